@@ -1,1 +1,57 @@
-//! model
+//! The words of Offshoot: names with their laws, package variants and sets, lifecycles, locks,
+//! conditions, conflicts and recipes, as plain data.
+//!
+//! Everything here is a value: wire formats live in `api`, decisions in `plan`, contents in
+//! `package`, storage in `store`. This crate never serialises, never touches the world and knows
+//! no clock. Data arrives parsed (by the doors) and leaves as it is.
+
+mod class;
+mod condition;
+mod conflict;
+mod digest;
+mod files;
+pub mod git;
+mod lifecycle;
+mod lock;
+mod machine;
+mod meta;
+mod names;
+mod pipeline;
+mod recipe;
+mod rendering;
+mod repository;
+mod revision;
+mod set;
+mod task;
+mod text;
+mod variant;
+
+pub use class::{Class, Problem, join_problems};
+pub use condition::{Condition, Status};
+pub use conflict::{Conflict, ConflictId, ConflictPolicy, ConflictState, ConflictValue, Decision};
+pub use digest::Digest;
+pub use files::{File, FileMode, Files, total_bytes};
+pub use git::{BlobId, CommitId, TreeId};
+pub use lifecycle::{Door, Lifecycle, Refusal, transition};
+pub use lock::{GitLock, Upstream as GitUpstream};
+pub use machine::{Machine, Owner};
+pub use meta::{ObjectKey, ObjectMeta, OwnerReference};
+pub use names::{
+    NameError, Namespace, ObjectName, PackageName, PackagePath, RepositoryName, Uid, WorkspaceName,
+};
+pub use pipeline::{Function, Pipeline, Selector};
+pub use recipe::{Injection, InjectionOutcome, Recipe};
+pub use rendering::{FunctionResult, FunctionResultItem, RenderStatus, ResourceRef, Severity};
+pub use repository::{GitSpec, Repository};
+pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
+pub use set::{
+    DeletionGuard, FunctionTemplate, InjectorTemplate, LabelSelector, MapExpr, ObjectSelector,
+    OnError, PackageContextTemplate, Requirement, SelectorOperator, Target, TargetSelection,
+    Template, VariantSet, VariantSetSpec,
+};
+pub use task::{GitSource, Strategy, Task};
+pub use text::Text;
+pub use variant::{
+    AdoptionPolicy, DeletionPolicy, Downstream, Injector, PackageContext, ProposedPolicy, Upstream,
+    UpstreamVersion, Variant, VariantSpec,
+};

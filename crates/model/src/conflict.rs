@@ -1,0 +1,106 @@
+//! Conflicts of a three-way merge, as data (decisions.md V4, V4a, V18).
+
+use std::fmt;
+
+use crate::PackagePath;
+
+/// What a variant wants done with conflicts (`spec.conflictPolicy`, decisions.md V4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum ConflictPolicy {
+    /// Take upstream's value, and gate the draft until each conflict is acknowledged or resolved.
+    #[default]
+    Block,
+    /// Take upstream's value and record it.
+    Upstream,
+    /// Keep the local value and record it.
+    Local,
+}
+
+impl ConflictPolicy {
+    /// The wire form.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Block => "Block",
+            Self::Upstream => "Upstream",
+            Self::Local => "Local",
+        }
+    }
+}
+
+/// The stable id of a conflict: the same (file, resource, path) has the same id in every draft.
+///
+/// Sixteen lower-case hex digits, computed by `package` from those three (V18).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConflictId(pub String);
+
+impl fmt::Display for ConflictId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One side's value at a conflict.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConflictValue {
+    /// The field, resource or file is not there on this side.
+    Absent,
+    /// Its value as JSON text (a file's text for a file).
+    Json(String),
+    /// A secret's value or a binary file: only a hash is ever recorded (V4).
+    Hash(String),
+}
+
+/// What the merge put into the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Decision {
+    /// Upstream's value (or its deletion) was taken.
+    Upstream,
+    /// The local value (or deletion) was kept.
+    Local,
+}
+
+/// Whether a conflict still wants a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ConflictState {
+    /// Nobody has looked at it; under `Block` it keeps the gate closed.
+    Open,
+    /// A person accepted the decision as it stands (`spec.resolvedConflicts`).
+    Acknowledged,
+    /// A person edited the field in the draft afterwards.
+    Resolved,
+    /// Recorded only: the policy or its kind gates nothing.
+    Recorded,
+}
+
+/// One recorded conflict: both sides changed, or one deleted what the other changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// Its stable id.
+    pub id: ConflictId,
+    /// The file, relative to the package.
+    pub file: PackagePath,
+    /// `group/Kind/namespace/name`; empty for a file that holds no resource.
+    pub resource: String,
+    /// The field's path as `spec.containers[name=web].image`; empty for the whole resource or file.
+    pub path: String,
+    /// The common ancestor's value.
+    pub base: ConflictValue,
+    /// The local (person's) value.
+    pub local: ConflictValue,
+    /// Upstream's value.
+    pub upstream: ConflictValue,
+    /// What the result holds.
+    pub decision: Decision,
+    /// Whether somebody still has to look at it.
+    pub state: ConflictState,
+    /// The id of the conflict that caused this one, for a field that the render then wrote
+    /// (V4: listed as `derived`, without a gate of its own).
+    pub derived_from: Option<ConflictId>,
+}
+
+impl Conflict {
+    /// Whether this conflict keeps the draft's gate closed.
+    pub fn blocks(&self) -> bool {
+        self.state == ConflictState::Open && self.derived_from.is_none()
+    }
+}

@@ -1,0 +1,112 @@
+//! The lifecycle of a package revision: one table (package-orchestration.md §2, `models:T3`).
+//!
+//! Nobody else compares lifecycles to find out what may follow.
+
+use std::fmt;
+
+/// Where a package revision stands between draft and history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Lifecycle {
+    /// May be edited.
+    #[default]
+    Draft,
+    /// Waits for approval; frozen.
+    Proposed,
+    /// Approved: a tag, a number, and content that never changes.
+    Published,
+    /// Published, and somebody asked to delete it.
+    DeletionProposed,
+}
+
+impl Lifecycle {
+    /// All of them, in order.
+    pub const ALL: [Self; 4] = [
+        Self::Draft,
+        Self::Proposed,
+        Self::Published,
+        Self::DeletionProposed,
+    ];
+
+    /// Reads the wire form.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|l| l.as_str() == text)
+    }
+
+    /// The wire form.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "Draft",
+            Self::Proposed => "Proposed",
+            Self::Published => "Published",
+            Self::DeletionProposed => "DeletionProposed",
+        }
+    }
+
+    /// Whether it was approved once: it has a number and a tag.
+    pub fn is_published(self) -> bool {
+        matches!(self, Self::Published | Self::DeletionProposed)
+    }
+}
+
+impl fmt::Display for Lifecycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Through which door a change of lifecycle is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Door {
+    /// `packagerevisions`: authors.
+    Main,
+    /// `packagerevisions/approval`: approvers.
+    Approval,
+}
+
+/// Why a change of lifecycle is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The field's value that is refused (`Invalid value: "Published"`).
+    pub value: Lifecycle,
+    /// The peer's message.
+    pub message: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Whether `from` may become `to` through this door.
+///
+/// # Errors
+/// The peer's message (package-orchestration.md §2) where it may not.
+pub fn transition(from: Lifecycle, to: Lifecycle, door: Door) -> Result<(), Refusal> {
+    use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
+    let refuse = |value: Lifecycle, message: String| Err(Refusal { value, message });
+    match (door, from, to) {
+        (Door::Main, Draft | Proposed, Draft | Proposed)
+        | (_, Published | DeletionProposed, Published | DeletionProposed)
+        | (Door::Approval, Proposed, Draft | Published) => Ok(()),
+        (Door::Main, Draft | Proposed, _) => {
+            refuse(to, "value can be only updated to: Draft, Proposed".to_owned())
+        }
+        (Door::Main, Published | DeletionProposed, _) => {
+            refuse(to, "value can be only updated to: Published, DeletionProposed".to_owned())
+        }
+        (Door::Approval, Draft, _) => refuse(
+            from,
+            "cannot approve package with Draft lifecycle value; only Proposed packages can be approved"
+                .to_owned(),
+        ),
+        (Door::Approval, Proposed, _) => refuse(
+            to,
+            "value can be only updated to: Draft, Published".to_owned(),
+        ),
+        (Door::Approval, Published | DeletionProposed, _) => refuse(
+            to,
+            "value can be only updated to: Published, DeletionProposed".to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,45 @@
+//! Where a package's content comes from: the upstream reference and lock of a Kptfile.
+
+use crate::CommitId;
+
+/// A Kptfile's `upstream.git`: what is wanted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Upstream {
+    /// The repository's URL.
+    pub repo: String,
+    /// The package's directory in the repository, without a leading slash.
+    pub directory: String,
+    /// The short ref, such as `app/v1`.
+    pub git_ref: String,
+}
+
+/// A Kptfile's `upstreamLock.git`, or a revision's `selfLock`: what was taken.
+///
+/// Up to date means equal in (repo, directory, commit); the ref is for display (decisions.md V1).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GitLock {
+    /// The repository's URL.
+    pub repo: String,
+    /// The package's directory in the repository, without a leading slash.
+    pub directory: String,
+    /// The short ref, such as `app/v1` or `drafts/app/ws`.
+    pub git_ref: String,
+    /// The commit; `None` where a foreign tool left it out.
+    pub commit: Option<CommitId>,
+}
+
+impl GitLock {
+    /// Whether both name the same content (V1). Unknown commits are never the same.
+    pub fn same_content(&self, other: &Self) -> bool {
+        self.commit.is_some()
+            && self.commit == other.commit
+            && normal_repo(&self.repo) == normal_repo(&other.repo)
+            && self.directory.trim_matches('/') == other.directory.trim_matches('/')
+    }
+}
+
+/// The peer forces `.git` onto locks that clones write and leaves it off elsewhere.
+fn normal_repo(url: &str) -> &str {
+    let url = url.trim_end_matches('/');
+    url.strip_suffix(".git").unwrap_or(url)
+}

@@ -1,0 +1,183 @@
+//! Names with their laws (`models:T2`): a value of one of these types obeys its law.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Why a text is not a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} {text:?} is not valid: {law}")]
+pub struct NameError {
+    /// What the text was meant to be, such as `workspace`.
+    pub what: &'static str,
+    /// The text.
+    pub text: String,
+    /// The law that it breaks.
+    pub law: &'static str,
+}
+
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters \
+                     or '-', and must start and end with an alphanumeric character, at most 63 characters";
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+                         characters, '-' or '.', and must start and end with an alphanumeric character, \
+                         at most 253 characters";
+
+fn is_label(text: &str) -> bool {
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    let edge = |b: Option<&u8>| b.is_some_and(|b| *b != b'-');
+    let bytes = text.as_bytes();
+    (1..=63).contains(&bytes.len())
+        && bytes.iter().all(|b| inner(*b))
+        && edge(bytes.first())
+        && edge(bytes.last())
+}
+
+fn is_subdomain(text: &str) -> bool {
+    text.len() <= 253
+        && text.split('.').all(|part| {
+            let bytes = part.as_bytes();
+            let fine = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+            !bytes.is_empty()
+                && bytes.iter().all(|b| fine(*b))
+                && bytes.first() != Some(&b'-')
+                && bytes.last() != Some(&b'-')
+        })
+}
+
+/// A package's path is one label per segment and at most 63 bytes without its slashes, as the
+/// peer counts (package-orchestration.md §1.1).
+fn is_package(text: &str) -> bool {
+    let bare = text.len() - text.matches('/').count();
+    bare <= 63
+        && text
+            .split('/')
+            .all(|segment| segment.split('.').all(is_label))
+}
+
+/// Relative, clean, no `.git`, no control characters (decisions.md X1).
+fn is_path(text: &str) -> bool {
+    text.len() <= 1024
+        && !text.chars().any(char::is_control)
+        && !text.contains('\\')
+        && text.split('/').all(|segment| {
+            !segment.is_empty()
+                && segment != "."
+                && segment != ".."
+                && !segment.eq_ignore_ascii_case(".git")
+        })
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $law:expr, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The name, if the text obeys the law.
+            ///
+            /// # Errors
+            /// Names the law.
+            pub fn parse(text: &str) -> Result<Self, NameError> {
+                let check: fn(&str) -> bool = $check;
+                if check(text) {
+                    Ok(Self(text.into()))
+                } else {
+                    Err(NameError { what: $what, text: text.to_owned(), law: $law })
+                }
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", &*self.0)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+name!(
+    /// A Kubernetes namespace, such as `default`.
+    Namespace, "namespace", LABEL, is_label
+);
+name!(
+    /// The name of an object, such as `shop-nginx`.
+    ObjectName, "name", SUBDOMAIN, is_subdomain
+);
+name!(
+    /// The name of a `Repository` object, such as `blueprints`.
+    RepositoryName, "repository", LABEL, is_label
+);
+name!(
+    /// A workspace, such as `packagevariant-1`: unique per package. Dots are read where tags
+    /// have them (`v1.2`), though the API refuses them for new drafts.
+    WorkspaceName, "workspace", SUBDOMAIN, is_subdomain
+);
+name!(
+    /// A package's path below the repository's directory, such as `apps/nginx`.
+    PackageName,
+    "package",
+    "each segment must be a lowercase RFC 1123 label, and all of it at most 63 characters without slashes",
+    is_package
+);
+name!(
+    /// A file's path inside a package (X1): relative, clean, never inside `.git`.
+    PackagePath,
+    "file path",
+    "a path must be relative, without empty, `.`, `..` or `.git` segments, backslashes or control characters, at most 1024 bytes",
+    is_path
+);
+name!(
+    /// A uid: opaque, never empty.
+    Uid, "uid", "a uid must not be empty", |text| !text.is_empty()
+);
+
+impl PackageName {
+    /// The last segment.
+    pub fn leaf(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// Whether one lies inside the other: packages cannot be nested.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let inside = |a: &str, b: &str| {
+            a.strip_prefix(b)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        inside(&self.0, &other.0) || inside(&other.0, &self.0)
+    }
+}
+
+impl PackagePath {
+    /// The directory part; empty at the package's root.
+    pub fn dir(&self) -> &str {
+        self.0.rsplit_once('/').map_or("", |(dir, _)| dir)
+    }
+
+    /// The last segment.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+}

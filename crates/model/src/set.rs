@@ -1,0 +1,258 @@
+//! A package variant set: a fan-out of variants over targets (variant-semantics.md §1.I).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    AdoptionPolicy, ConflictPolicy, DeletionPolicy, Function, ObjectKey, ObjectMeta, PackageName,
+    ProposedPolicy, RepositoryName, Strategy, Upstream,
+};
+
+/// A `PackageVariantSet` object, parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariantSet {
+    /// Its namespace and name.
+    pub key: ObjectKey,
+    /// Its metadata.
+    pub meta: ObjectMeta,
+    /// What it asks for.
+    pub spec: VariantSetSpec,
+}
+
+/// What a set asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariantSetSpec {
+    /// The upstream package of every variant.
+    pub upstream: Upstream,
+    /// Where the variants go.
+    pub targets: Vec<Target>,
+    /// Whether one target's failure stops the others (S2).
+    pub on_error: OnError,
+    /// The shrink fuse (S3).
+    pub deletion_guard: DeletionGuard,
+    /// Whether to leave everything as it is.
+    pub suspend: bool,
+}
+
+/// One entry of `spec.targets`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// What it selects.
+    pub selection: TargetSelection,
+    /// How each variant is made; the defaults if absent (R137).
+    pub template: Option<Template>,
+}
+
+/// What a target selects: exactly one of three (R132).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TargetSelection {
+    /// Repositories by name, each with its packages (upstream's own name if none, R133).
+    Repositories(Vec<(RepositoryName, Vec<PackageName>)>),
+    /// `Repository` objects by labels (R134).
+    RepositorySelector {
+        /// Which of them.
+        selector: LabelSelector,
+        /// The packages in each.
+        packages: Vec<PackageName>,
+    },
+    /// Any objects (R135).
+    ObjectSelector {
+        /// Which of them.
+        selector: ObjectSelector,
+        /// The packages for each.
+        packages: Vec<PackageName>,
+    },
+}
+
+/// A label selector as Kubernetes has it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct LabelSelector {
+    /// All of these labels.
+    pub match_labels: BTreeMap<String, String>,
+    /// And all of these requirements.
+    pub requirements: Vec<Requirement>,
+}
+
+/// One requirement of a label selector.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Requirement {
+    /// The label.
+    pub key: String,
+    /// How it is compared.
+    pub operator: SelectorOperator,
+    /// With what.
+    pub values: BTreeSet<String>,
+}
+
+/// How a requirement compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SelectorOperator {
+    /// The label is there with one of the values.
+    In,
+    /// The label is absent or has none of the values.
+    NotIn,
+    /// The label is there.
+    Exists,
+    /// The label is absent.
+    DoesNotExist,
+}
+
+impl LabelSelector {
+    /// Whether an object with these labels is selected; an empty selector selects everything.
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.match_labels
+            .iter()
+            .all(|(k, v)| labels.get(k) == Some(v))
+            && self.requirements.iter().all(|r| r.matches(labels))
+    }
+}
+
+impl Requirement {
+    fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        let value = labels.get(&self.key);
+        match self.operator {
+            SelectorOperator::In => value.is_some_and(|v| self.values.contains(v)),
+            SelectorOperator::NotIn => value.is_none_or(|v| !self.values.contains(v)),
+            SelectorOperator::Exists => value.is_some(),
+            SelectorOperator::DoesNotExist => value.is_none(),
+        }
+    }
+}
+
+/// A selector of any kind of object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectSelector {
+    /// `apiVersion` of the objects.
+    pub api_version: String,
+    /// Their kind.
+    pub kind: String,
+    /// One of this name only.
+    pub name: Option<String>,
+    /// By labels.
+    pub labels: LabelSelector,
+}
+
+/// What to do when one target fails (S2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum OnError {
+    /// Keep that target's variant as it is and go on.
+    #[default]
+    Continue,
+    /// Change nothing at all.
+    Stop,
+}
+
+/// The shrink fuse (S3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeletionGuard {
+    /// Whether it is on.
+    pub enabled: bool,
+    /// The share of variants that may be deleted at once, in per cent.
+    pub percent: u8,
+}
+
+impl Default for DeletionGuard {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            percent: 20,
+        }
+    }
+}
+
+/// How each variant of a target is made (R138). Expressions are kept as text: `expr` compiles
+/// them once per generation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Template {
+    /// `downstream.repo`
+    pub repo: Option<String>,
+    /// `downstream.repoExpr`
+    pub repo_expr: Option<String>,
+    /// `downstream.package`
+    pub package: Option<String>,
+    /// `downstream.packageExpr`
+    pub package_expr: Option<String>,
+    /// `adoptionPolicy`
+    pub adoption: Option<AdoptionPolicy>,
+    /// `deletionPolicy`
+    pub deletion: Option<DeletionPolicy>,
+    /// `labels`
+    pub labels: BTreeMap<String, String>,
+    /// `labelExprs`
+    pub label_exprs: Vec<MapExpr>,
+    /// `annotations`
+    pub annotations: BTreeMap<String, String>,
+    /// `annotationExprs`
+    pub annotation_exprs: Vec<MapExpr>,
+    /// `packageContext`
+    pub context: Option<PackageContextTemplate>,
+    /// `pipeline.mutators`
+    pub mutators: Vec<FunctionTemplate>,
+    /// `pipeline.validators`
+    pub validators: Vec<FunctionTemplate>,
+    /// `injectors`
+    pub injectors: Vec<InjectorTemplate>,
+    /// `conflictPolicy` (V4)
+    pub conflict_policy: Option<ConflictPolicy>,
+    /// `proposedRevisions` (V3)
+    pub proposed: Option<ProposedPolicy>,
+    /// `upgradeStrategy` (R25)
+    pub strategy: Option<Strategy>,
+}
+
+/// A key and a value, each plain or by expression (R139).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MapExpr {
+    /// `key`
+    pub key: Option<String>,
+    /// `keyExpr`
+    pub key_expr: Option<String>,
+    /// `value`
+    pub value: Option<String>,
+    /// `valueExpr`
+    pub value_expr: Option<String>,
+}
+
+/// `template.packageContext`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PackageContextTemplate {
+    /// `data`
+    pub data: BTreeMap<String, String>,
+    /// `dataExprs`
+    pub data_exprs: Vec<MapExpr>,
+    /// `removeKeys`
+    pub remove_keys: Vec<String>,
+    /// `removeKeyExprs`
+    pub remove_key_exprs: Vec<String>,
+    /// `create` (V13)
+    pub create: bool,
+}
+
+/// One function of a template's pipeline.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FunctionTemplate {
+    /// Everything plain.
+    pub function: Function,
+    /// `configMapExprs`
+    pub config_map_exprs: Vec<MapExpr>,
+}
+
+/// One injector of a template.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InjectorTemplate {
+    /// `group`
+    pub group: Option<String>,
+    /// `version`
+    pub version: Option<String>,
+    /// `kind`
+    pub kind: Option<String>,
+    /// `name`
+    pub name: Option<String>,
+    /// `nameExpr`
+    pub name_expr: Option<String>,
+    /// `groupExpr` of the earliest document (A3).
+    pub group_expr: Option<String>,
+    /// `versionExpr` of the earliest document (A3).
+    pub version_expr: Option<String>,
+    /// `kindExpr` of the earliest document (A3).
+    pub kind_expr: Option<String>,
+}
