@@ -66,7 +66,7 @@ pub enum Door {
 /// Why a change of lifecycle is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The field's value that is refused (`Invalid value: "Published"`).
+    /// The lifecycle that stands, as the peer shows it in `Invalid value: "Draft"`.
     pub value: Lifecycle,
     /// The peer's message.
     pub message: String,
@@ -84,29 +84,62 @@ impl fmt::Display for Refusal {
 /// The peer's message (package-orchestration.md §2) where it may not.
 pub fn transition(from: Lifecycle, to: Lifecycle, door: Door) -> Result<(), Refusal> {
     use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
-    let refuse = |value: Lifecycle, message: String| Err(Refusal { value, message });
+    let refuse = |message: &str| {
+        Err(Refusal {
+            value: from,
+            message: message.to_owned(),
+        })
+    };
     match (door, from, to) {
         (Door::Main, Draft | Proposed, Draft | Proposed)
         | (_, Published | DeletionProposed, Published | DeletionProposed)
         | (Door::Approval, Proposed, Draft | Published) => Ok(()),
-        (Door::Main, Draft | Proposed, _) => {
-            refuse(to, "value can be only updated to: Draft, Proposed".to_owned())
-        }
-        (Door::Main, Published | DeletionProposed, _) => {
-            refuse(to, "value can be only updated to: Published, DeletionProposed".to_owned())
+        (Door::Main, Draft | Proposed, _) => refuse("value can be only updated to Draft,Proposed"),
+        (_, Published | DeletionProposed, _) => {
+            refuse("value can be only updated to Published,DeletionProposed")
         }
         (Door::Approval, Draft, _) => refuse(
-            from,
-            "cannot approve package with Draft lifecycle value; only Proposed packages can be approved"
-                .to_owned(),
+            "cannot approve package with Draft lifecycle value; \
+             only Proposed packages can be approved",
         ),
-        (Door::Approval, Proposed, _) => refuse(
-            to,
-            "value can be only updated to: Draft, Published".to_owned(),
-        ),
-        (Door::Approval, Published | DeletionProposed, _) => refuse(
-            to,
-            "value can be only updated to: Published, DeletionProposed".to_owned(),
-        ),
+        (Door::Approval, Proposed, _) => refuse("value can be only updated to Draft,Published"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The whole table, as people read it: rows are what stands, columns what is asked for.
+    #[test]
+    fn the_table() {
+        let table = |door| {
+            Lifecycle::ALL
+                .map(|from| {
+                    Lifecycle::ALL
+                        .map(|to| {
+                            if transition(from, to, door).is_ok() {
+                                '+'
+                            } else {
+                                '-'
+                            }
+                        })
+                        .iter()
+                        .collect::<String>()
+                })
+                .join(" ")
+        };
+        assert_eq!(table(Door::Main), "++-- ++-- --++ --++");
+        assert_eq!(table(Door::Approval), "---- +-+- --++ --++");
+    }
+
+    #[test]
+    fn refusals_show_what_stands() {
+        let refusal = transition(Lifecycle::Draft, Lifecycle::Published, Door::Main).unwrap_err();
+        assert_eq!(refusal.value, Lifecycle::Draft);
+        assert_eq!(
+            refusal.message,
+            "value can be only updated to Draft,Proposed"
+        );
     }
 }

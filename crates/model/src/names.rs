@@ -181,3 +181,41 @@ impl PackagePath {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_paths_never_leave_the_package() {
+        for bad in [
+            "",
+            "/a",
+            "a/",
+            "a//b",
+            "../a",
+            "a/../b",
+            "./a",
+            ".git/config",
+            "a/.GIT/x",
+            "a\\b",
+            "a\nb",
+        ] {
+            assert!(PackagePath::parse(bad).is_err(), "{bad:?}");
+        }
+        for good in ["Kptfile", "a/b.yaml", ".gitignore", "..a", "a b.txt"] {
+            assert!(PackagePath::parse(good).is_ok(), "{good:?}");
+        }
+    }
+
+    #[test]
+    fn packages_are_labels_joined_by_slashes() {
+        assert!(PackageName::parse("apps/web/nginx").is_ok());
+        for bad in ["", "a//b", "/a", "A", "a_b", &"x".repeat(64)] {
+            assert!(PackageName::parse(bad).is_err(), "{bad:?}");
+        }
+        let parse = |text| PackageName::parse(text).unwrap();
+        assert!(parse("a/b").overlaps(&parse("a")));
+        assert!(!parse("a/b").overlaps(&parse("a/bc")));
+    }
+}
