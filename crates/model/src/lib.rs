@@ -22,6 +22,7 @@ mod rendering;
 mod repository;
 mod revision;
 mod set;
+mod status;
 mod task;
 mod text;
 mod variant;
@@ -40,7 +41,7 @@ pub use names::{
     NameError, Namespace, ObjectName, PackageName, PackagePath, RepositoryName, Uid, WorkspaceName,
 };
 pub use pipeline::{Function, Pipeline, Selector};
-pub use recipe::{Injection, InjectionOutcome, Recipe};
+pub use recipe::{Injection, InjectionOutcome, KeptInjection, Recipe};
 pub use rendering::{FunctionResult, FunctionResultItem, RenderStatus, ResourceRef, Severity};
 pub use repository::{GitSpec, Repository};
 pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
@@ -49,6 +50,7 @@ pub use set::{
     OnError, PackageContextTemplate, Requirement, SelectorOperator, Target, TargetSelection,
     Template, VariantSet, VariantSetSpec,
 };
+pub use status::{DownstreamTarget, SetStatus, VariantStatus};
 pub use task::{GitSource, Strategy, Task};
 pub use text::Text;
 pub use variant::{

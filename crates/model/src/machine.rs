@@ -1,5 +1,7 @@
 //! What the machine notes about the drafts that it makes (decisions.md V19).
 
+use std::collections::BTreeSet;
+
 use crate::{CommitId, Digest, Namespace, ObjectName, TreeId, Uid, WorkspaceName};
 
 /// Who owns a draft: a variant by namespace and name (`--rebuild` finds it so), and its uid.
@@ -35,4 +37,6 @@ pub struct Machine {
     pub base_tree: Option<TreeId>,
     /// Readiness gates that we added (V8), to take off again when their point disappears.
     pub gates: Vec<String>,
+    /// Context keys that this or an earlier recipe stated: they stay until `removeKeys` names them (V22).
+    pub context_keys: BTreeSet<String>,
 }

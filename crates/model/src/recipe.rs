@@ -25,6 +25,9 @@ pub struct Recipe {
     pub pipeline: Pipeline,
     /// The injectors, each with what the cluster holds under its name.
     pub injections: Vec<Injection>,
+    /// Contents injected earlier that no injector states any more: they stay as they are, their
+    /// points' conditions turn False, `InjectionStale` (V22).
+    pub kept: Vec<KeptInjection>,
     /// How upgrades merge.
     pub strategy: Strategy,
     /// What to do about conflicts.
@@ -47,6 +50,19 @@ pub struct Injection {
     pub name: String,
     /// What was found, by `group/version/kind` of the injection points that could take it.
     pub found: BTreeMap<String, InjectionOutcome>,
+}
+
+/// What an earlier recipe injected into a point that nothing matches now (V22).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeptInjection {
+    /// `group/version/kind` of the injection point.
+    pub gvk: String,
+    /// The point's name in the package.
+    pub point: String,
+    /// The name of the cluster object that was injected.
+    pub injected: String,
+    /// The injected `data` or `spec`, as JSON text.
+    pub content: Text,
 }
 
 /// What the cluster holds under an injector's name for one group, version and kind.

@@ -1,0 +1,81 @@
+//! What variants and sets say about themselves (variant-semantics.md §1.G, decisions.md V6, S6).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    Condition, Downstream, GitLock, Lifecycle, ObjectName, RenderStatus, RevisionNumber, Uid,
+    WorkspaceName,
+};
+
+/// The status of a variant. Plain values without times: equal statuses are not written twice.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VariantStatus {
+    /// The generation of the spec that this status speaks of.
+    pub observed_generation: i64,
+    /// `Stalled` and `Ready` first, then what else holds.
+    pub conditions: Vec<Condition>,
+    /// The revisions that the variant looks after (R116).
+    pub downstream_targets: Vec<DownstreamTarget>,
+    /// The upstream revision that is followed now, by object name.
+    pub upstream: Option<ObjectName>,
+    /// A published revision whose deletion a person proposed and approved: nothing is made in its
+    /// place until told otherwise (V10).
+    pub deleted_downstream: Option<ObjectName>,
+}
+
+impl VariantStatus {
+    /// The condition of this type.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|c| c.kind == kind)
+    }
+}
+
+/// One revision that a variant looks after: its open drafts, else its latest published (R116).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DownstreamTarget {
+    /// Its object name.
+    pub name: ObjectName,
+    /// Where it stands.
+    pub lifecycle: Lifecycle,
+    /// Its number.
+    pub revision: RevisionNumber,
+    /// Its workspace.
+    pub workspace: WorkspaceName,
+    /// What upstream content it has.
+    pub upstream_lock: Option<GitLock>,
+    /// What its last render reported.
+    pub render_status: Option<RenderStatus>,
+}
+
+/// The status of a set.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SetStatus {
+    /// The generation of the spec that this status speaks of.
+    pub observed_generation: i64,
+    /// `Stalled`, `Ready` and `VariantsReady` first, then what else holds.
+    pub conditions: Vec<Condition>,
+    /// Targets that the selections gave.
+    pub targets: usize,
+    /// Variants that exist.
+    pub variants: usize,
+    /// Variants that are ready.
+    pub ready: usize,
+    /// Variants that are stalled.
+    pub stalled: usize,
+    /// Targets that cannot be rendered or written.
+    pub failed: usize,
+    /// Variants whose deletion was confirmed and not carried out yet (S3).
+    pub confirmed_deletions: BTreeSet<Uid>,
+    /// The number of variants before the newest shrink, and when that was, in Unix seconds (S3).
+    pub peak: Option<(usize, i64)>,
+    /// The generation and the explicit targets of the last written state: what was taken off an
+    /// explicit list in this generation is not guarded (S3).
+    pub explicit: BTreeMap<Downstream, i64>,
+}
+
+impl SetStatus {
+    /// The condition of this type.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|c| c.kind == kind)
+    }
+}
