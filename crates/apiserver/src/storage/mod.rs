@@ -1,0 +1,36 @@
+//! The object store: durable objects, resource versions and the events that watches follow.
+//!
+//! One writer gives out resource versions and makes each group of batches durable in one transaction of a
+//! [`Backend`]; readers take an immutable picture from memory and never wait for it (`engine.md`, "Object store and
+//! API server"). The store knows keys, bytes and a few typed fields; it never interprets a spec.
+//!
+//! Two backends exist, [`redb`](redb_file::RedbFile) and [`memory`](memory::Memory); `tests.rs` is the one suite that both pass.
+
+pub mod backend;
+
+pub mod memory;
+pub mod object;
+pub mod redb_file;
+mod state;
+mod store;
+mod watch;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use backend::{Backend, FaultPoint, Faults, StorageError};
+pub use memory::Memory;
+pub use object::{Draft, Object, Owner};
+pub use redb_file::{Durability, RedbFile};
+pub use state::{Event, EventKind, Key, ObjectRef, ResourceKey, Touched};
+pub use store::{Listing, Options, Store, key_of};
+pub use watch::{Gone, Watch};
+pub use writer::{CommitError, Expect, Op};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex; a panic elsewhere does not take the store down with it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,256 @@
+//! The durable medium on disk: one redb file.
+//!
+//! Three tables: `objects` (resource, NUL, key → object), `log` (version → event) and `meta` (counters and the
+//! format version, X7). A transaction is one group of batches; it is durable when [`Backend::persist`] returns.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+
+use super::backend::{Backend, Change, Loaded, LogEntry, StorageError};
+use super::object::Object;
+use super::state::{Key, ResourceKey};
+
+const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
+const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+
+/// The format that this program writes (X7).
+const FORMAT: u64 = 1;
+
+/// After an unclean stop of a store that did not wait for the disk, versions continue beyond anything that was shown.
+const RELAXED_JUMP: u64 = 1 << 20;
+
+/// redb's own page cache is bounded: objects live in our memory already.
+const CACHE_BYTES: usize = 16 << 20;
+
+/// When a write counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// When it is on the disk (X4). The default.
+    #[default]
+    Immediate,
+    /// When the operating system has it: for tests and experiments. Versions still never repeat.
+    Relaxed,
+}
+
+/// A redb file as a store's medium.
+#[derive(Debug)]
+pub struct RedbFile {
+    database: Database,
+    durability: Durability,
+}
+
+impl RedbFile {
+    /// Opens or creates the file; a second process on the same file is refused by its lock.
+    ///
+    /// # Errors
+    /// The file cannot be opened, is locked, or was written by a newer program.
+    pub fn open(path: &Path, durability: Durability) -> Result<Self, StorageError> {
+        let fail = |detail: String| StorageError::Open {
+            path: path.display().to_string(),
+            detail,
+        };
+        let database = Database::builder()
+            .set_cache_size(CACHE_BYTES)
+            .create(path)
+            .map_err(|e| fail(e.to_string()))?;
+        let opened = Self {
+            database,
+            durability,
+        };
+        opened.check_format()?;
+        Ok(opened)
+    }
+
+    fn check_format(&self) -> Result<(), StorageError> {
+        let found = self.meta("format").map_err(|e| read_error(&e))?;
+        match found {
+            Some(found) if found > FORMAT => Err(StorageError::NewerFormat {
+                found,
+                known: FORMAT,
+            }),
+            Some(_) => Ok(()),
+            None => self
+                .write_meta("format", FORMAT)
+                .map_err(|e| write_error(&e)),
+        }
+    }
+
+    fn meta(&self, name: &str) -> Result<Option<u64>, redb::Error> {
+        let read = self.database.begin_read()?;
+        match read.open_table(META) {
+            Ok(table) => Ok(table.get(name)?.map(|v| v.value())),
+            Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    fn write_meta(&self, name: &str, value: u64) -> Result<(), redb::Error> {
+        let write = self.database.begin_write()?;
+        write.open_table(META)?.insert(name, value)?;
+        write.open_table(OBJECTS)?;
+        write.open_table(LOG)?;
+        write.commit()?;
+        Ok(())
+    }
+
+    fn read_all(&self) -> Result<(Loaded, Option<String>), redb::Error> {
+        let read = self.database.begin_read()?;
+        let meta = read.open_table(META)?;
+        let number = |name: &str| -> Result<u64, redb::Error> {
+            Ok(meta.get(name)?.map_or(0, |v| v.value()))
+        };
+        let mut loaded = Loaded {
+            rv: number("rv")?,
+            compacted: number("compacted")?,
+            ..Loaded::default()
+        };
+        let mut damaged = None;
+        for item in read.open_table(OBJECTS)?.iter()? {
+            let (name, disk) = item?;
+            let parsed = name
+                .value()
+                .split_once('\0')
+                .zip(Object::from_disk(disk.value()));
+            match parsed {
+                Some(((resource, key), object)) => {
+                    loaded
+                        .objects
+                        .push((resource.into(), key.into(), Arc::new(object)));
+                }
+                None => damaged = Some(name.value().to_owned()),
+            }
+        }
+        for item in read.open_table(LOG)?.iter()? {
+            let (rv, disk) = item?;
+            match decode(rv.value(), disk.value()) {
+                Some(entry) => loaded.log.push(entry),
+                None => damaged = Some(format!("log\0{}", rv.value())),
+            }
+        }
+        Ok((loaded, damaged))
+    }
+
+    fn write_all(
+        &self,
+        changes: &[Change],
+        rv: u64,
+        compact: Option<u64>,
+    ) -> Result<(), redb::Error> {
+        let mut write = self.database.begin_write()?;
+        if self.durability == Durability::Relaxed {
+            write
+                .set_durability(redb::Durability::None)
+                .map_err(|e| redb::Error::Io(std::io::Error::other(e)))?;
+        }
+        {
+            let mut objects = write.open_table(OBJECTS)?;
+            let mut log = write.open_table(LOG)?;
+            for change in changes {
+                let name = format!("{}\0{}", change.entry.resource, change.entry.key);
+                match &change.new {
+                    Some(object) => {
+                        drop(objects.insert(name.as_str(), object.to_disk().as_slice())?)
+                    }
+                    None => drop(objects.remove(name.as_str())?),
+                }
+                log.insert(change.entry.rv, encode(&change.entry).as_slice())?;
+            }
+            let mut meta = write.open_table(META)?;
+            meta.insert("rv", rv)?;
+            if let Some(to) = compact {
+                log.retain(|at, _| at > to)?;
+                meta.insert("compacted", to)?;
+            }
+        }
+        write.commit()?;
+        Ok(())
+    }
+}
+
+impl Backend for RedbFile {
+    fn load(&mut self) -> Result<Loaded, StorageError> {
+        let (mut loaded, damaged) = self.read_all().map_err(|e| read_error(&e))?;
+        if let Some(name) = damaged {
+            let (resource, key) = name.split_once('\0').unwrap_or(("", &name));
+            return Err(StorageError::Damaged {
+                resource: resource.to_owned(),
+                key: key.to_owned(),
+            });
+        }
+        let was_relaxed = self.meta("relaxed").map_err(|e| read_error(&e))? == Some(1);
+        if was_relaxed {
+            loaded.rv += RELAXED_JUMP;
+            loaded.compacted = loaded.rv;
+            loaded.log.clear();
+        }
+        let relaxed = u64::from(self.durability == Durability::Relaxed);
+        if was_relaxed || relaxed == 1 {
+            self.write_meta("rv", loaded.rv)
+                .map_err(|e| write_error(&e))?;
+            self.write_meta("compacted", loaded.compacted)
+                .map_err(|e| write_error(&e))?;
+            self.write_meta("relaxed", relaxed)
+                .map_err(|e| write_error(&e))?;
+        }
+        Ok(loaded)
+    }
+
+    fn persist(
+        &mut self,
+        changes: &[Change],
+        rv: u64,
+        compact: Option<u64>,
+    ) -> Result<(), StorageError> {
+        self.write_all(changes, rv, compact)
+            .map_err(|e| write_error(&e))
+    }
+}
+
+fn read_error(error: &redb::Error) -> StorageError {
+    StorageError::Read(error.to_string())
+}
+
+fn write_error(error: &redb::Error) -> StorageError {
+    StorageError::Write(error.to_string())
+}
+
+/// Writes an event: lengths and texts of resource and key, then the old state if there was one.
+fn encode(entry: &LogEntry) -> Vec<u8> {
+    let mut out = Vec::new();
+    for text in [entry.resource.as_ref(), entry.key.as_ref()] {
+        out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+        out.extend_from_slice(text.as_bytes());
+    }
+    if let Some(old) = &entry.old {
+        out.extend_from_slice(&old.to_disk());
+    }
+    out
+}
+
+fn decode(rv: u64, disk: &[u8]) -> Option<LogEntry> {
+    let (resource, rest) = text(disk)?;
+    let (key, rest) = text(rest)?;
+    let old = if rest.is_empty() {
+        None
+    } else {
+        Some(Arc::new(Object::from_disk(rest)?))
+    };
+    Some(LogEntry {
+        rv,
+        resource: ResourceKey::from(resource),
+        key: Key::from(key),
+        old,
+    })
+}
+
+fn text(disk: &[u8]) -> Option<(&str, &[u8])> {
+    let len = u32::from_le_bytes(disk.get(..4)?.try_into().ok()?) as usize;
+    let end = 4_usize.checked_add(len)?;
+    Some((
+        std::str::from_utf8(disk.get(4..end)?).ok()?,
+        disk.get(end..)?,
+    ))
+}

@@ -1,0 +1,232 @@
+//! The one writer: checks expectations, gives out versions, makes a group durable, then shows it.
+//!
+//! Batches that wait together become one transaction. A batch whose expectation fails is dropped from the
+//! group and answered; the others go on. Nothing is visible before it is durable (X4).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::backend::{Backend, Change, FaultPoint, LogEntry, StorageError};
+use super::object::{Draft, Object};
+use super::state::{Key, ObjectRef, ResourceKey};
+use super::store::Shared;
+
+/// What a write expects to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// No object.
+    Absent,
+    /// The object at exactly this version.
+    Rv(u64),
+    /// Some state of the object.
+    Present,
+    /// Anything.
+    Any,
+}
+
+/// One write of a batch.
+#[derive(Debug, Clone)]
+pub struct Op {
+    /// The resource.
+    pub resource: ResourceKey,
+    /// The object.
+    pub key: Key,
+    /// What must be there now.
+    pub expect: Expect,
+    /// The new state, or `None` to delete.
+    pub put: Option<Draft>,
+}
+
+/// Why a batch was not written.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CommitError {
+    /// Another write came first: observe again.
+    #[error("{resource} {key} is not in the expected state")]
+    Conflict {
+        /// Which operation of the batch lost.
+        index: usize,
+        /// The resource.
+        resource: ResourceKey,
+        /// The object.
+        key: Key,
+        /// What is there instead.
+        found: Option<Arc<Object>>,
+    },
+    /// The medium failed; nothing of the batch was written, or (after [`StorageError::Stopped`]) nobody knows.
+    #[error("commit to the object store")]
+    Storage(#[source] StorageError),
+}
+
+/// A caller's batch and where its answer goes.
+pub(crate) struct Request {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) reply: oneshot::Sender<Answer>,
+}
+
+pub(crate) type Answer = Result<Vec<Arc<Object>>, CommitError>;
+
+/// How many batches become one transaction at most: bounds the memory of a group, not its latency.
+const GROUP: usize = 1024;
+
+/// The log is compacted in steps of this many versions, so that most transactions do not touch old entries.
+const COMPACT_STEP: u64 = 4096;
+
+pub(crate) struct Writer {
+    backend: Box<dyn Backend>,
+    shared: Arc<Shared>,
+    compacted: u64,
+}
+
+impl Writer {
+    pub(crate) fn new(backend: Box<dyn Backend>, shared: Arc<Shared>) -> Self {
+        let compacted = shared.read().compacted;
+        Self {
+            backend,
+            shared,
+            compacted,
+        }
+    }
+
+    /// Serves requests until the last store handle is gone.
+    pub(crate) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        while let Some(first) = requests.blocking_recv() {
+            let mut group = vec![first];
+            while group.len() < GROUP {
+                match requests.try_recv() {
+                    Ok(next) => group.push(next),
+                    Err(_) => break,
+                }
+            }
+            self.process(group);
+        }
+    }
+
+    /// Writes one group of batches and answers each.
+    pub(crate) fn process(&mut self, group: Vec<Request>) {
+        let mut staged = Staged::new(self.shared.read().rv);
+        let mut winners = Vec::new();
+        for Request { ops, reply } in group {
+            match self.stage(&mut staged, ops) {
+                Ok(objects) => winners.push((reply, objects)),
+                Err(error) => answer(reply, Err(error)),
+            }
+        }
+        let resources = staged
+            .changes
+            .iter()
+            .map(|c| c.entry.resource.clone())
+            .collect();
+        match self.publish(staged, &resources) {
+            Ok(()) => winners
+                .into_iter()
+                .for_each(|(reply, objects)| answer(reply, Ok(objects))),
+            Err(error) => {
+                for (reply, _) in winners {
+                    answer(reply, Err(CommitError::Storage(error.clone())));
+                }
+            }
+        }
+    }
+
+    /// Makes the staged changes durable, then visible.
+    fn publish(
+        &mut self,
+        staged: Staged,
+        resources: &BTreeSet<ResourceKey>,
+    ) -> Result<(), StorageError> {
+        if staged.changes.is_empty() {
+            return Ok(());
+        }
+        self.shared.fault(FaultPoint::BeforePersist)?;
+        let oldest = self.shared.read().oldest();
+        let compact = (oldest >= self.compacted + COMPACT_STEP).then_some(oldest);
+        self.backend.persist(&staged.changes, staged.rv, compact)?;
+        self.compacted = compact.unwrap_or(self.compacted);
+        self.shared.fault(FaultPoint::AfterPersist)?;
+        let mut state = self.shared.write();
+        for change in staged.changes {
+            state.apply(change);
+        }
+        state.announce(resources);
+        drop(state);
+        self.shared.wake();
+        Ok(())
+    }
+
+    /// Checks a batch against the state and what the group has staged so far; all of it or nothing is staged.
+    fn stage(&self, staged: &mut Staged, ops: Vec<Op>) -> Answer {
+        let state = self.shared.read();
+        let mut seen: BTreeMap<ObjectRef, Option<Arc<Object>>> = BTreeMap::new();
+        let mut changes = Vec::with_capacity(ops.len());
+        let mut answers = Vec::with_capacity(ops.len());
+        let mut rv = staged.rv;
+        for (index, op) in ops.into_iter().enumerate() {
+            let at = (op.resource.clone(), op.key.clone());
+            let found = seen
+                .get(&at)
+                .or_else(|| staged.seen.get(&at))
+                .cloned()
+                .unwrap_or_else(|| state.get(&op.resource, &op.key).cloned());
+            let met = match op.expect {
+                Expect::Absent => found.is_none(),
+                Expect::Rv(rv) => found.as_ref().is_some_and(|o| o.rv == rv),
+                Expect::Present => found.is_some(),
+                Expect::Any => true,
+            };
+            if !met {
+                return Err(CommitError::Conflict {
+                    index,
+                    resource: op.resource,
+                    key: op.key,
+                    found,
+                });
+            }
+            if op.put.is_none() && found.is_none() {
+                continue;
+            }
+            rv += 1;
+            let new = op.put.map(|draft| Arc::new(draft.seal(rv)));
+            let shown = new
+                .clone()
+                .or_else(|| found.as_ref().map(|old| Arc::new(old.at(rv))));
+            answers.extend(shown);
+            seen.insert(at, new.clone());
+            changes.push(Change {
+                entry: LogEntry {
+                    rv,
+                    resource: op.resource,
+                    key: op.key,
+                    old: found,
+                },
+                new,
+            });
+        }
+        staged.rv = rv;
+        staged.seen.append(&mut seen);
+        staged.changes.append(&mut changes);
+        Ok(answers)
+    }
+}
+
+/// A caller that no longer waits has given up its answer; the write stands.
+fn answer(reply: oneshot::Sender<Answer>, with: Answer) {
+    drop(reply.send(with));
+}
+
+struct Staged {
+    rv: u64,
+    seen: BTreeMap<ObjectRef, Option<Arc<Object>>>,
+    changes: Vec<Change>,
+}
+
+impl Staged {
+    fn new(rv: u64) -> Self {
+        Self {
+            rv,
+            seen: BTreeMap::new(),
+            changes: Vec::new(),
+        }
+    }
+}
