@@ -50,6 +50,7 @@ pub use set::{
     OnError, PackageContextTemplate, Requirement, SelectorOperator, Target, TargetSelection,
     Template, VariantSet, VariantSetSpec,
 };
+pub use status::{DownstreamTarget, RepositoryStatus, SetStatus, VariantStatus};
 pub use status::{DownstreamTarget, SetStatus, VariantStatus};
 pub use task::{GitSource, Strategy, Task};
 pub use text::Text;
