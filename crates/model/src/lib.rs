@@ -51,7 +51,6 @@ pub use set::{
     Template, VariantSet, VariantSetSpec,
 };
 pub use status::{DownstreamTarget, RepositoryStatus, SetStatus, VariantStatus};
-pub use status::{DownstreamTarget, SetStatus, VariantStatus};
 pub use task::{GitSource, Strategy, Task};
 pub use text::Text;
 pub use variant::{

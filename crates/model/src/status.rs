@@ -1,60 +1,83 @@
-//! What controllers report about the objects of ours (variant-semantics.md §1.G, decisions.md A8).
-//!
-//! The same types are read back as what is stored, so that a status that did not change is never
-//! written again (V16).
+//! What variants and sets say about themselves (variant-semantics.md §1.G, decisions.md V6, S6).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Condition, GitLock, Lifecycle, ObjectName, RenderStatus, RevisionNumber, Uid};
+use crate::{
+    Condition, Downstream, GitLock, Lifecycle, ObjectName, RenderStatus, RevisionNumber, Uid,
+    WorkspaceName,
+};
 
-/// The status of a `PackageVariant`.
+/// The status of a variant. Plain values without times: equal statuses are not written twice.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VariantStatus {
-    /// The generation that was looked at.
+    /// The generation of the spec that this status speaks of.
     pub observed_generation: i64,
-    /// `Ready`, `Stalled` and whatever else is worth saying.
+    /// `Stalled` and `Ready` first, then what else holds.
     pub conditions: Vec<Condition>,
-    /// The revisions that matter: owned drafts and proposals, otherwise the latest published (R116).
+    /// The revisions that the variant looks after (R116).
     pub downstream_targets: Vec<DownstreamTarget>,
+    /// The upstream revision that is followed now, by object name.
+    pub upstream: Option<ObjectName>,
+    /// A published revision whose deletion a person proposed and approved: nothing is made in its
+    /// place until told otherwise (V10).
+    pub deleted_downstream: Option<ObjectName>,
 }
 
-/// One entry of `status.downstreamTargets`.
+impl VariantStatus {
+    /// The condition of this type.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|c| c.kind == kind)
+    }
+}
+
+/// One revision that a variant looks after: its open drafts, else its latest published (R116).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DownstreamTarget {
-    /// The revision's object name.
+    /// Its object name.
     pub name: ObjectName,
-    /// Additive: its workspace.
-    pub workspace: String,
-    /// Additive: where it stands.
+    /// Where it stands.
     pub lifecycle: Lifecycle,
-    /// Additive: its number.
+    /// Its number.
     pub revision: RevisionNumber,
-    /// Additive: what it was made from.
+    /// Its workspace.
+    pub workspace: WorkspaceName,
+    /// What upstream content it has.
     pub upstream_lock: Option<GitLock>,
-    /// What the last render reported.
+    /// What its last render reported.
     pub render_status: Option<RenderStatus>,
 }
 
-/// The status of a `PackageVariantSet`.
+/// The status of a set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SetStatus {
-    /// The generation that was looked at.
+    /// The generation of the spec that this status speaks of.
     pub observed_generation: i64,
-    /// `Ready`, `VariantsReady`, `Stalled` and whatever else is worth saying.
+    /// `Stalled`, `Ready` and `VariantsReady` first, then what else holds.
     pub conditions: Vec<Condition>,
-    /// How many variants there should be.
-    pub targets: u32,
-    /// How many variants there are.
-    pub variants: u32,
-    /// How many of them are ready.
-    pub ready: u32,
-    /// How many of them are stalled.
-    pub stalled: u32,
-    /// Variants whose deletion was confirmed and is not done yet (S3).
-    pub confirmed: BTreeSet<Uid>,
-    /// How many variants there were, by time (RFC 3339), within the last hour: the fuse counts
-    /// its share against the largest (S3).
-    pub history: Vec<(String, u32)>,
+    /// Targets that the selections gave.
+    pub targets: usize,
+    /// Variants that exist.
+    pub variants: usize,
+    /// Variants that are ready.
+    pub ready: usize,
+    /// Variants that are stalled.
+    pub stalled: usize,
+    /// Targets that cannot be rendered or written.
+    pub failed: usize,
+    /// Variants whose deletion was confirmed and not carried out yet (S3).
+    pub confirmed_deletions: BTreeSet<Uid>,
+    /// The number of variants before the newest shrink, and when that was, in Unix seconds (S3).
+    pub peak: Option<(usize, i64)>,
+    /// The generation and the explicit targets of the last written state: what was taken off an
+    /// explicit list in this generation is not guarded (S3).
+    pub explicit: BTreeMap<Downstream, i64>,
+}
+
+impl SetStatus {
+    /// The condition of this type.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|c| c.kind == kind)
+    }
 }
 
 /// The status of a `Repository` (package-orchestration.md §1.2).
