@@ -1,1 +1,12 @@
-//! plan
+//! What is seen → what to do: pure decisions for variants, sets and package revisions.
+//!
+//! Each kind has one shape: an `Observed` (everything the decision needs, gathered by `engine`),
+//! a `decide(&Observed) -> Plan` that cannot fail or wait, and a `Plan` of printable steps, each
+//! of which says what it expects to find. This crate never sees file contents or git, never reads
+//! a clock, and never does what it decides.
+
+pub mod digest;
+mod report;
+pub mod variant;
+
+pub use report::{Next, Note, Report};

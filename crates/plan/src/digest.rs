@@ -1,0 +1,1 @@
+//! The canonical encoding of a draft's inputs, hashed (decisions.md V21).

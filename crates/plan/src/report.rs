@@ -1,0 +1,84 @@
+//! Why a plan is as it is: what is waited for, and why nothing happens.
+//!
+//! Reports feed `status`, `offshoot plan` and `offshoot why`; they never decide anything.
+
+use std::fmt;
+use std::time::Duration;
+
+/// When to look again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing to do until something that is watched changes.
+    Rest,
+    /// Look again as soon as the steps are done.
+    Again,
+    /// Look again after this time, if nothing happens before.
+    After(Duration),
+}
+
+impl fmt::Display for Next {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rest => f.write_str("rest"),
+            Self::Again => f.write_str("look again"),
+            Self::After(time) => write!(f, "look again after {} s", time.as_secs()),
+        }
+    }
+}
+
+/// One sentence of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// What is so.
+    pub what: String,
+    /// The way out, where a person has to act.
+    pub hint: Option<String>,
+}
+
+/// Why a plan is as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// The state in one word or two, such as `up to date` (R22).
+    pub state: String,
+    /// What led there, in the order of thinking.
+    pub notes: Vec<Note>,
+}
+
+impl Report {
+    /// A report of a state, without notes.
+    pub fn of(state: impl Into<String>) -> Self {
+        Self {
+            state: state.into(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Adds a sentence.
+    pub fn note(&mut self, what: impl Into<String>) {
+        self.notes.push(Note {
+            what: what.into(),
+            hint: None,
+        });
+    }
+
+    /// Adds a sentence with a way out.
+    pub fn hint(&mut self, what: impl Into<String>, hint: impl Into<String>) {
+        self.notes.push(Note {
+            what: what.into(),
+            hint: Some(hint.into()),
+        });
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "state: {}", self.state)?;
+        for note in &self.notes {
+            writeln!(f, "- {}", note.what)?;
+            if let Some(hint) = &note.hint {
+                writeln!(f, "  hint: {hint}")?;
+            }
+        }
+        Ok(())
+    }
+}

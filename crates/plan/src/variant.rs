@@ -1,0 +1,20 @@
+//! A package variant: what to do to keep its downstream in step with its upstream.
+//!
+//! [`decide`] reads one [`Observed`] and answers with one [`Plan`]; [`status_after`] folds what
+//! applying it brought into the status. The rules are decisions.md V1–V24 and
+//! variant-semantics.md §1.A–§1.G. Nothing here reads or writes anything.
+
+mod base;
+mod observed;
+mod step;
+mod upstream;
+
+pub use base::{BaseChoice, base_of};
+pub use observed::{
+    Base, Failure, Feeder, Lineage, Observed, OldUpstream, RepositorySummary, Rival, Stated,
+    Subject,
+};
+pub use step::{
+    BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, Plan, RevisionRef, Step, UpdateDraft,
+};
+pub use upstream::{Resolution, resolve_upstream};

@@ -1,0 +1,184 @@
+//! Everything that the decision about one variant needs. `engine::observe` fills it, by reads of
+//! records and indexes; nothing is cooked to find out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::{
+    Class, CommitId, Downstream, GitLock, Injection, KeptInjection, Machine, ObjectKey, ObjectMeta,
+    ObjectName, Problem, RepositoryName, Revision, Uid, Variant, VariantStatus,
+};
+
+use super::Resolution;
+
+/// The variant, as the door parsed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// It can be understood.
+    Valid(Arc<Variant>),
+    /// It cannot; all problems at once, in the peer's order (R16).
+    Invalid {
+        /// Its namespace and name.
+        key: ObjectKey,
+        /// Its metadata.
+        meta: ObjectMeta,
+        /// What is wrong with it.
+        problems: Vec<Problem>,
+    },
+}
+
+impl Subject {
+    /// Its namespace and name.
+    pub fn key(&self) -> &ObjectKey {
+        match self {
+            Self::Valid(variant) => &variant.key,
+            Self::Invalid { key, .. } => key,
+        }
+    }
+
+    /// Its metadata.
+    pub fn meta(&self) -> &ObjectMeta {
+        match self {
+            Self::Valid(variant) => &variant.meta,
+            Self::Invalid { meta, .. } => meta,
+        }
+    }
+}
+
+/// What is known about one variant's world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// The variant.
+    pub variant: Subject,
+    /// Its status as it stands.
+    pub status: VariantStatus,
+    /// Whether its namespace is going away: everything in it counts as orphaned (V10).
+    pub namespace_terminating: bool,
+    /// Whether the object store was lost and rebuilt from git: revisions whose trailer names this
+    /// variant are taken back whatever the adoption policy says.
+    pub reclaim: bool,
+    /// The registered repositories that matter: upstream's, downstream's, and those of
+    /// `elsewhere`. One that is absent is not registered.
+    pub repositories: BTreeMap<RepositoryName, RepositorySummary>,
+    /// What [`super::resolve_upstream`] made of the upstream package's revisions.
+    pub upstream: Resolution,
+    /// The variants that lead to the upstream package: the one whose downstream it is, then the
+    /// one whose downstream *its* upstream is, and so on, until none is or one comes twice (V24).
+    pub feeders: Vec<Feeder>,
+    /// All revisions of the downstream package, placeholder included, in any order.
+    pub downstream: Vec<Arc<Revision>>,
+    /// Other revisions that this variant owns: left behind by a retargeting (R31).
+    pub elsewhere: Vec<Arc<Revision>>,
+    /// Those of the places of `elsewhere` that another variant claims as its downstream (V10).
+    pub claimed_elsewhere: BTreeSet<Downstream>,
+    /// Other variants with the same downstream (V15).
+    pub rivals: Vec<Rival>,
+    /// The variant's injectors, each with what the cluster holds under its name (R90).
+    pub injections: Vec<Injection>,
+    /// About the base *p* that [`super::base_of`] chooses; `None` if there is none.
+    pub base: Option<Base>,
+    /// How cooking failed last, if it did and nothing was written since.
+    pub failure: Option<Failure>,
+}
+
+/// What decisions need of a registered repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepositorySummary {
+    /// Whether readiness gates of authors hold and clones get a package context (V12, V13).
+    pub deployment: bool,
+    /// The branch that packages are published on.
+    pub branch: String,
+    /// Whether drafts can be written to it, or why not.
+    pub writable: Result<(), String>,
+    /// Whether its contents are known, or why not (unreachable, wrong credentials, still
+    /// reading).
+    pub ready: Result<(), String>,
+}
+
+/// One link of the chain that leads to an upstream package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feeder {
+    /// The variant.
+    pub variant: ObjectKey,
+    /// What it writes.
+    pub downstream: Downstream,
+    /// What it reads.
+    pub upstream: Downstream,
+}
+
+/// Another variant with the same downstream.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rival {
+    /// RFC 3339 creation time: the older variant works (V15).
+    pub created: String,
+    /// Decides between variants of one second.
+    pub uid: Uid,
+    /// Its namespace and name.
+    pub key: ObjectKey,
+    /// Whether it is being deleted: it claims nothing any more.
+    pub deleting: bool,
+}
+
+/// What is known about *p*, the published state that new drafts start from (V20).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base {
+    /// The commit that was looked at: [`super::base_of`]'s.
+    pub commit: CommitId,
+    /// Where its content stems from.
+    pub lineage: Lineage,
+    /// What earlier recipes stated, read from *V_p*'s tree (V22).
+    pub stated: Stated,
+}
+
+/// Where *p*'s content stems from (V20, V19a).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lineage {
+    /// It reaches a machine commit of ours with no init or clone in between.
+    Trailer(Machine),
+    /// No machine commit is to be had: another tool made it, or a squash merge lost it.
+    NoTrailer {
+        /// *p*'s lock, if it has one.
+        lock: Option<GitLock>,
+        /// Whether what the lock names can still be had.
+        old_upstream: OldUpstream,
+    },
+    /// It starts anew after our last machine commit, and how.
+    Diverged(String),
+}
+
+/// What can be had of the upstream that a lock names (V19a).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OldUpstream {
+    /// The commit is there: *V_p* can be cooked anew.
+    Commit,
+    /// The commit is gone or unknown; this registered revision stands for it, raw.
+    Revision(ObjectName),
+    /// Nothing.
+    Gone,
+}
+
+/// What earlier recipes stated, as *V_p*'s tree holds it (V22).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stated {
+    /// Context keys (of [`Machine::context_keys`]) with their values.
+    pub context: BTreeMap<String, String>,
+    /// Injected contents.
+    pub injections: Vec<KeptInjection>,
+}
+
+/// A cook that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The full input digest that was cooked: the same input is not tried again hot.
+    pub digest: model::Digest,
+    /// What kind of failure it was.
+    pub class: Class,
+    /// The condition's reason, such as `RenderFailed` (V6).
+    pub reason: String,
+    /// What happened, for people.
+    pub message: String,
+    /// How often in a row.
+    pub attempts: u32,
+    /// Whether the time to try again has come (failures of class `Unavailable` or `Bug` only).
+    pub due: bool,
+}

@@ -1,0 +1,96 @@
+//! Which revision of the upstream package a variant wants (decisions.md A2, V24).
+
+use std::sync::Arc;
+
+use model::{Lifecycle, Revision, Upstream, UpstreamVersion, WorkspaceName};
+
+/// What `spec.upstream` comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    /// This revision.
+    Found(Arc<Revision>),
+    /// There is none (yet).
+    NotFound,
+    /// There is one, and it is not published (V24).
+    NotPublished(Arc<Revision>),
+}
+
+/// Finds the upstream revision among all revisions of the upstream package.
+///
+/// `branch` is the upstream repository's branch: its name as a version means the branch's head
+/// (A2). The order of the revisions does not matter.
+pub fn resolve_upstream(
+    revisions: &[Arc<Revision>],
+    upstream: &Upstream,
+    branch: &str,
+) -> Resolution {
+    let candidates = || {
+        revisions
+            .iter()
+            .filter(|r| r.repository == upstream.repo && r.package == upstream.package)
+            .filter(|r| !r.meta.is_deleting())
+    };
+    let head = || candidates().find(|r| r.placeholder);
+    let named = |workspace: &WorkspaceName| {
+        candidates()
+            .filter(|r| !r.placeholder && r.workspace == *workspace)
+            .max_by_key(|r| (r.lifecycle.is_published(), r.revision))
+    };
+    let found = match &upstream.version {
+        UpstreamVersion::Latest => latest_published(candidates()).or_else(|| {
+            upstream
+                .allow_unpublished
+                .then(|| newest_draft(candidates()))?
+        }),
+        UpstreamVersion::Revision(number) => candidates()
+            .filter(|r| !r.placeholder && r.lifecycle.is_published())
+            .find(|r| r.revision.0 == *number),
+        UpstreamVersion::Named(name) if name.as_str() == branch => head(),
+        UpstreamVersion::Named(name) => named(name).or_else(|| tagged(candidates(), name)),
+        UpstreamVersion::Workspace(name) => named(name),
+        UpstreamVersion::Tag(name) => tagged(candidates(), name),
+        UpstreamVersion::BranchHead => head(),
+    };
+    match found {
+        None => Resolution::NotFound,
+        Some(r) if r.lifecycle.is_published() || upstream.allow_unpublished => {
+            Resolution::Found(Arc::clone(r))
+        }
+        Some(r) => Resolution::NotPublished(Arc::clone(r)),
+    }
+}
+
+fn latest_published<'a>(
+    revisions: impl Iterator<Item = &'a Arc<Revision>>,
+) -> Option<&'a Arc<Revision>> {
+    revisions
+        .filter(|r| r.lifecycle.is_published() && r.revision.is_numbered())
+        .max_by_key(|r| r.revision)
+}
+
+/// The draft that was made last; any order gives the same.
+fn newest_draft<'a>(
+    revisions: impl Iterator<Item = &'a Arc<Revision>>,
+) -> Option<&'a Arc<Revision>> {
+    revisions
+        .filter(|r| matches!(r.lifecycle, Lifecycle::Draft | Lifecycle::Proposed))
+        .max_by_key(|r| (r.meta.created.clone(), r.workspace.clone()))
+}
+
+/// A tag of this name: `v3` is a published number, anything else stands as an unnumbered
+/// revision whose workspace is the tag's last segment.
+fn tagged<'a>(
+    revisions: impl Iterator<Item = &'a Arc<Revision>>,
+    name: &WorkspaceName,
+) -> Option<&'a Arc<Revision>> {
+    let number = model::RevisionNumber::of_tag(name.as_str());
+    revisions
+        .filter(|r| !r.placeholder && r.lifecycle.is_published())
+        .find(|r| {
+            if number.is_numbered() {
+                r.revision == number
+            } else {
+                !r.revision.is_numbered() && r.workspace == *name
+            }
+        })
+}
