@@ -1,0 +1,102 @@
+//! What the engine could not do, named by the attempt, with one class for every door.
+
+use model::{Class, Problem, join_problems};
+
+use crate::ports::PortError;
+
+/// The result of everything in this room.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What could not be done.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The request is refused as it stands; every reason at once.
+    #[error("{}", join_problems(problems))]
+    Refused {
+        /// What kind of refusal.
+        class: Class,
+        /// Why, by field.
+        problems: Vec<Problem>,
+    },
+    /// Something that was named is not there.
+    #[error("{what} {name:?} not found")]
+    NotFound {
+        /// Its kind, as the API names it.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// What was expected to be found has changed.
+    #[error("{message}")]
+    Conflict {
+        /// What changed, and the way out.
+        message: String,
+    },
+    /// The pipeline of the package failed; nothing was kept.
+    #[error("Error rendering package in kpt function pipeline. Package NOT pushed to remote. Fix locally (modify until 'kpt fn render' succeeds) and retry. Details: {}", .status.error.as_deref().unwrap_or("unknown"))]
+    Render {
+        /// What every step reported.
+        status: Box<model::RenderStatus>,
+    },
+    /// A package could not be made.
+    #[error("cannot {attempt}: {message}")]
+    Cook {
+        /// What was attempted.
+        attempt: &'static str,
+        /// What kind of failure.
+        class: Class,
+        /// Why.
+        message: String,
+    },
+    /// The outside failed.
+    #[error(transparent)]
+    Port {
+        /// Why.
+        source: PortError,
+    },
+    /// The process is on its way out (a simulated crash or a shutdown).
+    #[error("the engine has stopped")]
+    Stopped,
+}
+
+impl Error {
+    /// A refusal with one reason.
+    pub fn refused(class: Class, field: &str, what: impl Into<String>) -> Self {
+        Self::Refused {
+            class,
+            problems: vec![Problem::new(field, what)],
+        }
+    }
+
+    /// A conflict with its way out.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::Conflict {
+            message: message.into(),
+        }
+    }
+
+    /// What kind of failure this is.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Refused { class, .. } | Self::Cook { class, .. } => *class,
+            Self::NotFound { .. } => Class::NotFound,
+            Self::Conflict { .. } => Class::Conflict,
+            Self::Render { .. } => Class::Invalid,
+            Self::Port { source } => source.class,
+            Self::Stopped => Class::Unavailable,
+        }
+    }
+
+    /// The whole chain of causes as one sentence.
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut next = std::error::Error::source(self);
+        while let Some(source) = next {
+            text.push_str(": ");
+            text.push_str(&source.to_string());
+            next = source.source();
+        }
+        text
+    }
+}

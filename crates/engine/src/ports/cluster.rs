@@ -1,0 +1,275 @@
+//! The objects around packages: variants, sets, repositories, and whatever is injected or selected.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use async_trait::async_trait;
+use model::{
+    Namespace, ObjectKey, ObjectMeta, Problem, Repository, RepositoryStatus, SetStatus, Text,
+    Variant, VariantSet, VariantStatus,
+};
+
+use super::{Feed, PortError};
+
+/// An object of ours as it is stored: parsed as far as it can be, with its status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored<T, S> {
+    /// Its namespace and name.
+    pub key: ObjectKey,
+    /// Its metadata.
+    pub meta: ObjectMeta,
+    /// What it asks for, or everything that is wrong with it (A4a: it is stored all the same).
+    pub parsed: Result<T, Vec<Problem>>,
+    /// What was last reported.
+    pub status: S,
+}
+
+/// A stored `PackageVariant`.
+pub type StoredVariant = Stored<Variant, VariantStatus>;
+/// A stored `PackageVariantSet`.
+pub type StoredSet = Stored<VariantSet, SetStatus>;
+/// A stored `Repository`.
+pub type StoredRepository = Stored<Repository, RepositoryStatus>;
+
+/// Group, version and kind.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Gvk {
+    /// The group; empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+}
+
+impl Gvk {
+    /// From `apiVersion` and kind.
+    pub fn of(api_version: &str, kind: &str) -> Self {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+        }
+    }
+
+    /// From `group/version/kind`, as recipes write it; the core group is empty.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.rsplitn(3, '/');
+        let (kind, version) = (parts.next()?, parts.next()?);
+        Some(Self {
+            group: parts.next().unwrap_or_default().to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+        })
+    }
+
+    /// `apiVersion` as objects write it.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+}
+
+/// `group/version/kind`.
+impl fmt::Display for Gvk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.group, self.version, self.kind)
+    }
+}
+
+/// What selections see of an object (S4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectSummary {
+    /// Its namespace (of the asking set, for a cluster-scoped object) and name.
+    pub key: ObjectKey,
+    /// Its version.
+    pub version: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Whether it is cluster-scoped.
+    pub cluster_scoped: bool,
+}
+
+/// What injection takes from an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectContent {
+    /// Its version.
+    pub version: String,
+    /// Its `data` as JSON text, keys in the order stored; `None` if it has none.
+    pub data: Option<Text>,
+    /// Its `spec` as JSON text, keys in the order stored; `None` if it has none.
+    pub spec: Option<Text>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What was found under a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found<T> {
+    /// It is there.
+    Here(T),
+    /// There is nothing of that name.
+    Absent,
+    /// The kind is not served in that version (`SchemaMissing`).
+    KindMissing,
+    /// Whoever asks may not read it, and why (X6).
+    Forbidden(String),
+}
+
+/// A kind of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OurKind {
+    /// `PackageVariant`
+    Variant,
+    /// `PackageVariantSet`
+    Set,
+    /// `Repository`
+    Repository,
+    /// `PackageRevision`
+    Revision,
+}
+
+/// For whom something is read: authorised as the user who last wrote that object (X6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requester {
+    /// Its kind.
+    pub kind: OurKind,
+    /// Its key.
+    pub key: ObjectKey,
+}
+
+/// The parts of a Secret with credentials.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// Its type, such as `kubernetes.io/basic-auth`.
+    pub kind: String,
+    /// Its data, decoded.
+    pub data: BTreeMap<String, Vec<u8>>,
+}
+
+/// Keys only: values of secrets are never printed.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secret")
+            .field("kind", &self.kind)
+            .field("keys", &self.data.keys().collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+/// Whether an event is a worry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventType {
+    /// For information.
+    Normal,
+    /// Somebody should look.
+    Warning,
+}
+
+/// An `Event` about an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterEvent {
+    /// The kind of the object that it is about.
+    pub kind: OurKind,
+    /// That object.
+    pub about: ObjectKey,
+    /// Whether it is a worry.
+    pub event_type: EventType,
+    /// A word in `CamelCase`.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+}
+
+/// Objects of the cluster, embedded or real.
+///
+/// Writes compare `version` (a `resourceVersion`) and fail with class `Conflict` where it differs,
+/// with `NotFound` where the object is gone. A status equal to the stored one is no write.
+#[async_trait]
+pub trait Cluster: Send + Sync + fmt::Debug {
+    /// All variants of all namespaces.
+    fn variants(&self) -> Feed<StoredVariant>;
+
+    /// All sets of all namespaces.
+    fn sets(&self) -> Feed<StoredSet>;
+
+    /// All repositories of all namespaces.
+    fn repositories(&self) -> Feed<StoredRepository>;
+
+    /// All objects of a kind. `None` if the kind is not served (now); a feed ends when the kind
+    /// ceases to be served.
+    async fn objects(&self, kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError>;
+
+    /// What an object holds, as the requester may see it.
+    async fn object(
+        &self,
+        kind: &Gvk,
+        key: &ObjectKey,
+        requester: &Requester,
+    ) -> Result<Found<ObjectContent>, PortError>;
+
+    /// Whether the requester may list this kind, and whether a cluster-scoped kind may be selected
+    /// from this namespace (S5). `Here` if so.
+    async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError>;
+
+    /// A Secret; `None` if there is none.
+    async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError>;
+
+    /// Writes a variant's status.
+    async fn set_variant_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &VariantStatus,
+    ) -> Result<StoredVariant, PortError>;
+
+    /// Writes a set's status.
+    async fn set_set_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &SetStatus,
+    ) -> Result<StoredSet, PortError>;
+
+    /// Writes a repository's status.
+    async fn set_repository_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &RepositoryStatus,
+    ) -> Result<StoredRepository, PortError>;
+
+    /// Writes the finalizers of an object of ours; an object on its way out goes with its last.
+    async fn set_finalizers(
+        &self,
+        kind: OurKind,
+        key: &ObjectKey,
+        version: &str,
+        finalizers: &[String],
+    ) -> Result<(), PortError>;
+
+    /// Creates a variant, or `Conflict` if the name is taken.
+    async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError>;
+
+    /// Writes a variant's labels, annotations, owners and spec.
+    async fn update_variant(
+        &self,
+        variant: &Variant,
+        version: &str,
+    ) -> Result<StoredVariant, PortError>;
+
+    /// Asks for a variant's deletion, if it is still the one with this uid.
+    async fn delete_variant(&self, key: &ObjectKey, uid: &model::Uid) -> Result<(), PortError>;
+
+    /// Tells people about something; never fails, counts what is lost.
+    async fn event(&self, event: ClusterEvent);
+
+    /// Whether a namespace is there and not on its way out (V10).
+    async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError>;
+}

@@ -1,0 +1,194 @@
+//! The walls between the engine and the outside: what it asks of records, of the cluster, of time,
+//! of functions and of a simulation.
+//!
+//! All of them speak `model`; `offshoot` implements them over `apiserver` and `api`, a twin over
+//! memory. A port carries out one thing and decides nothing: what an implementation retries, it
+//! retries below one call and never across two.
+
+mod cluster;
+mod feed;
+mod records;
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use model::{Class, Function, Namespace, ObjectName, Uid};
+
+pub use cluster::{
+    Cluster, ClusterEvent, EventType, Found, Gvk, ObjectContent, ObjectSummary, OurKind, Requester,
+    Secret, Stored, StoredRepository, StoredSet, StoredVariant,
+};
+pub use feed::{Delta, Feed};
+pub use records::{Change, Expect, RecordWrite, Records};
+
+/// Why a port could not do what was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("cannot {attempt}: {message}")]
+pub struct PortError {
+    /// What was attempted, such as `write the status of variant default/shop`.
+    pub attempt: String,
+    /// What kind of failure it is.
+    pub class: Class,
+    /// Why, for people.
+    pub message: String,
+}
+
+impl PortError {
+    /// A failure of the given class.
+    pub fn new(class: Class, attempt: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            attempt: attempt.into(),
+            class,
+            message: message.into(),
+        }
+    }
+}
+
+/// The time, as the world tells it.
+///
+/// Waiting is tokio's: a simulation pauses its clock.
+pub trait Clock: Send + Sync + fmt::Debug {
+    /// Seconds since 1970.
+    fn unix_seconds(&self) -> i64;
+
+    /// Now, as RFC 3339 in UTC with seconds, such as `2026-01-31T12:00:00Z`.
+    fn rfc3339(&self) -> String {
+        rfc3339(self.unix_seconds())
+    }
+}
+
+/// Fresh identities.
+pub trait Ids: Send + Sync + fmt::Debug {
+    /// A uid that nobody had before.
+    fn fresh_uid(&self) -> Uid;
+
+    /// The uid of the first incarnation of a package revision of this name (A5: Porch's v5).
+    fn revision_uid(&self, namespace: &Namespace, name: &ObjectName) -> Uid;
+}
+
+/// Runs functions that are not built in (X2): exec, container, remote.
+#[async_trait]
+pub trait Functions: Send + Sync + fmt::Debug {
+    /// Runs one function on a `ResourceList` text.
+    ///
+    /// # Errors
+    /// The function could not be started; a function that ran and failed is an output.
+    async fn run(&self, function: &Function, input: String) -> Result<FunctionOutput, PortError>;
+}
+
+/// What a function left behind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FunctionOutput {
+    /// The `ResourceList` text that it wrote.
+    pub output: String,
+    /// What it printed besides.
+    pub stderr: String,
+    /// 0, or how it failed.
+    pub exit_code: i32,
+}
+
+/// No function can be run outside.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoFunctions;
+
+#[async_trait]
+impl Functions for NoFunctions {
+    async fn run(&self, function: &Function, _input: String) -> Result<FunctionOutput, PortError> {
+        let what = function.image.as_deref().or(function.exec.as_deref());
+        Err(PortError::new(
+            Class::Denied,
+            format!("run function {:?}", what.unwrap_or("without an image")),
+            "it is not built in, and no runtime for it is enabled",
+        ))
+    }
+}
+
+/// A moment just before or after a side effect of the engine's own.
+///
+/// Those inside of `store` and of the object store have points of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Point {
+    /// Content is cooked, nothing is written.
+    Cooked,
+    /// Refs are durable, no record tells of them.
+    Shelved,
+    /// The record is written, its intent not settled.
+    Recorded,
+    /// The intent is settled, the caller not answered.
+    Settled,
+    /// A status is about to be written.
+    BeforeStatus,
+    /// A variant is about to be written by a set.
+    BeforeVariant,
+    /// A finalizer is about to be added or removed.
+    BeforeFinalizer,
+}
+
+/// Told at every [`Point`]: a simulation may end the process there.
+pub trait Faults: Send + Sync + fmt::Debug {
+    /// Whether the process dies here: the call returns [`crate::Error::Stopped`] and nothing more
+    /// is done.
+    fn dies_at(&self, point: Point) -> bool;
+}
+
+/// No fault, ever.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoFaults;
+
+impl Faults for NoFaults {
+    fn dies_at(&self, _point: Point) -> bool {
+        false
+    }
+}
+
+/// Everything outside, in one value.
+#[derive(Debug, Clone)]
+pub struct Ports {
+    /// Records of package revisions.
+    pub records: Arc<dyn Records>,
+    /// Objects.
+    pub cluster: Arc<dyn Cluster>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Identities.
+    pub ids: Arc<dyn Ids>,
+    /// External functions.
+    pub functions: Arc<dyn Functions>,
+    /// Fault points.
+    pub faults: Arc<dyn Faults>,
+}
+
+/// Seconds since 1970 as RFC 3339 in UTC, by the civil calendar.
+pub fn rfc3339(seconds: i64) -> String {
+    let days = seconds.div_euclid(86_400);
+    let rest = seconds.rem_euclid(86_400);
+    // Days from civil, inverted (Howard Hinnant's algorithm): eras of 400 years from March.
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let day_of_era = z.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3_600, rest % 3_600 / 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn times_are_written_as_kubernetes_writes_them() {
+        assert_eq!(super::rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(super::rfc3339(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(super::rfc3339(1_767_225_599), "2025-12-31T23:59:59Z");
+    }
+}
