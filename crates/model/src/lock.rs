@@ -31,10 +31,12 @@ pub struct GitLock {
 impl GitLock {
     /// Whether both name the same content (V1). Unknown commits are never the same.
     pub fn same_content(&self, other: &Self) -> bool {
-        self.commit.is_some()
-            && self.commit == other.commit
-            && normal_repo(&self.repo) == normal_repo(&other.repo)
-            && self.directory.trim_matches('/') == other.directory.trim_matches('/')
+        self.commit.is_some() && self.place() == other.place() && self.commit == other.commit
+    }
+
+    /// The repository and directory in one spelling, whoever wrote the lock.
+    pub fn place(&self) -> (&str, &str) {
+        (normal_repo(&self.repo), self.directory.trim_matches('/'))
     }
 }
 

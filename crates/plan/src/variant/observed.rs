@@ -77,6 +77,9 @@ pub struct Observed {
     pub injections: Vec<Injection>,
     /// About the base *p* that [`super::base_of`] chooses; `None` if there is none.
     pub base: Option<Base>,
+    /// What earlier recipes stated, read from the newest machine output of this downstream: the
+    /// open draft's *V* if there is one, else *V_p* (V22).
+    pub stated: Stated,
     /// How cooking failed last, if it did and nothing was written since.
     pub failure: Option<Failure>,
 }
@@ -126,8 +129,6 @@ pub struct Base {
     pub commit: CommitId,
     /// Where its content stems from.
     pub lineage: Lineage,
-    /// What earlier recipes stated, read from *V_p*'s tree (V22).
-    pub stated: Stated,
 }
 
 /// Where *p*'s content stems from (V20, V19a).
@@ -157,7 +158,7 @@ pub enum OldUpstream {
     Gone,
 }
 
-/// What earlier recipes stated, as *V_p*'s tree holds it (V22).
+/// What earlier recipes stated, as the machine's own tree holds it (V22).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stated {
     /// Context keys (of [`Machine::context_keys`]) with their values.

@@ -189,6 +189,9 @@ pub struct CreateDraft {
     pub upstream: Arc<Revision>,
     /// *p*; `None` for a first draft.
     pub base: Option<BaseRef>,
+    /// The package's tree on the branch, which approval expects there (V20); without *p* it is
+    /// what an earlier life of the package left.
+    pub directory: Option<TreeId>,
     /// *r′*.
     pub recipe: Recipe,
     /// The input digest without base and policies (V21).
