@@ -1,1 +1,54 @@
-//! api
+//! Wire types of every served API version, wire ↔ model, and the definitions of our kinds.
+//!
+//! Data enters here as JSON values and leaves as `model` types, all problems collected with
+//! their field paths (`models:T1`); nobody validates again later. This crate never asks a
+//! question of the world.
+
+mod conditions;
+//mod definitions;
+mod fields;
+mod meta;
+mod names;
+mod package;
+mod pipeline;
+mod rendering;
+mod repository;
+mod resources;
+mod revision;
+mod revision_status;
+mod set;
+mod task;
+mod template;
+mod upstream;
+mod variant;
+
+pub use conditions::{merge_conditions, read_conditions};
+//DEFS
+pub use fields::{object_at, str_at};
+pub use meta::{read_key, read_meta, write_meta};
+pub use names::revision_uid;
+pub use package::write_package;
+pub use pipeline::{read_pipeline, write_pipeline};
+pub use rendering::{read_render_status, write_render_status, write_result_list};
+pub use repository::{RepositoryStatus, read_repository, write_repository_status};
+pub use resources::{ResourcesUpdate, read_resources, write_resources};
+pub use revision::{RevisionInput, read_revision, read_revision_input, write_revision};
+pub use set::{SetStatus, read_set, write_set_status};
+pub use task::{read_task, write_task};
+pub use upstream::{read_upstream, write_upstream};
+pub use variant::{
+    TargetStatus, VariantStatus, read_variant, write_variant_spec, write_variant_status,
+};
+
+/// The group of our own custom resources.
+pub const CONFIG_GROUP: &str = "config.porch.kpt.dev";
+/// The group of package revisions.
+pub const PACKAGE_GROUP: &str = "porch.kpt.dev";
+/// The finalizer of variants (variant-semantics.md R106).
+pub const VARIANT_FINALIZER: &str = "config.porch.kpt.dev/packagevariants";
+/// The finalizer of repositories (package-orchestration.md §1.2).
+pub const REPOSITORY_FINALIZER: &str = "config.porch.kpt.dev/repository";
+/// The label of a set's variants; its value is the set's uid (variant-semantics.md R162).
+pub const SET_LABEL: &str = "config.porch.kpt.dev/packagevariantset";
+/// The label of the latest published revision (package-orchestration.md §1.1).
+pub const LATEST_LABEL: &str = "kpt.dev/latest-revision";

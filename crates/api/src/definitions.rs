@@ -1,0 +1,63 @@
+//! The definitions of our kinds: the CRD files that `offshoot crds` prints and the embedded
+//! server serves (decisions.md A1, A10), and those of the package group, which are served only.
+
+use serde_json::Value;
+use yaml::{Limits, Reader, Stream};
+
+/// One definition: its plural name and its text.
+#[derive(Debug, Clone, Copy)]
+pub struct Definition {
+    /// Such as `packagevariants`.
+    pub plural: &'static str,
+    /// A CustomResourceDefinition as YAML.
+    pub text: &'static str,
+}
+
+/// The CRDs of `config.porch.kpt.dev`.
+pub const CRDS: [Definition; 3] = [
+    Definition { plural: "repositories", text: include_str!("../crds/repositories.yaml") },
+    Definition { plural: "packagevariants", text: include_str!("../crds/packagevariants.yaml") },
+    Definition {
+        plural: "packagevariantsets",
+        text: include_str!("../crds/packagevariantsets.yaml"),
+    },
+];
+
+/// The resources of `porch.kpt.dev`, in the same form; never installed as CRDs.
+pub const SERVED: [Definition; 3] = [
+    Definition {
+        plural: "packagerevisions",
+        text: include_str!("../served/packagerevisions.yaml"),
+    },
+    Definition {
+        plural: "packagerevisionresources",
+        text: include_str!("../served/packagerevisionresources.yaml"),
+    },
+    Definition { plural: "packages", text: include_str!("../served/packages.yaml") },
+];
+
+/// What `offshoot crds` prints.
+pub fn crd_texts() -> String {
+    CRDS.map(|d| d.text).join("---\n")
+}
+
+/// The CRDs as objects.
+///
+/// # Errors
+/// Never for the texts of this crate; a test reads them all.
+pub fn crds() -> Result<Vec<Value>, yaml::Error> {
+    CRDS.iter().map(read).collect()
+}
+
+/// The package group's definitions as objects.
+///
+/// # Errors
+/// As [`crds`].
+pub fn served() -> Result<Vec<Value>, yaml::Error> {
+    SERVED.iter().map(read).collect()
+}
+
+fn read(definition: &Definition) -> Result<Value, yaml::Error> {
+    let stream = Stream::parse(definition.text, &Limits::default())?;
+    stream.to_json(Reader::Sigs)
+}

@@ -1,0 +1,32 @@
+//! Uids of package revisions (decisions.md A5).
+
+use model::{Namespace, Uid};
+use uuid::Uuid;
+
+/// The namespace of the peer's version 5 uids.
+const NAMESPACE: Uuid = Uuid::from_u128(0xaac7_1d91_5c67_456f_8fd2_902e_f6da_820e);
+
+/// The uid of a name's first incarnation, as the peer computes it
+/// (package-orchestration.md §1.1).
+pub fn revision_uid(namespace: &Namespace, name: &str) -> Option<Uid> {
+    let text = format!("packagerevision:porch.kpt.dev/v1alpha1/{namespace}/{name}").to_lowercase();
+    Uid::parse(&Uuid::new_v5(&NAMESPACE, text.as_bytes()).to_string()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uids_are_the_peers() {
+        // Seen on a running peer.
+        let uid = revision_uid(
+            &Namespace::parse("bm").unwrap(),
+            "deploy.ready.packagevariant-1",
+        );
+        assert_eq!(
+            uid.unwrap().as_str(),
+            "17ee8245-e54b-5e3c-b74a-56fd66857d45"
+        );
+    }
+}

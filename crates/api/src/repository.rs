@@ -1,0 +1,156 @@
+//! `Repository` (package-orchestration.md §1.2).
+
+use model::{Condition, GitSpec, Problem, Repository, RepositoryName};
+use serde_json::{Map, Value};
+
+use crate::conditions::merge_conditions;
+use crate::fields::{Fields, name, put};
+use crate::{read_key, read_meta};
+
+/// Reads a repository.
+///
+/// # Errors
+/// Everything that is wrong with its spec; an empty list if it has no readable name.
+pub fn read_repository(object: &Value) -> Result<Repository, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let key = read_key(object).ok_or_else(Vec::new)?;
+    let empty = Value::Object(Map::new());
+    let spec = Fields::new(object.get("spec").unwrap_or(&empty), "spec");
+    let repository = name(
+        &mut problems,
+        "metadata.name",
+        key.name.as_str(),
+        RepositoryName::parse,
+    );
+    if spec.text("type") == Some("oci") || spec.raw("oci").is_some() {
+        problems.push(
+            Problem::new("spec.type", "spec.type: OCI repositories are not served")
+                .hint("register a git repository"),
+        );
+    }
+    let git = read_git(&spec, &mut problems);
+    match (repository, git) {
+        (Some(repository), Some(git)) if problems.is_empty() => {
+            let sync = spec.child("sync");
+            let text = |key: &str| sync.as_ref().and_then(|s| s.owned(key)).unwrap_or_default();
+            Ok(Repository {
+                name: repository,
+                meta: read_meta(object),
+                description: spec.owned("description").unwrap_or_default(),
+                deployment: spec.flag("deployment"),
+                ignore_author_gates: spec.flag("ignorePackageGates"),
+                git,
+                sync_schedule: text("schedule"),
+                run_once_at: text("runOnceAt"),
+                key,
+            })
+        }
+        _ => Err(problems),
+    }
+}
+
+fn read_git(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<GitSpec> {
+    let Some(git) = spec.child("git") else {
+        problems.push(Problem::new("spec.git", "spec.git: Required value"));
+        return None;
+    };
+    let Some(repo) = git.owned("repo") else {
+        problems.push(Problem::new(
+            "spec.git.repo",
+            "spec.git.repo: Required value",
+        ));
+        return None;
+    };
+    let known = ["file://", "http://", "https://"]
+        .iter()
+        .any(|s| repo.starts_with(s));
+    if !known {
+        problems.push(
+            Problem::new(
+                "spec.git.repo",
+                format!("spec.git.repo: Invalid value: {:?}: must start with file://, http:// or https://", without_user(&repo)),
+            )
+            .hint("a repository on this machine is file:///path/to/it.git"),
+        );
+    }
+    if repo.contains('@') && known && !repo.starts_with("file://") {
+        problems.push(
+            Problem::new(
+                "spec.git.repo",
+                "spec.git.repo: credentials do not belong into the address",
+            )
+            .hint("put them into a Secret and name it in spec.git.secretRef"),
+        );
+    }
+    let directory = git
+        .text("directory")
+        .unwrap_or_default()
+        .trim_matches('/')
+        .to_owned();
+    if directory
+        .split('/')
+        .any(|part| part == ".." || part == "." || part == ".git")
+    {
+        problems.push(Problem::new(
+            "spec.git.directory",
+            format!(
+                "spec.git.directory: Invalid value: {directory:?}: must stay inside the repository"
+            ),
+        ));
+    }
+    Some(GitSpec {
+        repo,
+        branch: git.owned("branch").unwrap_or_else(|| "main".to_owned()),
+        create_branch: git.flag("createBranch"),
+        create: git.flag("create"),
+        directory,
+        secret: git.child("secretRef").and_then(|s| s.owned("name")),
+        author: git.owned("author"),
+        email: git.owned("email"),
+    })
+}
+
+/// An address as it may be shown: without what stands before an `@`.
+fn without_user(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        _ => url.to_owned(),
+    }
+}
+
+/// A repository's status.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RepositoryStatus {
+    /// `Ready`, and what else there is to say.
+    pub conditions: Vec<Condition>,
+    /// The head of the branch; empty if unknown.
+    pub head: String,
+    /// How many package revisions it holds.
+    pub packages: usize,
+    /// When it was last read, RFC 3339; empty if never.
+    pub last_sync: String,
+    /// When it will be read again, RFC 3339; empty if unknown.
+    pub next_sync: String,
+    /// `spec.sync.runOnceAt` as last obeyed; empty if never.
+    pub observed_run_once_at: String,
+}
+
+/// The wire form; transition times stay where nothing changed.
+pub fn write_repository_status(
+    old: Option<&Value>,
+    status: &RepositoryStatus,
+    generation: i64,
+    now: &str,
+) -> Value {
+    let mut out = Map::new();
+    let before = old.and_then(|o| o.get("conditions"));
+    let conditions = merge_conditions(before, &status.conditions, generation, now);
+    out.insert("conditions".to_owned(), conditions);
+    put(&mut out, "gitCommitHash", &status.head);
+    put(&mut out, "lastFullSyncTime", &status.last_sync);
+    put(&mut out, "nextFullSyncTime", &status.next_sync);
+    out.insert("observedGeneration".to_owned(), generation.into());
+    put(&mut out, "observedRunOnceAt", &status.observed_run_once_at);
+    out.insert("packageCount".to_owned(), status.packages.into());
+    Value::Object(out)
+}

@@ -1,0 +1,103 @@
+//! `PackageRevisionResources`: the files of a package revision as texts (decisions.md A11).
+
+use std::collections::BTreeMap;
+
+use model::{Files, PackagePath, Problem, Revision};
+use serde_json::{Map, Value, json};
+
+use crate::fields::{Fields, put};
+use crate::{write_meta, write_render_status};
+
+/// The annotation that lists files which are no text.
+pub(crate) const BINARY_FILES: &str = "offshoot.dev/binary-files";
+
+/// The whole object of a revision's files: text only, binary files are listed in an annotation.
+pub fn write_resources(revision: &Revision, files: &Files) -> Value {
+    let mut texts = Map::new();
+    let mut binary = Vec::new();
+    for (path, file) in files {
+        match file.as_text() {
+            Some(text) => {
+                texts.insert(path.as_str().to_owned(), text.into());
+            }
+            None => binary.push(path.as_str().to_owned()),
+        }
+    }
+    let mut meta = revision.meta.clone();
+    meta.resource_version.clone_from(&revision.content_version);
+    meta.generation = 0;
+    if !binary.is_empty() {
+        meta.annotations
+            .insert(BINARY_FILES.to_owned(), json!(binary).to_string());
+    }
+    let mut spec = Map::new();
+    put(&mut spec, "packageName", revision.package.as_str());
+    put(&mut spec, "workspaceName", revision.workspace.as_str());
+    spec.insert("revision".to_owned(), revision.revision.0.into());
+    put(&mut spec, "repository", revision.repository.as_str());
+    spec.insert("resources".to_owned(), Value::Object(texts));
+    let mut status = Map::new();
+    if let Some(render) = &revision.render_status {
+        status.insert("renderStatus".to_owned(), write_render_status(render));
+    }
+    status.insert("files".to_owned(), files.len().into());
+    json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1",
+        "kind": "PackageRevisionResources",
+        "metadata": write_meta(&revision.key, &meta),
+        "spec": spec,
+        "status": status,
+    })
+}
+
+/// What a person sent: the files that the package's texts shall be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResourcesUpdate {
+    /// The content version that it was based on; empty if none was sent.
+    pub resource_version: String,
+    /// The texts, by path.
+    pub files: BTreeMap<PackagePath, String>,
+}
+
+/// Reads an update of resources.
+///
+/// # Errors
+/// A problem for each path that no package may hold (X1), each value that is no text, and paths
+/// that differ in case alone.
+pub fn read_resources(object: &Value) -> Result<ResourcesUpdate, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let empty = Value::Object(Map::new());
+    let meta = Fields::new(object.get("metadata").unwrap_or(&empty), "metadata");
+    let spec = object
+        .get("spec")
+        .and_then(|s| s.get("resources"))
+        .and_then(Value::as_object);
+    let mut files = BTreeMap::new();
+    let mut folded: BTreeMap<String, &str> = BTreeMap::new();
+    for (key, value) in spec.into_iter().flatten() {
+        let field = format!("spec.resources[{key}]");
+        let path = crate::fields::name(&mut problems, &field, key, PackagePath::parse);
+        let Some(text) = value.as_str() else {
+            problems.push(Problem::new(&field, format!("{field}: must be a text")));
+            continue;
+        };
+        if let Some(other) = folded.insert(key.to_lowercase(), key) {
+            problems.push(Problem::new(
+                &field,
+                format!("{field}: differs from {other:?} in case alone"),
+            ));
+        }
+        if let Some(path) = path {
+            files.insert(path, text.to_owned());
+        }
+    }
+    if problems.is_empty() {
+        let resource_version = meta.owned("resourceVersion").unwrap_or_default();
+        Ok(ResourcesUpdate {
+            resource_version,
+            files,
+        })
+    } else {
+        Err(problems)
+    }
+}

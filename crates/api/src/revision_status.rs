@@ -1,0 +1,164 @@
+//! The parts of a package revision's status: locks, conflicts, and what we remember.
+
+use model::{
+    CommitId, Conflict, ConflictId, ConflictState, ConflictValue, Decision, Digest, GitLock,
+    Machine, Namespace, ObjectName, Owner, PackagePath, TreeId, Uid, WorkspaceName,
+};
+use serde_json::{Map, Value, json};
+
+use crate::fields::{Fields, put, put_list};
+
+/// `{type: git, git: {repo, directory, ref, commit}}`
+pub(crate) fn write_lock(lock: &GitLock) -> Value {
+    let mut git = Map::new();
+    put(&mut git, "repo", &lock.repo);
+    put(&mut git, "directory", &lock.directory);
+    put(&mut git, "ref", &lock.git_ref);
+    put(
+        &mut git,
+        "commit",
+        &lock.commit.map(|c| c.to_string()).unwrap_or_default(),
+    );
+    json!({ "type": "git", "git": git })
+}
+
+pub(crate) fn read_lock(fields: &Fields<'_>) -> Option<GitLock> {
+    let git = fields.child("git")?;
+    Some(GitLock {
+        repo: git.owned("repo")?,
+        directory: git.owned("directory").unwrap_or_default(),
+        git_ref: git.owned("ref").unwrap_or_default(),
+        commit: git.text("commit").and_then(CommitId::parse),
+    })
+}
+
+pub(crate) fn write_conflict(conflict: &Conflict) -> Value {
+    let mut out = Map::new();
+    put(&mut out, "id", &conflict.id.0);
+    put(&mut out, "file", conflict.file.as_str());
+    put(&mut out, "resource", &conflict.resource);
+    put(&mut out, "path", &conflict.path);
+    for (key, value) in [
+        ("base", &conflict.base),
+        ("local", &conflict.local),
+        ("upstream", &conflict.upstream),
+    ] {
+        out.insert(key.to_owned(), write_side(value));
+    }
+    put(&mut out, "decision", decision_text(conflict.decision));
+    put(&mut out, "state", state_text(conflict.state));
+    put(
+        &mut out,
+        "derivedFrom",
+        conflict.derived_from.as_ref().map_or("", |d| &d.0),
+    );
+    Value::Object(out)
+}
+
+/// Absent is absent, a value stands under `value` as JSON text, a hash under `hash`.
+fn write_side(value: &ConflictValue) -> Value {
+    match value {
+        ConflictValue::Absent => json!({ "absent": true }),
+        ConflictValue::Json(text) => json!({ "value": text }),
+        ConflictValue::Hash(hash) => json!({ "hash": hash }),
+    }
+}
+
+fn read_side(fields: &Fields<'_>, key: &str) -> ConflictValue {
+    let Some(side) = fields.child(key) else {
+        return ConflictValue::Absent;
+    };
+    match (
+        side.raw("value").and_then(Value::as_str),
+        side.owned("hash"),
+    ) {
+        (Some(text), _) => ConflictValue::Json(text.to_owned()),
+        (None, Some(hash)) => ConflictValue::Hash(hash),
+        (None, None) => ConflictValue::Absent,
+    }
+}
+
+pub(crate) fn read_conflict(fields: &Fields<'_>) -> Option<Conflict> {
+    Some(Conflict {
+        id: ConflictId(fields.owned("id")?),
+        file: PackagePath::parse(fields.text("file")?).ok()?,
+        resource: fields.owned("resource").unwrap_or_default(),
+        path: fields.owned("path").unwrap_or_default(),
+        base: read_side(fields, "base"),
+        local: read_side(fields, "local"),
+        upstream: read_side(fields, "upstream"),
+        decision: match fields.text("decision") {
+            Some("local") => Decision::Local,
+            _ => Decision::Upstream,
+        },
+        state: match fields.text("state") {
+            Some("acknowledged") => ConflictState::Acknowledged,
+            Some("resolved") => ConflictState::Resolved,
+            Some("recorded") => ConflictState::Recorded,
+            _ => ConflictState::Open,
+        },
+        derived_from: fields.owned("derivedFrom").map(ConflictId),
+    })
+}
+
+fn decision_text(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Upstream => "upstream",
+        Decision::Local => "local",
+    }
+}
+
+fn state_text(state: ConflictState) -> &'static str {
+    match state {
+        ConflictState::Open => "open",
+        ConflictState::Acknowledged => "acknowledged",
+        ConflictState::Resolved => "resolved",
+        ConflictState::Recorded => "recorded",
+    }
+}
+
+pub(crate) fn write_machine(machine: &Machine) -> Value {
+    let mut out = Map::new();
+    put(&mut out, "namespace", machine.owner.namespace.as_str());
+    put(&mut out, "name", machine.owner.name.as_str());
+    put(&mut out, "uid", machine.owner.uid.as_str());
+    put(&mut out, "workspace", machine.workspace.as_str());
+    put(&mut out, "digest", machine.digest.as_str());
+    put(&mut out, "fullDigest", machine.full_digest.as_str());
+    put(&mut out, "m", &machine.m_tree.to_string());
+    put(&mut out, "v", &machine.v_tree.to_string());
+    put(
+        &mut out,
+        "base",
+        &machine.base.map(|c| c.to_string()).unwrap_or_default(),
+    );
+    put(
+        &mut out,
+        "baseTree",
+        &machine.base_tree.map(|t| t.to_string()).unwrap_or_default(),
+    );
+    put_list(
+        &mut out,
+        "gates",
+        machine.gates.iter().map(|g| g.clone().into()).collect(),
+    );
+    Value::Object(out)
+}
+
+pub(crate) fn read_machine(fields: &Fields<'_>) -> Option<Machine> {
+    Some(Machine {
+        owner: Owner {
+            namespace: Namespace::parse(fields.text("namespace")?).ok()?,
+            name: ObjectName::parse(fields.text("name")?).ok()?,
+            uid: Uid::parse(fields.text("uid")?).ok()?,
+        },
+        workspace: WorkspaceName::parse(fields.text("workspace")?).ok()?,
+        digest: Digest::parse(fields.text("digest")?)?,
+        full_digest: Digest::parse(fields.text("fullDigest")?)?,
+        m_tree: TreeId::parse(fields.text("m")?)?,
+        v_tree: TreeId::parse(fields.text("v")?)?,
+        base: fields.text("base").and_then(CommitId::parse),
+        base_tree: fields.text("baseTree").and_then(TreeId::parse),
+        gates: fields.texts("gates"),
+    })
+}

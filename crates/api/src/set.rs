@@ -1,0 +1,258 @@
+//! `PackageVariantSet` (variant-semantics.md §1.I, §2.2).
+
+use std::collections::BTreeSet;
+
+use model::{
+    Condition, DeletionGuard, LabelSelector, ObjectKey, ObjectMeta, ObjectSelector, OnError,
+    PackageName, Problem, RepositoryName, Requirement, SelectorOperator, Target, TargetSelection,
+    VariantSetSpec,
+};
+use serde_json::{Map, Value};
+
+use crate::conditions::merge_conditions;
+use crate::fields::{Fields, name, put_strings};
+use crate::template::read_template;
+use crate::upstream::{Asker, read_for};
+use crate::{read_key, read_meta};
+
+/// Reads a set: its key, its metadata, and its spec or everything that is wrong with it, in the
+/// peer's order (§2.2). `None` if it has no readable namespace and name.
+pub fn read_set(
+    object: &Value,
+) -> Option<(ObjectKey, ObjectMeta, Result<VariantSetSpec, Vec<Problem>>)> {
+    let key = read_key(object)?;
+    let empty = Value::Object(Map::new());
+    let spec = read_spec(object.get("spec").unwrap_or(&empty));
+    Some((key, read_meta(object), spec))
+}
+
+fn read_spec(spec: &Value) -> Result<VariantSetSpec, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let fields = Fields::new(spec, "spec");
+    let upstream = read_for(&fields, Asker::Set, &mut problems);
+    let targets = fields.list("targets");
+    if targets.is_empty() {
+        problems.push(Problem::new(
+            "spec.targets",
+            "must specify at least one item in spec.targets",
+        ));
+    }
+    let targets: Vec<_> = targets
+        .iter()
+        .map(|t| read_target(t, &mut problems))
+        .collect();
+    let on_error = read_on_error(&fields, &mut problems);
+    let guard = fields.child("deletionGuard");
+    let default = DeletionGuard::default();
+    let deletion_guard = guard.map_or(default, |g| DeletionGuard {
+        enabled: g
+            .raw("enabled")
+            .and_then(Value::as_bool)
+            .unwrap_or(default.enabled),
+        percent: g
+            .int("percent")
+            .and_then(|p| u8::try_from(p).ok())
+            .unwrap_or(default.percent),
+    });
+    let targets: Option<Vec<_>> = targets.into_iter().collect();
+    match (upstream, targets) {
+        (Some(upstream), Some(targets)) if problems.is_empty() => Ok(VariantSetSpec {
+            upstream,
+            targets,
+            on_error,
+            deletion_guard,
+            suspend: fields.flag("suspend"),
+        }),
+        _ => Err(problems),
+    }
+}
+
+fn read_on_error(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> OnError {
+    match fields.text("onError") {
+        None | Some("Continue") => OnError::Continue,
+        Some("Stop") => OnError::Stop,
+        Some(_) => {
+            let what = "spec.onError can only be \"Continue\" or \"Stop\"";
+            problems.push(Problem::new("spec.onError", what));
+            OnError::Continue
+        }
+    }
+}
+
+fn read_target(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Target> {
+    let path = fields.path().to_owned();
+    let before = problems.len();
+    let repositories = read_repositories(fields, problems);
+    let repository_selector = fields.child("repositorySelector");
+    let object_selector = fields.child("objectSelector");
+    let beside = read_packages(fields, problems);
+    let given = usize::from(fields.raw("repositories").is_some())
+        + usize::from(repository_selector.is_some())
+        + usize::from(object_selector.is_some());
+    if let Some(object) = &object_selector {
+        // The peer writes this field in lower case.
+        for key in ["apiVersion", "kind"] {
+            if object.text(key).is_none() {
+                let what = format!("{path}.objectselector.{key} cannot be empty");
+                problems.push(Problem::new(object.field(key), what));
+            }
+        }
+    }
+    if given != 1 {
+        problems.push(Problem::new(
+            &path,
+            format!("{path} must specify one of `repositories`, `repositorySelector`, or `objectSelector`"),
+        ));
+    }
+    let template = fields
+        .child("template")
+        .map(|t| read_template(&t, problems));
+    if problems.len() > before {
+        return None;
+    }
+    let selection = match (repositories, repository_selector, object_selector) {
+        (Some(list), _, _) => TargetSelection::Repositories(list),
+        (_, Some(selector), _) => TargetSelection::RepositorySelector {
+            packages: inside_or_beside(&selector, beside, problems),
+            selector: read_selector(&selector, problems),
+        },
+        (_, _, Some(selector)) => TargetSelection::ObjectSelector {
+            packages: inside_or_beside(&selector, beside, problems),
+            selector: ObjectSelector {
+                api_version: selector.owned("apiVersion")?,
+                kind: selector.owned("kind")?,
+                name: selector.owned("name"),
+                labels: read_selector(&selector, problems),
+            },
+        },
+        (None, None, None) => return None,
+    };
+    Some(Target {
+        selection,
+        template,
+    })
+}
+
+fn read_repositories(
+    fields: &Fields<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<Vec<(RepositoryName, Vec<PackageName>)>> {
+    let raw = fields.raw("repositories")?;
+    let field = fields.field("repositories");
+    if raw.as_array().is_some_and(Vec::is_empty) {
+        let what = format!("{field} must not be an empty list if specified");
+        problems.push(Problem::new(&field, what));
+    }
+    let mut out = Vec::new();
+    for entry in fields.list("repositories") {
+        let path = entry.field("name");
+        let repo = match entry.text("name") {
+            Some(text) => name(problems, &path, text, RepositoryName::parse),
+            None => {
+                problems.push(Problem::new(&path, format!("{path} cannot be empty")));
+                None
+            }
+        };
+        let packages = read_packages(&entry, problems);
+        out.extend(repo.map(|repo| (repo, packages)));
+    }
+    Some(out)
+}
+
+fn read_packages(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<PackageName> {
+    let mut out = Vec::new();
+    for (i, text) in fields.texts("packageNames").iter().enumerate() {
+        let path = format!("{}[{i}]", fields.field("packageNames"));
+        if text.is_empty() {
+            problems.push(Problem::new(&path, format!("{path} cannot be empty")));
+        } else {
+            out.extend(name(problems, &path, text, PackageName::parse));
+        }
+    }
+    out
+}
+
+/// The seeds' example puts `packageNames` inside the selector, their prose beside it (A3).
+fn inside_or_beside(
+    selector: &Fields<'_>,
+    beside: Vec<PackageName>,
+    problems: &mut Vec<Problem>,
+) -> Vec<PackageName> {
+    let mut packages = read_packages(selector, problems);
+    packages.extend(beside);
+    packages
+}
+
+fn read_selector(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> LabelSelector {
+    let mut requirements = Vec::new();
+    for entry in fields.list("matchExpressions") {
+        let operator = match entry.text("operator") {
+            Some("In") => Some(SelectorOperator::In),
+            Some("NotIn") => Some(SelectorOperator::NotIn),
+            Some("Exists") => Some(SelectorOperator::Exists),
+            Some("DoesNotExist") => Some(SelectorOperator::DoesNotExist),
+            other => {
+                let field = entry.field("operator");
+                let what = format!(
+                    "{field}: {:?} is not a valid label selector operator",
+                    other.unwrap_or_default()
+                );
+                problems.push(Problem::new(&field, what));
+                None
+            }
+        };
+        let values: BTreeSet<String> = entry.texts("values").into_iter().collect();
+        let key = entry.owned("key").unwrap_or_default();
+        requirements.extend(operator.map(|operator| Requirement {
+            key,
+            operator,
+            values,
+        }));
+    }
+    LabelSelector {
+        match_labels: fields.strings("matchLabels"),
+        requirements,
+    }
+}
+
+/// A set's status.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SetStatus {
+    /// `Stalled`, `Ready`, `VariantsReady` and what else there is to say.
+    pub conditions: Vec<Condition>,
+    /// How many variants are wanted.
+    pub targets: usize,
+    /// How many there are.
+    pub variants: usize,
+    /// How many of them are ready.
+    pub ready: usize,
+    /// How many of them are stalled.
+    pub stalled: usize,
+    /// What else is remembered, as plain key and value.
+    pub notes: std::collections::BTreeMap<String, String>,
+}
+
+/// The wire form; transition times stay where nothing changed.
+pub fn write_set_status(
+    old: Option<&Value>,
+    status: &SetStatus,
+    generation: i64,
+    now: &str,
+) -> Value {
+    let mut out = Map::new();
+    out.insert("observedGeneration".to_owned(), generation.into());
+    let before = old.and_then(|o| o.get("conditions"));
+    let conditions = merge_conditions(before, &status.conditions, generation, now);
+    out.insert("conditions".to_owned(), conditions);
+    let counts = [
+        ("targets", status.targets),
+        ("variants", status.variants),
+        ("readyVariants", status.ready),
+        ("stalledVariants", status.stalled),
+    ];
+    for (key, count) in counts {
+        out.insert(key.to_owned(), count.into());
+    }
+    put_strings(&mut out, "offshoot", &status.notes);
+    Value::Object(out)
+}

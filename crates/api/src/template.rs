@@ -1,0 +1,216 @@
+//! A set's template in all forms of the documents (decisions.md A3), with the peer's messages
+//! (variant-semantics.md §2.2).
+
+use model::{
+    FunctionTemplate, InjectorTemplate, MapExpr, PackageContextTemplate, Problem, Template,
+};
+use serde_json::Value;
+
+use crate::fields::Fields;
+use crate::pipeline::read_function;
+use crate::variant::{Policies, RESERVED};
+
+pub(crate) fn read_template(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Template {
+    let policies = Policies::read(fields, problems);
+    let mut template = Template {
+        adoption: policies.adoption,
+        deletion: policies.deletion,
+        conflict_policy: policies.conflict,
+        proposed: policies.proposed,
+        strategy: policies.strategy,
+        labels: fields.strings("labels"),
+        annotations: fields.strings("annotations"),
+        ..Template::default()
+    };
+    read_downstream(fields, &mut template, problems);
+    template.label_exprs = read_map_exprs(fields, "labelExprs", problems);
+    template.annotation_exprs = read_map_exprs(fields, "annotationExprs", problems);
+    template.context = read_context(fields, problems);
+    template.injectors = read_injectors(fields, problems);
+    if let Some(pipeline) = fields.child("pipeline") {
+        template.validators = read_functions(&pipeline, "validators", problems);
+        template.mutators = read_functions(&pipeline, "mutators", problems);
+    }
+    template
+}
+
+/// `downstream`, or the older `downstreamExprs` and `downstreamExpr`.
+fn read_downstream(fields: &Fields<'_>, template: &mut Template, problems: &mut Vec<Problem>) {
+    if let Some(downstream) = fields.child("downstream") {
+        template.repo = downstream.owned("repo");
+        template.repo_expr = downstream.owned("repoExpr");
+        template.package = downstream.owned("package");
+        template.package_expr = downstream.owned("packageExpr");
+    }
+    for key in ["downstreamExprs", "downstreamExpr"] {
+        if let Some(old) = fields.child(key) {
+            template.repo_expr = template.repo_expr.take().or_else(|| old.owned("repoExpr"));
+            template.package_expr = template
+                .package_expr
+                .take()
+                .or_else(|| old.owned("packageExpr"));
+        }
+    }
+    let path = fields.path();
+    let both = [
+        (
+            "repo",
+            template.repo.is_some() && template.repo_expr.is_some(),
+        ),
+        (
+            "package",
+            template.package.is_some() && template.package_expr.is_some(),
+        ),
+    ];
+    for (word, _) in both.into_iter().filter(|(_, both)| *both) {
+        problems.push(Problem::new(
+            format!("{path}.downstream.{word}"),
+            format!(
+                "{path} may specify only one of `downstream.{word}` and `downstream.{word}Expr`"
+            ),
+        ));
+    }
+}
+
+fn read_map_exprs(fields: &Fields<'_>, key: &str, problems: &mut Vec<Problem>) -> Vec<MapExpr> {
+    let entries = fields.one_or_many(key);
+    entries
+        .iter()
+        .map(|entry| read_map_expr(entry, problems))
+        .collect()
+}
+
+fn read_map_expr(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> MapExpr {
+    let path = entry.path();
+    for (plain, expr) in [("key", "keyExpr"), ("value", "valueExpr")] {
+        let given = (entry.raw(plain).is_some(), entry.raw(expr).is_some());
+        let what = match given {
+            (true, true) => format!("{path} may specify only one of `{plain}` and `{expr}`"),
+            (false, false) => format!("{path} must specify either `{plain}` or `{expr}`"),
+            _ => continue,
+        };
+        problems.push(Problem::new(path, what));
+    }
+    let text = |key: &str| entry.raw(key).and_then(Value::as_str).map(str::to_owned);
+    MapExpr {
+        key: text("key"),
+        key_expr: text("keyExpr"),
+        value: text("value"),
+        value_expr: text("valueExpr"),
+    }
+}
+
+/// `packageContext`, plain as in the earliest document too, and `packageContextExprs`.
+fn read_context(
+    fields: &Fields<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<PackageContextTemplate> {
+    let mut out = PackageContextTemplate::default();
+    if let Some(context) = fields.child("packageContext") {
+        let known = [
+            "data",
+            "dataExprs",
+            "removeKeys",
+            "removeKeyExprs",
+            "create",
+        ];
+        if known
+            .iter()
+            .any(|key| context.raw(key).is_some_and(|v| !v.is_string()))
+        {
+            out.data = context.strings("data");
+            out.data_exprs = read_map_exprs(&context, "dataExprs", problems);
+            out.remove_keys = context.texts("removeKeys");
+            out.remove_key_exprs = context.texts("removeKeyExprs");
+            out.create = context.flag("create");
+        } else {
+            out.data = fields.strings("packageContext");
+        }
+    }
+    out.data_exprs
+        .extend(read_map_exprs(fields, "packageContextExprs", problems));
+    let path = fields.field("packageContext");
+    for word in RESERVED {
+        // S4: reserved keys are an error of the set.
+        for (key, found) in [
+            ("data", out.data.contains_key(word)),
+            ("removeKeys", out.remove_keys.iter().any(|k| k == word)),
+            (
+                "dataExprs",
+                out.data_exprs
+                    .iter()
+                    .any(|e| e.key.as_deref() == Some(word)),
+            ),
+        ] {
+            if found {
+                let field = format!("{path}.{key}");
+                problems.push(Problem::new(
+                    &field,
+                    format!("{field}: must not contain the key {word:?}"),
+                ));
+            }
+        }
+    }
+    (out != PackageContextTemplate::default() || fields.raw("packageContext").is_some())
+        .then_some(out)
+}
+
+/// `injectors` and the older `injectorExprs`, in this order.
+fn read_injectors(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<InjectorTemplate> {
+    let entries = fields.one_or_many("injectors").into_iter();
+    entries
+        .chain(fields.one_or_many("injectorExprs"))
+        .map(|entry| {
+            let path = entry.path();
+            let what = match (entry.text("name"), entry.text("nameExpr")) {
+                (Some(_), Some(_)) => Some("may specify only one of `name` and `nameExpr`"),
+                (None, None) => Some("must specify either `name` or `nameExpr`"),
+                _ => None,
+            };
+            if let Some(what) = what {
+                problems.push(Problem::new(path, format!("{path} {what}")));
+            }
+            InjectorTemplate {
+                group: entry.owned("group"),
+                version: entry.owned("version"),
+                kind: entry.owned("kind"),
+                name: entry.owned("name"),
+                name_expr: entry.owned("nameExpr"),
+                group_expr: entry.owned("groupExpr"),
+                version_expr: entry.owned("versionExpr"),
+                kind_expr: entry.owned("kindExpr"),
+            }
+        })
+        .collect()
+}
+
+fn read_functions(
+    pipeline: &Fields<'_>,
+    key: &str,
+    problems: &mut Vec<Problem>,
+) -> Vec<FunctionTemplate> {
+    let entries = pipeline.list(key);
+    entries
+        .iter()
+        .map(|entry| {
+            let function = read_function(entry);
+            let path = entry.path();
+            if function.image.is_none() && function.exec.is_none() {
+                let field = format!("{path}.image");
+                problems.push(Problem::new(&field, format!("{field} must not be empty")));
+            }
+            if function.name.contains('.') {
+                let field = format!("{path}.name");
+                problems.push(Problem::new(
+                    &field,
+                    format!("{field} must not contain '.'"),
+                ));
+            }
+            let config_map_exprs = read_map_exprs(entry, "configMapExprs", problems);
+            FunctionTemplate {
+                function,
+                config_map_exprs,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,14 @@
+//! Wire ↔ model: the peer's texts, every accepted form, and records that come back as written.
+
+#![expect(clippy::unwrap_used, reason = "a test may end where its world is not as written")]
+
+mod forms;
+mod messages;
+mod records;
+
+use serde_json::{Value, json};
+
+/// A variant with this spec.
+pub(crate) fn variant(spec: Value) -> Value {
+    json!({ "metadata": { "name": "v", "namespace": "default" }, "spec": spec })
+}

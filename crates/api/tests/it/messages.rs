@@ -1,0 +1,158 @@
+//! The exact texts of the peer (variant-semantics.md R16, §2.2; decisions.md A4).
+
+use serde_json::{Value, json};
+
+use crate::variant;
+
+fn variant_text(spec: Value) -> String {
+    let (_, _, spec) = api::read_variant(&variant(spec)).unwrap();
+    model::join_problems(&spec.unwrap_err())
+}
+
+fn set_text(spec: Value) -> String {
+    let (_, _, spec) = api::read_set(&variant(spec)).unwrap();
+    model::join_problems(&spec.unwrap_err())
+}
+
+fn fine() -> Value {
+    json!({
+        "upstream": { "repo": "blueprints", "package": "app", "workspaceName": "v1" },
+        "downstream": { "repo": "deploy", "package": "x" },
+    })
+}
+
+fn fine_with(key: &str, value: Value) -> Value {
+    let mut spec = fine();
+    spec[key] = value;
+    spec
+}
+
+#[test]
+fn missing_fields() {
+    assert_eq!(
+        variant_text(json!({})),
+        "missing required field spec.upstream; missing required field spec.downstream"
+    );
+    assert_eq!(
+        variant_text(json!({ "upstream": {}, "downstream": {} })),
+        "missing required field spec.upstream.repo; missing required field spec.upstream.package; \
+         missing required field spec.downstream.repo; missing required field spec.downstream.package"
+    );
+}
+
+#[test]
+fn policies() {
+    let mut spec = fine_with("adoptionPolicy", json!("adoptAll"));
+    spec["deletionPolicy"] = json!("keep");
+    assert_eq!(
+        variant_text(spec),
+        "spec.adoptionPolicy field can only be \"adoptNone\" or \"adoptExisting\"; \
+         spec.deletionPolicy can only be \"orphan\" or \"delete\""
+    );
+}
+
+#[test]
+fn reserved_context_keys() {
+    let context = json!({ "data": { "name": "a", "package-path": "b" }, "removeKeys": ["name"] });
+    assert_eq!(
+        variant_text(fine_with("packageContext", context)),
+        "spec.packageContext.data: Invalid value: {\"name\":\"a\",\"package-path\":\"b\"}: \
+         must not contain the key \"name\"; \
+         spec.packageContext.data: Invalid value: {\"name\":\"a\",\"package-path\":\"b\"}: \
+         must not contain the key \"package-path\"; \
+         spec.packageContext.removeKeys: Invalid value: [\"name\"]: must not contain the key \"name\""
+    );
+}
+
+#[test]
+fn injectors_need_names() {
+    let injectors = json!([{ "name": "a" }, { "kind": "ConfigMap" }]);
+    assert_eq!(
+        variant_text(fine_with("injectors", injectors)),
+        "spec.injectors[1].name must not be empty"
+    );
+}
+
+#[test]
+fn forms_that_disagree() {
+    let mut spec = fine();
+    spec["upstream"]["revision"] = json!(2);
+    assert_eq!(
+        variant_text(spec),
+        "spec.upstream: `revision` and `workspaceName` name different revisions"
+    );
+    let mut spec = fine();
+    spec["upstream"] = json!({ "repo": "a", "package": "b", "revision": 0 });
+    assert!(variant_text(spec).starts_with("spec.upstream.revision: Invalid value: 0"));
+}
+
+#[test]
+fn sets() {
+    assert_eq!(
+        set_text(json!({ "upstream": {}, "targets": [] })),
+        "spec.upstream.package is a required field; spec.upstream.repo is a required field; \
+         must specify at least one item in spec.targets"
+    );
+    let upstream = json!({ "repo": "blueprints", "package": "app" });
+    assert_eq!(
+        set_text(json!({ "upstream": upstream, "targets": [{}] })),
+        "spec.targets[0] must specify one of `repositories`, `repositorySelector`, or `objectSelector`"
+    );
+    let target = json!({
+        "repositories": [{ "name": "", "packageNames": [""] }],
+        "objectSelector": {},
+        "template": {
+            "adoptionPolicy": "x",
+            "downstream": { "repo": "a", "repoExpr": "b" },
+            "labelExprs": [{ "key": "a", "keyExpr": "b", "value": "c" }],
+            "injectors": [{ "kind": "K" }],
+            "pipeline": { "mutators": [{ "image": "i", "name": "foo.bar" }], "validators": [{}] },
+        },
+    });
+    assert_eq!(
+        set_text(json!({ "upstream": upstream, "targets": [target] }))
+            .split("; ")
+            .collect::<Vec<_>>(),
+        [
+            "spec.targets[0].repositories[0].name cannot be empty",
+            "spec.targets[0].repositories[0].packageNames[0] cannot be empty",
+            "spec.targets[0].objectselector.apiVersion cannot be empty",
+            "spec.targets[0].objectselector.kind cannot be empty",
+            "spec.targets[0] must specify one of `repositories`, `repositorySelector`, or `objectSelector`",
+            "spec.targets[0].template.adoptionPolicy can only be \"adoptNone\" or \"adoptExisting\"",
+            "spec.targets[0].template may specify only one of `downstream.repo` and `downstream.repoExpr`",
+            "spec.targets[0].template.labelExprs[0] may specify only one of `key` and `keyExpr`",
+            "spec.targets[0].template.injectors[0] must specify either `name` or `nameExpr`",
+            "spec.targets[0].template.pipeline.validators[0].image must not be empty",
+            "spec.targets[0].template.pipeline.mutators[0].name must not contain '.'",
+        ]
+    );
+}
+
+#[test]
+fn file_keys_that_no_package_may_hold() {
+    let object =
+        json!({ "spec": { "resources": { "../x": "", "a.yaml": "", "A.yaml": "", "b": 1 } } });
+    let problems = api::read_resources(&object).unwrap_err();
+    let fields: Vec<_> = problems.iter().map(|p| p.field.as_str()).collect();
+    assert_eq!(
+        fields,
+        [
+            "spec.resources[../x]",
+            "spec.resources[A.yaml]",
+            "spec.resources[b]"
+        ]
+    );
+}
+
+#[test]
+fn addresses_with_credentials_are_refused_without_showing_them() {
+    let object = json!({
+        "metadata": { "name": "r", "namespace": "default" },
+        "spec": { "git": { "repo": "https://user:secret@git.example.test/x.git" } },
+    });
+    let text = model::join_problems(&api::read_repository(&object).unwrap_err());
+    assert!(
+        text.contains("credentials do not belong into the address") && !text.contains("secret@")
+    );
+}

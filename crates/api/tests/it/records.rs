@@ -1,0 +1,124 @@
+//! Records come back as they were written, and newer ones are refused untouched.
+
+use std::collections::BTreeMap;
+
+use model::{
+    CommitId, Condition, Conflict, ConflictId, ConflictState, ConflictValue, Decision, Digest,
+    GitLock, Lifecycle, Machine, Namespace, ObjectKey, ObjectMeta, ObjectName, Owner, PackageName,
+    PackagePath, ReadinessGate, RenderStatus, RepositoryName, Revision, RevisionNumber, Status,
+    Strategy, Task, TreeId, Uid, WorkspaceName,
+};
+
+fn revision() -> Revision {
+    let commit = CommitId::parse("682736f739516e0d56048e3c98cf1f7b737267da").unwrap();
+    let tree = TreeId::parse("1234567890123456789012345678901234567890").unwrap();
+    let namespace = Namespace::parse("bm").unwrap();
+    let name = |text: &str| ObjectName::parse(text).unwrap();
+    let workspace = WorkspaceName::parse("packagevariant-2").unwrap();
+    let lock = GitLock {
+        repo: "http://git.example.test/blueprints.git".to_owned(),
+        directory: "app".to_owned(),
+        git_ref: "app/v2".to_owned(),
+        commit: Some(commit),
+    };
+    Revision {
+        key: ObjectKey::new(namespace.clone(), name("deploy.ready.packagevariant-2")),
+        meta: ObjectMeta {
+            uid: Uid::parse("u-1").ok(),
+            resource_version: "7".to_owned(),
+            labels: BTreeMap::from([("a".to_owned(), "b".to_owned())]),
+            ..ObjectMeta::default()
+        },
+        repository: RepositoryName::parse("deploy").unwrap(),
+        package: PackageName::parse("ready").unwrap(),
+        workspace: workspace.clone(),
+        revision: RevisionNumber::NONE,
+        lifecycle: Lifecycle::Draft,
+        tasks: vec![Task::Upgrade {
+            old_upstream: name("blueprints.app.v1"),
+            new_upstream: name("blueprints.app.v2"),
+            local: name("deploy.ready.packagevariant-1"),
+            strategy: Strategy::ResourceMerge,
+        }],
+        readiness_gates: vec![ReadinessGate {
+            condition_type: "offshoot.dev/Conflicts".to_owned(),
+        }],
+        package_labels: BTreeMap::new(),
+        package_annotations: BTreeMap::from([("x".to_owned(), "y".to_owned())]),
+        resolved_conflicts: vec![ConflictId("00ff".to_owned())],
+        upstream_lock: Some(lock.clone()),
+        self_lock: Some(lock),
+        conditions: vec![Condition::new(
+            "Rendered",
+            Status::True,
+            "RenderSuccess",
+            "",
+        )],
+        deployment: true,
+        published_by: String::new(),
+        published_at: String::new(),
+        conflicts: vec![Conflict {
+            id: ConflictId("00ff".to_owned()),
+            file: PackagePath::parse("a/b.yaml").unwrap(),
+            resource: "apps/Deployment/x/y".to_owned(),
+            path: "spec.replicas".to_owned(),
+            base: ConflictValue::Json("1".to_owned()),
+            local: ConflictValue::Json("\"\"".to_owned()),
+            upstream: ConflictValue::Absent,
+            decision: Decision::Upstream,
+            state: ConflictState::Acknowledged,
+            derived_from: None,
+        }],
+        render_status: Some(RenderStatus::default()),
+        commit,
+        tree,
+        machine: Some(Machine {
+            owner: Owner {
+                namespace,
+                name: name("ready"),
+                uid: Uid::parse("u-2").unwrap(),
+            },
+            workspace,
+            digest: Digest::new(1, &[1, 2]),
+            full_digest: Digest::new(1, &[3, 4]),
+            m_tree: tree,
+            v_tree: tree,
+            base: Some(commit),
+            base_tree: Some(tree),
+            gates: vec!["config.injection.ConfigMap.x".to_owned()],
+        }),
+        noted_digest: Some("1:abcd".to_owned()),
+        placeholder: false,
+        content_version: "6".to_owned(),
+    }
+}
+
+#[test]
+fn records_come_back() {
+    let revision = revision();
+    assert_eq!(
+        api::read_revision(&api::write_revision(&revision)),
+        Ok(revision)
+    );
+}
+
+#[test]
+fn newer_records_are_refused() {
+    let mut object = api::write_revision(&revision());
+    object["status"]["offshoot"]["format"] = 2.into();
+    assert!(
+        api::read_revision(&object)
+            .unwrap_err()
+            .contains("newer version")
+    );
+}
+
+#[test]
+fn times_move_only_with_the_status() {
+    let ready = |status| Condition::new("Ready", status, "NoErrors", "fine");
+    let first = api::merge_conditions(None, &[ready(Status::True)], 1, "t1");
+    let same = api::merge_conditions(Some(&first), &[ready(Status::True)], 2, "t2");
+    assert_eq!(same[0]["lastTransitionTime"], "t1");
+    let other = api::merge_conditions(Some(&first), &[ready(Status::False)], 2, "t2");
+    assert_eq!(other[0]["lastTransitionTime"], "t2");
+}
