@@ -4,5 +4,11 @@
 //! tables and discovery the way unmodified clients expect. It never knows what a package is: whatever is
 //! special about a resource is the embedding program's gateway.
 
+pub mod apply;
+pub mod builtin;
 pub mod clock;
+pub mod openapi;
+pub mod patch;
+pub mod schema;
 pub mod storage;
+pub mod table;

@@ -1,0 +1,1 @@
+//! Field ownership: `metadata.managedFields` and server-side apply.

@@ -1,0 +1,86 @@
+//! Wrong JSON types in built-in kinds, worded as Go's `encoding/json` does.
+
+use serde_json::Value;
+
+use crate::schema::{Additional, Node, Type};
+
+/// The first value below `value` whose JSON type the schema does not allow.
+///
+/// `owner` is the Go struct's name; fields below are told as `Owner.a.b`.
+pub(crate) fn mismatch(value: &Value, node: &Node, owner: &str) -> Option<String> {
+    walk(value, node, owner)
+}
+
+fn walk(value: &Value, node: &Node, path: &str) -> Option<String> {
+    if value.is_null() || node.types.is_empty() {
+        return None;
+    }
+    let fits = node.types.iter().any(|wanted| match wanted {
+        Type::Object => value.is_object(),
+        Type::Array => value.is_array(),
+        Type::String => value.is_string(),
+        Type::Boolean => value.is_boolean(),
+        Type::Number => value.is_number(),
+        Type::Integer => value.is_i64() || value.is_u64(),
+    });
+    if !fits {
+        return Some(text(value, node, path));
+    }
+    match value {
+        Value::Object(map) => map.iter().find_map(|(name, found)| {
+            if let Some(below) = node.properties.get(name) {
+                walk(found, below, &format!("{path}.{name}"))
+            } else if let Some(Additional::Schema(below)) = &node.additional {
+                walk(found, below, path)
+            } else {
+                None
+            }
+        }),
+        Value::Array(items) => {
+            let below = node.items.as_deref()?;
+            items.iter().find_map(|item| walk(item, below, path))
+        }
+        _ => None,
+    }
+}
+
+fn text(value: &Value, node: &Node, path: &str) -> String {
+    let found = match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "bool".to_owned(),
+        Value::Number(n) if n.is_f64() => format!("number {n}"),
+        Value::Number(_) => "number".to_owned(),
+        Value::String(_) => "string".to_owned(),
+        Value::Array(_) => "array".to_owned(),
+        Value::Object(_) => "object".to_owned(),
+    };
+    format!(
+        "json: cannot unmarshal {found} into Go struct field {path} of type {}",
+        go_type(node)
+    )
+}
+
+fn go_type(node: &Node) -> String {
+    match node.types.first() {
+        Some(Type::String) => match node.format.as_deref() {
+            Some("date-time") => "v1.Time".to_owned(),
+            _ => "string".to_owned(),
+        },
+        Some(Type::Boolean) => "bool".to_owned(),
+        Some(Type::Integer) => node.format.clone().unwrap_or_else(|| "int64".to_owned()),
+        Some(Type::Number) => "float64".to_owned(),
+        Some(Type::Array) => {
+            format!(
+                "[]{}",
+                node.items
+                    .as_deref()
+                    .map_or_else(|| "interface {}".to_owned(), go_type)
+            )
+        }
+        Some(Type::Object) => match &node.additional {
+            Some(Additional::Schema(below)) => format!("map[string]{}", go_type(below)),
+            _ => "struct".to_owned(),
+        },
+        None => "interface {}".to_owned(),
+    }
+}

@@ -1,0 +1,1 @@
+//! Server-side tables: columns of kinds and the cells of their objects.
