@@ -17,6 +17,7 @@ mod resources;
 mod revision;
 mod revision_status;
 mod set;
+mod status;
 mod task;
 mod template;
 mod upstream;
@@ -30,15 +31,17 @@ pub use names::revision_uid;
 pub use package::write_package;
 pub use pipeline::{read_pipeline, write_pipeline};
 pub use rendering::{read_render_status, write_render_status, write_result_list};
-pub use repository::{RepositoryStatus, read_repository, write_repository_status};
+pub use repository::read_repository;
 pub use resources::{ResourcesUpdate, read_resources, write_resources};
 pub use revision::{RevisionInput, read_revision, read_revision_input, write_revision};
-pub use set::{SetStatus, read_set, write_set_status};
+pub use set::read_set;
+pub use status::{
+    read_repository_status, read_set_status, read_variant_status, write_repository_status,
+    write_set_status, write_variant_status,
+};
 pub use task::{read_task, write_task};
 pub use upstream::{read_upstream, write_upstream};
-pub use variant::{
-    TargetStatus, VariantStatus, read_variant, write_variant_spec, write_variant_status,
-};
+pub use variant::{read_variant, write_variant_spec};
 
 /// The group of our own custom resources.
 pub const CONFIG_GROUP: &str = "config.porch.kpt.dev";

@@ -1,10 +1,9 @@
 //! `Repository` (package-orchestration.md §1.2).
 
-use model::{Condition, GitSpec, Problem, Repository, RepositoryName};
+use model::{GitSpec, Problem, Repository, RepositoryName};
 use serde_json::{Map, Value};
 
-use crate::conditions::merge_conditions;
-use crate::fields::{Fields, name, put};
+use crate::fields::{Fields, name};
 use crate::{read_key, read_meta};
 
 /// Reads a repository.
@@ -116,41 +115,4 @@ fn without_user(url: &str) -> String {
         (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
         _ => url.to_owned(),
     }
-}
-
-/// A repository's status.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct RepositoryStatus {
-    /// `Ready`, and what else there is to say.
-    pub conditions: Vec<Condition>,
-    /// The head of the branch; empty if unknown.
-    pub head: String,
-    /// How many package revisions it holds.
-    pub packages: usize,
-    /// When it was last read, RFC 3339; empty if never.
-    pub last_sync: String,
-    /// When it will be read again, RFC 3339; empty if unknown.
-    pub next_sync: String,
-    /// `spec.sync.runOnceAt` as last obeyed; empty if never.
-    pub observed_run_once_at: String,
-}
-
-/// The wire form; transition times stay where nothing changed.
-pub fn write_repository_status(
-    old: Option<&Value>,
-    status: &RepositoryStatus,
-    generation: i64,
-    now: &str,
-) -> Value {
-    let mut out = Map::new();
-    let before = old.and_then(|o| o.get("conditions"));
-    let conditions = merge_conditions(before, &status.conditions, generation, now);
-    out.insert("conditions".to_owned(), conditions);
-    put(&mut out, "gitCommitHash", &status.head);
-    put(&mut out, "lastFullSyncTime", &status.last_sync);
-    put(&mut out, "nextFullSyncTime", &status.next_sync);
-    out.insert("observedGeneration".to_owned(), generation.into());
-    put(&mut out, "observedRunOnceAt", &status.observed_run_once_at);
-    out.insert("packageCount".to_owned(), status.packages.into());
-    Value::Object(out)
 }

@@ -159,6 +159,7 @@ pub(crate) fn read_machine(fields: &Fields<'_>) -> Option<Machine> {
         v_tree: TreeId::parse(fields.text("v")?)?,
         base: fields.text("base").and_then(CommitId::parse),
         base_tree: fields.text("baseTree").and_then(TreeId::parse),
+        context_keys: fields.texts("contextKeys").into_iter().collect(),
         gates: fields.texts("gates"),
     })
 }

@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Condition, DeletionGuard, LabelSelector, ObjectKey, ObjectMeta, ObjectSelector, OnError,
-    PackageName, Problem, RepositoryName, Requirement, SelectorOperator, Target, TargetSelection,
+    DeletionGuard, LabelSelector, ObjectKey, ObjectMeta, ObjectSelector, OnError, PackageName,
+    Problem, RepositoryName, Requirement, SelectorOperator, Target, TargetSelection,
     VariantSetSpec,
 };
 use serde_json::{Map, Value};
 
-use crate::conditions::merge_conditions;
-use crate::fields::{Fields, name, put_strings};
+use crate::fields::{Fields, name};
 use crate::template::read_template;
 use crate::upstream::{Asker, read_for};
 use crate::{read_key, read_meta};
@@ -213,46 +212,4 @@ fn read_selector(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> LabelSelec
         match_labels: fields.strings("matchLabels"),
         requirements,
     }
-}
-
-/// A set's status.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct SetStatus {
-    /// `Stalled`, `Ready`, `VariantsReady` and what else there is to say.
-    pub conditions: Vec<Condition>,
-    /// How many variants are wanted.
-    pub targets: usize,
-    /// How many there are.
-    pub variants: usize,
-    /// How many of them are ready.
-    pub ready: usize,
-    /// How many of them are stalled.
-    pub stalled: usize,
-    /// What else is remembered, as plain key and value.
-    pub notes: std::collections::BTreeMap<String, String>,
-}
-
-/// The wire form; transition times stay where nothing changed.
-pub fn write_set_status(
-    old: Option<&Value>,
-    status: &SetStatus,
-    generation: i64,
-    now: &str,
-) -> Value {
-    let mut out = Map::new();
-    out.insert("observedGeneration".to_owned(), generation.into());
-    let before = old.and_then(|o| o.get("conditions"));
-    let conditions = merge_conditions(before, &status.conditions, generation, now);
-    out.insert("conditions".to_owned(), conditions);
-    let counts = [
-        ("targets", status.targets),
-        ("variants", status.variants),
-        ("readyVariants", status.ready),
-        ("stalledVariants", status.stalled),
-    ];
-    for (key, count) in counts {
-        out.insert(key.to_owned(), count.into());
-    }
-    put_strings(&mut out, "offshoot", &status.notes);
-    Value::Object(out)
 }

@@ -1,17 +1,15 @@
 //! `PackageVariant` (variant-semantics.md §1.A).
 
 use model::{
-    AdoptionPolicy, Condition, ConflictPolicy, DeletionPolicy, Downstream, GitLock, Injector,
-    Lifecycle, ObjectKey, ObjectMeta, PackageContext, PackageName, Problem, ProposedPolicy,
-    RenderStatus, RepositoryName, Strategy, VariantSpec,
+    AdoptionPolicy, ConflictPolicy, DeletionPolicy, Downstream, Injector, ObjectKey, ObjectMeta,
+    PackageContext, PackageName, Problem, ProposedPolicy, RepositoryName, Strategy, VariantSpec,
 };
 use serde_json::{Map, Value, json};
 
-use crate::conditions::merge_conditions;
 use crate::fields::{Fields, name, put, put_list, put_strings};
 use crate::pipeline::{read_pipeline, write_pipeline};
 use crate::upstream::{Asker, read_for, write_upstream};
-use crate::{read_key, read_meta, revision_status};
+use crate::{read_key, read_meta};
 
 /// Reads a variant: its key, its metadata, and its spec or everything that is wrong with it, in
 /// the peer's order (R16). `None` if it has no readable namespace and name.
@@ -280,79 +278,5 @@ fn write_injector(injector: &Injector) -> Value {
         put(&mut out, key, value.as_deref().unwrap_or_default());
     }
     put(&mut out, "name", &injector.name);
-    Value::Object(out)
-}
-
-/// What is said of one downstream revision (R116).
-#[derive(Debug, Clone, PartialEq)]
-pub struct TargetStatus {
-    /// The revision's name.
-    pub name: String,
-    /// Where it stands.
-    pub lifecycle: Lifecycle,
-    /// Its workspace.
-    pub workspace: String,
-    /// Its number.
-    pub revision: i64,
-    /// What it was made of.
-    pub upstream_lock: Option<GitLock>,
-    /// How many of its conflicts wait for a person.
-    pub open_conflicts: usize,
-    /// What its functions reported.
-    pub render: Option<RenderStatus>,
-}
-
-/// A variant's status.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct VariantStatus {
-    /// `Stalled` and `Ready` first, then what else there is to say.
-    pub conditions: Vec<Condition>,
-    /// The revisions that it keeps.
-    pub targets: Vec<TargetStatus>,
-    /// What else is remembered, as plain key and value.
-    pub notes: std::collections::BTreeMap<String, String>,
-}
-
-/// The wire form of a status; times stay where nothing changed.
-pub fn write_variant_status(
-    old: Option<&Value>,
-    status: &VariantStatus,
-    generation: i64,
-    now: &str,
-) -> Value {
-    let mut out = Map::new();
-    out.insert("observedGeneration".to_owned(), generation.into());
-    let before = old.and_then(|o| o.get("conditions"));
-    out.insert(
-        "conditions".to_owned(),
-        merge_conditions(before, &status.conditions, generation, now),
-    );
-    put_list(
-        &mut out,
-        "downstreamTargets",
-        status.targets.iter().map(write_target).collect(),
-    );
-    put_strings(&mut out, "offshoot", &status.notes);
-    Value::Object(out)
-}
-
-fn write_target(target: &TargetStatus) -> Value {
-    let mut out = Map::new();
-    put(&mut out, "name", &target.name);
-    put(&mut out, "lifecycle", target.lifecycle.as_str());
-    put(&mut out, "workspaceName", &target.workspace);
-    out.insert("revision".to_owned(), target.revision.into());
-    if let Some(lock) = &target.upstream_lock {
-        out.insert("upstreamLock".to_owned(), revision_status::write_lock(lock));
-    }
-    if target.open_conflicts > 0 {
-        out.insert("conflicts".to_owned(), target.open_conflicts.into());
-    }
-    if let Some(render) = &target.render {
-        out.insert(
-            "renderStatus".to_owned(),
-            crate::write_render_status(render),
-        );
-    }
     Value::Object(out)
 }

@@ -1,6 +1,9 @@
 //! Wire ↔ model: the peer's texts, every accepted form, and records that come back as written.
 
-#![expect(clippy::unwrap_used, reason = "a test may end where its world is not as written")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may end where its world is not as written"
+)]
 
 mod forms;
 mod messages;

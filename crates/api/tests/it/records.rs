@@ -9,6 +9,10 @@ use model::{
     Strategy, Task, TreeId, Uid, WorkspaceName,
 };
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one literal with every field of a record"
+)]
 fn revision() -> Revision {
     let commit = CommitId::parse("682736f739516e0d56048e3c98cf1f7b737267da").unwrap();
     let tree = TreeId::parse("1234567890123456789012345678901234567890").unwrap();
@@ -85,6 +89,7 @@ fn revision() -> Revision {
             v_tree: tree,
             base: Some(commit),
             base_tree: Some(tree),
+            context_keys: ["region".to_owned()].into(),
             gates: vec!["config.injection.ConfigMap.x".to_owned()],
         }),
         noted_digest: Some("1:abcd".to_owned()),
@@ -121,4 +126,31 @@ fn times_move_only_with_the_status() {
     assert_eq!(same[0]["lastTransitionTime"], "t1");
     let other = api::merge_conditions(Some(&first), &[ready(Status::False)], 2, "t2");
     assert_eq!(other[0]["lastTransitionTime"], "t2");
+}
+
+#[test]
+fn statuses_come_back() {
+    let revision = revision();
+    let status = model::VariantStatus {
+        observed_generation: 3,
+        conditions: vec![Condition::new("Ready", Status::True, "NoErrors", "fine")],
+        downstream_targets: vec![model::DownstreamTarget {
+            name: revision.key.name.clone(),
+            lifecycle: Lifecycle::Draft,
+            revision: RevisionNumber::NONE,
+            workspace: revision.workspace.clone(),
+            upstream_lock: revision.upstream_lock.clone(),
+            render_status: revision.render_status.clone(),
+        }],
+        upstream: Some(revision.key.name.clone()),
+        deleted_downstream: None,
+    };
+    let written = api::write_variant_status(None, &status, "2026-01-01T00:00:00Z");
+    assert_eq!(
+        api::read_variant_status(&serde_json::json!({ "status": written })),
+        status
+    );
+    // Written again later, an equal status is the same to the byte.
+    let again = api::write_variant_status(Some(&written), &status, "2027-01-01T00:00:00Z");
+    assert_eq!(again, written);
 }

@@ -1,0 +1,214 @@
+//! The statuses of variants, sets and repositories: written for people and automation, and read
+//! back so that an equal one is never written twice (decisions.md V16).
+
+use std::collections::BTreeMap;
+
+use model::{
+    Downstream, DownstreamTarget, Lifecycle, ObjectName, PackageName, RepositoryName,
+    RepositoryStatus, RevisionNumber, SetStatus, Uid, VariantStatus, WorkspaceName,
+};
+use serde_json::{Map, Value, json};
+
+use crate::conditions::merge_conditions;
+use crate::fields::{Fields, put, put_list};
+use crate::revision_status::{read_lock, write_lock};
+use crate::{read_conditions, read_render_status, write_render_status};
+
+fn start(
+    old: Option<&Value>,
+    conditions: &[model::Condition],
+    generation: i64,
+    now: &str,
+) -> Map<String, Value> {
+    let before = old.and_then(|o| o.get("conditions"));
+    let mut out = Map::new();
+    out.insert("observedGeneration".to_owned(), generation.into());
+    let conditions = merge_conditions(before, conditions, generation, now);
+    out.insert("conditions".to_owned(), conditions);
+    out
+}
+
+/// The wire form of a variant's status; `old` is the status that stands, for transition times.
+pub fn write_variant_status(old: Option<&Value>, status: &VariantStatus, now: &str) -> Value {
+    let mut out = start(old, &status.conditions, status.observed_generation, now);
+    let targets = status.downstream_targets.iter().map(write_target).collect();
+    put_list(&mut out, "downstreamTargets", targets);
+    let mut ours = Map::new();
+    let text = |name: &Option<ObjectName>| name.as_ref().map_or("", |n| n.as_str()).to_owned();
+    put(&mut ours, "upstream", &text(&status.upstream));
+    put(
+        &mut ours,
+        "deletedDownstream",
+        &text(&status.deleted_downstream),
+    );
+    if !ours.is_empty() {
+        out.insert("offshoot".to_owned(), Value::Object(ours));
+    }
+    Value::Object(out)
+}
+
+fn write_target(target: &DownstreamTarget) -> Value {
+    let mut out = Map::new();
+    put(&mut out, "name", target.name.as_str());
+    put(&mut out, "lifecycle", target.lifecycle.as_str());
+    put(&mut out, "workspaceName", target.workspace.as_str());
+    out.insert("revision".to_owned(), target.revision.0.into());
+    if let Some(lock) = &target.upstream_lock {
+        out.insert("upstreamLock".to_owned(), write_lock(lock));
+    }
+    if let Some(render) = &target.render_status {
+        out.insert("renderStatus".to_owned(), write_render_status(render));
+    }
+    Value::Object(out)
+}
+
+/// Reads the status of a variant object, leniently: what cannot be read is not there.
+pub fn read_variant_status(object: &Value) -> VariantStatus {
+    let Some(status) = object.get("status") else {
+        return VariantStatus::default();
+    };
+    let fields = Fields::new(status, "status");
+    let ours = fields.child("offshoot");
+    let name = |key: &str| {
+        ours.as_ref()
+            .and_then(|o| o.text(key))
+            .and_then(|t| ObjectName::parse(t).ok())
+    };
+    VariantStatus {
+        observed_generation: fields.int("observedGeneration").unwrap_or_default(),
+        conditions: read_conditions(fields.raw("conditions")),
+        downstream_targets: fields
+            .list("downstreamTargets")
+            .iter()
+            .filter_map(read_target)
+            .collect(),
+        upstream: name("upstream"),
+        deleted_downstream: name("deletedDownstream"),
+    }
+}
+
+fn read_target(fields: &Fields<'_>) -> Option<DownstreamTarget> {
+    Some(DownstreamTarget {
+        name: ObjectName::parse(fields.text("name")?).ok()?,
+        lifecycle: Lifecycle::parse(fields.text("lifecycle")?)?,
+        revision: RevisionNumber(fields.int("revision").unwrap_or_default()),
+        workspace: WorkspaceName::parse(fields.text("workspaceName")?).ok()?,
+        upstream_lock: fields.child("upstreamLock").and_then(|l| read_lock(&l)),
+        render_status: fields.raw("renderStatus").map(read_render_status),
+    })
+}
+
+/// The wire form of a set's status.
+pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> Value {
+    let mut out = start(old, &status.conditions, status.observed_generation, now);
+    let counts = [
+        ("targets", status.targets),
+        ("variants", status.variants),
+        ("readyVariants", status.ready),
+        ("stalledVariants", status.stalled),
+    ];
+    for (key, count) in counts {
+        out.insert(key.to_owned(), count.into());
+    }
+    let mut ours = Map::new();
+    if status.failed > 0 {
+        ours.insert("failed".to_owned(), status.failed.into());
+    }
+    let confirmed = status
+        .confirmed_deletions
+        .iter()
+        .map(|uid| uid.as_str().into())
+        .collect();
+    put_list(&mut ours, "confirmedDeletions", confirmed);
+    if let Some((count, at)) = status.peak {
+        ours.insert("peak".to_owned(), json!({ "variants": count, "at": at }));
+    }
+    let explicit = status.explicit.iter().map(|(target, generation)| {
+        json!({ "repo": target.repo.as_str(), "package": target.package.as_str(), "generation": generation })
+    });
+    put_list(&mut ours, "explicit", explicit.collect());
+    if !ours.is_empty() {
+        out.insert("offshoot".to_owned(), Value::Object(ours));
+    }
+    Value::Object(out)
+}
+
+/// Reads the status of a set object, leniently.
+pub fn read_set_status(object: &Value) -> SetStatus {
+    let Some(status) = object.get("status") else {
+        return SetStatus::default();
+    };
+    let fields = Fields::new(status, "status");
+    let count = |f: &Fields<'_>, key: &str| {
+        f.int(key)
+            .and_then(|n| usize::try_from(n).ok())
+            .unwrap_or_default()
+    };
+    let mut out = SetStatus {
+        observed_generation: fields.int("observedGeneration").unwrap_or_default(),
+        conditions: read_conditions(fields.raw("conditions")),
+        targets: count(&fields, "targets"),
+        variants: count(&fields, "variants"),
+        ready: count(&fields, "readyVariants"),
+        stalled: count(&fields, "stalledVariants"),
+        ..SetStatus::default()
+    };
+    if let Some(ours) = fields.child("offshoot") {
+        out.failed = count(&ours, "failed");
+        let confirmed = ours.texts("confirmedDeletions");
+        out.confirmed_deletions = confirmed
+            .iter()
+            .filter_map(|t| Uid::parse(t).ok())
+            .collect();
+        out.peak = ours
+            .child("peak")
+            .map(|p| (count(&p, "variants"), p.int("at").unwrap_or_default()));
+        out.explicit = ours
+            .list("explicit")
+            .iter()
+            .filter_map(read_explicit)
+            .collect::<BTreeMap<_, _>>();
+    }
+    out
+}
+
+fn read_explicit(fields: &Fields<'_>) -> Option<(Downstream, i64)> {
+    let repo = RepositoryName::parse(fields.text("repo")?).ok()?;
+    let package = PackageName::parse(fields.text("package")?).ok()?;
+    Some((
+        Downstream { repo, package },
+        fields.int("generation").unwrap_or_default(),
+    ))
+}
+
+/// The wire form of a repository's status.
+pub fn write_repository_status(old: Option<&Value>, status: &RepositoryStatus, now: &str) -> Value {
+    let mut out = start(old, &status.conditions, status.observed_generation, now);
+    put(&mut out, "gitCommitHash", &status.git_commit);
+    put(&mut out, "lastFullSyncTime", &status.last_full_sync);
+    put(&mut out, "nextFullSyncTime", &status.next_full_sync);
+    put(&mut out, "observedRunOnceAt", &status.observed_run_once_at);
+    out.insert("packageCount".to_owned(), status.package_count.into());
+    Value::Object(out)
+}
+
+/// Reads the status of a repository object, leniently.
+pub fn read_repository_status(object: &Value) -> RepositoryStatus {
+    let Some(status) = object.get("status") else {
+        return RepositoryStatus::default();
+    };
+    let fields = Fields::new(status, "status");
+    let text = |key: &str| fields.owned(key).unwrap_or_default();
+    RepositoryStatus {
+        observed_generation: fields.int("observedGeneration").unwrap_or_default(),
+        conditions: read_conditions(fields.raw("conditions")),
+        package_count: fields
+            .int("packageCount")
+            .and_then(|n| u32::try_from(n).ok())
+            .unwrap_or_default(),
+        git_commit: text("gitCommitHash"),
+        last_full_sync: text("lastFullSyncTime"),
+        next_full_sync: text("nextFullSyncTime"),
+        observed_run_once_at: text("observedRunOnceAt"),
+    }
+}
