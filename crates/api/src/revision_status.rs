@@ -137,6 +137,12 @@ pub(crate) fn write_machine(machine: &Machine) -> Value {
         "baseTree",
         &machine.base_tree.map(|t| t.to_string()).unwrap_or_default(),
     );
+    let keys = machine
+        .context_keys
+        .iter()
+        .map(|k| k.clone().into())
+        .collect();
+    put_list(&mut out, "contextKeys", keys);
     put_list(
         &mut out,
         "gates",

@@ -142,7 +142,7 @@ fn statuses_come_back() {
             upstream_lock: revision.upstream_lock.clone(),
             render_status: revision.render_status.clone(),
         }],
-        upstream: Some(revision.key.name.clone()),
+        upstream: Some(revision.key.name),
         deleted_downstream: None,
     };
     let written = api::write_variant_status(None, &status, "2026-01-01T00:00:00Z");
