@@ -1,1 +1,22 @@
-//! yaml
+//! A YAML text as a value that remembers every byte; edits are values applied to spans.
+mod decode;
+mod error;
+mod limits;
+mod node;
+mod number;
+mod parse;
+mod path;
+mod scalar;
+mod stream;
+mod tree;
+mod value;
+
+pub use decode::first_document_json;
+pub use error::{Error, ErrorKind};
+pub use limits::Limits;
+pub use node::{Entry, Node};
+pub use path::{Path, Step};
+pub use scalar::{Reader, Scalar};
+pub use stream::{Document, Stream};
+pub use tree::{Kind, Style};
+pub use value::Value;

@@ -1,0 +1,586 @@
+//! The aligner: gives every event its exact place in the text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use granit_parser::{ScalarStyle, StructureStyle, Tag, YamlVersion};
+
+use super::cursor::Cursor;
+use super::{Doc, gate, scalars};
+use crate::error::{Error, ErrorKind};
+use crate::tree::{Content, Id, Kind, NONE, NodeData, Style, Tree};
+
+/// An open collection.
+#[derive(Debug)]
+struct Frame {
+    id: Id,
+    layout: Layout,
+    /// How many children came already.
+    count: usize,
+    /// Where this collection's children begin in the scratch list.
+    scratch: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    BlockMap,
+    BlockSeq,
+    FlowMap,
+    FlowSeq,
+    /// A `key: value` pair inside a flow sequence.
+    Pair,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Aligner<'t> {
+    /// The text as it is.
+    text: &'t str,
+    /// The text as the event parser sees it: same length, old line separators replaced.
+    events: &'t str,
+    depth: usize,
+    cursor: Cursor<'t>,
+    tree: Tree,
+    /// Where the current document begins, and the line of it.
+    base: usize,
+    base_line: usize,
+    stack: Vec<Frame>,
+    scratch: Vec<Id>,
+    /// Node by the event parser's anchor id.
+    anchors: Vec<(usize, Id)>,
+    docs: Vec<Doc>,
+    outer: Vec<Box<str>>,
+    /// Whether a document has begun and not ended.
+    open: bool,
+    /// Whether the last document ended with `...`.
+    ended: bool,
+}
+
+impl<'t> Aligner<'t> {
+    pub(super) fn new(text: &'t str, events: &'t str, depth: usize, outer: &[&str]) -> Self {
+        Self {
+            text,
+            events,
+            depth,
+            cursor: Cursor::new(events),
+            tree: Tree::new(),
+            base: 0,
+            base_line: 0,
+            stack: Vec::new(),
+            scratch: Vec::new(),
+            anchors: Vec::new(),
+            docs: Vec::new(),
+            outer: outer.iter().map(|name| Box::from(*name)).collect(),
+            open: false,
+            ended: false,
+        }
+    }
+
+    fn error(&self, at: usize, message: impl Into<String>) -> Error {
+        Error::at(ErrorKind::Syntax, self.text, at, message)
+    }
+
+    fn misaligned(&self) -> Error {
+        self.error(self.cursor.pos, "this construct is not supported")
+    }
+
+    pub(super) fn document_start(
+        &mut self,
+        explicit: bool,
+        version: Option<YamlVersion>,
+    ) -> Result<(), Error> {
+        if !self.docs.is_empty() && !explicit {
+            return Err(self.error(self.cursor.pos, "another document must begin with '---'"));
+        }
+        self.cursor.trivia();
+        let directives = self.cursor.pos;
+        while explicit && self.cursor.peek() == Some(b'%') {
+            gate::directive(self.text, self.cursor.pos, version)?;
+            self.cursor.rest_of_line();
+            self.cursor.trivia();
+        }
+        if explicit {
+            if !self.docs.is_empty() && !self.ended {
+                self.base = directives.min(self.cursor.pos);
+            }
+            if !self.cursor.starts_with(b"---") {
+                return Err(self.misaligned());
+            }
+            self.cursor.pos += 3;
+            gate::document_marker(self.text, self.cursor.pos)?;
+        }
+        self.base_line = self.cursor.place(self.base).0;
+        self.tree.explicit = explicit;
+        self.tree.head = self.relative(self.cursor.pos);
+        self.open = true;
+        Ok(())
+    }
+
+    pub(super) fn document_end(&mut self) -> Result<(), Error> {
+        self.cursor.trivia();
+        self.tree.tail = self.relative(self.cursor.pos);
+        self.ended = self.cursor.starts_with(b"...");
+        if self.ended {
+            self.cursor.pos += 3;
+            self.cursor.blanks();
+            if self.cursor.peek() == Some(b'#') {
+                self.cursor.comment();
+            }
+            self.cursor.line_break();
+        }
+        self.close(self.cursor.pos);
+        Ok(())
+    }
+
+    /// Puts the current tree away as a document that ends at `end`.
+    fn close(&mut self, end: usize) {
+        let mut tree = std::mem::replace(&mut self.tree, Tree::new());
+        let base = self.base as u32;
+        tree.comments = self.cursor.take_comments();
+        for comment in &mut tree.comments {
+            comment.start = comment.start.saturating_sub(base);
+            comment.end = comment.end.saturating_sub(base);
+        }
+        self.outer.extend(
+            tree.nodes
+                .iter()
+                .filter(|node| !node.anchor.is_empty())
+                .filter_map(|node| {
+                    self.text
+                        .get(self.base..)?
+                        .get(node.anchor.start as usize..node.anchor.end as usize)
+                })
+                .map(Box::from),
+        );
+        self.docs.push(Doc {
+            range: self.base..end,
+            first_line: self.base_line,
+            tree: Arc::new(tree),
+        });
+        self.anchors.clear();
+        self.base = end;
+        self.open = false;
+    }
+
+    /// The documents that ended so far.
+    pub(super) fn docs(self) -> Vec<Doc> {
+        self.docs
+    }
+
+    pub(super) fn finish(mut self) -> Result<Vec<Doc>, Error> {
+        self.cursor.trivia();
+        // What is left is comments: they go to the last document, or make one of their own.
+        let end = self.text.len();
+        if self.cursor.pos < end && self.cursor.starts_with(b"...") {
+            self.cursor.pos = end;
+        }
+        if self.docs.is_empty() {
+            self.tree.tail = end as u32;
+            let bom = if self.text.starts_with('\u{feff}') {
+                3
+            } else {
+                0
+            };
+            self.tree.head = bom;
+            self.close(end);
+        } else if let Some(last) = self.docs.last_mut() {
+            last.range.end = end;
+            let base = last.range.start as u32;
+            let tree = Arc::make_mut(&mut last.tree);
+            tree.comments
+                .extend(self.cursor.take_comments().into_iter().map(|mut comment| {
+                    comment.start -= base;
+                    comment.end -= base;
+                    comment
+                }));
+        }
+        Ok(self.docs)
+    }
+
+    fn relative(&self, at: usize) -> u32 {
+        at.saturating_sub(self.base) as u32
+    }
+
+    /// Passes what stands before a node in its parent; returns the node's marker.
+    fn before(&mut self, empty: bool) -> Result<u32, Error> {
+        let Some(frame) = self.stack.last_mut() else {
+            return Ok(NONE);
+        };
+        let (layout, count) = (frame.layout, frame.count);
+        frame.count += 1;
+        let key = count % 2 == 0;
+        match layout {
+            Layout::BlockSeq => {
+                self.cursor.trivia();
+                gate::after_dash(self.text, self.cursor.pos)?;
+                self.indicator(b'-')
+            }
+            Layout::FlowSeq => {
+                if count > 0 {
+                    self.cursor.trivia();
+                    self.indicator(b',')?;
+                }
+                Ok(NONE)
+            }
+            Layout::FlowMap if key && count > 0 => {
+                self.cursor.trivia();
+                self.indicator(b',')?;
+                Ok(self.question())
+            }
+            Layout::BlockMap | Layout::FlowMap | Layout::Pair if key => Ok(self.question()),
+            Layout::BlockMap | Layout::FlowMap | Layout::Pair => {
+                let back = self.cursor.pos;
+                self.cursor.trivia();
+                if self.cursor.peek() == Some(b':') {
+                    return self.indicator(b':');
+                }
+                self.cursor.pos = back;
+                if empty {
+                    Ok(NONE)
+                } else {
+                    Err(self.misaligned())
+                }
+            }
+        }
+    }
+
+    fn indicator(&mut self, byte: u8) -> Result<u32, Error> {
+        if self.cursor.peek() != Some(byte) {
+            return Err(self.misaligned());
+        }
+        let at = self.relative(self.cursor.pos);
+        self.cursor.pos += 1;
+        Ok(at)
+    }
+
+    /// Passes the `?` of an explicit key, if there is one.
+    fn question(&mut self) -> u32 {
+        let back = self.cursor.pos;
+        self.cursor.trivia();
+        if self.cursor.peek() == Some(b'?') && self.cursor.blank_at(self.cursor.pos + 1) {
+            let at = self.relative(self.cursor.pos);
+            self.cursor.pos += 1;
+            return at;
+        }
+        self.cursor.pos = back;
+        NONE
+    }
+
+    /// Begins a node: passes its marker, its tag and its anchor.
+    fn node(
+        &mut self,
+        kind: Kind,
+        anchored: bool,
+        tag: Option<&Tag>,
+        empty: bool,
+    ) -> Result<NodeData, Error> {
+        let mark = self.before(empty)?;
+        let plain_end = self.cursor.pos;
+        let mut start = None;
+        let mut anchor = 0..0;
+        let (mut want_anchor, mut want_tag) = (anchored, tag.is_some());
+        while want_anchor || want_tag {
+            self.cursor.trivia();
+            let at = self.cursor.pos;
+            match self.cursor.peek() {
+                Some(b'&') if want_anchor => {
+                    self.property();
+                    gate::anchor(self.text, at + 1, self.cursor.pos)?;
+                    anchor = self.relative(at + 1)..self.relative(self.cursor.pos);
+                    want_anchor = false;
+                }
+                Some(b'!') if want_tag => {
+                    self.property();
+                    want_tag = false;
+                }
+                _ => return Err(self.misaligned()),
+            }
+            start.get_or_insert(at);
+        }
+        let after = self.cursor.pos;
+        if empty {
+            self.cursor.pos = if start.is_some() { after } else { plain_end };
+        } else {
+            self.cursor.trivia();
+        }
+        let content = self.cursor.pos;
+        let start = start.unwrap_or(content);
+        let (line, _) = self.cursor.place(start);
+        let (_, col) = self.cursor.place(content);
+        Ok(NodeData {
+            kind,
+            style: Style::Plain,
+            start: self.relative(start),
+            content: self.relative(content),
+            end: self.relative(content),
+            line: (line - self.base_line) as u32,
+            col: col as u32,
+            parent: self.stack.last().map_or(NONE, |frame| frame.id),
+            mark,
+            anchor,
+            tag: tag.map(scalars::short_tag),
+            value: Content::Span(0, 0),
+            children: 0..0,
+        })
+    }
+
+    /// Passes one `&anchor` or `!tag`.
+    fn property(&mut self) {
+        if self.cursor.starts_with(b"!<") {
+            while !matches!(self.cursor.peek(), None | Some(b'>' | b'\n' | b'\r')) {
+                self.cursor.pos += 1;
+            }
+            self.cursor.pos += 1;
+            return;
+        }
+        while !self.cursor.blank_at(self.cursor.pos)
+            && !matches!(self.cursor.peek(), Some(b',' | b'[' | b']' | b'{' | b'}'))
+        {
+            self.cursor.pos += 1;
+        }
+    }
+
+    fn add(&mut self, node: NodeData) -> Id {
+        let id = self.tree.nodes.len() as Id;
+        if self.stack.is_empty() {
+            self.tree.root = id;
+        } else {
+            self.scratch.push(id);
+        }
+        self.tree.nodes.push(node);
+        id
+    }
+
+    pub(super) fn scalar(
+        &mut self,
+        value: Cow<'t, str>,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<&Tag>,
+        span: Range<usize>,
+    ) -> Result<(), Error> {
+        let style = scalars::style(style);
+        let empty = style == Style::Plain && span.is_empty();
+        let mut node = self.node(Kind::Scalar, anchor != 0, tag, empty)?;
+        node.style = style;
+        let start = self.cursor.pos;
+        let mut value = if empty { Cow::Borrowed("") } else { value };
+        let end = match style {
+            Style::Plain if empty => start,
+            Style::Plain | Style::SingleQuoted | Style::DoubleQuoted => {
+                if span.start != start {
+                    return Err(self.misaligned());
+                }
+                span.end
+            }
+            _ => scalars::block(self.events, &mut self.cursor, &span, &mut value)?,
+        };
+        let text = self
+            .events
+            .get(start..end)
+            .ok_or_else(|| self.misaligned())?;
+        let end = if style == Style::Plain {
+            start + text.trim_end().len()
+        } else {
+            end
+        };
+        gate::scalar(self.text, start, end, style, &self.stack_columns())?;
+        node.end = self.relative(end);
+        node.value = self.content(value);
+        self.cursor.pos = self.cursor.pos.max(end);
+        let id = self.add(node);
+        self.anchored(anchor, id);
+        self.simple_key(id)
+    }
+
+    /// The columns that a continuation line must respect: the innermost block collection's.
+    fn stack_columns(&self) -> gate::Surroundings {
+        let flow = self
+            .stack
+            .iter()
+            .any(|frame| matches!(frame.layout, Layout::FlowMap | Layout::FlowSeq));
+        let key = self.stack.last().is_some_and(|frame| {
+            frame.count % 2 == 1 && !matches!(frame.layout, Layout::BlockSeq | Layout::FlowSeq)
+        });
+        gate::Surroundings { flow, key }
+    }
+
+    /// Keeps a value as a part of the source where it is one.
+    fn content(&self, value: Cow<'t, str>) -> Content {
+        if let Cow::Borrowed(part) = value {
+            let at = (part.as_ptr() as usize).wrapping_sub(self.events.as_ptr() as usize);
+            if at >= self.base && self.text.get(at..at + part.len()) == Some(part) {
+                let from = self.relative(at);
+                return Content::Span(from, from + part.len() as u32);
+            }
+        }
+        Content::Owned(value.into())
+    }
+
+    pub(super) fn alias(&mut self, target: Option<usize>, span: Range<usize>) -> Result<(), Error> {
+        let mut node = self.node(Kind::Alias, false, None, false)?;
+        if span.start != self.cursor.pos {
+            return Err(self.misaligned());
+        }
+        let name = self
+            .text
+            .get(span.start + 1..span.end)
+            .ok_or_else(|| self.misaligned())?;
+        gate::anchor(self.text, span.start + 1, span.end)?;
+        let target = match target {
+            Some(target) => self
+                .anchors
+                .iter()
+                .rev()
+                .find(|(id, _)| *id == target)
+                .map_or(NONE, |(_, node)| *node),
+            None if self.outer.iter().any(|known| **known == *name) => NONE,
+            None => {
+                return Err(self.error(span.start, format!("unknown anchor '{name}' referenced")));
+            }
+        };
+        node.style = Style::Alias;
+        node.end = self.relative(span.end);
+        node.children = target..target;
+        self.cursor.pos = span.end;
+        let id = self.add(node);
+        self.simple_key(id)
+    }
+
+    fn anchored(&mut self, anchor: usize, id: Id) {
+        if anchor != 0 {
+            self.anchors.push((anchor, id));
+        }
+    }
+
+    pub(super) fn sequence_start(
+        &mut self,
+        style: StructureStyle,
+        anchor: usize,
+        tag: Option<&Tag>,
+    ) -> Result<(), Error> {
+        let mut node = self.node(Kind::Sequence, anchor != 0, tag, false)?;
+        let layout = match style {
+            StructureStyle::Block => Layout::BlockSeq,
+            StructureStyle::Flow => Layout::FlowSeq,
+        };
+        node.style = if layout == Layout::BlockSeq {
+            Style::Block
+        } else {
+            Style::Flow
+        };
+        if layout == Layout::FlowSeq {
+            self.indicator(b'[')?;
+        }
+        self.open_collection(node, layout, anchor)
+    }
+
+    pub(super) fn mapping_start(
+        &mut self,
+        style: StructureStyle,
+        anchor: usize,
+        tag: Option<&Tag>,
+        span: Range<usize>,
+    ) -> Result<(), Error> {
+        let mut node = self.node(Kind::Mapping, anchor != 0, tag, false)?;
+        let layout = match style {
+            StructureStyle::Block => Layout::BlockMap,
+            StructureStyle::Flow if self.events.get(span) == Some("{") => Layout::FlowMap,
+            StructureStyle::Flow => Layout::Pair,
+        };
+        node.style = if layout == Layout::BlockMap {
+            Style::Block
+        } else {
+            Style::Flow
+        };
+        if layout == Layout::FlowMap {
+            self.indicator(b'{')?;
+        }
+        self.open_collection(node, layout, anchor)
+    }
+
+    fn open_collection(
+        &mut self,
+        node: NodeData,
+        layout: Layout,
+        anchor: usize,
+    ) -> Result<(), Error> {
+        if self.stack.len() >= self.depth {
+            let message = format!("collections are nested deeper than {}", self.depth);
+            return Err(Error::at(
+                ErrorKind::Limit,
+                self.text,
+                self.cursor.pos,
+                message,
+            ));
+        }
+        let scratch = self.scratch.len() + usize::from(!self.stack.is_empty());
+        let id = self.add(node);
+        self.anchored(anchor, id);
+        self.stack.push(Frame {
+            id,
+            layout,
+            count: 0,
+            scratch,
+        });
+        Ok(())
+    }
+
+    pub(super) fn collection_end(&mut self) -> Result<(), Error> {
+        let Some(frame) = self.stack.pop() else {
+            return Err(self.misaligned());
+        };
+        let close = match frame.layout {
+            Layout::FlowMap => Some(b'}'),
+            Layout::FlowSeq => Some(b']'),
+            Layout::BlockMap | Layout::BlockSeq | Layout::Pair => None,
+        };
+        let from = self.tree.children.len() as u32;
+        let last = self
+            .scratch
+            .last()
+            .copied()
+            .filter(|_| self.scratch.len() > frame.scratch);
+        self.tree
+            .children
+            .extend(self.scratch.drain(frame.scratch..));
+        let to = self.tree.children.len() as u32;
+        let end = if let Some(close) = close {
+            self.cursor.trivia();
+            if self.cursor.peek() == Some(b',') {
+                self.cursor.pos += 1;
+                self.cursor.trivia();
+            }
+            self.indicator(close)? + 1
+        } else {
+            last.map_or(self.relative(self.cursor.pos), |last| {
+                self.tree.node(last).end
+            })
+        };
+        let Some(node) = self.tree.nodes.get_mut(frame.id as usize) else {
+            return Err(self.misaligned());
+        };
+        node.children = from..to;
+        node.end = end.max(node.content);
+        self.simple_key(frame.id)
+    }
+
+    /// Checks a finished key: what the field's readers accept as one.
+    fn simple_key(&mut self, id: Id) -> Result<(), Error> {
+        let Some(frame) = self.stack.last() else {
+            return Ok(());
+        };
+        let key =
+            frame.count % 2 == 1 && !matches!(frame.layout, Layout::BlockSeq | Layout::FlowSeq);
+        let node = self.tree.node(id);
+        if key && node.mark == NONE {
+            gate::simple_key(
+                self.text,
+                self.base + node.start as usize,
+                self.base + node.end as usize,
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! A whole file: its text and its documents.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+use crate::node::Node;
+use crate::parse::{self, Doc};
+use crate::tree::{NONE, Tree};
+
+/// A parsed text. Cloning is cheap, and it can be shared between threads.
+///
+/// A stream never changes: [`Stream::apply`] and its neighbours answer with another one, and documents that were not
+/// edited are shared between the two.
+#[derive(Debug, Clone)]
+pub struct Stream(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    text: Arc<str>,
+    docs: Vec<Doc>,
+    limits: Limits,
+}
+
+impl Stream {
+    /// Parses a text.
+    ///
+    /// Duplicate keys are no error here (Y3): they are carried, and refused where a value must be decided.
+    ///
+    /// # Errors
+    /// The text is not what the field's readers accept, or exceeds a limit.
+    pub fn parse(text: impl Into<Arc<str>>, limits: &Limits) -> Result<Self, Error> {
+        let text = text.into();
+        let docs = parse::parse(&text, limits, &[])?;
+        Ok(Self::assemble(text, docs, *limits))
+    }
+
+    /// Parses bytes, which must be UTF-8.
+    ///
+    /// # Errors
+    /// As [`Stream::parse`], and when the bytes are not UTF-8.
+    pub fn parse_bytes(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        Self::parse(decode(bytes)?, limits)
+    }
+
+    /// Parses the first document only; the rest is not looked at.
+    pub(crate) fn parse_first(text: &str, limits: &Limits) -> Result<Self, Error> {
+        let (docs, end) = parse::parse_first(text, limits)?;
+        Ok(Self::assemble(text[..end].into(), docs, *limits))
+    }
+
+    pub(crate) fn assemble(text: Arc<str>, docs: Vec<Doc>, limits: Limits) -> Self {
+        Self(Arc::new(Inner { text, docs, limits }))
+    }
+
+    /// The text, byte for byte.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The text, to share.
+    #[must_use]
+    pub fn shared_text(&self) -> Arc<str> {
+        Arc::clone(&self.0.text)
+    }
+
+    /// The limits that the text was parsed with, which hold for edits too.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    /// How many documents there are; none in a text of comments only.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        if self.0.docs.len() == 1 && self.tree(0).root == NONE {
+            0
+        } else {
+            self.0.docs.len()
+        }
+    }
+
+    /// Whether there is no document at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The documents in order.
+    pub fn documents(&self) -> impl ExactSizeIterator<Item = Document<'_>> {
+        (0..self.len()).map(|index| Document {
+            stream: self,
+            index,
+        })
+    }
+
+    /// One document.
+    #[must_use]
+    pub fn document(&self, index: usize) -> Option<Document<'_>> {
+        (index < self.len()).then_some(Document {
+            stream: self,
+            index,
+        })
+    }
+
+    /// All documents, the placeholder of an empty text included.
+    pub(crate) fn docs(&self) -> &[Doc] {
+        &self.0.docs
+    }
+
+    pub(crate) fn tree(&self, doc: usize) -> &Tree {
+        &self.0.docs[doc].tree
+    }
+
+    pub(crate) fn doc_text(&self, doc: usize) -> &str {
+        &self.0.text[self.0.docs[doc].range.clone()]
+    }
+
+    /// Builds an error at a place of one document.
+    pub(crate) fn error(
+        &self,
+        kind: ErrorKind,
+        doc: usize,
+        at: u32,
+        message: impl Into<String>,
+    ) -> Error {
+        let base = self.0.docs.get(doc).map_or(0, |doc| doc.range.start);
+        Error::at(kind, &self.0.text, base + at as usize, message)
+    }
+}
+
+/// One document of a [`Stream`].
+#[derive(Debug, Clone, Copy)]
+pub struct Document<'a> {
+    pub(crate) stream: &'a Stream,
+    pub(crate) index: usize,
+}
+
+impl<'a> Document<'a> {
+    /// The position in the stream, from 0.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The document's own part of the text, its `---` and its comments included.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        self.stream.doc_text(self.index)
+    }
+
+    /// Where [`Document::text`] stands in the stream's text.
+    #[must_use]
+    pub fn span(&self) -> Range<usize> {
+        self.stream.docs()[self.index].range.clone()
+    }
+
+    /// The outermost node.
+    #[must_use]
+    pub fn root(&self) -> Node<'a> {
+        Node {
+            stream: self.stream,
+            doc: self.index,
+            id: self.stream.tree(self.index).root,
+        }
+    }
+
+    /// Whether there is nothing but comments between the document's markers.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let root = self.root();
+        root.span().is_empty()
+    }
+}
+
+/// Bytes as text: UTF-8 only.
+fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Error> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Cow::Borrowed(text)),
+        Err(error) => {
+            let valid = &bytes[..error.valid_up_to()];
+            let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+            let message = "the text is not valid UTF-8";
+            Err(Error::encoding(error.valid_up_to(), line, message))
+        }
+    }
+}
