@@ -2,7 +2,7 @@
 //! server serves (decisions.md A1, A10), and those of the package group, which are served only.
 
 use serde_json::Value;
-use yaml::{Limits, Reader, Stream};
+use yaml::{Limits, Reader};
 
 /// One definition: its plural name and its text.
 #[derive(Debug, Clone, Copy)]
@@ -15,8 +15,14 @@ pub struct Definition {
 
 /// The CRDs of `config.porch.kpt.dev`.
 pub const CRDS: [Definition; 3] = [
-    Definition { plural: "repositories", text: include_str!("../crds/repositories.yaml") },
-    Definition { plural: "packagevariants", text: include_str!("../crds/packagevariants.yaml") },
+    Definition {
+        plural: "repositories",
+        text: include_str!("../crds/repositories.yaml"),
+    },
+    Definition {
+        plural: "packagevariants",
+        text: include_str!("../crds/packagevariants.yaml"),
+    },
     Definition {
         plural: "packagevariantsets",
         text: include_str!("../crds/packagevariantsets.yaml"),
@@ -33,7 +39,10 @@ pub const SERVED: [Definition; 3] = [
         plural: "packagerevisionresources",
         text: include_str!("../served/packagerevisionresources.yaml"),
     },
-    Definition { plural: "packages", text: include_str!("../served/packages.yaml") },
+    Definition {
+        plural: "packages",
+        text: include_str!("../served/packages.yaml"),
+    },
 ];
 
 /// What `offshoot crds` prints.
@@ -58,6 +67,24 @@ pub fn served() -> Result<Vec<Value>, yaml::Error> {
 }
 
 fn read(definition: &Definition) -> Result<Value, yaml::Error> {
-    let stream = Stream::parse(definition.text, &Limits::default())?;
-    stream.to_json(Reader::Sigs)
+    yaml::first_document_json(definition.text, Reader::Sigs, true, &Limits::default())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_definition_can_be_read() {
+        for object in super::crds()
+            .unwrap()
+            .into_iter()
+            .chain(super::served().unwrap())
+        {
+            let names = &object["spec"]["names"];
+            let group = object["spec"]["group"].as_str().unwrap();
+            let name = format!("{}.{group}", names["plural"].as_str().unwrap());
+            assert_eq!(object["metadata"]["name"], name.as_str());
+            let schema = &object["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+            assert!(schema["properties"]["spec"].is_object(), "{name}");
+        }
+    }
 }

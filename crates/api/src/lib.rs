@@ -5,7 +5,7 @@
 //! question of the world.
 
 mod conditions;
-//mod definitions;
+mod definitions;
 mod fields;
 mod meta;
 mod names;
@@ -24,7 +24,7 @@ mod upstream;
 mod variant;
 
 pub use conditions::{merge_conditions, read_conditions};
-//DEFS
+pub use definitions::{CRDS, Definition, SERVED, crd_texts, crds, served};
 pub use fields::{object_at, str_at};
 pub use meta::{read_key, read_meta, write_meta};
 pub use names::revision_uid;

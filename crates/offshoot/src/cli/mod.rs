@@ -1,0 +1,127 @@
+//! The command line: `offshoot --help` is its table of contents (surface.md).
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::config;
+use crate::exit::Failure;
+
+/// Keeps fleets of configuration packages in step with their upstream.
+#[derive(Debug, Parser)]
+#[command(name = "offshoot", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// A TOML file with defaults for flags, by command.
+    #[arg(long, global = true, value_name = "FILE", env = "OFFSHOOT_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// How logs are written.
+    #[arg(long, global = true, value_enum, default_value = "text", env = "OFFSHOOT_LOG_FORMAT")]
+    pub(crate) log: LogFormat,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// How logs are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Tell the whole story in a fresh directory, in seconds.
+    #[command(after_help = "Example:\n  offshoot demo --keep /tmp/story")]
+    Demo(DemoArgs),
+    /// Run the embedded server: API, object store, git and controllers in one process.
+    #[command(
+        after_help = "Example:\n  offshoot up --data ./data &\n  export KUBECONFIG=$PWD/data/kubeconfig\n  kubectl get pkgrev"
+    )]
+    Up(Box<UpArgs>),
+    /// Print the custom resource definitions of config.porch.kpt.dev.
+    #[command(after_help = "Example:\n  offshoot crds | kubectl apply -f -")]
+    Crds,
+    /// Print a completion script for a shell.
+    #[command(after_help = "Example:\n  offshoot completion bash > /etc/bash_completion.d/offshoot")]
+    Completion {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the version.
+    Version,
+}
+
+/// Flags of `demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Leave everything in this directory, to be opened with git and kubectl.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+    /// No progress bar.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Flags of `up`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct UpArgs {
+    /// Everything durable: objects, journal, mirrors, credentials.
+    #[arg(long, value_name = "DIR", default_value = "offshoot-data", env = "OFFSHOOT_DATA")]
+    pub(crate) data: PathBuf,
+    /// The address to serve at; port 0 takes a free one. Only loopback unless you say otherwise.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", env = "OFFSHOOT_LISTEN")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// Where to write the kubeconfig; `kubeconfig` in the data directory by default.
+    #[arg(long, value_name = "FILE", env = "OFFSHOOT_KUBECONFIG")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Forget all records of package revisions and bring them back from git alone.
+    #[arg(long)]
+    pub(crate) rebuild: bool,
+    /// Which controllers run.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "packagevariants,packagevariantsets",
+        env = "OFFSHOOT_RECONCILERS"
+    )]
+    pub(crate) reconcilers: Vec<String>,
+    /// How often repositories without a schedule are read again, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "OFFSHOOT_SYNC_SECONDS")]
+    pub(crate) sync_seconds: u64,
+    /// How often everything is looked at again, in seconds; repairs lost events.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, env = "OFFSHOOT_RESYNC_SECONDS")]
+    pub(crate) resync_seconds: u64,
+    /// Do not wait for the disk: faster, and lost in a power cut.
+    #[arg(long, env = "OFFSHOOT_NO_FSYNC")]
+    pub(crate) no_fsync: bool,
+    /// At most this many writes of one repository share a batch; for tests.
+    #[arg(long, hide = true, value_name = "N", env = "OFFSHOOT_BATCH_LIMIT")]
+    pub(crate) batch_limit: Option<usize>,
+}
+
+/// The command line, with the configuration file's defaults beneath it.
+///
+/// # Errors
+/// The configuration file is wrong. Wrong arguments end the process here, with code 64.
+pub(crate) fn matches() -> Result<Cli, Failure> {
+    let args: Vec<String> = std::env::args().collect();
+    let mut command = Cli::command();
+    if let Some(path) = config::path(&args) {
+        command = config::apply(command, &path)?;
+    }
+    let parsed = command.try_get_matches_from(&args).and_then(|mut matches| {
+        <Cli as clap::FromArgMatches>::from_arg_matches_mut(&mut matches)
+    });
+    parsed.map_err(|error| {
+        // Help and version are answers, everything else is a usage error (clap's 2 is taken).
+        if error.print().is_err() || !error.use_stderr() {
+            std::process::exit(0);
+        }
+        std::process::exit(64);
+    })
+}

@@ -1,0 +1,6 @@
+//! `offshoot crds`: the definitions that a cluster needs (decisions.md A10).
+
+/// All of them as one YAML stream.
+pub(crate) fn text() -> String {
+    api::crd_texts()
+}
