@@ -65,10 +65,16 @@ fn set(
         .ok_or_else(|| Failure::usage(format!("{path}: [{section}] has no flag {key:?}")))?;
     let text = match value {
         toml::Value::String(text) => text.clone(),
-        toml::Value::Integer(_) | toml::Value::Boolean(_) | toml::Value::Float(_) => value.to_string(),
+        toml::Value::Integer(_) | toml::Value::Boolean(_) | toml::Value::Float(_) => {
+            value.to_string()
+        }
         _ => {
-            return Err(Failure::usage(format!("{path}: [{section}] {key} must be a single value")));
+            return Err(Failure::usage(format!(
+                "{path}: [{section}] {key} must be a single value"
+            )));
         }
     };
-    Ok(command.mut_subcommand(section.to_owned(), |c| c.mut_arg(id, |a| a.default_value(text))))
+    Ok(command.mut_subcommand(section.to_owned(), |c| {
+        c.mut_arg(id, |a| a.default_value(text))
+    }))
 }

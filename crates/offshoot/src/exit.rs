@@ -7,7 +7,10 @@ use std::process::ExitCode;
 use model::Class;
 
 /// Changes were found (`plan`, `diff`).
-#[expect(dead_code, reason = "the commands that find changes come with the package engine's own")]
+#[expect(
+    dead_code,
+    reason = "the commands that find changes come with the package engine's own"
+)]
 pub(crate) const CHANGES: u8 = 2;
 /// The command line is wrong.
 const USAGE: u8 = 64;
@@ -24,7 +27,12 @@ pub(crate) struct Failure {
 impl Failure {
     /// A failure with its message.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { class: None, message: message.into(), hint: None, printed: false }
+        Self {
+            class: None,
+            message: message.into(),
+            hint: None,
+            printed: false,
+        }
     }
 
     /// A failure of `attempt`, with the whole chain of causes.
@@ -41,12 +49,18 @@ impl Failure {
 
     /// A command line that cannot be understood.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { class: Some(Class::Invalid), ..Self::new(message) }
+        Self {
+            class: Some(Class::Invalid),
+            ..Self::new(message)
+        }
     }
 
     /// A failure of which everything was said already.
     pub(crate) fn said() -> Self {
-        Self { printed: true, ..Self::new("") }
+        Self {
+            printed: true,
+            ..Self::new("")
+        }
     }
 
     /// The same with a way out.
@@ -66,6 +80,10 @@ impl Failure {
                 _ = writeln!(err, "hint: {hint}");
             }
         }
-        ExitCode::from(if self.class == Some(Class::Invalid) { USAGE } else { 1 })
+        ExitCode::from(if self.class == Some(Class::Invalid) {
+            USAGE
+        } else {
+            1
+        })
     }
 }

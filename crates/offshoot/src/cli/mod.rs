@@ -15,7 +15,13 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "FILE", env = "OFFSHOOT_CONFIG")]
     pub(crate) config: Option<PathBuf>,
     /// How logs are written.
-    #[arg(long, global = true, value_enum, default_value = "text", env = "OFFSHOOT_LOG_FORMAT")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "text",
+        env = "OFFSHOOT_LOG_FORMAT"
+    )]
     pub(crate) log: LogFormat,
     /// What to do.
     #[command(subcommand)]
@@ -46,7 +52,9 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  offshoot crds | kubectl apply -f -")]
     Crds,
     /// Print a completion script for a shell.
-    #[command(after_help = "Example:\n  offshoot completion bash > /etc/bash_completion.d/offshoot")]
+    #[command(
+        after_help = "Example:\n  offshoot completion bash > /etc/bash_completion.d/offshoot"
+    )]
     Completion {
         /// The shell.
         shell: clap_complete::Shell,
@@ -70,10 +78,20 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct UpArgs {
     /// Everything durable: objects, journal, mirrors, credentials.
-    #[arg(long, value_name = "DIR", default_value = "offshoot-data", env = "OFFSHOOT_DATA")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "offshoot-data",
+        env = "OFFSHOOT_DATA"
+    )]
     pub(crate) data: PathBuf,
     /// The address to serve at; port 0 takes a free one. Only loopback unless you say otherwise.
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", env = "OFFSHOOT_LISTEN")]
+    #[arg(
+        long,
+        value_name = "ADDR",
+        default_value = "127.0.0.1:0",
+        env = "OFFSHOOT_LISTEN"
+    )]
     pub(crate) listen: std::net::SocketAddr,
     /// Where to write the kubeconfig; `kubeconfig` in the data directory by default.
     #[arg(long, value_name = "FILE", env = "OFFSHOOT_KUBECONFIG")]
@@ -91,10 +109,20 @@ pub(crate) struct UpArgs {
     )]
     pub(crate) reconcilers: Vec<String>,
     /// How often repositories without a schedule are read again, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "OFFSHOOT_SYNC_SECONDS")]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        env = "OFFSHOOT_SYNC_SECONDS"
+    )]
     pub(crate) sync_seconds: u64,
     /// How often everything is looked at again, in seconds; repairs lost events.
-    #[arg(long, value_name = "SECONDS", default_value_t = 600, env = "OFFSHOOT_RESYNC_SECONDS")]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 600,
+        env = "OFFSHOOT_RESYNC_SECONDS"
+    )]
     pub(crate) resync_seconds: u64,
     /// Do not wait for the disk: faster, and lost in a power cut.
     #[arg(long, env = "OFFSHOOT_NO_FSYNC")]
@@ -114,9 +142,9 @@ pub(crate) fn matches() -> Result<Cli, Failure> {
     if let Some(path) = config::path(&args) {
         command = config::apply(command, &path)?;
     }
-    let parsed = command.try_get_matches_from(&args).and_then(|mut matches| {
-        <Cli as clap::FromArgMatches>::from_arg_matches_mut(&mut matches)
-    });
+    let parsed = command
+        .try_get_matches_from(&args)
+        .and_then(|mut matches| <Cli as clap::FromArgMatches>::from_arg_matches_mut(&mut matches));
     parsed.map_err(|error| {
         // Help and version are answers, everything else is a usage error (clap's 2 is taken).
         if error.print().is_err() || !error.use_stderr() {
