@@ -94,14 +94,14 @@ fn effective(recipe: &Recipe) -> BTreeMap<&str, (&str, &str)> {
             if let InjectionOutcome::Content(content) = outcome {
                 result
                     .entry(gvk)
-                    .or_insert((&injection.name, content.as_ref()));
+                    .or_insert_with(|| (&injection.name, content.as_ref()));
             }
         }
     }
     for kept in &recipe.kept {
         result
             .entry(&kept.gvk)
-            .or_insert((&kept.injected, kept.content.as_ref()));
+            .or_insert_with(|| (&kept.injected, kept.content.as_ref()));
     }
     result
 }

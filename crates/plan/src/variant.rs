@@ -4,17 +4,34 @@
 //! applying it brought into the status. The rules are decisions.md V1–V24 and
 //! variant-semantics.md §1.A–§1.G. Nothing here reads or writes anything.
 
+mod adopt;
 mod base;
+mod check;
+mod decide;
+mod drafts;
+mod explain;
+mod holdings;
+mod leave;
 mod observed;
+mod recipe;
+mod status;
 mod step;
 mod upstream;
+mod validate;
+pub mod words;
 
 pub use base::{BaseChoice, base_of};
+pub use check::{Violation, check};
+pub use decide::decide;
+pub use explain::explain;
 pub use observed::{
     Base, Failure, Feeder, Lineage, Observed, OldUpstream, RepositorySummary, Rival, Stated,
     Subject,
 };
+use status::retry;
+pub use status::{next_after, status_after};
 pub use step::{
     BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, Plan, RevisionRef, Step, UpdateDraft,
 };
 pub use upstream::{Resolution, resolve_upstream};
+pub use validate::validate;

@@ -94,3 +94,16 @@ fn tagged<'a>(
             }
         })
 }
+
+/// The wanted upstream as messages name it: `app/3`, `app/stable`, or `app` for the latest (R113).
+pub(super) fn display(upstream: &Upstream) -> String {
+    let package = &upstream.package;
+    match &upstream.version {
+        UpstreamVersion::Latest => package.to_string(),
+        UpstreamVersion::Revision(number) => format!("{package}/{number}"),
+        UpstreamVersion::Named(name)
+        | UpstreamVersion::Workspace(name)
+        | UpstreamVersion::Tag(name) => format!("{package}/{name}"),
+        UpstreamVersion::BranchHead => format!("{package}/-1"),
+    }
+}

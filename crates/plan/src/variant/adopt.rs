@@ -1,0 +1,141 @@
+//! What exists already in the downstream's place: taken over, ignored, or in the way (V9, V15).
+
+use std::sync::Arc;
+
+use model::{AdoptionPolicy, Condition, Lifecycle, Machine, Revision, Status, Uid, Variant};
+
+use super::decide::Stop;
+use super::holdings::Holdings;
+use super::{Lineage, Observed, RevisionRef, Step, words};
+
+/// What is to be done about revisions that the variant does not own.
+pub(super) struct Adoption {
+    pub(super) steps: Vec<Step>,
+    pub(super) conditions: Vec<Condition>,
+}
+
+pub(super) fn adopt(
+    o: &Observed,
+    variant: &Variant,
+    uid: &Uid,
+    holdings: &Holdings,
+) -> Result<Adoption, Box<Stop>> {
+    let published = holdings.base.as_ref().map(|b| &b.revision);
+    let candidates: Vec<&Arc<Revision>> = holdings
+        .foreign_open
+        .iter()
+        .chain(published.filter(|p| !p.meta.is_owned_by(uid)))
+        .collect();
+    let mut steps = Vec::new();
+    let mut left: Vec<String> = Vec::new();
+    for revision in &candidates {
+        match verdict(o, variant, uid, revision) {
+            Ok(step) => steps.push(step),
+            Err(why) => left.push(format!("'{}' ({why})", revision.key.name)),
+        }
+    }
+    if steps.is_empty() && !holdings.owns {
+        in_the_way(variant, holdings)?;
+    }
+    let drafts = holdings.foreign_open.iter();
+    let mut conditions = Vec::new();
+    if !left.is_empty() && (drafts.len() > 0 || variant.spec.adoption == AdoptionPolicy::Existing) {
+        conditions.push(Condition::new(
+            words::EXISTS_UNOWNED,
+            Status::True,
+            "NotAdopted",
+            format!("left alone: {}", left.join(", ")),
+        ));
+    }
+    Ok(Adoption { steps, conditions })
+}
+
+/// How the revision is taken over, or why it is left alone.
+fn verdict(
+    o: &Observed,
+    variant: &Variant,
+    uid: &Uid,
+    revision: &Revision,
+) -> Result<Step, String> {
+    let former = |r: &model::OwnerReference| {
+        r.kind == words::KIND && r.name == variant.key.name.as_str() && r.uid != *uid
+    };
+    if let Some(other) = revision.meta.controller().filter(|c| !former(c)) {
+        return Err(format!("controlled by {} '{}'", other.kind, other.name));
+    }
+    let reclaimed = o.reclaim && names_us(variant, machine_of(o, revision));
+    if variant.spec.adoption == AdoptionPolicy::None && !reclaimed {
+        return Err("spec.adoptionPolicy is adoptNone".to_owned());
+    }
+    let mark = words::mark(&variant.key);
+    let proposed_by_us = revision.meta.annotations.get(words::PROPOSED_BY) == Some(&mark);
+    if revision.lifecycle == Lifecycle::DeletionProposed && !proposed_by_us {
+        return Err("a person proposed its deletion".to_owned());
+    }
+    let mut annotations = variant.spec.annotations.clone();
+    if !reclaimed {
+        annotations.insert(words::ADOPTED_BY.to_owned(), mark);
+    }
+    Ok(Step::Adopt {
+        revision: RevisionRef::of(revision),
+        owner: words::owner(&variant.key, uid),
+        replace: revision
+            .meta
+            .owners
+            .iter()
+            .filter(|r| former(r))
+            .map(|r| r.uid.clone())
+            .collect(),
+        labels: variant.spec.labels.clone(),
+        annotations,
+    })
+}
+
+/// What the machine noted about a revision, or about what it stems from.
+fn machine_of<'a>(o: &'a Observed, revision: &'a Revision) -> Option<&'a Machine> {
+    let lineage = || {
+        let base = o.base.as_ref()?;
+        match &base.lineage {
+            Lineage::Trailer(machine) if revision.lifecycle.is_published() => Some(machine),
+            _ => None,
+        }
+    };
+    revision.machine.as_ref().or_else(lineage)
+}
+
+fn names_us(variant: &Variant, machine: Option<&Machine>) -> bool {
+    machine.is_some_and(|m| {
+        m.owner.namespace == variant.key.namespace && m.owner.name == variant.key.name
+    })
+}
+
+/// A published package of that name that is not ours: nothing may be made beside it (V15).
+fn in_the_way(variant: &Variant, holdings: &Holdings) -> Result<(), Box<Stop>> {
+    let place = format!(
+        "package '{}' in repo '{}'",
+        variant.spec.downstream.package, variant.spec.downstream.repo
+    );
+    if let Some(base) = &holdings.base {
+        return Err(Stop::stalled(
+            words::EXISTS_UNOWNED,
+            format!(
+                "{place} exists already and does not belong to this variant: '{}' is {}",
+                base.revision.key.name, base.revision.lifecycle
+            ),
+        )
+        .hint("set spec.adoptionPolicy to adoptExisting, choose another downstream, or delete the package"));
+    }
+    match &holdings.head {
+        Some(head) if holdings.open.is_empty() && !names_us(variant, head.machine.as_ref()) => {
+            Err(Stop::stalled(
+                words::EXISTS_UNOWNED,
+                format!(
+                    "{place} exists already on branch '{}' and was never published",
+                    head.workspace
+                ),
+            )
+            .hint("choose another downstream, or delete the package from the branch"))
+        }
+        _ => Ok(()),
+    }
+}

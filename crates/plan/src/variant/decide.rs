@@ -1,0 +1,346 @@
+//! The decision, as a numbered walk: each step either stops with a reason or leads on (R21).
+
+use std::sync::Arc;
+
+use model::{Condition, Downstream, Status, Uid, Variant};
+
+use super::holdings::Holdings;
+use super::{
+    Observed, Plan, Resolution, Step, Subject, adopt, drafts, leave, status, validate, words,
+};
+use crate::{Next, Report};
+
+/// Decides what to do about one variant.
+///
+/// 1. A variant that is being deleted leaves (R103–R107, V10).
+/// 2. It gets its finalizer (R106).
+/// 3. What is wrong with it stops everything (R16, V24).
+/// 4. Upstream and repositories must be there (R113, R8).
+/// 5. The older of two variants for one downstream works (V15).
+/// 6. A downstream that a person deleted stays away until told otherwise (V10).
+/// 7. What exists already is adopted, ignored, or in the way (V9, V15).
+/// 8. Drafts are made and updated where inputs changed (V17–V22, [`drafts`]).
+/// 9. What a retargeting left behind goes last (R31).
+///
+/// A suspended variant is told what would happen.
+pub fn decide(o: &Observed) -> Plan {
+    if o.variant.meta().is_deleting() {
+        return leave::decide(o);
+    }
+    let mut plan = match &o.variant {
+        Subject::Invalid { problems, .. } => Stop::invalid(problems).plan(o),
+        Subject::Valid(variant) => {
+            let plan = work(o, variant).unwrap_or_else(|stop| stop.plan(o));
+            if variant.spec.suspend {
+                suspended(o, plan)
+            } else {
+                plan
+            }
+        }
+    };
+    if !o
+        .variant
+        .meta()
+        .finalizers
+        .iter()
+        .any(|f| f == words::FINALIZER)
+    {
+        plan.steps.insert(
+            0,
+            Step::AddFinalizer {
+                finalizer: words::FINALIZER.to_owned(),
+                resource_version: o.variant.meta().resource_version.clone(),
+            },
+        );
+    }
+    plan
+}
+
+/// Why nothing can be done now.
+pub(super) struct Stop {
+    pub(super) state: &'static str,
+    /// `Some` if somebody has to act: `Stalled` is true with reason and message.
+    pub(super) stalled: Option<(&'static str, String)>,
+    pub(super) ready: Condition,
+    pub(super) hint: Option<String>,
+    pub(super) extra: Vec<Condition>,
+    pub(super) next: Next,
+}
+
+impl Stop {
+    /// The variant itself is wrong: the peer's two conditions (R112).
+    fn invalid(problems: &[model::Problem]) -> Box<Self> {
+        let mut stop = Self::stalled("ValidationError", model::join_problems(problems));
+        stop.ready = not_ready("Error", "invalid packagevariant object");
+        stop.hint = problems.iter().find_map(|p| p.hint.clone());
+        stop
+    }
+
+    /// Somebody has to act.
+    pub(super) fn stalled(reason: &'static str, message: impl Into<String>) -> Box<Self> {
+        let message = message.into();
+        Box::new(Self {
+            state: "stalled",
+            ready: not_ready(reason, &message),
+            stalled: Some((reason, message)),
+            hint: None,
+            extra: Vec::new(),
+            next: Next::Rest,
+        })
+    }
+
+    /// Waiting for something that is watched.
+    pub(super) fn waiting(reason: &'static str, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
+            state: "waiting",
+            stalled: None,
+            ready: not_ready(reason, &message.into()),
+            hint: None,
+            extra: Vec::new(),
+            next: Next::Rest,
+        })
+    }
+
+    /// With a way out.
+    pub(super) fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Without a verdict on readiness.
+    pub(super) fn unknown(mut self: Box<Self>) -> Box<Self> {
+        self.ready.status = Status::Unknown;
+        self
+    }
+
+    fn plan(self, o: &Observed) -> Plan {
+        let mut report = Report::of(self.state);
+        match &self.hint {
+            Some(hint) => report.hint(self.ready_text(), hint.as_str()),
+            None => report.note(self.ready_text()),
+        }
+        let stalled = match self.stalled {
+            Some((reason, message)) => {
+                Condition::new(words::STALLED, Status::True, reason, message)
+            }
+            None => status::valid(),
+        };
+        let targets = status::current_targets(o);
+        Plan {
+            steps: Vec::new(),
+            report,
+            status: status::of(o, stalled, self.ready, self.extra, targets),
+            next: self.next,
+        }
+    }
+
+    fn ready_text(&self) -> String {
+        let (reason, message) = match &self.stalled {
+            Some((reason, message)) => (*reason, message.as_str()),
+            None => (self.ready.reason.as_str(), self.ready.message.as_str()),
+        };
+        format!("{reason}: {message}")
+    }
+}
+
+pub(super) fn not_ready(reason: &str, message: &str) -> Condition {
+    Condition::new(words::READY, Status::False, reason, message)
+}
+
+fn work(o: &Observed, variant: &Variant) -> Result<Plan, Box<Stop>> {
+    let problems = validate::validate(&variant.spec);
+    if !problems.is_empty() {
+        return Err(Stop::invalid(&problems));
+    }
+    let uid = variant
+        .meta
+        .uid
+        .clone()
+        .ok_or_else(|| Stop::waiting("NotStored", "the variant has no uid yet"))?;
+    cycle(o, variant)?;
+    let upstream = upstream(o, variant)?;
+    let repository = downstream_repository(o, variant)?;
+    let contested = rivals(o, variant, &uid)?;
+    deleted(o, variant)?;
+    let holdings = Holdings::of(o, variant, &uid);
+    let adoption = adopt::adopt(o, variant, &uid, &holdings)?;
+    if !adoption.steps.is_empty() {
+        return Ok(again(o, "adopting", adoption.steps));
+    }
+    let mut extra = contested;
+    extra.extend(adoption.conditions);
+    let inputs = drafts::Inputs::of(o, variant, &uid, &upstream, repository, &holdings);
+    let mut plan = drafts::plan(o, &inputs, &holdings, extra)?;
+    let made = plan.steps.iter().any(|s| matches!(s, Step::CreateDraft(_)));
+    if holdings.established() && !made {
+        plan.steps
+            .extend(leave::left_behind(o, variant, &uid, &mut plan.report));
+    }
+    Ok(plan)
+}
+
+/// A plan of quick steps after which everything is looked at again; the status can wait.
+pub(super) fn again(o: &Observed, state: &str, steps: Vec<Step>) -> Plan {
+    Plan {
+        steps,
+        report: Report::of(state),
+        status: o.status.clone(),
+        next: Next::Again,
+    }
+}
+
+fn cycle(o: &Observed, variant: &Variant) -> Result<(), Box<Stop>> {
+    match validate::cycle(&variant.spec, &o.feeders) {
+        None => Ok(()),
+        Some(through) => Err(Stop::stalled(
+            "UpstreamCycle",
+            format!(
+                "the upstream package '{}' in repo '{}' is made from this variant's own downstream, through {through}",
+                variant.spec.upstream.package, variant.spec.upstream.repo
+            ),
+        )
+        .hint("point one of these variants at another upstream package")),
+    }
+}
+
+/// The upstream revision to follow (R113, V24).
+fn upstream(o: &Observed, variant: &Variant) -> Result<Arc<model::Revision>, Box<Stop>> {
+    let spec = &variant.spec.upstream;
+    let named = format!(
+        "'{}' in repo '{}'",
+        super::upstream::display(spec),
+        spec.repo
+    );
+    match &o.upstream {
+        Resolution::Found(revision) => Ok(Arc::clone(revision)),
+        Resolution::NotPublished(revision) => Err(Stop::stalled(
+            "UpstreamNotPublished",
+            format!(
+                "upstream package revision {named} is {}, not published",
+                revision.lifecycle
+            ),
+        )
+        .hint("approve it, or set spec.upstream.allowUnpublished")),
+        Resolution::NotFound => {
+            let message = format!("could not find upstream package revision {named}");
+            match o.repositories.get(&spec.repo) {
+                None => Err(Stop::stalled(
+                    "UpstreamNotFound",
+                    format!("{message}: the repository is not registered"),
+                )
+                .hint(format!(
+                    "register a Repository '{}' in this namespace",
+                    spec.repo
+                ))),
+                Some(repository) => match &repository.ready {
+                    Ok(()) => Err(Stop::stalled("UpstreamNotFound", message)),
+                    Err(why) => Err(Stop::waiting(
+                        "RepositoryNotReady",
+                        format!("{message}: the repository is not ready: {why}"),
+                    )),
+                },
+            }
+        }
+    }
+}
+
+/// The downstream repository must be registered and writable (R8).
+fn downstream_repository<'a>(
+    o: &'a Observed,
+    variant: &Variant,
+) -> Result<&'a super::RepositorySummary, Box<Stop>> {
+    let name = &variant.spec.downstream.repo;
+    let repository = o.repositories.get(name).ok_or_else(|| {
+        Stop::stalled(
+            "DownstreamRepositoryNotFound",
+            format!("downstream repository '{name}' is not registered"),
+        )
+        .hint(format!("register a Repository '{name}' in this namespace"))
+    })?;
+    if let Err(why) = &repository.ready {
+        let message = format!("downstream repository '{name}' is not ready: {why}");
+        return Err(Stop::waiting("RepositoryNotReady", message));
+    }
+    if let Err(why) = &repository.writable {
+        let message = format!("downstream repository '{name}' cannot be written to: {why}");
+        return Err(Stop::stalled("DownstreamRepositoryNotWritable", message));
+    }
+    Ok(repository)
+}
+
+/// Two variants for one downstream: the older works and says so, the younger stalls (V15).
+fn rivals(o: &Observed, variant: &Variant, uid: &Uid) -> Result<Vec<Condition>, Box<Stop>> {
+    let Downstream { repo, package } = &variant.spec.downstream;
+    let me = (variant.meta.created.as_str(), uid);
+    let mut claiming: Vec<_> = o
+        .rivals
+        .iter()
+        .filter(|r| !r.deleting && r.uid != *uid)
+        .collect();
+    claiming.sort();
+    match claiming.first() {
+        None => Ok(Vec::new()),
+        Some(oldest) if (oldest.created.as_str(), &oldest.uid) < me => Err(Stop::stalled(
+            "DownstreamClaimed",
+            format!(
+                "downstream package '{package}' in repo '{repo}' is already claimed by the older packagevariant '{}'",
+                oldest.key
+            ),
+        )
+        .hint("delete one of the two variants, or choose another downstream")),
+        Some(_) => {
+            let names: Vec<String> = claiming.iter().map(|r| r.key.to_string()).collect();
+            Ok(vec![Condition::new(
+                words::CONTESTED,
+                Status::True,
+                "OlderWorks",
+                format!("also claimed by: {}", names.join(", ")),
+            )])
+        }
+    }
+}
+
+/// A published downstream whose deletion a person proposed and somebody approved (V10).
+fn deleted(o: &Observed, variant: &Variant) -> Result<(), Box<Stop>> {
+    match status::deleted_downstream(o, variant) {
+        None => Ok(()),
+        Some(name) => Err(Stop::stalled(
+            "DownstreamDeleted",
+            format!("package revision '{name}' was proposed for deletion by a person and deleted"),
+        )
+        .hint(format!(
+            "annotate the variant with {}={name} to make the package again, or delete the variant",
+            words::RECREATE
+        ))),
+    }
+}
+
+/// Leaves everything as it is and says what would happen otherwise.
+fn suspended(o: &Observed, mut plan: Plan) -> Plan {
+    let would: Vec<String> = plan.steps.iter().map(Step::summary).collect();
+    if would.is_empty() {
+        plan.report.note("suspended");
+        return plan;
+    }
+    let mut report = Report::of("suspended");
+    report.notes = plan.report.notes;
+    for step in &would {
+        report.note(format!("would: {step}"));
+    }
+    let ready = not_ready(
+        "Suspended",
+        &format!("suspended; would {}", would.join(", ")),
+    );
+    Plan {
+        steps: Vec::new(),
+        report,
+        status: status::of(
+            o,
+            status::valid(),
+            ready,
+            Vec::new(),
+            status::current_targets(o),
+        ),
+        next: Next::Rest,
+    }
+}

@@ -1,0 +1,525 @@
+//! Drafts: made where a published state is behind its inputs, brought in line where one is open
+//! (decisions.md V3, V17–V22; states of variant-semantics.md R22).
+
+use std::sync::Arc;
+
+use model::{
+    CommitId, Condition, Digest, GitLock, Lifecycle, Machine, ObjectKey, ObjectName,
+    ProposedPolicy, Recipe, Revision, Status, Task, Uid, Variant, WorkspaceName,
+};
+
+use super::decide::{Stop, again, not_ready};
+use super::holdings::{Holdings, workspace_number};
+use super::recipe::recipe;
+use super::{
+    BaseChoice, BaseRef, CreateDraft, Lineage, MachineBase, Observed, OldUpstream, OnEqual, Plan,
+    RepositorySummary, RevisionRef, Step, UpdateDraft, retry, status, words,
+};
+use crate::{Next, Report, digest};
+
+/// What a draft would be made of now.
+pub(super) struct Inputs<'a> {
+    pub(super) variant: &'a Variant,
+    uid: &'a Uid,
+    upstream: &'a Arc<Revision>,
+    recipe: Recipe,
+    digest: Digest,
+    full: Digest,
+}
+
+impl<'a> Inputs<'a> {
+    pub(super) fn of(
+        o: &Observed,
+        variant: &'a Variant,
+        uid: &'a Uid,
+        upstream: &'a Arc<Revision>,
+        repository: &RepositorySummary,
+        holdings: &Holdings,
+    ) -> Self {
+        let recipe = recipe(o, variant, repository);
+        let digest = digest::inputs(upstream, &recipe);
+        let tree = holdings.base.as_ref().map(|b| b.tree);
+        let full = digest::draft(&digest, &recipe, tree);
+        Self {
+            variant,
+            uid,
+            upstream,
+            recipe,
+            digest,
+            full,
+        }
+    }
+}
+
+/// Plans the drafts, given that everything else is in order.
+pub(super) fn plan(
+    o: &Observed,
+    inputs: &Inputs<'_>,
+    holdings: &Holdings,
+    extra: Vec<Condition>,
+) -> Result<Plan, Box<Stop>> {
+    if let Some(base) = &holdings.base
+        && base.revision.lifecycle == Lifecycle::DeletionProposed
+    {
+        return deletion_proposed(o, inputs.variant, base, holdings);
+    }
+    let base = match &holdings.base {
+        Some(choice) => Some(base_ref(o, inputs.variant, choice, holdings)?),
+        None => None,
+    };
+    let mut work = Work {
+        o,
+        inputs,
+        holdings,
+        base,
+        steps: Vec::new(),
+        waiting: None,
+        report: Report::of("up to date"),
+    };
+    if holdings.open.is_empty() {
+        work.published()?;
+    } else {
+        for draft in &holdings.open {
+            work.open(draft)?;
+        }
+    }
+    Ok(work.finish(extra))
+}
+
+/// Deletion proposals: ours are withdrawn, a person's stands (R29, V10).
+fn deletion_proposed(
+    o: &Observed,
+    variant: &Variant,
+    base: &BaseChoice,
+    holdings: &Holdings,
+) -> Result<Plan, Box<Stop>> {
+    let revision = &base.revision;
+    let by = revision.meta.annotations.get(words::PROPOSED_BY);
+    if by == Some(&words::mark(&variant.key)) && holdings.owns {
+        let step = Step::WithdrawDeletionProposal {
+            revision: RevisionRef::of(revision),
+            remove_annotations: vec![words::PROPOSED_BY.to_owned()],
+        };
+        return Ok(again(o, "wanted again", vec![step]));
+    }
+    let who = by.map_or_else(
+        || "somebody".to_owned(),
+        |mark| format!("packagevariant '{mark}'"),
+    );
+    Err(Stop::waiting(
+        "DownstreamDeletionProposed",
+        format!(
+            "{who} proposed the deletion of '{}'; nothing is made meanwhile",
+            revision.key.name
+        ),
+    )
+    .hint("approve or reject the deletion"))
+}
+
+/// What is known about *p*, or why nothing can be made of it (V19a, V20).
+fn base_ref(
+    o: &Observed,
+    variant: &Variant,
+    choice: &BaseChoice,
+    holdings: &Holdings,
+) -> Result<BaseRef, Box<Stop>> {
+    let name = &choice.revision.key.name;
+    let base = o
+        .base
+        .as_ref()
+        .filter(|b| b.commit == choice.commit)
+        .ok_or_else(|| {
+            let mut stop = Stop::waiting(
+                "Observing",
+                format!("the base '{name}' moved while it was looked at"),
+            );
+            stop.next = Next::After(std::time::Duration::from_secs(1));
+            stop
+        })?;
+    let relock = variant.meta.annotations.contains_key(words::RELOCK);
+    let machine = match &base.lineage {
+        Lineage::Trailer(machine) => MachineBase::Known(machine.clone()),
+        Lineage::NoTrailer { lock: None, .. } if relock => MachineBase::Wanted,
+        Lineage::NoTrailer { lock: None, .. } => return Err(no_lock(name)),
+        Lineage::NoTrailer {
+            lock: Some(lock),
+            old_upstream,
+        } => match old_upstream {
+            OldUpstream::Commit => MachineBase::Recook(lock.clone()),
+            OldUpstream::Revision(name) => MachineBase::Raw(name.clone()),
+            OldUpstream::Gone if relock => MachineBase::Wanted,
+            OldUpstream::Gone => return Err(old_upstream_gone(name, lock)),
+        },
+        Lineage::Diverged(_) if relock => MachineBase::Wanted,
+        Lineage::Diverged(how) => {
+            let mut stop = Stop::waiting(words::DIVERGED, format!("'{name}' {how}")).hint(
+                "adopt it with spec.adoptionPolicy: adoptExisting, or choose another downstream",
+            );
+            let message = stop.ready.message.clone();
+            stop.extra = vec![Condition::new(
+                words::DIVERGED,
+                Status::True,
+                "LineageEnds",
+                message,
+            )];
+            if holdings.open.is_empty() {
+                stop.state = "diverged";
+            }
+            return Err(stop);
+        }
+    };
+    Ok(BaseRef {
+        revision: RevisionRef::of(&choice.revision),
+        commit: choice.commit,
+        tree: choice.tree,
+        machine,
+    })
+}
+
+fn no_lock(name: &ObjectName) -> Box<Stop> {
+    Stop::waiting(
+        "UpstreamLockMissing",
+        format!("'{name}' has no upstream lock: whether it is up to date is unknown"),
+    )
+    .unknown()
+    .hint(format!(
+        "annotate the variant with {}=true to take it as stemming from the wanted upstream",
+        words::RELOCK
+    ))
+}
+
+fn old_upstream_gone(name: &ObjectName, lock: &GitLock) -> Box<Stop> {
+    let commit = lock.commit.map_or_else(
+        || "an unknown commit".to_owned(),
+        |c: CommitId| c.to_string(),
+    );
+    Stop::stalled(
+        "OldUpstreamNotFound",
+        format!(
+            "'{name}' stems from {commit} ({}) of {}, which cannot be had any more",
+            lock.git_ref, lock.repo
+        ),
+    )
+    .hint(format!(
+        "bring that commit back, or annotate the variant with {}=true",
+        words::RELOCK
+    ))
+}
+
+/// A plan of drafts while it grows.
+struct Work<'a> {
+    o: &'a Observed,
+    inputs: &'a Inputs<'a>,
+    holdings: &'a Holdings,
+    base: Option<BaseRef>,
+    steps: Vec<Step>,
+    waiting: Option<Condition>,
+    report: Report,
+}
+
+impl Work<'_> {
+    /// No draft is open: is the published state behind its inputs?
+    fn published(&mut self) -> Result<(), Box<Stop>> {
+        let Some(base) = self.base.clone() else {
+            "no downstream".clone_into(&mut self.report.state);
+            self.report.note("there is no downstream package: clone it");
+            let upstream = self.inputs.upstream.key.name.clone();
+            return self.create(Task::Clone { upstream }, None, OnEqual::Never);
+        };
+        let Some(choice) = &self.holdings.base else {
+            return Ok(());
+        };
+        let known = match &base.machine {
+            MachineBase::Known(machine) => Some(machine.digest.clone()),
+            _ => None,
+        };
+        newer_format(known.as_ref())?;
+        let noted = choice.revision.noted_digest.as_deref();
+        let today = self.inputs.digest.as_str();
+        if known.as_ref().is_some_and(|d| d.as_str() == today) || noted == Some(today) {
+            let name = &choice.revision.key.name;
+            self.report.note(format!("'{name}' has today's inputs"));
+            return Ok(());
+        }
+        let task = self.task(&choice.revision);
+        let on_equal = OnEqual::NoteDigest(base.revision.clone());
+        self.create(task, Some(base), on_equal)
+    }
+
+    /// Upgrade if the lock is not the wanted upstream's, else edit (R22, R24, R25, V1).
+    fn task(&mut self, published: &Revision) -> Task {
+        let new = self.inputs.upstream;
+        let same = match (&published.upstream_lock, &new.self_lock) {
+            (Some(have), Some(want)) => have.same_content(want),
+            _ => false,
+        };
+        if same {
+            "mutations changed".clone_into(&mut self.report.state);
+            self.report.note(format!(
+                "'{}' has the wanted upstream, but spec or injected objects changed",
+                published.key.name
+            ));
+            return Task::Edit {
+                source: published.key.name.clone(),
+            };
+        }
+        "upstream changed".clone_into(&mut self.report.state);
+        self.report.note(format!(
+            "'{}' stems from {}, wanted is '{}'",
+            published.key.name,
+            published
+                .upstream_lock
+                .as_ref()
+                .map_or("an unknown upstream", |l| l.git_ref.as_str()),
+            new.key.name
+        ));
+        let old = old_upstream(published, &self.o.downstream, 0);
+        Task::Upgrade {
+            old_upstream: old.unwrap_or_else(|| new.key.name.clone()),
+            new_upstream: new.key.name.clone(),
+            local: published.key.name.clone(),
+            strategy: self.inputs.variant.spec.strategy,
+        }
+    }
+
+    fn create(
+        &mut self,
+        task: Task,
+        base: Option<BaseRef>,
+        on_equal: OnEqual,
+    ) -> Result<(), Box<Stop>> {
+        if self.failed_before() {
+            return Ok(());
+        }
+        let downstream = &self.inputs.variant.spec.downstream;
+        let workspace = next_workspace(&self.o.downstream)?;
+        let name = model::compose_name(&downstream.repo, &downstream.package, &workspace);
+        let name = ObjectName::parse(&name).map_err(|e| {
+            Stop::stalled(
+                "NameNotValid",
+                format!("the draft would be called {name:?}: {e}"),
+            )
+        })?;
+        let head = self.holdings.head.as_ref().map(|head| head.tree);
+        let directory = head.or(base.as_ref().map(|b| b.tree));
+        self.steps.push(Step::CreateDraft(Box::new(CreateDraft {
+            key: ObjectKey::new(self.inputs.variant.key.namespace.clone(), name),
+            repository: downstream.repo.clone(),
+            package: downstream.package.clone(),
+            workspace,
+            task,
+            upstream: Arc::clone(self.inputs.upstream),
+            base,
+            directory,
+            recipe: self.inputs.recipe.clone(),
+            digest: self.inputs.digest.clone(),
+            full_digest: self.inputs.full.clone(),
+            owner: words::owner(&self.inputs.variant.key, self.inputs.uid),
+            labels: self.inputs.variant.spec.labels.clone(),
+            annotations: self.inputs.variant.spec.annotations.clone(),
+            on_equal,
+        })));
+        Ok(())
+    }
+
+    /// One open revision of ours: in line, to be brought in line, or waiting for an approver.
+    fn open(&mut self, draft: &Arc<Revision>) -> Result<(), Box<Stop>> {
+        let known = draft.machine.as_ref().map(|m| &m.full_digest);
+        newer_format(known)?;
+        let name = &draft.key.name;
+        if known == Some(&self.inputs.full) {
+            self.report
+                .note(format!("{} '{name}' has today's inputs", draft.lifecycle));
+            self.gates_of_proposed(draft);
+            return Ok(());
+        }
+        let why = self.why(draft.machine.as_ref());
+        if draft.lifecycle == Lifecycle::Proposed {
+            self.proposed(draft, &why);
+            return Ok(());
+        }
+        let draft_base = match (&draft.machine, &draft.upstream_lock) {
+            (Some(machine), _) => MachineBase::Known(machine.clone()),
+            (None, Some(lock)) => MachineBase::Recook(lock.clone()),
+            (None, None)
+                if self
+                    .inputs
+                    .variant
+                    .meta
+                    .annotations
+                    .contains_key(words::RELOCK) =>
+            {
+                MachineBase::Wanted
+            }
+            (None, None) => return Err(no_lock(name)),
+        };
+        "draft is behind".clone_into(&mut self.report.state);
+        self.report
+            .note(format!("Draft '{name}' is behind: {}", why.join(", ")));
+        if self.failed_before() {
+            return Ok(());
+        }
+        self.steps.push(Step::UpdateDraft(Box::new(UpdateDraft {
+            draft: RevisionRef::of(draft),
+            workspace: draft.workspace.clone(),
+            machine: draft.machine.clone(),
+            draft_base,
+            upstream: Arc::clone(self.inputs.upstream),
+            on_equal: self.base.as_ref().map_or(OnEqual::Never, |base| {
+                OnEqual::DeleteDraft(base.revision.clone())
+            }),
+            base: self.base.clone(),
+            recipe: self.inputs.recipe.clone(),
+            digest: self.inputs.digest.clone(),
+            full_digest: self.inputs.full.clone(),
+            why,
+        })));
+        Ok(())
+    }
+
+    /// Which of the inputs changed since the machine's newest commit.
+    fn why(&self, machine: Option<&Machine>) -> Vec<String> {
+        let Some(machine) = machine else {
+            return vec!["it was made by somebody else".to_owned()];
+        };
+        let mut why = Vec::new();
+        if machine.digest != self.inputs.digest {
+            why.push("upstream, spec or injected objects changed".to_owned());
+        }
+        if machine.base_tree != self.base.as_ref().map(|b| b.tree) {
+            why.push("the published base changed".to_owned());
+        }
+        if why.is_empty() {
+            why.push("merge policies changed".to_owned());
+        }
+        why
+    }
+
+    /// A proposed revision is the approver's: it is left alone, or taken back on request (V3).
+    fn proposed(&mut self, revision: &Arc<Revision>, why: &[String]) {
+        let name = &revision.key.name;
+        "waiting for approval".clone_into(&mut self.report.state);
+        if self.inputs.variant.spec.proposed == ProposedPolicy::RevertToDraft {
+            self.report
+                .note(format!("Proposed '{name}' is behind: {}", why.join(", ")));
+            self.steps.push(Step::RevertToDraft {
+                revision: RevisionRef::of(revision),
+            });
+            return;
+        }
+        let message = format!("'{name}' waits for approval, but {}", why.join(", "));
+        self.report.hint(
+            message.clone(),
+            "approve or reject it, or set spec.proposedRevisions to revertToDraft",
+        );
+        self.waiting = Some(not_ready("WaitingForApproval", &message));
+    }
+
+    /// Nothing should have been proposed while a gate of ours is open (V3).
+    fn gates_of_proposed(&mut self, revision: &Arc<Revision>) {
+        if revision.lifecycle != Lifecycle::Proposed {
+            return;
+        }
+        let open: Vec<&str> = revision
+            .open_gates()
+            .into_iter()
+            .filter(|gate| gate.starts_with(words::OUR_GATES))
+            .collect();
+        if open.is_empty() {
+            return;
+        }
+        let message = format!(
+            "'{}' is proposed, but cannot be approved: {} not true",
+            revision.key.name,
+            open.join(", ")
+        );
+        self.report.hint(message.clone(), "reject it");
+        self.waiting = Some(not_ready("ProposedNotApprovable", &message));
+    }
+
+    /// The same input failed before: it is not tried again until it is time (V16).
+    fn failed_before(&mut self) -> bool {
+        let Some(failure) = &self.o.failure else {
+            return false;
+        };
+        if failure.digest != self.inputs.full || failure.due {
+            return false;
+        }
+        self.report.note(format!(
+            "the same input failed before ({}): {}",
+            failure.reason, failure.message
+        ));
+        self.waiting = Some(not_ready(&failure.reason, &failure.message));
+        true
+    }
+
+    fn finish(self, mut extra: Vec<Condition>) -> Plan {
+        if self.holdings.base.as_ref().is_some_and(|b| b.from_branch) {
+            extra.push(Condition::new(
+                words::BRANCH_CHANGED,
+                Status::True,
+                "ChangedSincePublished",
+                "the package was changed on the branch since it was published; drafts start from the branch",
+            ));
+        }
+        let reverting = self
+            .steps
+            .iter()
+            .any(|s| matches!(s, Step::RevertToDraft { .. }));
+        if reverting {
+            return again(self.o, "taking back a proposal", self.steps);
+        }
+        let targets = status::targets(self.o, self.holdings, &self.steps);
+        let failed = self.o.failure.as_ref().filter(|_| self.waiting.is_some());
+        let ready = self
+            .waiting
+            .unwrap_or_else(|| status::ready(&self.holdings.open));
+        let mut status = status::of(self.o, status::valid(), ready, extra, targets);
+        status.upstream = Some(self.inputs.upstream.key.name.clone());
+        Plan {
+            next: failed.map_or(Next::Rest, retry),
+            steps: self.steps,
+            report: self.report,
+            status,
+        }
+    }
+}
+
+/// A digest of a format that we do not know was written by a newer one of us (X7).
+fn newer_format(digest: Option<&Digest>) -> Result<(), Box<Stop>> {
+    match digest {
+        Some(d) if d.format() > digest::FORMAT => Err(Stop::stalled(
+            "NewerFormat",
+            format!(
+                "the downstream was written by a newer version (format {}, known is {})",
+                d.format(),
+                digest::FORMAT
+            ),
+        )
+        .hint("run the newer version")),
+        _ => Ok(()),
+    }
+}
+
+/// The next free `packagevariant-N` of the package: beyond every number in use (R50).
+fn next_workspace(revisions: &[Arc<Revision>]) -> Result<WorkspaceName, Box<Stop>> {
+    let highest = revisions.iter().filter_map(|r| workspace_number(r)).max();
+    let number = highest.unwrap_or(0).saturating_add(1);
+    let name = format!("{}{number}", words::WORKSPACE_PREFIX);
+    WorkspaceName::parse(&name)
+        .map_err(|e| Stop::stalled("NameNotValid", format!("no workspace can follow: {e}")))
+}
+
+/// The registered revision that a published one was cloned from or upgraded to last, through the
+/// revisions that were copied from one another.
+fn old_upstream(revision: &Revision, all: &[Arc<Revision>], depth: usize) -> Option<ObjectName> {
+    match revision.tasks.first()? {
+        Task::Clone { upstream } => Some(upstream.clone()),
+        Task::Upgrade { new_upstream, .. } => Some(new_upstream.clone()),
+        Task::Edit { source } if depth < all.len() => {
+            let source = all.iter().find(|r| r.key.name == *source)?;
+            old_upstream(source, all, depth + 1)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,77 @@
+//! What there is of the downstream package, sorted: whose, open or published.
+
+use std::sync::Arc;
+
+use model::{Lifecycle, Revision, Uid, Variant};
+
+use super::{BaseChoice, Observed, base_of, words};
+
+/// The downstream package's revisions, in an order of their own: the order in which they were
+/// observed never matters.
+pub(super) struct Holdings {
+    /// Open revisions (Draft, Proposed) that the variant owns.
+    pub(super) open: Vec<Arc<Revision>>,
+    /// Whether the variant owns any revision of the package.
+    pub(super) owns: bool,
+    /// *p*.
+    pub(super) base: Option<BaseChoice>,
+    /// Open revisions that it does not own.
+    pub(super) foreign_open: Vec<Arc<Revision>>,
+    /// The branch's state of the package.
+    pub(super) head: Option<Arc<Revision>>,
+}
+
+impl Holdings {
+    pub(super) fn of(o: &Observed, variant: &Variant, uid: &Uid) -> Self {
+        let mut all: Vec<Arc<Revision>> = o
+            .downstream
+            .iter()
+            .filter(|r| !r.meta.is_deleting())
+            .filter(|r| {
+                r.repository == variant.spec.downstream.repo
+                    && r.package == variant.spec.downstream.package
+            })
+            .cloned()
+            .collect();
+        all.sort_by(|a, b| order(a).cmp(&order(b)));
+        let is_open = |r: &Revision| matches!(r.lifecycle, Lifecycle::Draft | Lifecycle::Proposed);
+        let owned = |r: &Revision| r.meta.is_owned_by(uid);
+        let pick = |mine: bool| {
+            all.iter()
+                .filter(|r| is_open(r) && owned(r) == mine)
+                .cloned()
+                .collect()
+        };
+        Self {
+            open: pick(true),
+            foreign_open: pick(false),
+            owns: all.iter().any(|r| !r.placeholder && owned(r)),
+            base: base_of(&all),
+            head: all.iter().find(|r| r.placeholder).cloned(),
+        }
+    }
+
+    /// Whether the variant has a downstream: what a retargeting left behind may go now (R31).
+    pub(super) fn established(&self) -> bool {
+        self.owns
+    }
+}
+
+/// Numbered workspaces by number, then everything by name.
+fn order(revision: &Revision) -> (u64, &str, &str) {
+    (
+        workspace_number(revision).unwrap_or(0),
+        revision.workspace.as_str(),
+        revision.key.name.as_str(),
+    )
+}
+
+/// `N` of `packagevariant-N`; anything else has none (R50).
+pub(super) fn workspace_number(revision: &Revision) -> Option<u64> {
+    let digits = revision
+        .workspace
+        .as_str()
+        .strip_prefix(words::WORKSPACE_PREFIX)?;
+    let all_digits = digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|_| all_digits)
+}

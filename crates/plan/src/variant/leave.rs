@@ -1,0 +1,187 @@
+//! Going away: of a variant, and of what a retargeted variant left behind (R31, R103–R107, V10).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{DeletionPolicy, Downstream, Lifecycle, ObjectKey, Revision, Uid, Variant};
+
+use super::decide::not_ready;
+use super::{Observed, Plan, RevisionRef, Step, Subject, retry, status, words};
+use crate::{Next, Report};
+
+/// What to do about a variant that is being deleted.
+pub(super) fn decide(o: &Observed) -> Plan {
+    let meta = o.variant.meta();
+    let finalizer = meta.finalizers.iter().any(|f| f == words::FINALIZER);
+    if !finalizer {
+        return plan(o, Vec::new(), Report::of("gone"));
+    }
+    let owned = match &meta.uid {
+        Some(uid) => owned(o, uid),
+        None => Vec::new(),
+    };
+    let mut report = Report::of("deleting");
+    let mut steps = Vec::new();
+    for revision in &owned {
+        if let Some(uid) = &meta.uid {
+            steps.extend(farewell(o, uid, revision, &mut report));
+        }
+    }
+    if steps.is_empty() {
+        report.note("nothing is owned any more");
+        steps.push(Step::RemoveFinalizer {
+            finalizer: words::FINALIZER.to_owned(),
+            resource_version: meta.resource_version.clone(),
+        });
+        return plan(o, steps, report);
+    }
+    let count = steps.len();
+    let mut plan = plan(o, steps, report);
+    plan.next = Next::Again;
+    if let Some(failure) = &o.failure {
+        let message = format!(
+            "{count} package revision(s) are still to be handled: {}",
+            failure.message
+        );
+        let stalled = status::valid();
+        let ready = not_ready("Deleting", &message);
+        plan.status = status::of(o, stalled, ready, Vec::new(), status::current_targets(o));
+        if !failure.due {
+            plan.steps.clear();
+            plan.next = retry(failure);
+        }
+    }
+    plan
+}
+
+fn plan(o: &Observed, steps: Vec<Step>, report: Report) -> Plan {
+    Plan {
+        steps,
+        report,
+        status: o.status.clone(),
+        next: Next::Rest,
+    }
+}
+
+/// Everything that the variant owns, wherever it is, by name.
+fn owned(o: &Observed, uid: &Uid) -> Vec<Arc<Revision>> {
+    let mut owned: Vec<Arc<Revision>> = o
+        .downstream
+        .iter()
+        .chain(&o.elsewhere)
+        .filter(|r| r.meta.is_owned_by(uid) && !r.meta.is_deleting())
+        .cloned()
+        .collect();
+    owned.sort_by(|a, b| a.key.name.cmp(&b.key.name));
+    owned.dedup_by(|a, b| a.key == b.key);
+    owned
+}
+
+/// One owned revision of a variant that goes.
+fn farewell(o: &Observed, uid: &Uid, revision: &Revision, report: &mut Report) -> Option<Step> {
+    let name = &revision.key.name;
+    if o.namespace_terminating || !o.repositories.contains_key(&revision.repository) {
+        report.note(format!(
+            "'{name}' is orphaned: its repository or namespace is gone"
+        ));
+        return None;
+    }
+    let (policy, why) = policy(o, revision);
+    match (policy, revision.lifecycle) {
+        (DeletionPolicy::Orphan, _) => Some(orphan(revision, uid, why)),
+        (DeletionPolicy::Delete, Lifecycle::Draft | Lifecycle::Proposed) => {
+            Some(Step::DeleteRevision {
+                revision: RevisionRef::of(revision),
+                why: "its packagevariant is being deleted".to_owned(),
+            })
+        }
+        (DeletionPolicy::Delete, Lifecycle::Published) => Some(Step::ProposeDeletion {
+            revision: RevisionRef::of(revision),
+            annotations: mark(o.variant.key()),
+            disown: Some(uid.clone()),
+        }),
+        (DeletionPolicy::Delete, Lifecycle::DeletionProposed) => {
+            Some(orphan(revision, uid, "its deletion is proposed already"))
+        }
+    }
+}
+
+/// What the spec wants done with a revision when its variant goes, and why if it is left.
+fn policy(o: &Observed, revision: &Revision) -> (DeletionPolicy, &'static str) {
+    let Subject::Valid(variant) = &o.variant else {
+        let why = "the packagevariant cannot be understood, so nothing of it is deleted";
+        return (DeletionPolicy::Orphan, why);
+    };
+    if variant.spec.deletion == DeletionPolicy::Orphan {
+        return (DeletionPolicy::Orphan, "spec.deletionPolicy is orphan");
+    }
+    if revision.meta.annotations.contains_key(words::ADOPTED_BY) && !variant.spec.deletion_explicit
+    {
+        let why = "it was adopted, and spec.deletionPolicy was not written out";
+        return (DeletionPolicy::Orphan, why);
+    }
+    let place = Downstream {
+        repo: revision.repository.clone(),
+        package: revision.package.clone(),
+    };
+    let rival = place == variant.spec.downstream && o.rivals.iter().any(|r| !r.deleting);
+    if rival || o.claimed_elsewhere.contains(&place) {
+        return (DeletionPolicy::Orphan, "another packagevariant claims it");
+    }
+    (DeletionPolicy::Delete, "")
+}
+
+fn orphan(revision: &Revision, uid: &Uid, why: &str) -> Step {
+    Step::Orphan {
+        revision: RevisionRef::of(revision),
+        owner: uid.clone(),
+        why: why.to_owned(),
+    }
+}
+
+fn mark(key: &ObjectKey) -> BTreeMap<String, String> {
+    BTreeMap::from([(words::PROPOSED_BY.to_owned(), words::mark(key))])
+}
+
+/// What a retargeting left behind, once there is a new downstream (R31).
+///
+/// A published revision keeps its owner, so that the way back withdraws the proposal.
+pub(super) fn left_behind(
+    o: &Observed,
+    variant: &Variant,
+    uid: &Uid,
+    report: &mut Report,
+) -> Vec<Step> {
+    let mut left: Vec<&Arc<Revision>> = o
+        .elsewhere
+        .iter()
+        .filter(|r| r.meta.is_owned_by(uid) && !r.meta.is_deleting() && !r.placeholder)
+        .filter(|r| o.repositories.contains_key(&r.repository))
+        .collect();
+    left.sort_by(|a, b| a.key.name.cmp(&b.key.name));
+    let mut steps = Vec::new();
+    for revision in left {
+        let (policy, why) = policy(o, revision);
+        let step = match (policy, revision.lifecycle) {
+            (DeletionPolicy::Orphan, _) => orphan(revision, uid, why),
+            (DeletionPolicy::Delete, Lifecycle::Draft | Lifecycle::Proposed) => {
+                Step::DeleteRevision {
+                    revision: RevisionRef::of(revision),
+                    why: "the packagevariant has another downstream now".to_owned(),
+                }
+            }
+            (DeletionPolicy::Delete, Lifecycle::Published) => Step::ProposeDeletion {
+                revision: RevisionRef::of(revision),
+                annotations: mark(&variant.key),
+                disown: None,
+            },
+            (DeletionPolicy::Delete, Lifecycle::DeletionProposed) => continue,
+        };
+        report.note(format!(
+            "'{}' is no downstream of this variant any more",
+            revision.key.name
+        ));
+        steps.push(step);
+    }
+    steps
+}

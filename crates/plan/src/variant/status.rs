@@ -1,0 +1,287 @@
+//! The status: conditions in the peer's words where it has some, targets, and what applying a
+//! plan brought (R110–R116, decisions.md V6).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{
+    Class, Condition, DownstreamTarget, Lifecycle, ObjectName, Revision, RevisionNumber, Status,
+    Variant, VariantStatus,
+};
+
+use super::decide::not_ready;
+use super::holdings::Holdings;
+use super::{Failure, Observed, Outcome, Plan, Step, Subject, words};
+use crate::Next;
+
+/// `Stalled` is false: nothing is wrong with the variant itself (R112).
+pub(super) fn valid() -> Condition {
+    Condition::new(
+        words::STALLED,
+        Status::False,
+        "Valid",
+        "all validation checks passed",
+    )
+}
+
+/// A whole status of these conditions and targets.
+pub(super) fn of(
+    o: &Observed,
+    stalled: Condition,
+    ready: Condition,
+    extra: Vec<Condition>,
+    targets: Vec<DownstreamTarget>,
+) -> VariantStatus {
+    let mut conditions = vec![stalled, ready];
+    conditions.extend(extra);
+    VariantStatus {
+        observed_generation: o.variant.meta().generation,
+        conditions,
+        downstream_targets: targets,
+        upstream: o.status.upstream.clone(),
+        deleted_downstream: match &o.variant {
+            Subject::Valid(variant) => deleted_downstream(o, variant),
+            Subject::Invalid { .. } => o.status.deleted_downstream.clone(),
+        },
+    }
+}
+
+/// Whether the open revisions are as wanted: rendered, and without conflicts to decide (V4, V6).
+pub(super) fn ready(open: &[Arc<Revision>]) -> Condition {
+    for revision in open {
+        let name = &revision.key.name;
+        if let Some(error) = revision
+            .render_status
+            .as_ref()
+            .and_then(|r| r.error.as_ref())
+        {
+            return not_ready("RenderFailed", &format!("'{name}': {error}"));
+        }
+        let conflicts = revision.conflicts.iter().filter(|c| c.blocks()).count();
+        if conflicts > 0 {
+            return not_ready(
+                "Conflicted",
+                &format!("'{name}' has {conflicts} conflict(s) to acknowledge or resolve"),
+            );
+        }
+    }
+    Condition::new(
+        words::READY,
+        Status::True,
+        "NoErrors",
+        "successfully ensured downstream package variant",
+    )
+}
+
+/// The owned open revisions, else the latest published one (R116).
+pub(super) fn current_targets(o: &Observed) -> Vec<DownstreamTarget> {
+    let (Subject::Valid(variant), Some(uid)) = (&o.variant, &o.variant.meta().uid) else {
+        return o.status.downstream_targets.clone();
+    };
+    targets(o, &Holdings::of(o, variant, uid), &[])
+}
+
+/// The targets as they are once these steps are done.
+pub(super) fn targets(o: &Observed, holdings: &Holdings, steps: &[Step]) -> Vec<DownstreamTarget> {
+    let mut targets: Vec<DownstreamTarget> = holdings.open.iter().map(|r| target(o, r)).collect();
+    for step in steps {
+        if let Step::CreateDraft(draft) = step {
+            targets.push(DownstreamTarget {
+                name: draft.key.name.clone(),
+                lifecycle: Lifecycle::Draft,
+                revision: RevisionNumber::NONE,
+                workspace: draft.workspace.clone(),
+                upstream_lock: draft.upstream.self_lock.clone(),
+                render_status: None,
+            });
+        }
+    }
+    if targets.is_empty() && holdings.owns {
+        targets.extend(holdings.base.iter().map(|b| target(o, &b.revision)));
+    }
+    targets
+}
+
+fn target(o: &Observed, revision: &Revision) -> DownstreamTarget {
+    let before = o
+        .status
+        .downstream_targets
+        .iter()
+        .find(|t| t.name == revision.key.name);
+    DownstreamTarget {
+        name: revision.key.name.clone(),
+        lifecycle: revision.lifecycle,
+        revision: revision.revision,
+        workspace: revision.workspace.clone(),
+        upstream_lock: revision.upstream_lock.clone(),
+        render_status: revision
+            .render_status
+            .clone()
+            .or_else(|| before.and_then(|t| t.render_status.clone())),
+    }
+}
+
+/// The published downstream that is gone after a person proposed its deletion, until the variant
+/// is told to make it again (V10).
+pub(super) fn deleted_downstream(o: &Observed, variant: &Variant) -> Option<ObjectName> {
+    let place = &variant.spec.downstream;
+    let prefix = format!(
+        "{}.{}.",
+        place.repo,
+        place.package.as_str().replace('/', ".")
+    );
+    let gone = |name: &ObjectName| !o.downstream.iter().any(|r| r.key.name == *name);
+    let waited = o
+        .status
+        .condition(words::READY)
+        .is_some_and(|c| c.reason == "DownstreamDeletionProposed");
+    let just_now = || {
+        o.status
+            .downstream_targets
+            .iter()
+            .filter(|t| waited && t.lifecycle == Lifecycle::DeletionProposed)
+            .map(|t| t.name.clone())
+            .next()
+    };
+    o.status
+        .deleted_downstream
+        .clone()
+        .or_else(just_now)
+        .filter(|name| gone(name) && name.as_str().starts_with(&prefix))
+        .filter(|name| {
+            variant
+                .meta
+                .annotations
+                .get(words::RECREATE)
+                .is_none_or(|wanted| wanted != name.as_str())
+        })
+}
+
+/// What to write as status after applying a plan; `None` if nothing: it says so already, somebody
+/// else wrote meanwhile, or the next look will know better.
+///
+/// `outcomes` are those of the plan's steps, in order.
+pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<VariantStatus> {
+    let unsettled = outcomes
+        .iter()
+        .any(|outcome| matches!(outcome, Outcome::Conflict | Outcome::Unchanged));
+    let leaving = plan
+        .steps
+        .iter()
+        .any(|s| matches!(s, Step::RemoveFinalizer { .. }));
+    let failure = outcomes.iter().find_map(|outcome| match outcome {
+        Outcome::Failed(failure) => Some(failure),
+        _ => None,
+    });
+    let status = match failure {
+        Some(failure) => failed(o, plan, outcomes, failure),
+        None if unsettled || leaving || plan.next == Next::Again => return None,
+        None => succeeded(plan, outcomes),
+    };
+    (status != o.status).then_some(status)
+}
+
+fn succeeded(plan: &Plan, outcomes: &[Outcome]) -> VariantStatus {
+    let mut status = plan.status.clone();
+    let made: Vec<Arc<Revision>> = outcomes
+        .iter()
+        .filter_map(|outcome| match outcome {
+            Outcome::Draft(record) => Some(Arc::clone(record)),
+            _ => None,
+        })
+        .collect();
+    for record in &made {
+        for target in &mut status.downstream_targets {
+            if target.name == record.key.name {
+                target.lifecycle = record.lifecycle;
+                target.upstream_lock.clone_from(&record.upstream_lock);
+                target.render_status.clone_from(&record.render_status);
+            }
+        }
+    }
+    let verdict = ready(&made);
+    if verdict.status != Status::True {
+        replace(&mut status, verdict);
+    } else if !made.is_empty() {
+        let undone = status.condition(words::READY).map(|c| c.reason.clone());
+        if matches!(undone.as_deref(), Some("RenderFailed" | "Conflicted")) {
+            replace(&mut status, verdict);
+        }
+    }
+    status
+}
+
+fn failed(o: &Observed, plan: &Plan, outcomes: &[Outcome], failure: &Failure) -> VariantStatus {
+    let mut status = plan.status.clone();
+    status.observed_generation = o.variant.meta().generation;
+    let undone: Vec<&ObjectName> = plan
+        .steps
+        .iter()
+        .zip(outcomes)
+        .filter_map(|(step, outcome)| match (step, outcome) {
+            (_, Outcome::Draft(_)) => None,
+            (Step::CreateDraft(draft), _) => Some(&draft.key.name),
+            _ => None,
+        })
+        .collect();
+    status
+        .downstream_targets
+        .retain(|t| !undone.contains(&&t.name));
+    if status.downstream_targets.is_empty() {
+        status.downstream_targets = current_targets(o);
+    }
+    if o.variant.meta().is_deleting() {
+        replace(&mut status, not_ready("Deleting", &failure.message));
+        return status;
+    }
+    if failure.reason == "OldUpstreamNotFound" {
+        replace(
+            &mut status,
+            Condition::new(
+                words::STALLED,
+                Status::True,
+                &failure.reason,
+                &failure.message,
+            ),
+        );
+    }
+    replace(&mut status, not_ready(&failure.reason, &failure.message));
+    status
+}
+
+fn replace(status: &mut VariantStatus, condition: Condition) {
+    match status
+        .conditions
+        .iter_mut()
+        .find(|c| c.kind == condition.kind)
+    {
+        Some(old) => *old = condition,
+        None => status.conditions.push(condition),
+    }
+}
+
+/// When to look again after applying a plan.
+pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
+    let mut next = plan.next;
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Conflict | Outcome::Unchanged => return Next::Again,
+            Outcome::Failed(failure) => next = retry(failure),
+            _ => {}
+        }
+    }
+    next
+}
+
+/// When a failed cook may be tried again: what only another input can mend waits for it, the rest
+/// backs off up to five minutes (V16).
+pub(super) fn retry(failure: &Failure) -> Next {
+    match failure.class {
+        Class::Invalid | Class::Denied | Class::Limit | Class::NotFound => Next::Rest,
+        Class::Conflict => Next::Again,
+        Class::Unavailable | Class::Bug => {
+            let seconds = 1_u64 << failure.attempts.min(9);
+            Next::After(Duration::from_secs(seconds.min(300)))
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The names that variants write into the world: finalizer, marks, conditions and reasons.
+
+use model::{ObjectKey, OwnerReference, Uid};
+
+/// The finalizer of variants, set by the variants controller alone (R106).
+pub const FINALIZER: &str = "config.porch.kpt.dev/packagevariants";
+/// `apiVersion` of variants in owner references (R51).
+pub const API_VERSION: &str = "config.porch.kpt.dev/v1alpha1";
+/// Kind of variants in owner references.
+pub const KIND: &str = "PackageVariant";
+/// On a published revision: the variant (`namespace/name`) that proposed its deletion (V10).
+pub const PROPOSED_BY: &str = "offshoot.dev/deletion-proposed-by";
+/// On a revision: the variant that took it over (V9).
+pub const ADOPTED_BY: &str = "offshoot.dev/adopted-by";
+/// On a variant: take a downstream without a lock as stemming from the wanted upstream (V1).
+pub const RELOCK: &str = "offshoot.dev/relock";
+/// On a variant: make this deleted downstream (by revision name) again (V10).
+pub const RECREATE: &str = "offshoot.dev/recreate";
+/// The prefix of gates that are ours and hold everywhere (V3, V12).
+pub const OUR_GATES: &str = "offshoot.dev/";
+/// The prefix of workspaces that variants make (R50).
+pub const WORKSPACE_PREFIX: &str = "packagevariant-";
+
+/// Condition: no progress is possible without somebody (R110).
+pub const STALLED: &str = "Stalled";
+/// Condition: the downstream is as the spec wants it (R111).
+pub const READY: &str = "Ready";
+/// Condition: another variant wants the same downstream; this one is older and works (V15).
+pub const CONTESTED: &str = "DownstreamContested";
+/// Condition: revisions of the downstream package belong to nobody or to somebody else (R101).
+pub const EXISTS_UNOWNED: &str = "DownstreamExistsUnowned";
+/// Condition: the downstream starts anew after our last commit (V20).
+pub const DIVERGED: &str = "DownstreamDiverged";
+/// Condition: somebody changed the package on the branch since it was published (V20).
+pub const BRANCH_CHANGED: &str = "BranchChanged";
+
+/// The mark of a variant on revisions.
+pub(crate) fn mark(key: &ObjectKey) -> String {
+    key.to_string()
+}
+
+/// The owner reference of a variant (R51).
+pub(crate) fn owner(key: &ObjectKey, uid: &Uid) -> OwnerReference {
+    OwnerReference {
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        name: key.name.to_string(),
+        uid: uid.clone(),
+        controller: true,
+        block_owner_deletion: false,
+    }
+}
