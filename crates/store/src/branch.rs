@@ -1,0 +1,72 @@
+//! The branch that a repository is registered with: it exists, or it is made as the peer makes it.
+
+use std::sync::Arc;
+
+use model::{Files, PackagePath};
+
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::queue::Job;
+use crate::room::Room;
+use crate::{Answer, CommitSpec, Content, Dir, Expect, RefEdit, RefName, RemoteSpec, Submission};
+
+/// Peer: package-orchestration.md §4, "Registering".
+const MESSAGE: &str = "Initial commit: Creating main branch";
+
+impl<D: Disk> Room<D> {
+    pub(crate) async fn ensure_branch(self: &Arc<Self>, spec: &RemoteSpec) -> Result<()> {
+        let Some(branch) = &spec.branch else {
+            return Ok(());
+        };
+        let name = RefName::branch(branch).map_err(|e| Error::Nonsense {
+            attempt: "open a branch",
+            why: e.to_string(),
+        })?;
+        if self.disk.view()?.get(&name)?.is_some() {
+            return Ok(());
+        }
+        let none = || Error::NoBranch {
+            url: self.url.clone(),
+            branch: branch.clone(),
+        };
+        let Some(author) = spec.create_branch.as_ref().filter(|_| self.writable) else {
+            return Err(none());
+        };
+        let readme = PackagePath::parse("README.md").map_err(|e| Error::Nonsense {
+            attempt: "make a branch",
+            why: e.to_string(),
+        })?;
+        let files = Files::from([(readme, model::File::text("# Packages\n"))]);
+        let written = self.write_commit(&CommitSpec {
+            base: None,
+            dir: &Dir::root(),
+            content: Content::Files(&files, &[]),
+            parents: &[],
+            author,
+            committer: author,
+            message: MESSAGE,
+        })?;
+        let create = RefEdit {
+            expect: Expect::Absent,
+            ..RefEdit::create(name, written.commit())
+        };
+        let submission = Submission {
+            written: vec![written],
+            refs: vec![create],
+            ..Submission::default()
+        };
+        match self
+            .enqueue(|answer| Job::Submit(Box::new(submission), answer))
+            .await??
+        {
+            Answer::Published(_) => Ok(()),
+            // Somebody else made it first: it exists.
+            Answer::Refused(r) if r.class() == model::Class::Conflict => Ok(()),
+            Answer::Refused(refusal) => {
+                tracing::warn!(url = self.url, %refusal, "the branch could not be made");
+                Err(none())
+            }
+            Answer::Pending(_) => Err(self.unreachable("make a branch at")),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Reading by id.
+
+use super::{
+    CommitSpec, Content, Desk, Dir, Outcome, RefEdit, branch, check, commit_on, draft, files, head,
+    package, same, signature, submission, taken, tree_of,
+};
+
+pub(super) async fn a_snapshot_holds_every_byte(desk: &Desk) -> Outcome {
+    let repo = desk.repo().await?;
+    let mut all = package("one")?;
+    let binary = model::PackagePath::parse("dir/data.bin")?;
+    let bytes: Vec<u8> = (0..=255).collect();
+    all.insert(
+        binary,
+        model::File::New {
+            mode: model::FileMode::Executable,
+            bytes: bytes.into(),
+        },
+    );
+    let written = commit_on(&*repo, head(&*repo)?, "apps/one", &all, "m")?;
+    let name = branch("drafts/apps/one/ws");
+    let create = RefEdit::create(name, written.commit());
+    let root = written.root();
+    taken(repo.submit(submission(written, vec![create])).await?)?;
+    let tree = repo
+        .subtree(root, &Dir::parse("apps/one")?)?
+        .ok_or("no tree")?;
+    let shot = repo.snapshot(tree)?;
+    same(&shot.files, &all, "files")?;
+    check(
+        shot.files.values().all(|f| f.id().is_some()),
+        "files are kept",
+    )?;
+    same(&shot.opaque.len(), &0, "carried entries")?;
+    let size: usize = model::total_bytes(&all);
+    same(&shot.bytes, &(size as u64), "bytes")
+}
+
+pub(super) async fn packages_stop_at_a_kptfile(desk: &Desk) -> Outcome {
+    let repo = desk.repo().await?;
+    let all = files(&[
+        ("b/Kptfile", ""),
+        ("b/sub/Kptfile", ""),
+        ("a/deep/er/Kptfile", ""),
+        ("a/README.md", ""),
+        ("Kptfile.yaml", ""),
+    ])?;
+    let written = commit_on(&*repo, head(&*repo)?, "top", &all, "m")?;
+    let found = |under: &str| -> Result<Vec<String>, Box<dyn std::error::Error + Send + Sync>> {
+        let found = repo.packages(written.root(), &Dir::parse(under)?)?;
+        Ok(found.into_iter().map(|(dir, _)| dir.to_string()).collect())
+    };
+    same(
+        &found("")?,
+        &vec!["top/a/deep/er".to_owned(), "top/b".to_owned()],
+        "all",
+    )?;
+    same(
+        &found("top")?,
+        &vec!["a/deep/er".to_owned(), "b".to_owned()],
+        "below top",
+    )?;
+    same(&found("top/b")?, &vec![String::new()], "the package itself")?;
+    same(&found("nowhere")?, &Vec::new(), "an absent directory")
+}
+
+pub(super) async fn history_names_the_last_change(desk: &Desk) -> Outcome {
+    let repo = desk.repo().await?;
+    let first = head(&*repo)?;
+    let one = commit_on(&*repo, first, "x/one", &package("one")?, "1")?;
+    let two = commit_on(&*repo, one.commit(), "x/two", &package("two")?, "2")?;
+    let three = commit_on(&*repo, two.commit(), "x/one", &package("again")?, "3")?;
+    let last = |at, dir: &str| repo.last_change(at, &Dir::trusted(dir));
+    same(
+        &last(two.commit(), "x/one")?,
+        &Some(one.commit()),
+        "one at 2",
+    )?;
+    same(
+        &last(three.commit(), "x/one")?,
+        &Some(three.commit()),
+        "one at 3",
+    )?;
+    same(
+        &last(three.commit(), "x/two")?,
+        &Some(two.commit()),
+        "two at 3",
+    )?;
+    same(&last(three.commit(), "x")?, &Some(three.commit()), "x at 3")?;
+    same(&last(three.commit(), "never")?, &None, "never there")?;
+    same(
+        &last(one.commit(), "x/one")?,
+        &Some(one.commit()),
+        "one at 1",
+    )?;
+    let line = repo.first_parents(three.commit(), 3)?;
+    same(
+        &line,
+        &vec![three.commit(), two.commit(), one.commit()],
+        "first parents",
+    )?;
+    check(
+        repo.is_ancestor(first, three.commit())?,
+        "the first is an ancestor",
+    )?;
+    check(
+        repo.is_ancestor(two.commit(), two.commit())?,
+        "so is itself",
+    )?;
+    check(
+        !repo.is_ancestor(three.commit(), two.commit())?,
+        "not the other way round",
+    )
+}
+
+pub(super) async fn missing_objects_are_not_found(desk: &Desk) -> Outcome {
+    let repo = desk.repo().await?;
+    let commit = model::CommitId::parse(&"ab".repeat(20)).ok_or("no id")?;
+    let error = repo
+        .commit(commit)
+        .err()
+        .ok_or("a commit that nobody made")?;
+    same(&error.class(), &model::Class::NotFound, "class")?;
+    check(!repo.has_commit(commit)?, "it is not here")?;
+    let short = model::CommitId::parse("abcd").ok_or("no id")?;
+    let error = repo.commit(short).err().ok_or("an id of two bytes")?;
+    same(
+        &error.class(),
+        &model::Class::Invalid,
+        "class of a short id",
+    )?;
+    same(
+        &tree_of(&*repo, head(&*repo)?, "no/where")?,
+        &None,
+        "an absent directory",
+    )
+}
+
+/// A second package is untouched, and what we do not read survives a write of its package.
+pub(super) async fn carried_entries_survive_a_write(desk: &Desk) -> Outcome {
+    let repo = desk.repo().await?;
+    let written = draft(&*repo, "carry", &branch("drafts/carry/ws")).await?;
+    let tree = written.tree().ok_or("no tree")?;
+    let shot = repo.snapshot(tree)?;
+    let link = crate::Opaque::new(
+        b"to/elsewhere".to_vec(),
+        0o120_000,
+        shot.files.values().next(),
+    );
+    let link = link.ok_or("no id")?;
+    let spec = |opaque| CommitSpec {
+        base: None,
+        dir: Box::leak(Box::new(Dir::trusted("p"))),
+        content: Content::Files(&shot.files, opaque),
+        parents: &[],
+        author: Box::leak(Box::new(signature())),
+        committer: Box::leak(Box::new(signature())),
+        message: "m",
+    };
+    let with = [link];
+    let second = repo.write(spec(&with))?;
+    let again = repo.snapshot(second.tree().ok_or("no tree")?)?;
+    same(&again.opaque, &with.to_vec(), "what is carried")?;
+    same(&again.files, &shot.files, "files")?;
+    same(
+        &repo.write(spec(&again.opaque))?.commit(),
+        &second.commit(),
+        "the same again",
+    )
+}

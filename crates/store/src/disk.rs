@@ -1,0 +1,104 @@
+//! The narrow trait behind the wall: what differs between git and memory.
+//!
+//! Everything here is blocking and is called by one writer at a time, except the reads. A method
+//! that writes says whether what it wrote survives a crash; what does not is made durable by its
+//! `*_durable` sibling, so that the order of effects stands in one place (`batch`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use crate::RefName;
+use crate::error::Result;
+use crate::staged::Packed;
+
+/// One ref as the disk sees it: the value itself, tags not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RawEdit {
+    pub(crate) name: RefName,
+    pub(crate) old: Option<ObjectId>,
+    pub(crate) new: Option<ObjectId>,
+}
+
+/// What came of a ref transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Moved {
+    /// All refs moved.
+    All,
+    /// None moved: somebody else moved these first.
+    Stale(Vec<RefName>),
+}
+
+/// What a remote said to a push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// Everything was taken.
+    Taken,
+    /// Nothing was taken: these are not where we thought.
+    Stale(Vec<RefName>),
+    /// Nothing was taken: the remote does not want these.
+    Declined(Vec<(RefName, String)>),
+    /// Nobody knows.
+    Unheard,
+}
+
+/// Point lookups of refs during one batch.
+pub(crate) trait View {
+    /// The value of a ref, tags not followed.
+    fn get(&self, name: &RefName) -> Result<Option<ObjectId>>;
+    /// A ref that cannot exist beside `name`.
+    fn shadow(&self, name: &RefName) -> Result<Option<String>>;
+}
+
+/// The other side, where there is one.
+pub(crate) trait Upstream {
+    /// One atomic push with a lease for each ref. An error means: surely nothing was sent.
+    fn push(&self, edits: &[RawEdit]) -> Result<Pushed>;
+    /// Brings branches, tags and objects here; refs that are gone there go here.
+    fn fetch(&self) -> Result<()>;
+}
+
+pub(crate) trait Disk: Send + Sync + 'static {
+    /// Whether the writer runs inside the caller's poll instead of on a thread of its own.
+    const INLINE: bool;
+
+    /// Reads an object.
+    fn read(&self, id: &ObjectId) -> Result<Option<(Kind, Arc<[u8]>)>>;
+    /// Whether an object is surely here; may miss what just came from outside.
+    fn has(&self, id: &ObjectId) -> Result<bool>;
+    /// What an object is, without reading all of it.
+    fn kind(&self, id: &ObjectId) -> Result<Option<Kind>>;
+
+    /// All refs, tags not followed.
+    fn list(&self) -> Result<BTreeMap<RefName, ObjectId>>;
+    /// A consistent look at single refs.
+    fn view(&self) -> Result<Box<dyn View + '_>>;
+
+    /// Writes one pack and its index; not durable, not visible.
+    fn put(&self, objects: &[Arc<Packed>]) -> Result<()>;
+    /// Makes what was put durable, then visible.
+    fn put_durable(&self) -> Result<()>;
+
+    /// Moves all refs or none, calling `each` after each that moves on its own.
+    fn move_refs(&self, edits: &[RawEdit], each: &mut dyn FnMut() -> Result<()>) -> Result<Moved>;
+    /// Makes moved refs durable.
+    fn refs_durable(&self) -> Result<()>;
+
+    /// The journal's bytes.
+    fn journal_load(&self) -> Result<Vec<u8>>;
+    /// Appends; not durable.
+    fn journal_append(&self, bytes: &[u8]) -> Result<()>;
+    /// Makes appended bytes durable.
+    fn journal_durable(&self) -> Result<()>;
+    /// Replaces all of it, durably and at once.
+    fn journal_replace(&self, bytes: &[u8]) -> Result<()>;
+    /// Where the journal is, for messages.
+    fn journal_path(&self) -> String;
+
+    /// The other side, if there is one.
+    fn upstream(&self) -> Option<&dyn Upstream>;
+    /// Runs the writer's work, on a thread of its own unless [`Disk::INLINE`].
+    fn run(&self, work: Box<dyn FnOnce() + Send>);
+}

@@ -1,0 +1,161 @@
+//! What could not be attempted, named by the attempt. Expectations that fail are answers, not errors.
+
+use std::sync::Arc;
+
+use model::Class;
+
+/// The result of everything in this room.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What could not be done. Credentials never stand in any of these.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The URL is one that we do not open.
+    #[error("cannot use {url:?} as a repository: {why}")]
+    Url {
+        /// The URL, without user information.
+        url: String,
+        /// What is wrong with it and what would do.
+        why: String,
+    },
+    /// A repository in a format that we do not read (engine.md: SHA-256 is refused at registration).
+    #[error("repository {url} uses {what}, which is not supported")]
+    Format {
+        /// The URL.
+        url: String,
+        /// What it uses.
+        what: String,
+    },
+    /// There is no repository at the URL.
+    #[error("there is no git repository at {url}")]
+    NoRepository {
+        /// The URL.
+        url: String,
+    },
+    /// The branch does not exist and was not to be made.
+    #[error("repository {url} has no branch {branch:?}")]
+    NoBranch {
+        /// The URL.
+        url: String,
+        /// The branch.
+        branch: String,
+    },
+    /// A repository that can only be read was to be written.
+    #[error(
+        "repository {url} can only be read: it has a working tree, so it serves as an upstream only"
+    )]
+    ReadOnly {
+        /// The URL.
+        url: String,
+    },
+    /// An object is not in the repository.
+    #[error("there is no {kind} {id} in {url}")]
+    Missing {
+        /// What was looked for.
+        kind: &'static str,
+        /// Its id.
+        id: String,
+        /// The repository.
+        url: String,
+    },
+    /// An object that git holds makes no sense.
+    #[error("object {id} is damaged: {why}")]
+    Damaged {
+        /// Its id.
+        id: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Larger than a limit allows.
+    #[error("{what} exceeds the limit of {limit}: {found}")]
+    TooLarge {
+        /// What is too large.
+        what: String,
+        /// The limit.
+        limit: u64,
+        /// What was found.
+        found: u64,
+    },
+    /// A commit, submission or id that makes no sense.
+    #[error("cannot {attempt}: {why}")]
+    Nonsense {
+        /// What was attempted.
+        attempt: &'static str,
+        /// Why it makes no sense.
+        why: String,
+    },
+    /// The operating system refused something.
+    #[error("cannot {attempt}")]
+    Io {
+        /// What was attempted, with its path.
+        attempt: String,
+        /// Why it failed.
+        #[source]
+        source: Arc<std::io::Error>,
+    },
+    /// Another process holds a lock of git's for too long.
+    #[error("{path} is held by another process; if none is running, remove it")]
+    Locked {
+        /// The lock file.
+        path: String,
+    },
+    /// The remote failed or refused.
+    #[error("cannot {attempt} {url}: {text}")]
+    Remote {
+        /// What was attempted.
+        attempt: &'static str,
+        /// The remote.
+        url: String,
+        /// Its class: unreachable, denied, missing.
+        class: Class,
+        /// What was said, credentials removed.
+        text: String,
+    },
+    /// The journal cannot be read.
+    #[error("the intent journal {path} {why}")]
+    Journal {
+        /// Its path.
+        path: String,
+        /// What is wrong and what to do.
+        why: String,
+    },
+    /// The writer stopped (a fault point said so, or it broke); open the repository again.
+    #[error("the writer of {url} has stopped; open the repository again")]
+    Stopped {
+        /// The repository.
+        url: String,
+    },
+}
+
+impl Error {
+    /// An error of the operating system with what was attempted.
+    pub(crate) fn io(attempt: impl Into<String>, source: std::io::Error) -> Self {
+        Self::Io {
+            attempt: attempt.into(),
+            source: Arc::new(source),
+        }
+    }
+
+    /// What kind of failure this is.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Url { .. }
+            | Self::Format { .. }
+            | Self::Damaged { .. }
+            | Self::Nonsense { .. } => Class::Invalid,
+            Self::NoRepository { .. } | Self::NoBranch { .. } | Self::Missing { .. } => {
+                Class::NotFound
+            }
+            Self::ReadOnly { .. } => Class::Denied,
+            Self::TooLarge { .. } => Class::Limit,
+            Self::Io { source, .. } => match source.kind() {
+                std::io::ErrorKind::NotFound => Class::NotFound,
+                std::io::ErrorKind::PermissionDenied => Class::Denied,
+                _ => Class::Unavailable,
+            },
+            Self::Locked { .. } | Self::Journal { .. } | Self::Stopped { .. } => Class::Unavailable,
+            Self::Remote { class, .. } => *class,
+        }
+    }
+}

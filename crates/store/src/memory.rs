@@ -1,0 +1,493 @@
+//! The memory twin: the same room over a disk that is a map, for tests and simulation.
+//!
+//! It is deterministic: no threads, no clock, no randomness; the writer runs inside the poll of a
+//! caller. What is durable and what is merely written are kept apart, so that after
+//! [`MemoryStore::crash`] only that is left which a real disk would have kept.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use gix::ObjectId;
+use gix::objs::Kind as ObjectKind;
+
+use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View};
+use crate::error::{Error, Result};
+use crate::fault::{Faults, NoFaults};
+use crate::lru::lock;
+use crate::object::{next_entry, tag_target};
+use crate::remote::{Kind, RemoteSpec};
+use crate::room::{Room, Setup, Shared};
+use crate::staged::Packed;
+use crate::stats::{Counters, add};
+use crate::{Limits, RefName, Repo, Store};
+
+/// What a memory store is made with.
+#[derive(Debug, Clone)]
+pub struct MemoryOptions {
+    /// Limits, as for git.
+    pub limits: Limits,
+    /// Told at every named point.
+    pub faults: Arc<dyn Faults>,
+}
+
+impl Default for MemoryOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            faults: Arc::new(NoFaults),
+        }
+    }
+}
+
+/// Repositories in memory.
+pub struct MemoryStore {
+    options: MemoryOptions,
+    world: Mutex<World>,
+}
+
+#[derive(Default)]
+struct World {
+    /// What stands at each URL, ours or another's.
+    sites: BTreeMap<String, Arc<Mutex<Site>>>,
+    /// Our mirrors of remotes.
+    mirrors: BTreeMap<String, Arc<Mutex<Site>>>,
+    rooms: BTreeMap<String, Arc<Room<MemoryDisk>>>,
+}
+
+type Objects = BTreeMap<ObjectId, (ObjectKind, Arc<[u8]>)>;
+type RawRefs = BTreeMap<RefName, ObjectId>;
+
+/// One repository's disk: what everybody sees and what would survive.
+#[derive(Debug, Default)]
+struct Site {
+    objects: Objects,
+    /// Written, neither durable nor visible.
+    putting: Vec<Arc<Packed>>,
+    refs: RawRefs,
+    durable_refs: RawRefs,
+    journal: Vec<u8>,
+    durable_journal: usize,
+    /// Prefixes of refs that are declined when pushed.
+    declines: Vec<String>,
+}
+
+impl Site {
+    fn apply(&mut self, edit: &RawEdit) {
+        match edit.new {
+            Some(new) => self.refs.insert(edit.name.clone(), new),
+            None => self.refs.remove(&edit.name),
+        };
+    }
+
+    fn stale(&self, edits: &[RawEdit]) -> Vec<RefName> {
+        let moved = |e: &&RawEdit| self.refs.get(&e.name).copied() != e.old;
+        edits.iter().filter(moved).map(|e| e.name.clone()).collect()
+    }
+
+    /// Takes along everything that these ids reach and that is not here.
+    fn copy(&mut self, from: &Self, mut ids: Vec<ObjectId>) {
+        while let Some(id) = ids.pop() {
+            let Some((kind, raw)) = from.objects.get(&id) else {
+                continue;
+            };
+            if self.objects.contains_key(&id) {
+                continue;
+            }
+            self.objects.insert(id, (*kind, Arc::clone(raw)));
+            ids.extend(links(*kind, raw));
+        }
+    }
+}
+
+fn links(kind: ObjectKind, raw: &[u8]) -> Vec<ObjectId> {
+    let mut ids = Vec::new();
+    match kind {
+        ObjectKind::Blob => {}
+        ObjectKind::Tag => ids.extend(tag_target(raw)),
+        ObjectKind::Tree => {
+            let mut rest = raw;
+            while let Some((entry, after)) = next_entry(rest) {
+                ids.push(entry.id);
+                rest = after;
+            }
+        }
+        ObjectKind::Commit => {
+            let hex = |line: &[u8]| {
+                let hex = line
+                    .strip_prefix(b"tree ")
+                    .or_else(|| line.strip_prefix(b"parent "));
+                hex.and_then(|hex| ObjectId::from_hex(hex).ok())
+            };
+            let head = raw
+                .split(|b| *b == b'\n')
+                .take_while(|line| !line.is_empty());
+            ids.extend(head.filter_map(hex));
+        }
+    }
+    ids
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new(MemoryOptions::default())
+    }
+}
+
+impl MemoryStore {
+    /// A world without repositories.
+    pub fn new(options: MemoryOptions) -> Self {
+        Self {
+            options,
+            world: Mutex::default(),
+        }
+    }
+
+    /// Makes an empty repository exist at a URL.
+    pub fn serve(&self, url: &str) {
+        lock(&self.world).sites.entry(url.to_owned()).or_default();
+    }
+
+    /// Makes the remote at a URL decline pushes to refs with this prefix.
+    pub fn decline(&self, url: &str, prefix: Option<&str>) {
+        if let Some(site) = lock(&self.world).sites.get(url) {
+            lock(site).declines = prefix.map(str::to_owned).into_iter().collect();
+        }
+    }
+
+    /// The repository as another writer sees it: a person who pushes, beside us.
+    ///
+    /// # Errors
+    /// No repository at the URL.
+    pub fn outside(&self, url: &str) -> Result<Arc<dyn Repo>> {
+        let site = lock(&self.world).sites.get(url).cloned();
+        let site = site.ok_or_else(|| Error::NoRepository {
+            url: url.to_owned(),
+        })?;
+        let counters = Arc::new(Counters::default());
+        let disk = MemoryDisk::new(site, None, &counters, false);
+        let setup = Setup {
+            url: url.to_owned(),
+            writable: true,
+            limits: self.options.limits,
+            faults: Arc::new(NoFaults),
+            counters,
+        };
+        Ok(Arc::new(Shared(Arc::new(Room::new(disk, setup)?))))
+    }
+
+    /// Kills the process: everything that is open stops, and only what was durable is left. A ref
+    /// that moved and was not made durable yet survives where `keep` says so.
+    pub fn crash(&self, mut keep: impl FnMut(&str, &RefName) -> bool) {
+        let mut world = lock(&self.world);
+        let ours: Vec<String> = world.rooms.keys().cloned().collect();
+        for room in std::mem::take(&mut world.rooms).into_values() {
+            room.stop();
+        }
+        for url in ours {
+            let site = world.mirrors.get(&url).or_else(|| world.sites.get(&url));
+            let Some(site) = site else { continue };
+            let mut site = lock(site);
+            site.putting.clear();
+            let durable = site.durable_journal;
+            site.journal.truncate(durable);
+            let (now, mut after) = (site.refs.clone(), site.durable_refs.clone());
+            let names: Vec<RefName> = now.keys().chain(after.keys()).cloned().collect();
+            for name in names {
+                if now.get(&name) != after.get(&name) && keep(&url, &name) {
+                    match now.get(&name) {
+                        Some(id) => after.insert(name, *id),
+                        None => after.remove(&name),
+                    };
+                }
+            }
+            site.refs = after.clone();
+            site.durable_refs = after;
+        }
+    }
+
+    /// Loses the journals, as an empty data directory would (engine.md: it only saves a look).
+    pub fn lose_journals(&self) {
+        let world = lock(&self.world);
+        for site in world.sites.values().chain(world.mirrors.values()) {
+            let mut site = lock(site);
+            site.journal.clear();
+            site.durable_journal = 0;
+        }
+    }
+
+    fn room(&self, spec: &RemoteSpec) -> Result<(Arc<Room<MemoryDisk>>, bool)> {
+        let (url, kind) = spec.kind()?;
+        let mut world = lock(&self.world);
+        if let Some(room) = world.rooms.get(&url).filter(|room| room.alive().is_ok()) {
+            return Ok((Arc::clone(room), false));
+        }
+        if spec.create_repository && kind != Kind::Remote {
+            world.sites.entry(url.clone()).or_default();
+        }
+        let site = world.sites.get(&url).cloned();
+        let site = site.ok_or_else(|| Error::NoRepository { url: url.clone() })?;
+        let counters = Arc::new(Counters::default());
+        let disk = match kind {
+            Kind::Local(_) => MemoryDisk::new(site, None, &counters, true),
+            Kind::Remote => {
+                let mirror = world.mirrors.entry(url.clone()).or_default();
+                MemoryDisk::new(Arc::clone(mirror), Some(site), &counters, true)
+            }
+        };
+        let setup = Setup {
+            url: url.clone(),
+            writable: true,
+            limits: self.options.limits,
+            faults: Arc::clone(&self.options.faults),
+            counters,
+        };
+        let room = Arc::new(Room::new(disk, setup)?);
+        world.rooms.insert(url, Arc::clone(&room));
+        Ok((room, true))
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>> {
+        let (room, fresh) = self.room(&spec)?;
+        let ready = async {
+            if fresh {
+                let fetched = room.disk.list()?.is_empty() && room.disk.remote.is_some();
+                if fetched {
+                    room.bring()?;
+                }
+                room.recover(fetched)?;
+            }
+            room.ensure_branch(&spec).await
+        };
+        if let Err(error) = ready.await {
+            if fresh {
+                lock(&self.world).rooms.remove(&room.url);
+            }
+            return Err(error);
+        }
+        Ok(Arc::new(Shared(room)))
+    }
+}
+
+/// A site as the room's disk.
+pub(crate) struct MemoryDisk {
+    site: Arc<Mutex<Site>>,
+    remote: Option<Arc<Mutex<Site>>>,
+    counters: Arc<Counters>,
+    /// Whether this is us: others' writes are durable at once, as far as we are concerned.
+    ours: bool,
+}
+
+impl MemoryDisk {
+    fn new(
+        site: Arc<Mutex<Site>>,
+        remote: Option<Arc<Mutex<Site>>>,
+        counters: &Arc<Counters>,
+        ours: bool,
+    ) -> Self {
+        Self {
+            site,
+            remote,
+            counters: Arc::clone(counters),
+            ours,
+        }
+    }
+}
+
+struct MemoryView<'a>(&'a Mutex<Site>);
+
+impl View for MemoryView<'_> {
+    fn get(&self, name: &RefName) -> Result<Option<ObjectId>> {
+        Ok(lock(self.0).refs.get(name).copied())
+    }
+
+    fn shadow(&self, name: &RefName) -> Result<Option<String>> {
+        let site = lock(self.0);
+        if let Some(above) = name
+            .ancestors()
+            .find(|above| site.refs.contains_key(*above))
+        {
+            return Ok(Some(above.to_owned()));
+        }
+        let below = format!("{name}/");
+        let first = site
+            .refs
+            .range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded))
+            .next();
+        Ok(first
+            .filter(|(n, _)| n.as_str().starts_with(&below))
+            .map(|(n, _)| n.to_string()))
+    }
+}
+
+impl Disk for MemoryDisk {
+    const INLINE: bool = true;
+
+    fn read(&self, id: &ObjectId) -> Result<Option<(ObjectKind, Arc<[u8]>)>> {
+        Ok(lock(&self.site)
+            .objects
+            .get(id)
+            .map(|(kind, raw)| (*kind, Arc::clone(raw))))
+    }
+
+    fn has(&self, id: &ObjectId) -> Result<bool> {
+        Ok(lock(&self.site).objects.contains_key(id))
+    }
+
+    fn kind(&self, id: &ObjectId) -> Result<Option<ObjectKind>> {
+        Ok(lock(&self.site).objects.get(id).map(|(kind, _)| *kind))
+    }
+
+    fn list(&self) -> Result<RawRefs> {
+        Ok(lock(&self.site).refs.clone())
+    }
+
+    fn view(&self) -> Result<Box<dyn View + '_>> {
+        Ok(Box::new(MemoryView(&self.site)))
+    }
+
+    fn put(&self, objects: &[Arc<Packed>]) -> Result<()> {
+        add(&self.counters.packs, 1);
+        add(&self.counters.objects, objects.len());
+        lock(&self.site).putting = objects.to_vec();
+        Ok(())
+    }
+
+    fn put_durable(&self) -> Result<()> {
+        add(&self.counters.fsyncs, 1);
+        let mut site = lock(&self.site);
+        for object in std::mem::take(&mut site.putting) {
+            site.objects
+                .insert(object.id, (object.kind, Arc::clone(&object.raw)));
+        }
+        Ok(())
+    }
+
+    fn move_refs(&self, edits: &[RawEdit], each: &mut dyn FnMut() -> Result<()>) -> Result<Moved> {
+        let stale = lock(&self.site).stale(edits);
+        if !stale.is_empty() {
+            return Ok(Moved::Stale(stale));
+        }
+        for (at, edit) in edits.iter().enumerate() {
+            lock(&self.site).apply(edit);
+            if at + 1 < edits.len() {
+                each()?;
+            }
+        }
+        if !self.ours {
+            self.refs_durable()?;
+        }
+        Ok(Moved::All)
+    }
+
+    fn refs_durable(&self) -> Result<()> {
+        add(&self.counters.fsyncs, 1);
+        let mut site = lock(&self.site);
+        site.durable_refs = site.refs.clone();
+        Ok(())
+    }
+
+    fn journal_load(&self) -> Result<Vec<u8>> {
+        Ok(if self.ours {
+            lock(&self.site).journal.clone()
+        } else {
+            Vec::new()
+        })
+    }
+
+    fn journal_append(&self, bytes: &[u8]) -> Result<()> {
+        lock(&self.site).journal.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn journal_durable(&self) -> Result<()> {
+        add(&self.counters.fsyncs, 1);
+        let mut site = lock(&self.site);
+        site.durable_journal = site.journal.len();
+        Ok(())
+    }
+
+    fn journal_replace(&self, bytes: &[u8]) -> Result<()> {
+        if self.ours {
+            let mut site = lock(&self.site);
+            site.journal = bytes.to_vec();
+            site.durable_journal = bytes.len();
+        }
+        Ok(())
+    }
+
+    fn journal_path(&self) -> String {
+        "in memory".to_owned()
+    }
+
+    fn upstream(&self) -> Option<&dyn Upstream> {
+        self.remote.as_ref().map(|_| self as &dyn Upstream)
+    }
+
+    fn run(&self, work: Box<dyn FnOnce() + Send>) {
+        work();
+    }
+}
+
+impl Upstream for MemoryDisk {
+    fn push(&self, edits: &[RawEdit]) -> Result<Pushed> {
+        let Some(remote) = &self.remote else {
+            return Ok(Pushed::Taken);
+        };
+        let mut remote = lock(remote);
+        let stale = remote.stale(edits);
+        if !stale.is_empty() {
+            return Ok(Pushed::Stale(stale));
+        }
+        let unwanted = |e: &&RawEdit| {
+            remote
+                .declines
+                .iter()
+                .any(|d| e.name.as_str().starts_with(d))
+        };
+        let declined: Vec<_> = edits
+            .iter()
+            .filter(unwanted)
+            .map(|e| e.name.clone())
+            .collect();
+        if !declined.is_empty() {
+            let text = "it is protected".to_owned();
+            return Ok(Pushed::Declined(
+                declined.into_iter().map(|n| (n, text.clone())).collect(),
+            ));
+        }
+        remote.copy(
+            &lock(&self.site),
+            edits.iter().filter_map(|e| e.new).collect(),
+        );
+        edits.iter().for_each(|edit| remote.apply(edit));
+        Ok(Pushed::Taken)
+    }
+
+    fn fetch(&self) -> Result<()> {
+        let Some(remote) = &self.remote else {
+            return Ok(());
+        };
+        let remote = lock(remote);
+        let mut site = lock(&self.site);
+        site.copy(&remote, remote.refs.values().copied().collect());
+        site.refs.retain(|name, _| !mirrored(name));
+        let theirs = remote.refs.iter().filter(|(name, _)| mirrored(name));
+        site.refs
+            .extend(theirs.map(|(name, id)| (name.clone(), *id)));
+        site.durable_refs = site.refs.clone();
+        Ok(())
+    }
+}
+
+/// Whether a ref is the remote's to say; ours are pins and pending values.
+pub(crate) fn mirrored(name: &RefName) -> bool {
+    let name = name.as_str();
+    ["refs/heads/", "refs/tags/", "refs/offshoot/recovery/"]
+        .iter()
+        .any(|p| name.starts_with(p))
+}

@@ -1,0 +1,296 @@
+//! Remotes: pending values, one push, and what its answer means.
+//!
+//! New values stand below `refs/offshoot/pending/` until the push is answered. Taken: moved into
+//! place. Refused: dropped. No answer: the remote's refs decide, now or at a later look.
+
+use std::collections::BTreeMap;
+
+use crate::batch::{Accepted, Landed, Round, Waiting, published};
+use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View};
+use crate::error::{Error, Result};
+use crate::fault::{Point, Verdict};
+use crate::journal::Edit;
+use crate::lru::lock;
+use crate::object::commit_id;
+use crate::refname::PENDING;
+use crate::room::Room;
+use crate::stats::add;
+use crate::{Answer, Handle, RefName, Refusal, Scope};
+
+/// Pushes whose answer was lost.
+#[derive(Debug, Default)]
+pub(crate) struct Unheard {
+    next: u64,
+    open: BTreeMap<u64, (Accepted, Option<u64>)>,
+    heard: BTreeMap<u64, Answer>,
+}
+
+/// Answers that are kept for callers that ask late.
+const KEPT: usize = 10_000;
+
+impl<D: Disk> Room<D> {
+    pub(crate) fn land_remote(
+        &self,
+        upstream: &dyn Upstream,
+        waiting: &mut [Waiting],
+        round: &Round,
+    ) -> Result<Landed> {
+        let edits = round.edits(Some(Scope::Remote));
+        self.set_pending(&edits)?;
+        self.fault(Point::PendingWritten)?;
+        if self.fault(Point::BeforePush)? == Verdict::Unreachable {
+            self.drop_pending(&edits)?;
+            return Err(self.unreachable("push to"));
+        }
+        add(&self.counters.pushes, 1);
+        let mut pushed = match upstream.push(&edits) {
+            Ok(pushed) => pushed,
+            Err(error) => {
+                self.drop_pending(&edits)?;
+                return Err(error);
+            }
+        };
+        if pushed == Pushed::Taken && self.fault(Point::PushTaken)? == Verdict::Lose {
+            pushed = Pushed::Unheard;
+        }
+        self.fault(Point::PushAnswered)?;
+        match pushed {
+            Pushed::Taken => self.finish(round),
+            Pushed::Stale(_) => {
+                self.drop_pending(&edits)?;
+                self.bring()?;
+                Ok(Landed::Again)
+            }
+            Pushed::Declined(names) => {
+                self.drop_pending(&edits)?;
+                if waiting.len() > 1 {
+                    return Ok(Landed::OneByOne);
+                }
+                let first = names.into_iter().next();
+                let (name, text) = first.unwrap_or_else(|| any_of(&edits));
+                Ok(Landed::Refused(Refusal::Declined { name, text }))
+            }
+            Pushed::Unheard => {
+                for (one, accepted) in waiting.iter_mut().zip(&round.accepted) {
+                    one.tried = Some(accepted.clone());
+                }
+                match self.bring() {
+                    // Judged anew: what landed is found to stand, the rest is pushed again.
+                    Ok(()) => {
+                        self.drop_pending(&edits)?;
+                        Ok(Landed::Again)
+                    }
+                    Err(Error::Stopped { url }) => Err(Error::Stopped { url }),
+                    Err(_) => Ok(Landed::Unheard),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn unreachable(&self, attempt: &'static str) -> Error {
+        Error::Remote {
+            attempt,
+            url: self.url.clone(),
+            class: model::Class::Unavailable,
+            text: "it cannot be reached".to_owned(),
+        }
+    }
+
+    /// What the remote took becomes what we show.
+    fn finish(&self, round: &Round) -> Result<Landed> {
+        loop {
+            let view = self.disk.view()?;
+            let mut edits = Vec::new();
+            for edit in round.edits(None) {
+                let old = view.get(&edit.name)?;
+                edits.push(RawEdit { old, ..edit });
+            }
+            for edit in round.edits(Some(Scope::Remote)) {
+                let name = edit.name.pending();
+                if let Some(old) = view.get(&name)? {
+                    edits.push(RawEdit {
+                        name,
+                        old: Some(old),
+                        new: None,
+                    });
+                }
+            }
+            drop(view);
+            edits.retain(|e| e.old != e.new);
+            if self.move_refs(&edits)? == Moved::All {
+                self.fault(Point::RefsWritten)?;
+                self.disk.refs_durable()?;
+                self.fault(Point::BeforeAnswer)?;
+                return Ok(Landed::All);
+            }
+        }
+    }
+
+    fn set_pending(&self, edits: &[RawEdit]) -> Result<()> {
+        let view = self.disk.view()?;
+        let mut pending = Vec::new();
+        for edit in edits.iter().filter(|e| e.new.is_some()) {
+            let name = edit.name.pending();
+            let old = view.get(&name)?;
+            pending.push(RawEdit {
+                name,
+                old,
+                new: edit.new,
+            });
+        }
+        drop(view);
+        pending.retain(|e| e.old != e.new);
+        self.move_refs(&pending)?;
+        self.disk.refs_durable()
+    }
+
+    fn drop_pending(&self, edits: &[RawEdit]) -> Result<()> {
+        let names: Vec<RefName> = edits.iter().map(|e| e.name.pending()).collect();
+        let view = self.disk.view()?;
+        let mut gone = Vec::new();
+        for name in names {
+            if let Some(old) = view.get(&name)? {
+                gone.push(RawEdit {
+                    name,
+                    old: Some(old),
+                    new: None,
+                });
+            }
+        }
+        drop(view);
+        self.move_refs(&gone).map(|_| ())
+    }
+
+    /// Brings the remote's refs and objects here.
+    pub(crate) fn bring(&self) -> Result<()> {
+        let Some(upstream) = self.disk.upstream() else {
+            return Ok(());
+        };
+        if self.fault(Point::BeforeFetch)? == Verdict::Unreachable {
+            return Err(self.unreachable("fetch from"));
+        }
+        add(&self.counters.fetches, 1);
+        upstream.fetch()
+    }
+
+    /// A look at the remote that somebody asked for; settles what was unheard.
+    pub(crate) fn refetch(&self) -> Result<()> {
+        self.bring()?;
+        self.hear()?;
+        self.sweep_pending()
+    }
+
+    /// Decides all pushes whose answer was lost by what the remote shows.
+    fn hear(&self) -> Result<()> {
+        let open: Vec<_> = lock(&self.unheard).open.clone().into_iter().collect();
+        for (handle, (accepted, intent)) in open {
+            let stands = self.stands(&*self.disk.view()?, &accepted.edits)?;
+            let answer = if stands {
+                self.finish_local(&accepted.edits)?;
+                Answer::Published(published(&accepted, intent))
+            } else {
+                if let Some(intent) = intent {
+                    lock(&self.journal).settle(&self.disk, &[intent])?;
+                }
+                Answer::Refused(Refusal::NotTaken)
+            };
+            let mut unheard = lock(&self.unheard);
+            unheard.open.remove(&handle);
+            unheard.heard.insert(handle, answer);
+            if unheard.heard.len() > KEPT {
+                unheard.heard.pop_first();
+            }
+        }
+        Ok(())
+    }
+
+    /// Pending values that nobody waits for.
+    pub(crate) fn sweep_pending(&self) -> Result<()> {
+        if !lock(&self.unheard).open.is_empty() {
+            return Ok(());
+        }
+        let left = self
+            .disk
+            .list()?
+            .into_iter()
+            .filter(|(n, _)| n.as_str().starts_with(PENDING));
+        let gone: Vec<RawEdit> = left
+            .map(|(name, id)| RawEdit {
+                name,
+                old: Some(id),
+                new: None,
+            })
+            .collect();
+        self.move_refs(&gone).map(|_| ())
+    }
+
+    /// Those that nobody can tell the fate of get a handle.
+    pub(crate) fn answer_later(&self, waiting: Vec<Waiting>, round: Round) {
+        for (one, accepted) in waiting.into_iter().zip(round.accepted) {
+            let mut unheard = lock(&self.unheard);
+            unheard.next += 1;
+            let handle = unheard.next;
+            unheard.open.insert(handle, (accepted, one.intent));
+            drop(unheard);
+            one.answer(Ok(Answer::Pending(Handle(handle))));
+        }
+    }
+
+    /// The answer to a push that was unheard, if it is known by now.
+    pub(crate) fn heard(&self, handle: Handle) -> Result<Option<Answer>> {
+        let unheard = lock(&self.unheard);
+        if let Some(answer) = unheard.heard.get(&handle.0) {
+            return Ok(Some(answer.clone()));
+        }
+        if unheard.open.contains_key(&handle.0) {
+            return Ok(None);
+        }
+        let why = "it is not known: the repository was opened anew".to_owned();
+        Err(Error::Nonsense {
+            attempt: "ask for the outcome of a submission",
+            why,
+        })
+    }
+
+    /// Whether any of these refs stands. Deletions decide only where there is nothing else, as
+    /// anybody may have deleted a ref.
+    pub(crate) fn stands(&self, view: &dyn View, edits: &[Edit]) -> Result<bool> {
+        let made: Vec<&Edit> = edits.iter().filter(|e| e.new.is_some()).collect();
+        let deciding = if made.is_empty() {
+            edits.iter().collect()
+        } else {
+            made
+        };
+        for edit in deciding {
+            if self.stands_one(view, edit)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a ref is where it was to be, or beyond.
+    pub(crate) fn stands_one(&self, view: &dyn View, edit: &Edit) -> Result<bool> {
+        if edit.old == edit.new {
+            return Ok(false);
+        }
+        match (edit.new, view.get(&edit.name)?) {
+            (None, now) => Ok(now.is_none()),
+            (Some(new), Some(now)) if new == now => Ok(true),
+            (Some(_), None) => Ok(false),
+            // Absent before: what is there now may have been put on top of ours.
+            (Some(new), Some(now)) => match self.peel(now)? {
+                Some(now) if edit.old != Some(now) => {
+                    self.reaches(commit_id(&new), commit_id(&now))
+                }
+                _ => Ok(false),
+            },
+        }
+    }
+}
+
+fn any_of(edits: &[RawEdit]) -> (RefName, String) {
+    let name = edits.first().map(|e| e.name.clone());
+    let name = name.unwrap_or_else(RefName::unknown);
+    (name, "it gave no reason".to_owned())
+}

@@ -1,0 +1,169 @@
+//! What a repository is to us: where it is, how it is reached, and whose credentials are used.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::error::{Error, Result};
+
+/// How a URL is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// `file://`: a bare repository is written in place, next to other processes' git; one with a
+    /// working tree is only read (engine.md, "Walls").
+    Local(PathBuf),
+    /// `http://` or `https://`: a mirror of ours, with fetch and push.
+    Remote,
+}
+
+/// A repository to open.
+#[derive(Clone)]
+pub struct RemoteSpec {
+    /// The URL, without user information.
+    pub url: String,
+    /// Whether an absent local directory is made (bare). Never for a remote.
+    pub create_repository: bool,
+    /// A branch that must exist, such as `main`.
+    pub branch: Option<String>,
+    /// Whether that branch is made where it is missing, as the peer does it
+    /// (package-orchestration.md §4, "Registering").
+    pub create_branch: Option<crate::Signature>,
+    /// Credentials, asked anew for each attempt.
+    pub credentials: Arc<dyn Credentials>,
+}
+
+impl fmt::Debug for RemoteSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("RemoteSpec");
+        f.field("url", &self.url)
+            .field("create_repository", &self.create_repository);
+        f.field("branch", &self.branch)
+            .field("create_branch", &self.create_branch);
+        f.finish_non_exhaustive()
+    }
+}
+
+impl RemoteSpec {
+    /// A repository that exists, without credentials.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            create_repository: false,
+            branch: None,
+            create_branch: None,
+            credentials: Arc::new(NoCredentials),
+        }
+    }
+
+    /// How the URL is served, and the URL in its one form (no slash at its end).
+    ///
+    /// # Errors
+    /// Other schemes, user information in the URL, relative paths.
+    pub fn kind(&self) -> Result<(String, Kind)> {
+        let refuse = |why: &str| Error::Url {
+            url: redact(&self.url),
+            why: why.to_owned(),
+        };
+        if self.url.contains(|c: char| c.is_control() || c == ' ') {
+            return Err(refuse("it holds spaces or control characters"));
+        }
+        let url = self.url.trim_end_matches('/').to_owned();
+        if let Some(path) = url.strip_prefix("file://") {
+            if !path.starts_with('/') {
+                return Err(refuse("a file URL is file:// with an absolute path"));
+            }
+            return Ok((url.clone(), Kind::Local(PathBuf::from(path))));
+        }
+        let rest = url
+            .strip_prefix("https://")
+            .or_else(|| url.strip_prefix("http://"));
+        let Some(rest) = rest else {
+            return Err(refuse(
+                "use https://, http:// or file:// with an absolute path",
+            ));
+        };
+        let host = rest.split('/').next().unwrap_or_default();
+        if host.contains('@') {
+            return Err(refuse("put credentials into a Secret, not into the URL"));
+        }
+        if host.is_empty() || rest.contains(['?', '#']) {
+            return Err(refuse("it needs a host and a path without query"));
+        }
+        Ok((url, Kind::Remote))
+    }
+}
+
+/// The URL without what may be a secret: user information.
+pub(crate) fn redact(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let host_end = rest.find('/').unwrap_or(rest.len());
+    match rest.get(..host_end).and_then(|host| host.rfind('@')) {
+        Some(at) => format!("{scheme}://***{}", rest.get(at..).unwrap_or_default()),
+        None => url.to_owned(),
+    }
+}
+
+/// What a remote is told about who we are.
+#[derive(Clone, Default)]
+pub enum Credential {
+    /// Nothing.
+    #[default]
+    None,
+    /// HTTP basic authentication.
+    Basic {
+        /// The user.
+        username: String,
+        /// The password or token.
+        password: String,
+    },
+    /// A bearer token.
+    Bearer {
+        /// The token.
+        token: String,
+    },
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Basic { .. } => "Basic(***)",
+            Self::Bearer { .. } => "Bearer(***)",
+        })
+    }
+}
+
+/// Why no credentials could be had.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{text}")]
+pub struct CredentialError {
+    /// What happened; no secret stands in it.
+    pub text: String,
+}
+
+/// Where credentials come from: asked anew for each attempt, so that a rotation is seen at once.
+#[async_trait]
+pub trait Credentials: Send + Sync {
+    /// The credential for this URL.
+    async fn credential(&self, url: &str) -> Result<Credential, CredentialError>;
+
+    /// Certificates (PEM) to trust beside or instead of the system's, if any.
+    async fn ca_bundle(&self, _url: &str) -> Result<Option<Vec<u8>>, CredentialError> {
+        Ok(None)
+    }
+}
+
+/// For public and local repositories.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoCredentials;
+
+#[async_trait]
+impl Credentials for NoCredentials {
+    async fn credential(&self, _url: &str) -> Result<Credential, CredentialError> {
+        Ok(Credential::None)
+    }
+}

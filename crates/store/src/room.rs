@@ -1,0 +1,329 @@
+//! One repository: reads with caches, and the wall's trait over any disk.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use gix::ObjectId;
+use gix::objs::Kind;
+use model::{CommitId, TreeId};
+
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::fault::{Faults, Point, Verdict};
+use crate::history::Lane;
+use crate::journal::Journal;
+use crate::lru::{Lru, lock};
+use crate::object::{Commit, Entry, Oid as _, commit_id, decode_commit, decode_tree, tree_id};
+use crate::packages::Found;
+use crate::push::Unheard;
+use crate::queue::{Job, Queue};
+use crate::refname::PENDING;
+use crate::staged::Shelf;
+use crate::stats::{Counters, Stats, add};
+use crate::tree::find_dir;
+use crate::{
+    Answer, CommitSpec, Dir, Handle, Intent, IntentId, Limits, RefName, Refs, Repo, Snapshot,
+    Submission, Written,
+};
+
+/// What a room is opened with.
+pub(crate) struct Setup {
+    pub(crate) url: String,
+    pub(crate) writable: bool,
+    pub(crate) limits: Limits,
+    pub(crate) faults: Arc<dyn Faults>,
+    pub(crate) counters: Arc<Counters>,
+}
+
+type RawRefs = BTreeMap<RefName, ObjectId>;
+
+/// One repository over one disk.
+pub(crate) struct Room<D> {
+    pub(crate) url: String,
+    pub(crate) writable: bool,
+    pub(crate) limits: Limits,
+    faults: Arc<dyn Faults>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) disk: D,
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) snapshots: Lru<ObjectId, Arc<Snapshot>>,
+    pub(crate) found: Lru<ObjectId, Found>,
+    pub(crate) peeled: Lru<ObjectId, Option<ObjectId>>,
+    commits: Lru<ObjectId, Arc<Commit>>,
+    trees: Lru<ObjectId, Arc<[u8]>>,
+    present: Lru<ObjectId, ()>,
+    listed: Mutex<Option<(Arc<RawRefs>, Arc<Refs>)>>,
+    pub(crate) lanes: Mutex<Vec<Lane>>,
+    pub(crate) journal: Mutex<Journal>,
+    pub(crate) queue: Mutex<Queue>,
+    pub(crate) unheard: Mutex<Unheard>,
+    stopped: AtomicBool,
+}
+
+impl<D: Disk> Room<D> {
+    pub(crate) fn new(disk: D, setup: Setup) -> Result<Self> {
+        let cache = setup.limits.cache_bytes;
+        let journal = Journal::load(&disk)?;
+        Ok(Self {
+            url: setup.url,
+            writable: setup.writable,
+            limits: setup.limits,
+            faults: setup.faults,
+            counters: setup.counters,
+            disk,
+            shelf: Arc::default(),
+            snapshots: Lru::new(cache),
+            found: Lru::new(cache / 4),
+            peeled: Lru::new(cache / 4),
+            commits: Lru::new(cache / 4),
+            trees: Lru::new(cache),
+            present: Lru::new(cache / 4),
+            listed: Mutex::default(),
+            lanes: Mutex::default(),
+            journal: Mutex::new(journal),
+            queue: Mutex::default(),
+            unheard: Mutex::default(),
+            stopped: AtomicBool::new(false),
+        })
+    }
+
+    /// Reads an object, from the shelf or from disk.
+    pub(crate) fn read(&self, id: &ObjectId) -> Result<Option<(Kind, Arc<[u8]>)>> {
+        if let Some(staged) = self.shelf.find(id) {
+            return Ok(Some((staged.kind, Arc::clone(&staged.raw))));
+        }
+        self.alive()?;
+        add(&self.counters.reads, 1);
+        self.disk.read(id)
+    }
+
+    /// Reads an object that must be of this kind; trees are cached.
+    pub(crate) fn read_as(&self, id: &ObjectId, kind: Kind) -> Result<Arc<[u8]>> {
+        if kind == Kind::Tree {
+            if let Some(raw) = self.trees.get(id) {
+                return Ok(raw);
+            }
+        }
+        let name = match kind {
+            Kind::Tree => "directory",
+            Kind::Blob => "file",
+            Kind::Commit => "commit",
+            Kind::Tag => "tag",
+        };
+        match self.read(id)? {
+            Some((found, raw)) if found == kind => {
+                if kind == Kind::Tree {
+                    self.trees.put(*id, Arc::clone(&raw), raw.len() + 96);
+                }
+                Ok(raw)
+            }
+            _ => Err(self.missing(name, id)),
+        }
+    }
+
+    pub(crate) fn tree(&self, id: &ObjectId) -> Result<Arc<[Entry]>> {
+        decode_tree(id, &self.read_as(id, Kind::Tree)?)
+    }
+
+    pub(crate) fn read_commit(&self, id: &ObjectId) -> Result<Arc<Commit>> {
+        if let Some(known) = self.commits.get(id) {
+            return Ok(known);
+        }
+        let raw = self.read_as(id, Kind::Commit)?;
+        let commit = Arc::new(decode_commit(id, &raw)?);
+        self.commits.put(*id, Arc::clone(&commit), raw.len() + 256);
+        Ok(commit)
+    }
+
+    /// What an object is, on the shelf or on disk.
+    pub(crate) fn kind(&self, id: &ObjectId) -> Result<Option<Kind>> {
+        match self.shelf.find(id) {
+            Some(staged) => Ok(Some(staged.kind)),
+            None => self.disk.kind(id),
+        }
+    }
+
+    /// Whether the disk surely has an object; a wrong "no" costs a few bytes, never correctness.
+    pub(crate) fn has(&self, id: &ObjectId) -> Result<bool> {
+        if self.present.get(id).is_some() {
+            return Ok(true);
+        }
+        let has = self.disk.has(id)?;
+        if has {
+            self.note_present(id);
+        }
+        Ok(has)
+    }
+
+    pub(crate) fn note_present(&self, id: &ObjectId) {
+        self.present.put(*id, (), 64);
+    }
+
+    pub(crate) fn find_subtree(&self, root: &ObjectId, dir: &Dir) -> Result<Option<ObjectId>> {
+        let mut at = *root;
+        for segment in dir.segments() {
+            let raw = self.read_as(&at, Kind::Tree)?;
+            let Some(next) = find_dir(&raw, segment.as_bytes()) else {
+                return Ok(None);
+            };
+            at = next;
+        }
+        Ok(Some(at))
+    }
+
+    pub(crate) fn list_refs(&self) -> Result<Arc<Refs>> {
+        self.alive()?;
+        let raw = self.disk.list()?;
+        let mut listed = lock(&self.listed);
+        if let Some((before, refs)) = &*listed {
+            if **before == raw {
+                return Ok(Arc::clone(refs));
+            }
+        }
+        let mut refs = Refs::new();
+        for (name, id) in &raw {
+            if name.as_str().starts_with(PENDING) {
+                continue;
+            }
+            if let Some(commit) = self.peel(*id)? {
+                refs.insert(name.clone(), commit_id(&commit));
+            }
+        }
+        let refs = Arc::new(refs);
+        *listed = Some((Arc::new(raw), Arc::clone(&refs)));
+        Ok(refs)
+    }
+
+    pub(crate) fn alive(&self) -> Result<()> {
+        if self.stopped.load(Ordering::Acquire) {
+            return Err(self.gone());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn gone(&self) -> Error {
+        Error::Stopped {
+            url: self.url.clone(),
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    /// Asks what happens here; a death is final.
+    pub(crate) fn fault(&self, point: Point) -> Result<Verdict> {
+        self.alive()?;
+        let verdict = self.faults.at(&self.url, point);
+        if verdict == Verdict::Die {
+            self.stop();
+            return Err(self.gone());
+        }
+        self.alive()?;
+        Ok(verdict)
+    }
+}
+
+/// A room that can be shared: the wall's trait.
+pub(crate) struct Shared<D>(pub(crate) Arc<Room<D>>);
+
+#[async_trait]
+impl<D: Disk> Repo for Shared<D> {
+    fn url(&self) -> &str {
+        &self.0.url
+    }
+
+    fn writable(&self) -> bool {
+        self.0.writable
+    }
+
+    fn refs(&self) -> Result<Arc<Refs>> {
+        self.0.list_refs()
+    }
+
+    async fn fetch(&self) -> Result<Arc<Refs>> {
+        if self.0.disk.upstream().is_some() {
+            self.0.enqueue(Job::Fetch).await??;
+        }
+        self.0.list_refs()
+    }
+
+    fn commit(&self, id: CommitId) -> Result<Arc<Commit>> {
+        self.0.read_commit(&id.oid()?)
+    }
+
+    fn subtree(&self, root: TreeId, dir: &Dir) -> Result<Option<TreeId>> {
+        Ok(self
+            .0
+            .find_subtree(&root.oid()?, dir)?
+            .as_ref()
+            .map(tree_id))
+    }
+
+    fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>> {
+        self.0.take_snapshot(tree)
+    }
+
+    fn packages(&self, root: TreeId, under: &Dir) -> Result<Vec<(Dir, TreeId)>> {
+        self.0.find_packages(root, under)
+    }
+
+    fn first_parents(&self, from: CommitId, limit: usize) -> Result<Vec<CommitId>> {
+        self.0.walk_first_parents(from, limit)
+    }
+
+    fn last_change(&self, head: CommitId, dir: &Dir) -> Result<Option<CommitId>> {
+        self.0.find_last_change(head, dir)
+    }
+
+    fn is_ancestor(&self, ancestor: CommitId, of: CommitId) -> Result<bool> {
+        self.0.reaches(ancestor, of)
+    }
+
+    fn has_commit(&self, id: CommitId) -> Result<bool> {
+        Ok(self.0.kind(&id.oid()?)? == Some(Kind::Commit))
+    }
+
+    fn write(&self, spec: CommitSpec<'_>) -> Result<Written> {
+        self.0.write_commit(&spec)
+    }
+
+    async fn submit(&self, submission: Submission) -> Result<Answer> {
+        if !self.0.writable {
+            return Err(Error::ReadOnly {
+                url: self.0.url.clone(),
+            });
+        }
+        self.0
+            .enqueue(|answer| Job::Submit(Box::new(submission), answer))
+            .await?
+    }
+
+    async fn outcome(&self, handle: Handle) -> Result<Answer> {
+        if let Some(known) = self.0.heard(handle)? {
+            return Ok(known);
+        }
+        match self.0.enqueue(Job::Fetch).await? {
+            Ok(()) => Ok(self.0.heard(handle)?.unwrap_or(Answer::Pending(handle))),
+            Err(Error::Stopped { url }) => Err(Error::Stopped { url }),
+            // Still not reachable: still not known.
+            Err(_) => Ok(Answer::Pending(handle)),
+        }
+    }
+
+    fn unfinished(&self) -> Result<Vec<Intent>> {
+        self.0.open_intents()
+    }
+
+    fn settle(&self, ids: &[IntentId]) -> Result<()> {
+        self.0.fault(Point::BeforeSettle)?;
+        let ids: Vec<u64> = ids.iter().map(|id| id.0).collect();
+        lock(&self.0.journal).settle(&self.0.disk, &ids)
+    }
+
+    fn stats(&self) -> Stats {
+        self.0.counters.read()
+    }
+}

@@ -1,0 +1,168 @@
+//! A directory's tree as files, within limits; what we do not touch is carried by id.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gix::ObjectId;
+use gix::objs::Kind;
+use model::{File, FileMode, Files, PackagePath, TreeId};
+
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::object::{EXEC, Entry, Oid as _, blob_id, tree_id};
+use crate::room::Room;
+
+/// What a tree holds beyond what we read: symlinks, submodules, names that we refuse (X1). It is
+/// written back as it was and never followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opaque {
+    /// The path inside the package, as git has it.
+    pub path: Vec<u8>,
+    /// Git's mode.
+    pub mode: u32,
+    /// The id, 20 bytes.
+    pub(crate) id: ObjectId,
+}
+
+impl Opaque {
+    pub(crate) fn oid(&self) -> Result<ObjectId> {
+        Ok(self.id)
+    }
+
+    /// An entry with the id of some file; for tests.
+    #[cfg(feature = "conformance")]
+    pub(crate) fn new(path: Vec<u8>, mode: u32, like: Option<&File>) -> Option<Self> {
+        let id = like.and_then(File::id)?.oid().ok()?;
+        Some(Self { path, mode, id })
+    }
+
+    /// What it is, in words.
+    pub fn what(&self) -> &'static str {
+        match self.mode & 0o170_000 {
+            0o120_000 => "symlink",
+            0o160_000 => "submodule",
+            0o040_000 => "directory",
+            _ => "file",
+        }
+    }
+}
+
+/// The files of one directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The tree that it shows.
+    pub tree: TreeId,
+    /// Its files, all [`File::Kept`].
+    pub files: Files,
+    /// What is carried along unread.
+    pub opaque: Vec<Opaque>,
+    /// The bytes of all files.
+    pub bytes: u64,
+}
+
+impl<D: Disk> Room<D> {
+    pub(crate) fn take_snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>> {
+        let id = tree.oid()?;
+        if let Some(known) = self.snapshots.get(&id) {
+            return Ok(known);
+        }
+        let mut shot = Snapshot {
+            tree: tree_id(&id),
+            files: Files::new(),
+            opaque: Vec::new(),
+            bytes: 0,
+        };
+        self.walk(&id, "", &mut shot, 0)?;
+        let shot = Arc::new(shot);
+        let cost = 512 + shot.files.len() * 256 + usize::try_from(shot.bytes).unwrap_or(usize::MAX);
+        self.snapshots.put(id, Arc::clone(&shot), cost);
+        Ok(shot)
+    }
+
+    fn walk(&self, tree: &ObjectId, at: &str, shot: &mut Snapshot, depth: usize) -> Result<()> {
+        const DEPTH: u64 = 64;
+        limit("nesting of directories", DEPTH, depth as u64)?;
+        let mut seen = BTreeSet::new();
+        for entry in self.tree(tree)?.iter() {
+            let name = std::str::from_utf8(&entry.name)
+                .ok()
+                .filter(|n| !n.contains('/'));
+            let path = name.and_then(|name| {
+                let full = if at.is_empty() {
+                    name.to_owned()
+                } else {
+                    format!("{at}/{name}")
+                };
+                PackagePath::parse(&full).ok()
+            });
+            // Names that differ only in case would overwrite each other on some disks (X1): the
+            // first is read, the others are carried.
+            let unique = name.is_some_and(|n| seen.insert(n.to_lowercase()));
+            match path {
+                Some(path) if unique && entry.is_tree() => {
+                    self.walk(&entry.id, path.as_str(), shot, depth + 1)?;
+                }
+                Some(path) if unique && entry.is_file() => self.take_file(entry, path, shot)?,
+                _ => shot.opaque.push(carry(entry, at)),
+            }
+            let count = shot.files.len() + shot.opaque.len();
+            limit(
+                "number of files of a package",
+                self.limits.package_files,
+                count as u64,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn take_file(&self, entry: &Entry, path: PackagePath, shot: &mut Snapshot) -> Result<()> {
+        let bytes = self.read_as(&entry.id, Kind::Blob)?;
+        limit(
+            &format!("size of {path}"),
+            self.limits.file_bytes,
+            bytes.len() as u64,
+        )?;
+        shot.bytes += bytes.len() as u64;
+        limit("size of a package", self.limits.package_bytes, shot.bytes)?;
+        let exec = entry.mode & 0o111 != 0 || entry.mode == EXEC;
+        let mode = if exec {
+            FileMode::Executable
+        } else {
+            FileMode::Regular
+        };
+        shot.files.insert(
+            path,
+            File::Kept {
+                id: blob_id(&entry.id),
+                mode,
+                bytes,
+            },
+        );
+        Ok(())
+    }
+}
+
+fn carry(entry: &Entry, at: &str) -> Opaque {
+    let mut path = Vec::new();
+    if !at.is_empty() {
+        path.extend_from_slice(at.as_bytes());
+        path.push(b'/');
+    }
+    path.extend_from_slice(&entry.name);
+    Opaque {
+        path,
+        mode: entry.mode,
+        id: entry.id,
+    }
+}
+
+fn limit(what: &str, limit: u64, found: u64) -> Result<()> {
+    if found > limit {
+        return Err(Error::TooLarge {
+            what: what.to_owned(),
+            limit,
+            found,
+        });
+    }
+    Ok(())
+}

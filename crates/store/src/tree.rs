@@ -1,0 +1,289 @@
+//! Trees: files into trees, a package's tree into a repository's, and small differences between
+//! large trees.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gix::ObjectId;
+use gix::objs::Kind;
+use model::{File, FileMode, Files};
+
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::object::{BLOB, EXEC, Entry, Oid as _, TREE, encode_tree, next_entry, push_entry};
+use crate::room::Room;
+use crate::staged::{Delta, Packed, deflate};
+use crate::{Dir, Opaque};
+
+/// Trees smaller than this are written whole: a difference would save nothing.
+const WORTH_A_DELTA: usize = 1 << 10;
+
+enum Node {
+    Leaf(u32, ObjectId),
+    Dir(BTreeMap<Vec<u8>, Node>),
+}
+
+impl<D: Disk> Room<D> {
+    /// The tree of a package's files; new objects are added to `out`. `None` if there is nothing.
+    pub(crate) fn build_tree(
+        &self,
+        files: &Files,
+        opaque: &[Opaque],
+        out: &mut Vec<Arc<Packed>>,
+    ) -> Result<Option<ObjectId>> {
+        let mut top = BTreeMap::new();
+        for (path, file) in files {
+            let mode = match file.mode() {
+                FileMode::Regular => BLOB,
+                FileMode::Executable => EXEC,
+            };
+            let id = self.build_blob(file, out)?;
+            plant(&mut top, path.as_str().as_bytes(), mode, id)?;
+        }
+        for entry in opaque {
+            plant(&mut top, &entry.path, entry.mode, entry.oid()?)?;
+        }
+        if top.is_empty() {
+            return Ok(None);
+        }
+        self.build_dir(top, out).map(Some)
+    }
+
+    fn build_blob(&self, file: &File, out: &mut Vec<Arc<Packed>>) -> Result<ObjectId> {
+        match file {
+            File::Kept { id, bytes, .. } => {
+                let id = id.oid()?;
+                if !self.has(&id)? {
+                    out.push(self.shelf.stage_as(id, Kind::Blob, Arc::clone(bytes))?);
+                }
+                Ok(id)
+            }
+            File::New { bytes, .. } => {
+                let blob = self.shelf.stage(Kind::Blob, Arc::clone(bytes))?;
+                let id = blob.id;
+                if !self.has(&id)? {
+                    out.push(blob);
+                }
+                Ok(id)
+            }
+        }
+    }
+
+    fn build_dir(
+        &self,
+        dir: BTreeMap<Vec<u8>, Node>,
+        out: &mut Vec<Arc<Packed>>,
+    ) -> Result<ObjectId> {
+        let mut entries = Vec::with_capacity(dir.len());
+        for (name, node) in dir {
+            let (mode, id) = match node {
+                Node::Leaf(mode, id) => (mode, id),
+                Node::Dir(dir) => (TREE, self.build_dir(dir, out)?),
+            };
+            entries.push(Entry { mode, name, id });
+        }
+        let tree = self.shelf.stage(Kind::Tree, encode_tree(entries).into())?;
+        let id = tree.id;
+        if !self.has(&id)? {
+            out.push(tree);
+        }
+        Ok(id)
+    }
+
+    /// The root tree with another directory at `dir` (or none); new trees are added to `out`.
+    pub(crate) fn graft(
+        &self,
+        root: Option<ObjectId>,
+        dir: &Dir,
+        content: Option<ObjectId>,
+        out: &mut Vec<Arc<Packed>>,
+    ) -> Result<ObjectId> {
+        let segments: Vec<&str> = dir.segments().collect();
+        match self.graft_below(root, &segments, content, out)? {
+            Some(id) => Ok(id),
+            None => {
+                let empty = self.shelf.stage(Kind::Tree, Arc::from(&[][..]))?;
+                let id = empty.id;
+                out.push(empty);
+                Ok(id)
+            }
+        }
+    }
+
+    fn graft_below(
+        &self,
+        tree: Option<ObjectId>,
+        segments: &[&str],
+        content: Option<ObjectId>,
+        out: &mut Vec<Arc<Packed>>,
+    ) -> Result<Option<ObjectId>> {
+        let Some((first, rest)) = segments.split_first() else {
+            return Ok(content);
+        };
+        let old: Arc<[u8]> = match tree {
+            Some(id) => self.read_as(&id, Kind::Tree)?,
+            None => Arc::from(&[][..]),
+        };
+        let child = find_dir(&old, first.as_bytes());
+        let new_child = self.graft_below(child, rest, content, out)?;
+        if new_child == child && tree.is_some() {
+            return Ok(tree);
+        }
+        let raw =
+            splice(&old, first.as_bytes(), new_child.as_ref()).ok_or_else(|| Error::Damaged {
+                id: tree.map_or_else(String::new, |t| t.to_string()),
+                why: "it is no tree".to_owned(),
+            })?;
+        if raw.is_empty() {
+            return Ok(None);
+        }
+        let mut packed = Packed::new(Kind::Tree, raw.into())?;
+        if let Some(base) = tree.filter(|_| packed.raw.len() >= WORTH_A_DELTA) {
+            packed.delta = Some(difference(base, old, &packed.raw));
+        }
+        let packed = self.shelf.keep(packed)?;
+        let id = packed.id;
+        if !self.has(&id)? {
+            out.push(packed);
+        }
+        Ok(Some(id))
+    }
+}
+
+fn plant(top: &mut BTreeMap<Vec<u8>, Node>, path: &[u8], mode: u32, id: ObjectId) -> Result<()> {
+    let clash = || Error::Nonsense {
+        attempt: "write a package",
+        why: format!(
+            "{} is both a file and a directory",
+            String::from_utf8_lossy(path)
+        ),
+    };
+    let mut segments: Vec<&[u8]> = path.split(|b| *b == b'/').collect();
+    let Some(leaf) = segments.pop() else {
+        return Ok(());
+    };
+    let mut dir = top;
+    for segment in segments {
+        let node = dir
+            .entry(segment.to_vec())
+            .or_insert_with(|| Node::Dir(BTreeMap::new()));
+        match node {
+            Node::Dir(below) => dir = below,
+            Node::Leaf(..) => return Err(clash()),
+        }
+    }
+    match dir.insert(leaf.to_vec(), Node::Leaf(mode, id)) {
+        None => Ok(()),
+        Some(_) => Err(clash()),
+    }
+}
+
+/// The directory of this name in a tree's bytes.
+pub(crate) fn find_dir(raw: &[u8], name: &[u8]) -> Option<ObjectId> {
+    let mut rest = raw;
+    while let Some((entry, after)) = next_entry(rest) {
+        if entry.mode == TREE && entry.name == name {
+            return Some(entry.id);
+        }
+        rest = after;
+    }
+    None
+}
+
+/// A tree's bytes with the entry of this name replaced, inserted or removed. `None`: no tree.
+fn splice(raw: &[u8], name: &[u8], new: Option<&ObjectId>) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(raw.len() + name.len() + 32);
+    let mut rest = raw;
+    let mut placed = new.is_none();
+    while !rest.is_empty() {
+        let (entry, after) = next_entry(rest)?;
+        let is_tree = entry.mode == TREE;
+        let order = crate::object::name_order(entry.name, is_tree, name, true);
+        if !placed && order.is_ge() {
+            place(&mut out, name, new);
+            placed = true;
+        }
+        // A file of the same name gives way to the directory: git cannot hold both.
+        if entry.name != name {
+            out.extend_from_slice(rest.get(..rest.len() - after.len())?);
+        }
+        rest = after;
+    }
+    if !placed {
+        place(&mut out, name, new);
+    }
+    Some(out)
+}
+
+fn place(out: &mut Vec<u8>, name: &[u8], new: Option<&ObjectId>) {
+    if let Some(id) = new {
+        push_entry(out, TREE, name, id);
+    }
+}
+
+/// What a pack says instead of a large tree of which one entry changed.
+fn difference(base: ObjectId, base_raw: Arc<[u8]>, target: &[u8]) -> Delta {
+    let bytes = encode_delta(&base_raw, target);
+    Delta {
+        base,
+        base_raw,
+        size: bytes.len(),
+        deflated: deflate(&bytes),
+    }
+}
+
+/// Git's delta format: the common start, what is new, the common end.
+pub(crate) fn encode_delta(base: &[u8], target: &[u8]) -> Vec<u8> {
+    let start = base.iter().zip(target).take_while(|(a, b)| a == b).count();
+    let most = base.len().min(target.len()) - start;
+    let ends = base.iter().rev().zip(target.iter().rev());
+    let end = ends.take(most).take_while(|(a, b)| a == b).count();
+    let mut out = Vec::with_capacity(64);
+    push_varint(&mut out, base.len());
+    push_varint(&mut out, target.len());
+    push_copy(&mut out, 0, start);
+    let new = target.get(start..target.len() - end).unwrap_or_default();
+    for chunk in new.chunks(127) {
+        out.push(chunk.len().to_le_bytes()[0]);
+        out.extend_from_slice(chunk);
+    }
+    push_copy(&mut out, base.len() - end, end);
+    out
+}
+
+fn push_varint(out: &mut Vec<u8>, mut value: usize) {
+    loop {
+        let low = value.to_le_bytes()[0] & 0x7f;
+        value >>= 7;
+        if value == 0 {
+            return out.push(low);
+        }
+        out.push(low | 0x80);
+    }
+}
+
+fn push_copy(out: &mut Vec<u8>, mut offset: usize, mut size: usize) {
+    while size > 0 {
+        let now = size.min(0xffff);
+        let at = out.len();
+        let mut op = 0x80;
+        out.push(op);
+        for (bit, byte) in offset.to_le_bytes().into_iter().take(4).enumerate() {
+            if byte != 0 {
+                op |= 1 << bit;
+                out.push(byte);
+            }
+        }
+        for (bit, byte) in now.to_le_bytes().into_iter().take(2).enumerate() {
+            if byte != 0 {
+                op |= 0x10 << bit;
+                out.push(byte);
+            }
+        }
+        if let Some(first) = out.get_mut(at) {
+            *first = op;
+        }
+        offset += now;
+        size -= now;
+    }
+}

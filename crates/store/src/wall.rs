@@ -1,0 +1,160 @@
+//! The wall: what the rest of the house sees of git.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use model::{CommitId, TreeId};
+
+use crate::{
+    Answer, Commit, CommitSpec, Dir, Handle, Intent, IntentId, RefName, RemoteSpec, Result,
+    Snapshot, Stats, Submission, Written,
+};
+
+/// All refs with the commits that they lead to, annotated tags followed.
+pub type Refs = BTreeMap<RefName, CommitId>;
+
+/// Opens repositories; one [`Repo`] per URL, whoever asks (V25).
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Opens a repository, or hands out the one that is open. What a crash left half done is
+    /// completed or dropped first, as far as the remote can be asked.
+    ///
+    /// # Errors
+    /// A URL, format or branch that cannot be used; a remote that fails and was never mirrored.
+    async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>>;
+}
+
+/// A git repository. Reads are by id, from any thread, and never wait for the writer.
+#[async_trait]
+pub trait Repo: Send + Sync {
+    /// The URL in its one form.
+    fn url(&self) -> &str;
+
+    /// Whether this repository can be written at all.
+    fn writable(&self) -> bool;
+
+    /// All refs, as they are on this disk now; those that only this room needs are left out.
+    ///
+    /// # Errors
+    /// A disk that cannot be read.
+    fn refs(&self) -> Result<Arc<Refs>>;
+
+    /// Looks at the remote, if there is one, and returns all refs.
+    ///
+    /// # Errors
+    /// A remote that cannot be reached or refuses us.
+    async fn fetch(&self) -> Result<Arc<Refs>>;
+
+    /// A commit.
+    ///
+    /// # Errors
+    /// One that is not here, or is no commit.
+    fn commit(&self, id: CommitId) -> Result<Arc<Commit>>;
+
+    /// The tree of a directory below a root tree; `None` if it is absent or no directory.
+    ///
+    /// # Errors
+    /// A tree that is not here.
+    fn subtree(&self, root: TreeId, dir: &Dir) -> Result<Option<TreeId>>;
+
+    /// The files of a directory's tree, within the limits.
+    ///
+    /// # Errors
+    /// More or larger files than allowed; a tree that is not here.
+    fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>>;
+
+    /// Directories that hold a `Kptfile` below `under`, relative to it, in path order; what lies
+    /// inside one is its content (package-orchestration.md §4, "Discovery").
+    ///
+    /// # Errors
+    /// A tree that is not here.
+    fn packages(&self, root: TreeId, under: &Dir) -> Result<Vec<(Dir, TreeId)>>;
+
+    /// The first-parent history, the newest first, itself included.
+    ///
+    /// # Errors
+    /// A commit that is not here.
+    fn first_parents(&self, from: CommitId, limit: usize) -> Result<Vec<CommitId>>;
+
+    /// The newest commit of the first-parent history that changed a directory (removed it, too);
+    /// `None` if it never was.
+    ///
+    /// # Errors
+    /// A commit that is not here.
+    fn last_change(&self, head: CommitId, dir: &Dir) -> Result<Option<CommitId>>;
+
+    /// Whether one commit is in the history of another (or is it).
+    ///
+    /// # Errors
+    /// A commit that is not here.
+    fn is_ancestor(&self, ancestor: CommitId, of: CommitId) -> Result<bool>;
+
+    /// Whether a commit with everything in it can be read here.
+    ///
+    /// # Errors
+    /// A disk that cannot be read.
+    fn has_commit(&self, id: CommitId) -> Result<bool>;
+
+    /// Builds blobs, trees and a commit in memory. Nothing is visible or durable; while the
+    /// [`Written`] lives, its commit can be read like any other.
+    ///
+    /// # Errors
+    /// Contents that git cannot hold; a base that is not here.
+    fn write(&self, spec: CommitSpec<'_>) -> Result<Written>;
+
+    /// Publishes: durable first, visible last, all or nothing.
+    ///
+    /// # Errors
+    /// What could not be attempted: a full disk, a remote that was not reached. Nothing of the
+    /// submission stands then.
+    async fn submit(&self, submission: Submission) -> Result<Answer>;
+
+    /// What came of a submission that was answered [`Answer::Pending`]; asks the remote.
+    ///
+    /// # Errors
+    /// A handle that is not known (any more).
+    async fn outcome(&self, handle: Handle) -> Result<Answer>;
+
+    /// Intents that nobody settled: after a restart, what is to be recorded or forgotten.
+    ///
+    /// # Errors
+    /// A disk that cannot be read.
+    fn unfinished(&self) -> Result<Vec<Intent>>;
+
+    /// Forgets intents whose records are durable. Losing a settlement costs one more look.
+    ///
+    /// # Errors
+    /// A disk that cannot be written.
+    fn settle(&self, ids: &[IntentId]) -> Result<()>;
+
+    /// What was done since the repository was opened.
+    fn stats(&self) -> Stats;
+}
+
+/// Limits of what is read and of a batch; each an option with a default (engine.md, "Limits").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a package.
+    pub package_bytes: u64,
+    /// Files of a package.
+    pub package_files: u64,
+    /// Bytes of a file.
+    pub file_bytes: u64,
+    /// Submissions of one batch.
+    pub batch: usize,
+    /// Bytes of each cache: snapshots, trees, commits.
+    pub cache_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            package_bytes: 10 << 20,
+            package_files: 2_000,
+            file_bytes: 2 << 20,
+            batch: 1_000,
+            cache_bytes: 32 << 20,
+        }
+    }
+}
