@@ -1,0 +1,90 @@
+//! Sizes, module docs, and words that do not belong into sources.
+
+use std::path::{Path, PathBuf};
+
+use super::arrows::PURE;
+use super::{Finding, shown};
+
+/// Lines of a file without its tests (house.md "Size and order").
+const LONGEST: usize = 500;
+
+/// What no line may hold, where (a crate's path or everywhere), and why.
+const WORDS: &[(&str, &str)] = &[
+    ("#[allow(", "exceptions are #[expect(…, reason = …)]"),
+    ("todo!(", "nothing is left to do in a commit"),
+    ("unimplemented!(", "nothing is left to do in a commit"),
+    ("TODO", "nothing is left to do in a commit"),
+    ("FIXME", "nothing is left to do in a commit"),
+];
+
+/// What pure rooms do not even name.
+const IMPURE: &[&str] = &[
+    "std::fs",
+    "std::env",
+    "SystemTime",
+    "Instant::now",
+    "async fn",
+    "std::thread",
+    "HashMap",
+    "std::net",
+    "std::process",
+];
+
+/// Everything that is wrong with single files.
+pub(crate) fn check(root: &Path, sources: &[PathBuf]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for path in sources {
+        let place = shown(root, path);
+        match std::fs::read_to_string(path) {
+            Ok(text) => check_file(&place, &text, &mut findings),
+            Err(error) => findings.push(Finding::new(place, format!("cannot be read: {error}"))),
+        }
+    }
+    findings
+}
+
+fn check_file(place: &str, text: &str, findings: &mut Vec<Finding>) {
+    let is_test =
+        place.contains("/tests/") || place.ends_with("tests.rs") || place.contains("/benches/");
+    let first = text
+        .lines()
+        .find(|line| !line.trim().is_empty() && !line.starts_with("#!["));
+    if !first.is_some_and(|line| line.starts_with("//!")) && !is_test {
+        findings.push(Finding::new(
+            place,
+            "opens without //!: say what the module is for",
+        ));
+    }
+    let code = text
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or(text);
+    let lines = code.lines().count();
+    if lines > LONGEST && !is_test {
+        findings.push(Finding::new(
+            place,
+            format!("{lines} lines without tests: at most {LONGEST}"),
+        ));
+    }
+    let pure = PURE
+        .iter()
+        .any(|room| place.starts_with(&format!("crates/{room}/src/")));
+    for (number, line) in code.lines().enumerate() {
+        let bare = line.trim_start();
+        let comment = bare.starts_with("//");
+        if !place.starts_with("xtask/") {
+            for (word, why) in WORDS.iter().filter(|(word, _)| line.contains(word)) {
+                findings.push(Finding::new(
+                    format!("{place}:{}", number + 1),
+                    format!("{word}: {why}"),
+                ));
+            }
+        }
+        if pure && !comment && !is_test {
+            for word in IMPURE.iter().filter(|word| line.contains(**word)) {
+                let what = format!("{word} in a pure room");
+                findings.push(Finding::new(format!("{place}:{}", number + 1), what));
+            }
+        }
+    }
+}
