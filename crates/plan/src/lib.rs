@@ -7,6 +7,7 @@
 
 pub mod digest;
 mod report;
+pub mod revision;
 pub mod variant;
 
 pub use report::{Next, Note, Report};

@@ -13,6 +13,7 @@ mod explain;
 mod holdings;
 mod leave;
 mod observed;
+mod published;
 mod recipe;
 mod status;
 mod step;

@@ -4,16 +4,17 @@
 use std::sync::Arc;
 
 use model::{
-    CommitId, Condition, Digest, GitLock, Lifecycle, Machine, ObjectKey, ObjectName,
-    ProposedPolicy, Recipe, Revision, Status, Task, Uid, Variant, WorkspaceName,
+    Condition, Digest, Lifecycle, Machine, ObjectKey, ObjectName, ProposedPolicy, Recipe, Revision,
+    Status, Task, Uid, Variant, WorkspaceName,
 };
 
 use super::decide::{Stop, again, not_ready};
 use super::holdings::{Holdings, workspace_number};
+use super::published::{base_ref, deletion_proposed, no_lock};
 use super::recipe::recipe;
 use super::{
-    BaseChoice, BaseRef, CreateDraft, Lineage, MachineBase, Observed, OldUpstream, OnEqual, Plan,
-    RepositorySummary, RevisionRef, Step, UpdateDraft, retry, status, words,
+    BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RepositorySummary, RevisionRef,
+    Step, UpdateDraft, retry, status, words,
 };
 use crate::{Next, Report, digest};
 
@@ -84,126 +85,6 @@ pub(super) fn plan(
         }
     }
     Ok(work.finish(extra))
-}
-
-/// Deletion proposals: ours are withdrawn, a person's stands (R29, V10).
-fn deletion_proposed(
-    o: &Observed,
-    variant: &Variant,
-    base: &BaseChoice,
-    holdings: &Holdings,
-) -> Result<Plan, Box<Stop>> {
-    let revision = &base.revision;
-    let by = revision.meta.annotations.get(words::PROPOSED_BY);
-    if by == Some(&words::mark(&variant.key)) && holdings.owns {
-        let step = Step::WithdrawDeletionProposal {
-            revision: RevisionRef::of(revision),
-            remove_annotations: vec![words::PROPOSED_BY.to_owned()],
-        };
-        return Ok(again(o, "wanted again", vec![step]));
-    }
-    let who = by.map_or_else(
-        || "somebody".to_owned(),
-        |mark| format!("packagevariant '{mark}'"),
-    );
-    Err(Stop::waiting(
-        "DownstreamDeletionProposed",
-        format!(
-            "{who} proposed the deletion of '{}'; nothing is made meanwhile",
-            revision.key.name
-        ),
-    )
-    .hint("approve or reject the deletion"))
-}
-
-/// What is known about *p*, or why nothing can be made of it (V19a, V20).
-fn base_ref(
-    o: &Observed,
-    variant: &Variant,
-    choice: &BaseChoice,
-    holdings: &Holdings,
-) -> Result<BaseRef, Box<Stop>> {
-    let name = &choice.revision.key.name;
-    let base = o
-        .base
-        .as_ref()
-        .filter(|b| b.commit == choice.commit)
-        .ok_or_else(|| {
-            let mut stop = Stop::waiting(
-                "Observing",
-                format!("the base '{name}' moved while it was looked at"),
-            );
-            stop.next = Next::After(std::time::Duration::from_secs(1));
-            stop
-        })?;
-    let relock = variant.meta.annotations.contains_key(words::RELOCK);
-    let machine = match &base.lineage {
-        Lineage::Trailer(machine) => MachineBase::Known(machine.clone()),
-        Lineage::NoTrailer { lock: None, .. } if relock => MachineBase::Wanted,
-        Lineage::NoTrailer { lock: None, .. } => return Err(no_lock(name)),
-        Lineage::NoTrailer {
-            lock: Some(lock),
-            old_upstream,
-        } => match old_upstream {
-            OldUpstream::Commit => MachineBase::Recook(lock.clone()),
-            OldUpstream::Revision(name) => MachineBase::Raw(name.clone()),
-            OldUpstream::Gone if relock => MachineBase::Wanted,
-            OldUpstream::Gone => return Err(old_upstream_gone(name, lock)),
-        },
-        Lineage::Diverged(_) if relock => MachineBase::Wanted,
-        Lineage::Diverged(how) => {
-            let mut stop = Stop::waiting(words::DIVERGED, format!("'{name}' {how}")).hint(
-                "adopt it with spec.adoptionPolicy: adoptExisting, or choose another downstream",
-            );
-            let message = stop.ready.message.clone();
-            stop.extra = vec![Condition::new(
-                words::DIVERGED,
-                Status::True,
-                "LineageEnds",
-                message,
-            )];
-            if holdings.open.is_empty() {
-                stop.state = "diverged";
-            }
-            return Err(stop);
-        }
-    };
-    Ok(BaseRef {
-        revision: RevisionRef::of(&choice.revision),
-        commit: choice.commit,
-        tree: choice.tree,
-        machine,
-    })
-}
-
-fn no_lock(name: &ObjectName) -> Box<Stop> {
-    Stop::waiting(
-        "UpstreamLockMissing",
-        format!("'{name}' has no upstream lock: whether it is up to date is unknown"),
-    )
-    .unknown()
-    .hint(format!(
-        "annotate the variant with {}=true to take it as stemming from the wanted upstream",
-        words::RELOCK
-    ))
-}
-
-fn old_upstream_gone(name: &ObjectName, lock: &GitLock) -> Box<Stop> {
-    let commit = lock.commit.map_or_else(
-        || "an unknown commit".to_owned(),
-        |c: CommitId| c.to_string(),
-    );
-    Stop::stalled(
-        "OldUpstreamNotFound",
-        format!(
-            "'{name}' stems from {commit} ({}) of {}, which cannot be had any more",
-            lock.git_ref, lock.repo
-        ),
-    )
-    .hint(format!(
-        "bring that commit back, or annotate the variant with {}=true",
-        words::RELOCK
-    ))
 }
 
 /// A plan of drafts while it grows.
@@ -301,7 +182,7 @@ impl Work<'_> {
             )
         })?;
         let head = self.holdings.head.as_ref().map(|head| head.tree);
-        let directory = head.or(base.as_ref().map(|b| b.tree));
+        let directory = head.or_else(|| base.as_ref().map(|b| b.tree));
         self.steps.push(Step::CreateDraft(Box::new(CreateDraft {
             key: ObjectKey::new(self.inputs.variant.key.namespace.clone(), name),
             repository: downstream.repo.clone(),

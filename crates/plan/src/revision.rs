@@ -1,0 +1,66 @@
+//! What people ask of package revisions: may it be, and what follows (package-orchestration.md
+//! §1.1, §2).
+//!
+//! Four verbs, one shape each: an `…Observed` in, a plan or a [`Rejected`] out. The lifecycle's
+//! table is `model::transition`; here stands everything else that a verb needs to be looked at.
+//! Nothing here reads a repository or an object.
+
+mod approve;
+mod create;
+mod delete;
+mod update;
+
+use std::fmt;
+
+use model::{Class, Refusal};
+
+pub use approve::{ApproveObserved, Publish, approve, next_number};
+pub use create::{CreateObserved, CreatePlan, Creation, Source, create};
+pub use delete::{DeleteObserved, DeletePlan, delete};
+pub use update::{Change, UpdateObserved, propose, save, update};
+
+/// A verb that is refused, in the peer's words where it has some.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Rejected {
+    /// Tells the doors which answer to give: `Invalid` 422, `Denied` 403, `Conflict` 409,
+    /// `NotFound` 404.
+    pub class: Class,
+    /// The field that is wrong, such as `spec.lifecycle`.
+    pub field: Option<&'static str>,
+    /// The field's refused value.
+    pub value: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Rejected {
+    fn new(class: Class, message: impl Into<String>) -> Self {
+        Self {
+            class,
+            field: None,
+            value: None,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    fn invalid(field: &'static str, value: impl fmt::Display, message: impl Into<String>) -> Self {
+        Self {
+            field: Some(field),
+            value: Some(value.to_string()),
+            ..Self::new(Class::Invalid, message)
+        }
+    }
+
+    fn lifecycle(refusal: &Refusal) -> Self {
+        Self::invalid("spec.lifecycle", refusal.value, refusal.message.clone())
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}

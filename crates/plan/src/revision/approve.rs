@@ -1,0 +1,105 @@
+//! Approving: gates, the number, and what the branch must still hold (decisions.md V12, V14, V20,
+//! X5).
+
+use std::sync::Arc;
+
+use model::{Class, Door, Lifecycle, Revision, RevisionNumber, TreeId, transition};
+
+use super::Rejected;
+use super::update::gates;
+use crate::variant::RevisionRef;
+
+/// What there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApproveObserved {
+    /// The revision to approve.
+    pub revision: Arc<Revision>,
+    /// All revisions of its package.
+    pub siblings: Vec<Arc<Revision>>,
+    /// The highest number that any tag, trailer or deleted record of the package ever had.
+    pub highest: i64,
+    /// Whether its repository is a deployment repository (V12).
+    pub deployment: bool,
+    /// Whether that repository ignores the author's gates (V12).
+    pub ignore_author_gates: bool,
+    /// The name of its branch, for messages.
+    pub branch: String,
+    /// The package's tree on the branch now; `None` if the directory is not there.
+    pub on_branch: Option<TreeId>,
+    /// The package's tree on the branch when the draft was made or re-based last.
+    pub based_on: Option<TreeId>,
+}
+
+/// What to publish. Its content is the draft's, byte for byte (V14).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "carry the publication out"]
+pub struct Publish {
+    /// The revision, as it was seen.
+    pub revision: RevisionRef,
+    /// Its number.
+    pub number: RevisionNumber,
+    /// The last segment of its tag, `v<N>`.
+    pub tag: String,
+    /// The package's tree to put on the branch.
+    pub tree: TreeId,
+    /// The package's tree that the branch must still hold.
+    pub expect: Option<TreeId>,
+}
+
+/// Whether the revision can be approved, and what to publish.
+///
+/// # Errors
+/// The lifecycle table's message; open gates; a base that is out of date (`Conflict`).
+pub fn approve(o: &ApproveObserved) -> Result<Publish, Rejected> {
+    let revision = &o.revision;
+    transition(revision.lifecycle, Lifecycle::Published, Door::Approval)
+        .map_err(|r| Rejected::lifecycle(&r))?;
+    let author_gates = o.deployment && !o.ignore_author_gates;
+    let open: Vec<&str> = revision
+        .open_gates()
+        .into_iter()
+        .filter(|gate| author_gates || gate.starts_with("offshoot.dev/"))
+        .collect();
+    gates(&open)?;
+    base(o)?;
+    let number = next_number(&o.siblings, o.highest);
+    Ok(Publish {
+        revision: RevisionRef::of(revision),
+        number,
+        tag: format!("v{number}"),
+        tree: revision.tree,
+        expect: o.on_branch,
+    })
+}
+
+/// The branch must hold what the draft was based on (V20).
+fn base(o: &ApproveObserved) -> Result<(), Rejected> {
+    if o.on_branch == o.based_on {
+        return Ok(());
+    }
+    let name = &o.revision.key.name;
+    let newer = o
+        .siblings
+        .iter()
+        .filter(|s| s.lifecycle.is_published() && s.revision.is_numbered())
+        .filter(|s| Some(s.tree) == o.on_branch)
+        .max_by_key(|s| s.revision);
+    let hint = "reject it and annotate it with offshoot.dev/rebase=true (a variant re-bases its own drafts by itself)";
+    let message = match newer {
+        Some(newer) => format!(
+            "'{name}' is based on an outdated state: '{}' was published since",
+            newer.key.name
+        ),
+        None => format!(
+            "BranchDiverged: package '{}' was changed on branch '{}' since '{name}' was made",
+            o.revision.package, o.branch
+        ),
+    };
+    Err(Rejected::new(Class::Conflict, message).hint(hint))
+}
+
+/// The next number of a package: beyond every one that was ever given, gaps allowed (X5).
+pub fn next_number(siblings: &[Arc<Revision>], highest: i64) -> RevisionNumber {
+    let known = siblings.iter().map(|s| s.revision.0).max().unwrap_or(0);
+    RevisionNumber(known.max(highest).max(0).saturating_add(1))
+}

@@ -1,0 +1,166 @@
+//! Changing a package revision: metadata at any time, content in a Draft, lifecycle by the table
+//! (package-orchestration.md §2, decisions.md V3, V14).
+
+use std::sync::Arc;
+
+use model::{Class, Door, Lifecycle, Revision, transition};
+
+use super::Rejected;
+
+/// The label that the server alone sets (package-orchestration.md §1.1).
+const LATEST: &str = "kpt.dev/latest-revision";
+/// The prefix of gates that are ours.
+const OUR_GATES: &str = "offshoot.dev/";
+
+/// What is asked for, beside what there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdateObserved {
+    /// The revision as it is.
+    pub old: Arc<Revision>,
+    /// The revision as it shall be.
+    pub new: Arc<Revision>,
+    /// Through which door.
+    pub door: Door,
+}
+
+/// What an accepted change changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[must_use = "carry the change out"]
+pub struct Change {
+    /// The lifecycle, from and to. To Published through approval means [`super::approve`] next.
+    pub lifecycle: Option<(Lifecycle, Lifecycle)>,
+    /// What the Kptfile mirrors (labels, annotations, gates, acknowledged conflicts): a commit.
+    pub content: bool,
+    /// Labels, annotations, owners or finalizers of the object: the record alone.
+    pub metadata: bool,
+}
+
+/// Whether the change is allowed, and what it changes.
+///
+/// # Errors
+/// The lifecycle table's messages; what is immutable; gates (V3).
+pub fn update(o: &UpdateObserved) -> Result<Change, Rejected> {
+    let (old, new) = (&*o.old, &*o.new);
+    let moved = old.lifecycle != new.lifecycle;
+    if moved || o.door == Door::Approval {
+        transition(old.lifecycle, new.lifecycle, o.door).map_err(|r| Rejected::lifecycle(&r))?;
+    }
+    if old.meta.labels.get(LATEST) != new.meta.labels.get(LATEST) {
+        let value = new.meta.labels.get(LATEST).cloned().unwrap_or_default();
+        return Err(Rejected::invalid(
+            "metadata.labels",
+            value,
+            format!("label {LATEST} is set by the server and cannot be changed"),
+        ));
+    }
+    identity(old, new)?;
+    let content = content_changed(old, new);
+    if content && old.lifecycle.is_published() {
+        return Err(Rejected::invalid(
+            "spec",
+            &new.key.name,
+            "spec can only update package with lifecycle value one of Draft,Proposed",
+        ));
+    }
+    if content && old.lifecycle == Lifecycle::Proposed {
+        save(old)?;
+    }
+    if moved && new.lifecycle == Lifecycle::Proposed {
+        propose(new)?;
+    }
+    Ok(Change {
+        lifecycle: moved.then_some((old.lifecycle, new.lifecycle)),
+        content,
+        metadata: old.meta.labels != new.meta.labels
+            || old.meta.annotations != new.meta.annotations
+            || old.meta.owners != new.meta.owners
+            || old.meta.finalizers != new.meta.finalizers,
+    })
+}
+
+/// What a revision is never changes.
+fn identity(old: &Revision, new: &Revision) -> Result<(), Rejected> {
+    let fields: [(&'static str, String, String); 5] = [
+        (
+            "spec.repository",
+            old.repository.to_string(),
+            new.repository.to_string(),
+        ),
+        (
+            "spec.packageName",
+            old.package.to_string(),
+            new.package.to_string(),
+        ),
+        (
+            "spec.workspaceName",
+            old.workspace.to_string(),
+            new.workspace.to_string(),
+        ),
+        (
+            "spec.revision",
+            old.revision.to_string(),
+            new.revision.to_string(),
+        ),
+        (
+            "spec.tasks",
+            format!("{:?}", old.tasks),
+            format!("{:?}", new.tasks),
+        ),
+    ];
+    for (field, was, is) in fields {
+        if was != is {
+            return Err(Rejected::invalid(field, is, "field is immutable"));
+        }
+    }
+    Ok(())
+}
+
+fn content_changed(old: &Revision, new: &Revision) -> bool {
+    old.readiness_gates != new.readiness_gates
+        || old.package_labels != new.package_labels
+        || old.package_annotations != new.package_annotations
+        || old.resolved_conflicts != new.resolved_conflicts
+        || old.conditions != new.conditions
+}
+
+/// Whether a revision may be proposed: not while a gate of ours is open (V3).
+///
+/// # Errors
+/// Names the gates.
+pub fn propose(revision: &Revision) -> Result<(), Rejected> {
+    let open: Vec<&str> = revision
+        .open_gates()
+        .into_iter()
+        .filter(|gate| gate.starts_with(OUR_GATES))
+        .collect();
+    gates(&open)
+}
+
+/// A refusal that names open gates.
+pub(super) fn gates(open: &[&str]) -> Result<(), Rejected> {
+    if open.is_empty() {
+        return Ok(());
+    }
+    Err(Rejected::new(
+        Class::Invalid,
+        format!("readiness conditions not met: {}", open.join(", ")),
+    )
+    .hint("look at status.conditions of the package revision"))
+}
+
+/// Whether the files of a revision may be saved: only of a Draft (package-orchestration.md §1.1).
+///
+/// # Errors
+/// The peer's message.
+pub fn save(revision: &Revision) -> Result<(), Rejected> {
+    if revision.lifecycle == Lifecycle::Draft && !revision.placeholder {
+        return Ok(());
+    }
+    Err(Rejected::new(
+        Class::Invalid,
+        format!(
+            "cannot update a package revision with lifecycle value \"{}\"; package must be Draft",
+            revision.lifecycle
+        ),
+    ))
+}
