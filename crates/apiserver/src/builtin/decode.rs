@@ -1,5 +1,6 @@
 //! Wrong JSON types in built-in kinds, worded as Go's `encoding/json` does.
 
+use base64::Engine as _;
 use serde_json::Value;
 
 use crate::schema::{Additional, Node, Type};
@@ -27,6 +28,7 @@ fn walk(value: &Value, node: &Node, path: &str) -> Option<String> {
         return Some(text(value, node, path));
     }
     match value {
+        Value::String(text) => form(text, node.format.as_deref().unwrap_or_default()),
         Value::Object(map) => map.iter().find_map(|(name, found)| {
             if let Some(below) = node.properties.get(name) {
                 walk(found, below, &format!("{path}.{name}"))
@@ -42,6 +44,50 @@ fn walk(value: &Value, node: &Node, path: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Texts that Go decodes further: bytes and times.
+fn form(text: &str, format: &str) -> Option<String> {
+    match format {
+        "byte" => base64_problem(text),
+        "date-time" => time_problem(text, "2006-01-02T15:04:05Z07:00", false),
+        "micro-time" => time_problem(text, "2006-01-02T15:04:05.000000Z07:00", true),
+        _ => None,
+    }
+}
+
+fn base64_problem(text: &str) -> Option<String> {
+    let wrong =
+        |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '\n' | '\r'));
+    let at = text.find(wrong);
+    let decoded = base64::engine::general_purpose::STANDARD.decode(text.replace(['\n', '\r'], ""));
+    match (at, decoded) {
+        (Some(at), _) => Some(format!("illegal base64 data at input byte {at}")),
+        (None, Err(_)) => {
+            let at = text.find('=').unwrap_or(text.len() / 4 * 4);
+            Some(format!("illegal base64 data at input byte {at}"))
+        }
+        (None, Ok(_)) => None,
+    }
+}
+
+fn time_problem(text: &str, layout: &str, fraction: bool) -> Option<String> {
+    let problem = |rest: &str, wanted: &str| {
+        Some(format!(
+            "parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {wanted:?}"
+        ))
+    };
+    if text.len() < 4 || !text.bytes().take(4).all(|b| b.is_ascii_digit()) {
+        return problem(text, "2006");
+    }
+    if text.parse::<jiff::Timestamp>().is_err() || !text.contains('T') {
+        return problem(text.get(4..).unwrap_or_default(), "-");
+    }
+    let rest = text.get(19..).unwrap_or_default();
+    if fraction && !rest.starts_with('.') {
+        return problem(rest, ".000000");
+    }
+    None
 }
 
 fn text(value: &Value, node: &Node, path: &str) -> String {

@@ -110,22 +110,13 @@ pub(crate) fn check_embedded(metadata: &Value, path: &str, errors: &mut Vec<Fiel
 
 /// Checks what an update does to metadata.
 ///
-/// The real server checks twice (generic code and the kind's strategy), so every cause comes twice;
-/// messages are told once anyway. `needs_version` is true for kinds that refuse unconditional updates.
+/// The real server checks twice (generic code and the kind's strategy), so every cause comes twice here too;
+/// messages tell it once. The caller has carried over what a client left out (`uid`, timestamps).
 #[must_use]
-pub fn validate_update(new: &Value, old: &Value, needs_version: bool) -> Vec<FieldError> {
+pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if is_set(old, "deletionTimestamp") {
         new_finalizers(new, old, &mut errors);
-    }
-    let version = text(new, "resourceVersion");
-    if needs_version && (version.is_empty() || version == "0") {
-        let at = "metadata.resourceVersion";
-        errors.push(FieldError::invalid_raw(
-            at,
-            "0",
-            "must be specified for an update",
-        ));
     }
     for name in [
         "name",
@@ -145,7 +136,19 @@ pub fn validate_update(new: &Value, old: &Value, needs_version: bool) -> Vec<Fie
         }
     }
     shared(new, "metadata", &mut errors);
+    let again = errors.clone();
+    errors.extend(again);
     errors
+}
+
+/// The error of an update without a resourceVersion, for kinds that refuse it.
+#[must_use]
+pub fn version_required() -> FieldError {
+    FieldError::invalid_raw(
+        "metadata.resourceVersion",
+        "0",
+        "must be specified for an update",
+    )
 }
 
 fn new_finalizers(new: &Value, old: &Value, errors: &mut Vec<FieldError>) {

@@ -19,5 +19,15 @@ mod structural;
 mod validate;
 
 pub use error::{BadValue, ErrorKind, FieldError, aggregate, invalid_message, skipped_rules};
+pub(crate) use node::object_meta_json;
 pub use node::{Additional, Limits, ListType, Logic, Node, Structural, Type, object_meta};
 pub use rules::Rule;
+
+/// A value as Go prints it into text: a string plainly, the rest as JSON.
+pub(crate) fn go_text(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Number(number) => render::go_number(number),
+        other => render::sorted_json(other),
+    }
+}

@@ -1,0 +1,553 @@
+//! The law of CustomResourceDefinitions, with the texts of apiextensions' validation.
+//!
+//! What all versions have alike is complained about once, at the top of `spec`, as the real server's inner
+//! form does (`spec.validation.openAPIV3Schema…`).
+
+use serde_json::Value;
+
+use super::{is_established, text, texts};
+use crate::builtin::names;
+use crate::schema::{FieldError, Structural, Type};
+use crate::table::JsonPath;
+
+const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+const COLUMN_FORMATS: [&str; 9] = [
+    "int32",
+    "int64",
+    "float",
+    "double",
+    "byte",
+    "date",
+    "date-time",
+    "password",
+    "name",
+];
+
+/// Checks a CRD (`old` none: a new one), its name included.
+#[must_use]
+pub fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let spec = crd.get("spec").unwrap_or(&Value::Null);
+    let names = spec.get("names").unwrap_or(&Value::Null);
+    let name = crd
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if !name.is_empty() && name != format!("{}.{}", text(names, "plural"), text(spec, "group")) {
+        let detail = r#"must be spec.names.plural+"."+spec.group"#;
+        errors.push(FieldError::invalid("metadata.name", name, detail));
+    }
+    group_and_scope(spec, &mut errors);
+    versions(spec, &mut errors);
+    names_rules(names, &mut errors);
+    conversion(spec, &mut errors);
+    stored(crd, spec, &mut errors);
+    approval(crd, spec, &mut errors);
+    if spec.get("preserveUnknownFields") == Some(&Value::Bool(true)) {
+        let text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+                    spec.versions[*].schema instead";
+        errors.push(FieldError::invalid(
+            "spec.preserveUnknownFields",
+            true,
+            text,
+        ));
+    }
+    if let Some(old) = old {
+        immutable(crd, old, &mut errors);
+    }
+    errors
+}
+
+fn join(problems: &[String]) -> String {
+    problems.join(",")
+}
+
+fn group_and_scope(spec: &Value, errors: &mut Vec<FieldError>) {
+    let group = text(spec, "group");
+    let problems = names::dns1123_subdomain(&group);
+    if group.is_empty() {
+        errors.push(FieldError::required("spec.group", ""));
+    } else if !problems.is_empty() {
+        errors.push(FieldError::invalid(
+            "spec.group",
+            group.as_str(),
+            join(&problems),
+        ));
+    } else if !group.contains('.') {
+        let detail = "should be a domain with at least one dot";
+        errors.push(FieldError::invalid("spec.group", group.as_str(), detail));
+    }
+    match text(spec, "scope").as_str() {
+        "Cluster" | "Namespaced" => {}
+        "" => errors.push(FieldError::required("spec.scope", "")),
+        other => errors.push(FieldError::not_supported(
+            "spec.scope",
+            other,
+            &["Cluster", "Namespaced"],
+        )),
+    }
+}
+
+/// Whether all versions say the same under `field`.
+fn alike(list: &[Value], field: &str) -> bool {
+    list.windows(2).all(|pair| match pair {
+        [a, b] => a.get(field) == b.get(field),
+        _ => true,
+    })
+}
+
+fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
+    let empty = Vec::new();
+    let list = spec
+        .get("versions")
+        .and_then(Value::as_array)
+        .unwrap_or(&empty);
+    let mut seen: Vec<String> = Vec::new();
+    let mut unique = true;
+    for (i, version) in list.iter().enumerate() {
+        let name = text(version, "name");
+        let problems = names::dns1035_label(&name);
+        if !problems.is_empty() {
+            let at = format!("spec.versions[{i}].name");
+            errors.push(FieldError::invalid(&at, name.as_str(), join(&problems)));
+            if i == 0 {
+                errors.push(FieldError::invalid(
+                    "spec.version",
+                    name.as_str(),
+                    join(&problems),
+                ));
+            }
+        }
+        unique &= !seen.contains(&name);
+        seen.push(name);
+        if version
+            .pointer("/schema/openAPIV3Schema")
+            .is_none_or(Value::is_null)
+        {
+            errors.push(FieldError::required(
+                &format!("spec.versions[{i}].schema.openAPIV3Schema"),
+                "",
+            ));
+        }
+        if !text(version, "deprecationWarning").is_empty()
+            && version.get("deprecated") != Some(&Value::Bool(true))
+        {
+            let at = format!("spec.versions[{i}].deprecationWarning");
+            let detail = "can only be set for deprecated versions";
+            errors.push(FieldError::invalid(
+                &at,
+                text(version, "deprecationWarning"),
+                detail,
+            ));
+        }
+    }
+    let storage = list
+        .iter()
+        .filter(|v| v.get("storage") == Some(&Value::Bool(true)))
+        .count();
+    if !unique {
+        let detail = "must contain unique version names";
+        errors.push(FieldError::invalid_raw("spec.versions", dump(list), detail));
+    }
+    if storage != 1 {
+        let detail = "must have exactly one version marked as storage version";
+        errors.push(FieldError::invalid_raw("spec.versions", dump(list), detail));
+    }
+    for (field, top) in [
+        ("schema", "spec.validation"),
+        ("subresources", "spec.subresources"),
+        ("additionalPrinterColumns", "spec.additionalPrinterColumns"),
+        ("selectableFields", "spec.selectableFields"),
+    ] {
+        let shared = alike(list, field);
+        for (i, version) in list.iter().enumerate() {
+            let at = if shared {
+                top.to_owned()
+            } else {
+                format!("spec.versions[{i}].{field}")
+            };
+            part(version, field, &at, errors);
+            if shared {
+                break;
+            }
+        }
+    }
+}
+
+fn part(version: &Value, field: &str, at: &str, errors: &mut Vec<FieldError>) {
+    match field {
+        "schema" => {
+            if let Some(schema) = version
+                .pointer("/schema/openAPIV3Schema")
+                .filter(|s| !s.is_null())
+            {
+                let at = format!("{at}.openAPIV3Schema");
+                errors.extend(
+                    Structural::from_json_at(schema, &at)
+                        .err()
+                        .unwrap_or_default(),
+                );
+            }
+        }
+        "subresources" => scale(version, at, errors),
+        "additionalPrinterColumns" => columns(version, at, errors),
+        _ => selectable(version, at, errors),
+    }
+}
+
+/// Versions as the real server prints its inner form.
+fn dump(list: &[Value]) -> String {
+    let alike_all = |field: &str| alike(list, field);
+    let shown = |version: &Value, field: &str| {
+        let value = version.get(field).filter(|_| !alike_all(field));
+        value.map_or_else(|| "null".to_owned(), ToString::to_string)
+    };
+    let flag =
+        |version: &Value, field: &str| version.get(field).and_then(Value::as_bool).unwrap_or(false);
+    let parts: Vec<String> = list
+        .iter()
+        .map(|v| {
+            format!(
+                "{{\"Name\":{},\"Served\":{},\"Storage\":{},\"Deprecated\":{},\"DeprecationWarning\":{},\"Schema\":{},\
+                 \"Subresources\":{},\"AdditionalPrinterColumns\":{},\"SelectableFields\":{}}}",
+                Value::from(text(v, "name")),
+                flag(v, "served"),
+                flag(v, "storage"),
+                flag(v, "deprecated"),
+                v.get("deprecationWarning").unwrap_or(&Value::Null),
+                shown(v, "schema"),
+                shown(v, "subresources"),
+                shown(v, "additionalPrinterColumns"),
+                shown(v, "selectableFields"),
+            )
+        })
+        .collect();
+    format!("[{}]", parts.join(","))
+}
+
+fn simple_path(path: &str, at: &str, errors: &mut Vec<FieldError>) -> bool {
+    if !path.starts_with('.') {
+        let detail = "must be a simple json path starting with .";
+        errors.push(FieldError::invalid(at, path, detail));
+        return false;
+    }
+    true
+}
+
+fn scale(version: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let Some(scale) = version
+        .pointer("/subresources/scale")
+        .filter(|s| s.is_object())
+    else {
+        return;
+    };
+    let rules: [(&str, bool, &[&str], &str); 3] = [
+        (
+            "specReplicasPath",
+            true,
+            &[".spec."],
+            "should be a json path under .spec",
+        ),
+        (
+            "statusReplicasPath",
+            true,
+            &[".status."],
+            "should be a json path under .status",
+        ),
+        (
+            "labelSelectorPath",
+            false,
+            &[".spec.", ".status."],
+            "should be a json path under either .spec or .status",
+        ),
+    ];
+    for (field, needed, prefixes, detail) in rules {
+        let at = format!("{at}.scale.{field}");
+        let path = text(scale, field);
+        if path.is_empty() {
+            if needed {
+                errors.push(FieldError::required(&at, ""));
+            }
+        } else if simple_path(&path, &at, errors) && !prefixes.iter().any(|p| path.starts_with(p)) {
+            errors.push(FieldError::invalid(&at, path.as_str(), detail));
+        }
+    }
+}
+
+fn columns(version: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let list = version
+        .get("additionalPrinterColumns")
+        .and_then(Value::as_array);
+    for (i, column) in list.into_iter().flatten().enumerate() {
+        let at = format!("{at}[{i}]");
+        if text(column, "name").is_empty() {
+            errors.push(FieldError::required(&format!("{at}.name"), ""));
+        }
+        let kind = text(column, "type");
+        if kind.is_empty() {
+            let detail = format!("must be one of {}", COLUMN_TYPES.join(","));
+            errors.push(FieldError::required(&format!("{at}.type"), detail));
+        } else if !COLUMN_TYPES.contains(&kind.as_str()) {
+            let detail = format!("must be one of {}", COLUMN_TYPES.join(","));
+            errors.push(FieldError::invalid(&format!("{at}.type"), kind, detail));
+        }
+        let format = text(column, "format");
+        if !format.is_empty() && !COLUMN_FORMATS.contains(&format.as_str()) {
+            let mut all = COLUMN_FORMATS;
+            all.sort_unstable();
+            let detail = format!("must be one of {}", all.join(","));
+            errors.push(FieldError::invalid(&format!("{at}.format"), format, detail));
+        }
+        let path = text(column, "jsonPath");
+        let at = format!("{at}.JSONPath");
+        if path.is_empty() {
+            errors.push(FieldError::required(&at, ""));
+        } else if simple_path(&path, &at, errors)
+            && let Err(problem) = JsonPath::parse(&path)
+        {
+            errors.push(FieldError::invalid(&at, path.as_str(), problem));
+        }
+    }
+}
+
+fn selectable(version: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let Some(list) = version.get("selectableFields").and_then(Value::as_array) else {
+        return;
+    };
+    if list.len() > 8 {
+        errors.push(FieldError::too_many(at, list.len(), 8));
+    }
+    let schema = version
+        .pointer("/schema/openAPIV3Schema")
+        .and_then(|s| Structural::trusted(s).ok());
+    let mut seen: Vec<String> = Vec::new();
+    for (i, field) in list.iter().enumerate() {
+        let path = text(field, "jsonPath");
+        let at = format!("{at}[{i}].jsonPath");
+        if path.is_empty() {
+            errors.push(FieldError::required(&at, ""));
+        } else if !path.starts_with('.') {
+            let detail = "is an invalid path: must be a simple json path starting with .";
+            errors.push(FieldError::invalid(&at, path.as_str(), detail));
+        } else if let Some(problem) = schema.as_ref().and_then(|s| selectable_problem(s, &path)) {
+            errors.push(FieldError::invalid(&at, path.as_str(), problem));
+        } else if seen.contains(&path) {
+            errors.push(FieldError::duplicate(&at, path.as_str()));
+        }
+        seen.push(path);
+    }
+}
+
+fn selectable_problem(schema: &Structural, path: &str) -> Option<&'static str> {
+    let mut node = schema.root();
+    let steps = path.trim_start_matches('.').split('.');
+    for (depth, name) in steps.enumerate() {
+        if depth == 0 && name == "metadata" {
+            return Some("must not point to fields in metadata");
+        }
+        match node.properties.get(name) {
+            Some(below) => node = below,
+            None => return Some("is an invalid path: does not refer to a valid field"),
+        }
+    }
+    match node.types.as_slice() {
+        [Type::String | Type::Boolean | Type::Integer] => None,
+        _ => Some(
+            "must point to a field of type string, boolean or integer. Enum string fields and strings \
+                   with formats are allowed.",
+        ),
+    }
+}
+
+fn names_rules(found: &Value, errors: &mut Vec<FieldError>) {
+    let mut check = |at: String, shown: &str, problems: Vec<String>, prefix: &str| {
+        if !problems.is_empty() {
+            errors.push(FieldError::invalid(
+                &at,
+                shown,
+                format!("{prefix}{}", join(&problems)),
+            ));
+        }
+    };
+    let mixed = "may have mixed case, but should otherwise match: ";
+    let (plural, singular) = (text(found, "plural"), text(found, "singular"));
+    check(
+        "spec.names.plural".to_owned(),
+        &plural,
+        names::dns1035_label(&plural),
+        "",
+    );
+    if !singular.is_empty() {
+        check(
+            "spec.names.singular".to_owned(),
+            &singular,
+            names::dns1035_label(&singular),
+            "",
+        );
+    }
+    let (kind, list_kind) = (text(found, "kind"), text(found, "listKind"));
+    check(
+        "spec.names.kind".to_owned(),
+        &kind,
+        names::dns1035_label(&kind.to_lowercase()),
+        mixed,
+    );
+    if !list_kind.is_empty() {
+        let problems = names::dns1035_label(&list_kind.to_lowercase());
+        check(
+            "spec.names.listKind".to_owned(),
+            &list_kind,
+            problems,
+            mixed,
+        );
+    }
+    for field in ["shortNames", "categories"] {
+        for (i, name) in texts(found, field).iter().enumerate() {
+            check(
+                format!("spec.names.{field}[{i}]"),
+                name,
+                names::dns1035_label(name),
+                "",
+            );
+        }
+    }
+    if !kind.is_empty() && kind == list_kind {
+        let detail = "kind and listKind may not be the same";
+        errors.push(FieldError::invalid(
+            "spec.names.listKind",
+            list_kind,
+            detail,
+        ));
+    }
+}
+
+fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
+    let Some(conversion) = spec.get("conversion").filter(|c| c.is_object()) else {
+        return;
+    };
+    let webhook = conversion.get("webhook").filter(|w| w.is_object());
+    match text(conversion, "strategy").as_str() {
+        "Webhook" => {
+            let Some(webhook) =
+                webhook.filter(|w| w.get("clientConfig").is_some_and(Value::is_object))
+            else {
+                let detail = "required when strategy is set to Webhook";
+                errors.push(FieldError::required(
+                    "spec.conversion.webhookClientConfig",
+                    detail,
+                ));
+                return;
+            };
+            let client = webhook.get("clientConfig").unwrap_or(&Value::Null);
+            if text(client, "url").is_empty() == client.get("service").is_none_or(Value::is_null) {
+                let detail = "exactly one of url or service is required";
+                errors.push(FieldError::required(
+                    "spec.conversion.webhookClientConfig",
+                    detail,
+                ));
+            }
+            let versions = texts(webhook, "conversionReviewVersions");
+            if versions.is_empty() {
+                errors.push(FieldError::required(
+                    "spec.conversion.conversionReviewVersions",
+                    "",
+                ));
+            } else if !versions.iter().any(|v| v == "v1" || v == "v1beta1") {
+                let detail = "must include at least one of v1, v1beta1";
+                let at = "spec.conversion.conversionReviewVersions";
+                errors.push(FieldError::invalid(at, versions, detail));
+            }
+        }
+        "None" => {
+            if webhook.is_some() {
+                let detail = "should not be set when strategy is not set to Webhook";
+                errors.push(FieldError::forbidden(
+                    "spec.conversion.webhookClientConfig",
+                    detail,
+                ));
+            }
+        }
+        "" => errors.push(FieldError::required("spec.conversion.strategy", "")),
+        other => {
+            let all = ["None", "Webhook"];
+            errors.push(FieldError::not_supported(
+                "spec.conversion.strategy",
+                other,
+                &all,
+            ));
+        }
+    }
+}
+
+fn stored(crd: &Value, spec: &Value, errors: &mut Vec<FieldError>) {
+    let at = "status.storedVersions";
+    let Some(status) = crd.get("status") else {
+        return;
+    };
+    let mut stored = texts(status, "storedVersions");
+    if stored.is_empty() {
+        errors.push(FieldError::invalid(
+            at,
+            Value::Null,
+            "must have at least one stored version",
+        ));
+        return;
+    }
+    let shown = Value::from(stored.clone());
+    let list = spec.get("versions").and_then(Value::as_array);
+    for version in list.into_iter().flatten() {
+        let name = text(version, "name");
+        let found = stored.iter().position(|s| *s == name);
+        if found.is_none() && version.get("storage") == Some(&Value::Bool(true)) {
+            let detail = format!("must have the storage version {name}");
+            errors.push(FieldError::invalid(at, shown.clone(), detail));
+        }
+        stored.retain(|s| *s != name);
+    }
+    for name in stored {
+        let index = texts(status, "storedVersions")
+            .iter()
+            .position(|s| *s == name)
+            .unwrap_or_default();
+        let detail = format!(
+            "missing from spec.versions; {name} was previously a storage version, and must remain in \
+             spec.versions until a storage migration ensures no data remains persisted in {name} and removes \
+             {name} from status.storedVersions"
+        );
+        errors.push(FieldError::invalid(&format!("{at}[{index}]"), name, detail));
+    }
+}
+
+fn approval(crd: &Value, spec: &Value, errors: &mut Vec<FieldError>) {
+    let group = text(spec, "group");
+    let protected = ["k8s.io", "kubernetes.io"].iter().any(|p| {
+        group == *p
+            || group
+                .strip_suffix(p)
+                .is_some_and(|start| start.ends_with('.'))
+    });
+    let annotation = crd.pointer("/metadata/annotations/api-approved.kubernetes.io");
+    if protected && annotation.and_then(Value::as_str).is_none_or(str::is_empty) {
+        let detail = "protected groups must have approval annotation \"api-approved.kubernetes.io\", see \
+                      https://github.com/kubernetes/enhancements/pull/1111";
+        errors.push(FieldError::required(
+            "metadata.annotations[api-approved.kubernetes.io]",
+            detail,
+        ));
+    }
+}
+
+fn immutable(crd: &Value, old: &Value, errors: &mut Vec<FieldError>) {
+    let mut fixed = vec!["/spec/group", "/spec/names/plural"];
+    if is_established(old) {
+        fixed.extend(["/spec/scope", "/spec/names/kind"]);
+    }
+    for pointer in fixed {
+        let (new, former) = (crd.pointer(pointer), old.pointer(pointer));
+        if new != former {
+            let at = pointer.trim_start_matches('/').replace('/', ".");
+            let value = new.cloned().unwrap_or_default();
+            errors.push(FieldError::invalid(&at, value, "field is immutable"));
+        }
+    }
+}

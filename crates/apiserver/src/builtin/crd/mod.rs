@@ -1,0 +1,443 @@
+//! CustomResourceDefinitions: what one says, its defaults, its conditions; `check` is its law.
+
+mod check;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::schema::{FieldError, Structural};
+use crate::table::Column;
+
+pub use check::validate;
+
+/// A served resource as its CRD describes it, read from a valid object.
+#[derive(Debug, Clone)]
+pub struct Crd {
+    /// API group.
+    pub group: String,
+    /// Plural name.
+    pub plural: String,
+    /// Singular name.
+    pub singular: String,
+    /// Kind.
+    pub kind: String,
+    /// Kind of lists.
+    pub list_kind: String,
+    /// Short names.
+    pub short_names: Vec<String>,
+    /// Categories.
+    pub categories: Vec<String>,
+    /// Whether objects live in namespaces.
+    pub namespaced: bool,
+    /// All versions, in the order of the CRD.
+    pub versions: Vec<Version>,
+    /// The webhook's client config and review versions, where conversion is by webhook.
+    pub webhook: Option<Value>,
+}
+
+/// One version of a custom resource.
+#[derive(Debug, Clone)]
+pub struct Version {
+    /// Its name: `v1`.
+    pub name: String,
+    /// Whether it is served.
+    pub served: bool,
+    /// Whether objects are stored in it.
+    pub storage: bool,
+    /// The warning that its use makes, if it is deprecated.
+    pub deprecation: Option<String>,
+    /// The compiled schema.
+    pub schema: Structural,
+    /// The schema's text, for OpenAPI.
+    pub schema_json: Value,
+    /// Columns; empty means Name and Age.
+    pub columns: Vec<Column>,
+    /// Whether `/status` is served.
+    pub status: bool,
+    /// Paths of `/scale`, if it is served.
+    pub scale: Option<Scale>,
+    /// Paths that field selectors may name, without the leading dot.
+    pub selectable: Vec<String>,
+}
+
+/// Where `/scale` reads and writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scale {
+    /// `.spec.replicas`
+    pub spec_replicas: String,
+    /// `.status.replicas`
+    pub status_replicas: String,
+    /// `.status.selector`
+    pub label_selector: Option<String>,
+}
+
+impl Crd {
+    /// Reads a stored CRD.
+    ///
+    /// # Errors
+    /// What in a schema cannot be compiled; a CRD that [`validate`] accepts has none.
+    pub fn read(crd: &Value) -> Result<Self, Vec<FieldError>> {
+        let spec = crd.get("spec").unwrap_or(&Value::Null);
+        let names = spec.get("names").unwrap_or(&Value::Null);
+        let group = text(spec, "group");
+        let kind = text(names, "kind");
+        let items = spec.get("versions").and_then(Value::as_array);
+        let versions: Result<Vec<_>, _> = items
+            .into_iter()
+            .flatten()
+            .map(|version| Version::read(version, &group, &kind))
+            .collect();
+        let conversion = spec.get("conversion").unwrap_or(&Value::Null);
+        Ok(Self {
+            plural: text(names, "plural"),
+            singular: text(names, "singular"),
+            list_kind: text(names, "listKind"),
+            short_names: texts(names, "shortNames"),
+            categories: texts(names, "categories"),
+            namespaced: text(spec, "scope") == "Namespaced",
+            versions: versions?,
+            webhook: conversion
+                .get("webhook")
+                .filter(|_| text(conversion, "strategy") == "Webhook")
+                .cloned(),
+            group,
+            kind,
+        })
+    }
+
+    /// The version of that name.
+    #[must_use]
+    pub fn version(&self, name: &str) -> Option<&Version> {
+        self.versions.iter().find(|v| v.name == name)
+    }
+
+    /// The version that objects are stored in.
+    #[must_use]
+    pub fn storage(&self) -> Option<&Version> {
+        self.versions.iter().find(|v| v.storage)
+    }
+}
+
+impl Version {
+    fn read(version: &Value, group: &str, kind: &str) -> Result<Self, Vec<FieldError>> {
+        let name = text(version, "name");
+        let empty = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let schema_json = version
+            .pointer("/schema/openAPIV3Schema")
+            .cloned()
+            .unwrap_or(empty);
+        let flag = |field: &str| version.get(field).and_then(Value::as_bool).unwrap_or(false);
+        let scale = version
+            .pointer("/subresources/scale")
+            .filter(|v| v.is_object());
+        let columns = version
+            .get("additionalPrinterColumns")
+            .and_then(Value::as_array);
+        let selectable = version.get("selectableFields").and_then(Value::as_array);
+        let deprecation = flag("deprecated").then(|| {
+            let own = text(version, "deprecationWarning");
+            if own.is_empty() {
+                format!("{group}/{name} {kind} is deprecated")
+            } else {
+                own
+            }
+        });
+        Ok(Self {
+            served: flag("served"),
+            storage: flag("storage"),
+            deprecation,
+            schema: Structural::trusted(&schema_json)?,
+            schema_json,
+            columns: columns
+                .into_iter()
+                .flatten()
+                .map(Column::from_crd)
+                .collect(),
+            status: version
+                .pointer("/subresources/status")
+                .is_some_and(|v| !v.is_null()),
+            scale: scale.map(|s| Scale {
+                spec_replicas: text(s, "specReplicasPath"),
+                status_replicas: text(s, "statusReplicasPath"),
+                label_selector: Some(text(s, "labelSelectorPath")).filter(|p| !p.is_empty()),
+            }),
+            selectable: selectable
+                .into_iter()
+                .flatten()
+                .map(|f| text(f, "jsonPath").trim_start_matches('.').to_owned())
+                .collect(),
+            name,
+        })
+    }
+}
+
+/// Fills in what apiextensions/v1 defaults: singular, listKind, conversion, webhook port.
+pub fn default(crd: &mut Value) {
+    let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
+        let kind = names
+            .get("kind")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        fill(names, "singular", kind.to_lowercase());
+        if !kind.is_empty() {
+            fill(names, "listKind", format!("{kind}List"));
+        }
+    }
+    let conversion = spec
+        .entry("conversion")
+        .or_insert_with(|| json!({"strategy": "None"}));
+    if let Some(conversion) = conversion.as_object_mut() {
+        fill(conversion, "strategy", "None".to_owned());
+    }
+    if let Some(service) = spec
+        .get_mut("conversion")
+        .and_then(|c| c.pointer_mut("/webhook/clientConfig/service"))
+        .and_then(Value::as_object_mut)
+    {
+        service.entry("port").or_insert_with(|| json!(443));
+    }
+    if spec.get("preserveUnknownFields") == Some(&Value::Bool(false)) {
+        spec.remove("preserveUnknownFields");
+    }
+}
+
+fn fill(map: &mut Map<String, Value>, name: &str, value: String) {
+    if map
+        .get(name)
+        .and_then(Value::as_str)
+        .is_none_or(str::is_empty)
+        && !value.is_empty()
+    {
+        map.insert(name.to_owned(), Value::from(value));
+    }
+}
+
+/// Gives a new CRD its first status: no conditions, no names accepted, the storage version as stored.
+pub fn start_status(crd: &mut Value) {
+    let stored = storage_versions(crd);
+    if let Some(map) = crd.as_object_mut() {
+        let status = json!({
+            "conditions": null,
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": stored,
+        });
+        map.insert("status".to_owned(), status);
+    }
+}
+
+/// Adds a storage version that an update chose to `status.storedVersions`.
+pub fn track_storage(crd: &mut Value) {
+    let now = storage_versions(crd);
+    let Some(status) = crd.get_mut("status").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let stored = status.entry("storedVersions").or_insert_with(|| json!([]));
+    if let Some(stored) = stored.as_array_mut() {
+        for version in now {
+            if !stored.contains(&version) {
+                stored.push(version);
+            }
+        }
+    }
+}
+
+fn storage_versions(crd: &Value) -> Vec<Value> {
+    let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
+    let storage = versions
+        .into_iter()
+        .flatten()
+        .filter(|v| v.get("storage") == Some(&Value::Bool(true)));
+    let mut names: Vec<Value> = Vec::new();
+    for name in storage.filter_map(|v| v.get("name")) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// Names of other CRDs of the same group that a CRD may not take.
+#[derive(Debug, Clone, Default)]
+pub struct Taken {
+    /// Plurals, singulars and short names.
+    pub resources: BTreeSet<String>,
+    /// Kinds and list kinds.
+    pub kinds: BTreeSet<String>,
+}
+
+impl Taken {
+    /// Adds the accepted names of another CRD.
+    pub fn add(&mut self, crd: &Value) {
+        let names = crd.pointer("/status/acceptedNames").unwrap_or(&Value::Null);
+        let resources = [text(names, "plural"), text(names, "singular")].into_iter();
+        let all = resources
+            .chain(texts(names, "shortNames"))
+            .filter(|n| !n.is_empty());
+        self.resources.extend(all);
+        self.kinds.extend(
+            [text(names, "kind"), text(names, "listKind")]
+                .into_iter()
+                .filter(|n| !n.is_empty()),
+        );
+    }
+}
+
+/// Writes accepted names and the conditions `NamesAccepted` and `Established`; true if the status changed.
+///
+/// `now` is RFC 3339 in whole seconds; it is written only where a condition's status changes.
+pub fn accept_names(crd: &mut Value, taken: &Taken, now: &str) -> bool {
+    let wanted = crd.pointer("/spec/names").cloned().unwrap_or_default();
+    let before = crd.get("status").cloned().unwrap_or_default();
+    let mut accepted = before
+        .get("acceptedNames")
+        .cloned()
+        .unwrap_or_else(|| json!({}));
+    let (conflict, names) = resolve(&wanted, &accepted, taken);
+    accepted = names;
+    let accepted_condition = match &conflict {
+        None => ("True", "NoConflicts", "no conflicts found".to_owned()),
+        Some((reason, message)) => ("False", reason.as_str(), message.clone()),
+    };
+    let was_established = condition_true(&before, "Established");
+    let established = match (&conflict, was_established) {
+        (None, _) => (
+            "True",
+            "InitialNamesAccepted",
+            "the initial names have been accepted",
+        ),
+        (Some(_), true) => (
+            "True",
+            "InitialNamesAccepted",
+            "the initial names have been accepted",
+        ),
+        (Some(_), false) => ("False", "NotAccepted", "not all names are accepted"),
+    };
+    let mut status = before.as_object().cloned().unwrap_or_default();
+    status.insert("acceptedNames".to_owned(), accepted);
+    let conditions = [
+        (
+            "NamesAccepted",
+            accepted_condition.0,
+            accepted_condition.1,
+            accepted_condition.2.as_str(),
+        ),
+        ("Established", established.0, established.1, established.2),
+    ];
+    for (kind, value, reason, message) in conditions {
+        set_condition(&mut status, kind, value, reason, message, now);
+    }
+    let status = Value::Object(status);
+    let changed = status != before;
+    if let Some(map) = crd.as_object_mut() {
+        map.insert("status".to_owned(), status);
+    }
+    changed
+}
+
+fn resolve(wanted: &Value, accepted: &Value, taken: &Taken) -> (Option<(String, String)>, Value) {
+    let mut names = accepted.as_object().cloned().unwrap_or_default();
+    let mut conflict = None;
+    for (field, reason, set) in [
+        ("plural", "PluralConflict", &taken.resources),
+        ("singular", "SingularConflict", &taken.resources),
+        ("kind", "KindConflict", &taken.kinds),
+        ("listKind", "ListKindConflict", &taken.kinds),
+    ] {
+        let value = text(wanted, field);
+        if set.contains(&value) {
+            conflict.get_or_insert((
+                reason.to_owned(),
+                format!("{} is already in use", json!(value)),
+            ));
+        } else if !value.is_empty() {
+            names.insert(field.to_owned(), Value::from(value));
+        }
+    }
+    let short = texts(wanted, "shortNames");
+    let used: Vec<&String> = short
+        .iter()
+        .filter(|n| taken.resources.contains(*n))
+        .collect();
+    if let Some(first) = used.first() {
+        let message = format!("{} is already in use", json!(first));
+        conflict.get_or_insert(("ShortNamesConflict".to_owned(), message));
+    } else {
+        set_list(&mut names, "shortNames", short);
+    }
+    set_list(&mut names, "categories", texts(wanted, "categories"));
+    (conflict, Value::Object(names))
+}
+
+fn set_list(names: &mut Map<String, Value>, field: &str, list: Vec<String>) {
+    if list.is_empty() {
+        names.remove(field);
+    } else {
+        names.insert(field.to_owned(), json!(list));
+    }
+}
+
+fn condition_true(status: &Value, kind: &str) -> bool {
+    let conditions = status.get("conditions").and_then(Value::as_array);
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|c| text(c, "type") == kind && text(c, "status") == "True")
+}
+
+/// Whether the resource is served: its names were accepted once and it is not going away.
+#[must_use]
+pub fn is_established(crd: &Value) -> bool {
+    condition_true(crd.get("status").unwrap_or(&Value::Null), "Established")
+}
+
+/// Writes one condition; its time moves only with its status.
+pub fn set_condition(
+    status: &mut Map<String, Value>,
+    kind: &str,
+    value: &str,
+    reason: &str,
+    message: &str,
+    now: &str,
+) {
+    let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+    if conditions.is_null() {
+        *conditions = json!([]);
+    }
+    let Some(list) = conditions.as_array_mut() else {
+        return;
+    };
+    let found = list.iter_mut().find(|c| text(c, "type") == kind);
+    let time = found
+        .as_ref()
+        .filter(|c| text(c, "status") == value)
+        .map_or_else(|| now.to_owned(), |c| text(c, "lastTransitionTime"));
+    let condition = json!({
+        "type": kind, "status": value, "lastTransitionTime": time, "reason": reason, "message": message,
+    });
+    match found {
+        Some(place) => *place = condition,
+        None => list.push(condition),
+    }
+}
+
+pub(crate) fn text(value: &Value, name: &str) -> String {
+    value
+        .get(name)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+pub(crate) fn texts(value: &Value, name: &str) -> Vec<String> {
+    let items = value.get(name).and_then(Value::as_array);
+    items
+        .into_iter()
+        .flatten()
+        .filter_map(|v| v.as_str().map(str::to_owned))
+        .collect()
+}
