@@ -87,6 +87,12 @@ impl Error {
         }
     }
 
+    /// Names what was attempted when the error arose.
+    pub(crate) fn within(mut self, attempt: &str) -> Self {
+        self.message = format!("cannot {attempt}: {}", self.message);
+        self
+    }
+
     /// Says what the error is about.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

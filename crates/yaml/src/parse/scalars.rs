@@ -83,8 +83,11 @@ pub(super) fn block(
             .iter()
             .take_while(|byte| **byte == b' ')
             .count();
-        let content = line + width < cursor.pos || width > indent;
-        if content || (keep && cursor.pos < bytes.len() && cursor.pos <= span.end) {
+        // The span may reach into the indentation of the next token's line.
+        let written = line + width < cursor.pos && line + width < span.end;
+        let blank = line + width == cursor.pos;
+        let content = written || blank && width > indent;
+        if content || blank && keep && cursor.pos < bytes.len() && cursor.pos <= span.end {
             end = cursor.pos;
         }
     }

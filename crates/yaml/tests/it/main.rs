@@ -1,0 +1,2 @@
+//! The crate's integration tests: the recorded vectors and the laws.
+mod vectors_edit;
