@@ -51,10 +51,14 @@ pub(crate) enum Command {
     )]
     Up(Box<UpArgs>),
     /// Package revisions: list, make, fetch, write, propose, approve, upgrade.
-    #[command(after_help = "Example:\n  offshoot rpkg propose -l team=web\n  offshoot rpkg approve edge-eu.shop.packagevariant-1")]
+    #[command(
+        after_help = "Example:\n  offshoot rpkg propose -l team=web\n  offshoot rpkg approve edge-eu.shop.packagevariant-1"
+    )]
     Rpkg(Box<remote::RpkgArgs>),
     /// Repositories: register, list, sync, unregister.
-    #[command(after_help = "Example:\n  offshoot repo reg file:///srv/blueprints.git --create --create-branch")]
+    #[command(
+        after_help = "Example:\n  offshoot repo reg file:///srv/blueprints.git --create --create-branch"
+    )]
     Repo(Box<remote::RepoArgs>),
     /// Print the custom resource definitions of config.porch.kpt.dev.
     #[command(after_help = "Example:\n  offshoot crds | kubectl apply -f -")]

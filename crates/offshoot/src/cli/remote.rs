@@ -290,6 +290,11 @@ pub(crate) struct RegArgs {
     #[arg(long, requires = "repo_basic_password")]
     pub(crate) repo_basic_username: Option<String>,
     /// The password; makes a Secret.
-    #[arg(long, requires = "repo_basic_username", env = "OFFSHOOT_REPO_PASSWORD", hide_env_values = true)]
+    #[arg(
+        long,
+        requires = "repo_basic_username",
+        env = "OFFSHOOT_REPO_PASSWORD",
+        hide_env_values = true
+    )]
     pub(crate) repo_basic_password: Option<String>,
 }

@@ -46,9 +46,13 @@ impl Client {
         let mut config = config.map_err(|e| failed(&e))?;
         if let Some(server) = &flags.server {
             let url = server.parse();
-            config.cluster_url = url.map_err(|_| Failure::usage(format!("--server {server:?} is no address")))?;
+            config.cluster_url =
+                url.map_err(|_| Failure::usage(format!("--server {server:?} is no address")))?;
         }
-        let namespace = flags.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+        let namespace = flags
+            .namespace
+            .clone()
+            .unwrap_or_else(|| config.default_namespace.clone());
         let client = kube::Client::try_from(config).map_err(|e| Failure::of("connect", &e))?;
         Ok(Self { client, namespace })
     }
@@ -81,7 +85,11 @@ impl Client {
         body: Option<&Value>,
     ) -> Result<Value, Failure> {
         let bytes = body.map(Value::to_string).unwrap_or_default().into_bytes();
-        let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let kind = if method == Method::PATCH {
+            "application/merge-patch+json"
+        } else {
+            "application/json"
+        };
         let request = http::Request::builder()
             .method(method)
             .uri(path)
@@ -90,10 +98,13 @@ impl Client {
             .header(http::header::USER_AGENT, "offshoot")
             .body(bytes)
             .map_err(|e| Failure::of("build the request", &e))?;
-        self.client.request::<Value>(request).await.map_err(|error| match error {
-            kube::Error::Api(status) => Failure::new(status.message.clone()),
-            other => Failure::of("reach the server", &other),
-        })
+        self.client
+            .request::<Value>(request)
+            .await
+            .map_err(|error| match error {
+                kube::Error::Api(status) => Failure::new(status.message.clone()),
+                other => Failure::of("reach the server", &other),
+            })
     }
 
     /// Reads one object or a list.
@@ -101,7 +112,8 @@ impl Client {
     /// # Errors
     /// The server's own message.
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Failure> {
-        self.request(Method::GET, path, "application/json", None).await
+        self.request(Method::GET, path, "application/json", None)
+            .await
     }
 
     /// Replaces an object.
@@ -109,7 +121,8 @@ impl Client {
     /// # Errors
     /// The server's own message.
     pub(crate) async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        self.request(Method::PUT, path, "application/json", Some(body)).await
+        self.request(Method::PUT, path, "application/json", Some(body))
+            .await
     }
 
     /// Creates an object.
@@ -117,7 +130,8 @@ impl Client {
     /// # Errors
     /// The server's own message.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        self.request(Method::POST, path, "application/json", Some(body)).await
+        self.request(Method::POST, path, "application/json", Some(body))
+            .await
     }
 
     /// Changes an object by a merge patch.
@@ -125,7 +139,8 @@ impl Client {
     /// # Errors
     /// The server's own message.
     pub(crate) async fn patch(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        self.request(Method::PATCH, path, "application/json", Some(body)).await
+        self.request(Method::PATCH, path, "application/json", Some(body))
+            .await
     }
 
     /// Deletes an object.
@@ -133,6 +148,7 @@ impl Client {
     /// # Errors
     /// The server's own message.
     pub(crate) async fn delete(&self, path: &str) -> Result<Value, Failure> {
-        self.request(Method::DELETE, path, "application/json", None).await
+        self.request(Method::DELETE, path, "application/json", None)
+            .await
     }
 }

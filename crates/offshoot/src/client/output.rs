@@ -77,7 +77,10 @@ fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, 
             for object in objects {
                 let text = |path: &[&str]| api::str_at(object, path).unwrap_or_default().to_owned();
                 let group = text(&["apiVersion"]);
-                let group = group.split_once('/').map(|(group, _)| group).unwrap_or_default();
+                let group = group
+                    .split_once('/')
+                    .map(|(group, _)| group)
+                    .unwrap_or_default();
                 let kind = text(&["kind"]).to_lowercase();
                 let dot = if group.is_empty() { "" } else { "." };
                 // Writing to a String cannot fail.
@@ -91,8 +94,10 @@ fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, 
         }
         ("custom-columns", columns) => return custom_columns(objects, columns, listing),
         _ => {
-            return Err(Failure::usage(format!("unable to match a printer suitable for the output format {format:?}"))
-                .hint("json, yaml, name, wide, jsonpath=… and custom-columns=… are known"));
+            return Err(Failure::usage(format!(
+                "unable to match a printer suitable for the output format {format:?}"
+            ))
+            .hint("json, yaml, name, wide, jsonpath=… and custom-columns=… are known"));
         }
     }
     Ok(out)
@@ -105,7 +110,9 @@ fn jsonpath(template: &str, object: &Value) -> Result<String, Failure> {
     while let Some(open) = rest.find('{') {
         out.push_str(&unescaped(&rest[..open]));
         let Some(close) = rest[open..].find('}') else {
-            return Err(Failure::usage(format!("jsonpath {template:?}: a brace is not closed")));
+            return Err(Failure::usage(format!(
+                "jsonpath {template:?}: a brace is not closed"
+            )));
         };
         out.push_str(&value_at(&rest[open + 1..open + close], object)?);
         rest = &rest[open + close + 1..];
@@ -137,7 +144,9 @@ fn custom_columns(objects: &[Value], columns: &str, listing: &Listing) -> Result
     let mut paths = Vec::new();
     for column in columns.split(',') {
         let Some((name, path)) = column.split_once(':') else {
-            return Err(Failure::usage(format!("custom-columns: {column:?} is not NAME:PATH")));
+            return Err(Failure::usage(format!(
+                "custom-columns: {column:?} is not NAME:PATH"
+            )));
         };
         paths.push((name, path));
     }
@@ -148,7 +157,11 @@ fn custom_columns(objects: &[Value], columns: &str, listing: &Listing) -> Result
         let mut row = Vec::new();
         for (_, path) in &paths {
             let text = value_at(path, object)?;
-            row.push(if text.is_empty() { "<none>".to_owned() } else { text });
+            row.push(if text.is_empty() {
+                "<none>".to_owned()
+            } else {
+                text
+            });
         }
         rows.push(row);
     }
@@ -168,8 +181,16 @@ async fn tables(
         let path = format!("{path}{joined}includeObject=Object");
         let table = client.request(Method::GET, &path, TABLE, None).await?;
         let columns = shown_columns(&table, listing.output.as_deref() == Some("wide"));
-        header = columns.iter().map(|(_, name)| name.to_uppercase()).collect();
-        for row in table.get("rows").and_then(Value::as_array).into_iter().flatten() {
+        header = columns
+            .iter()
+            .map(|(_, name)| name.to_uppercase())
+            .collect();
+        for row in table
+            .get("rows")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             let object = row.get("object").cloned().unwrap_or_default();
             if wanted(&object) {
                 rows.push((cells(row, &columns), object));
@@ -231,7 +252,11 @@ fn lay_out(mut header: Vec<String>, rows: Vec<(Vec<String>, Value)>, listing: &L
         }
         if listing.show_labels {
             let all: Vec<_> = labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
-            cells.push(if all.is_empty() { "<none>".to_owned() } else { all.join(",") });
+            cells.push(if all.is_empty() {
+                "<none>".to_owned()
+            } else {
+                all.join(",")
+            });
         }
         lines.push(cells);
     }
@@ -248,13 +273,19 @@ fn sort(objects: &mut [Value], listing: &Listing) {
 fn sort_key(path: &str, object: &Value) -> (i64, String) {
     let path = path.trim_matches(['{', '}']);
     let text = value_at(path, object).unwrap_or_default();
-    text.parse().map_or((i64::MAX, text), |number| (number, String::new()))
+    text.parse()
+        .map_or((i64::MAX, text), |number| (number, String::new()))
 }
 
 /// Columns three blanks apart, as kubectl has them.
 pub(crate) fn align(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max();
+    let width = |i: usize| {
+        rows.iter()
+            .filter_map(|r| r.get(i))
+            .map(|c| c.chars().count())
+            .max()
+    };
     let widths: Vec<_> = (0..columns).map(|i| width(i).unwrap_or(0)).collect();
     let mut out = String::new();
     for row in rows {

@@ -15,7 +15,11 @@ pub(crate) const SECRETS: Kind = ("/api/v1", "secrets");
 /// The path of one object.
 pub(crate) fn object(kind: Kind, namespace: &str, name: &str) -> String {
     let (root, plural) = kind;
-    format!("{root}/namespaces/{}/{plural}/{}", encode(namespace), encode(name))
+    format!(
+        "{root}/namespaces/{}/{plural}/{}",
+        encode(namespace),
+        encode(name)
+    )
 }
 
 /// The path of a collection, in one namespace or (empty) all, with query parameters.
@@ -26,7 +30,11 @@ pub(crate) fn collection(kind: Kind, namespace: &str, query: &[(&str, &str)]) ->
     } else {
         format!("{root}/namespaces/{}/{plural}", encode(namespace))
     };
-    for (i, (key, value)) in query.iter().filter(|(_, value)| !value.is_empty()).enumerate() {
+    for (i, (key, value)) in query
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .enumerate()
+    {
         path.push(if i == 0 { '?' } else { '&' });
         path.push_str(key);
         path.push('=');
@@ -59,7 +67,11 @@ mod tests {
             "/apis/porch.kpt.dev/v1alpha1/namespaces/demo/packagerevisions/..%2Fx%3Fy"
         );
         assert_eq!(
-            collection(PACKAGES, "", &[("labelSelector", ""), ("fieldSelector", "a=b")]),
+            collection(
+                PACKAGES,
+                "",
+                &[("labelSelector", ""), ("fieldSelector", "a=b")]
+            ),
             "/apis/porch.kpt.dev/v1alpha1/packagerevisions?fieldSelector=a%3Db"
         );
     }

@@ -35,8 +35,12 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
 
 /// Runs a future of a client command on this thread.
 fn wait<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|e| Failure::of("start", &e))?.block_on(future)
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime
+        .map_err(|e| Failure::of("start", &e))?
+        .block_on(future)
 }
 
 fn print(text: &str) -> Result<ExitCode, Failure> {

@@ -16,18 +16,31 @@ pub(crate) async fn run(args: &RepoArgs) -> Result<String, Failure> {
     match &args.verb {
         Repo::Reg(flags) => register::run(&client, flags).await,
         Repo::Get { names, listing } => {
-            let namespace = if listing.all_namespaces { "" } else { client.namespace.as_str() };
+            let namespace = if listing.all_namespaces {
+                ""
+            } else {
+                client.namespace.as_str()
+            };
             let paths = if names.is_empty() {
                 vec![collection(REPOSITORIES, namespace, &[])]
             } else {
-                names.iter().map(|n| object(REPOSITORIES, &client.namespace, n)).collect()
+                names
+                    .iter()
+                    .map(|n| object(REPOSITORIES, &client.namespace, n))
+                    .collect()
             };
             client::print(&client, &paths, listing, &|_| true).await
         }
-        Repo::Sync { names, all, all_namespaces, run_once } => {
-            sync::run(&client, names, *all, *all_namespaces, run_once.as_deref()).await
-        }
-        Repo::Unreg { name, keep_auth_secret } => unregister(&client, name, *keep_auth_secret).await,
+        Repo::Sync {
+            names,
+            all,
+            all_namespaces,
+            run_once,
+        } => sync::run(&client, names, *all, *all_namespaces, run_once.as_deref()).await,
+        Repo::Unreg {
+            name,
+            keep_auth_secret,
+        } => unregister(&client, name, *keep_auth_secret).await,
     }
 }
 
@@ -38,7 +51,9 @@ async fn unregister(client: &Client, name: &str, keep_secret: bool) -> Result<St
     let secret = api::str_at(&repository, &["spec", "git", "secretRef", "name"]);
     // Only the Secret that `repo reg` made goes with it.
     if let Some(secret) = secret.filter(|s| !keep_secret && *s == format!("{name}-auth")) {
-        client.delete(&object(SECRETS, &client.namespace, secret)).await?;
+        client
+            .delete(&object(SECRETS, &client.namespace, secret))
+            .await?;
     }
     Ok(format!("{name} unregistered\n"))
 }

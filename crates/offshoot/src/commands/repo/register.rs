@@ -7,7 +7,10 @@ use crate::client::{Client, REPOSITORIES, SECRETS, collection, object};
 use crate::exit::Failure;
 
 pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Failure> {
-    let name = flags.name.clone().unwrap_or_else(|| last_part(&flags.address));
+    let name = flags
+        .name
+        .clone()
+        .unwrap_or_else(|| last_part(&flags.address));
     if let Some(schedule) = &flags.sync_schedule {
         let fields = schedule.split_whitespace().count();
         if fields != 5 {
@@ -21,7 +24,10 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
         "branch": flags.branch,
         "directory": flags.directory,
     });
-    for (key, set) in [("createBranch", flags.create_branch), ("create", flags.create)] {
+    for (key, set) in [
+        ("createBranch", flags.create_branch),
+        ("create", flags.create),
+    ] {
         if set {
             git[key] = true.into();
         }
@@ -40,7 +46,9 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
                 "password": flags.repo_basic_password,
             },
         });
-        client.post(&collection(SECRETS, &client.namespace, &[]), &body).await?;
+        client
+            .post(&collection(SECRETS, &client.namespace, &[]), &body)
+            .await?;
     }
     let mut body = json!({
         "apiVersion": "config.porch.kpt.dev/v1alpha1",
@@ -54,11 +62,15 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
     if let Some(schedule) = &flags.sync_schedule {
         body["spec"]["sync"] = json!({ "schedule": schedule });
     }
-    let made = client.post(&collection(REPOSITORIES, &client.namespace, &[]), &body).await;
+    let made = client
+        .post(&collection(REPOSITORIES, &client.namespace, &[]), &body)
+        .await;
     if let Err(why) = made {
         // A Secret for a repository that was not made would be left behind (the peer leaves it).
         if has_user {
-            client.delete(&object(SECRETS, &client.namespace, &secret)).await?;
+            client
+                .delete(&object(SECRETS, &client.namespace, &secret))
+                .await?;
         }
         return Err(why);
     }
@@ -66,6 +78,10 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
 }
 
 fn last_part(address: &str) -> String {
-    let last = address.trim_end_matches('/').rsplit('/').next().unwrap_or(address);
+    let last = address
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or(address);
     last.strip_suffix(".git").unwrap_or(last).to_owned()
 }

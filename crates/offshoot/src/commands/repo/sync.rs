@@ -15,16 +15,33 @@ pub(super) async fn run(
     when: Option<&str>,
 ) -> Result<String, Failure> {
     if names.is_empty() && !all {
-        return Err(Failure::usage("repository name(s) required unless --all is set"));
+        return Err(Failure::usage(
+            "repository name(s) required unless --all is set",
+        ));
     }
     let at = time(when.unwrap_or("0s"))?;
     let mut targets = Vec::new();
     let mut failed = 0;
     if all {
-        let namespace = if all_namespaces { "" } else { client.namespace.as_str() };
-        let list = client.get(&collection(REPOSITORIES, namespace, &[])).await?;
-        for item in list.get("items").and_then(Value::as_array).into_iter().flatten() {
-            let part = |key: &str| api::str_at(item, &["metadata", key]).unwrap_or_default().to_owned();
+        let namespace = if all_namespaces {
+            ""
+        } else {
+            client.namespace.as_str()
+        };
+        let list = client
+            .get(&collection(REPOSITORIES, namespace, &[]))
+            .await?;
+        for item in list
+            .get("items")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let part = |key: &str| {
+                api::str_at(item, &["metadata", key])
+                    .unwrap_or_default()
+                    .to_owned()
+            };
             targets.push((part("namespace"), part("name")));
         }
     } else {
@@ -33,11 +50,17 @@ pub(super) async fn run(
     let mut out = String::new();
     let patch = json!({ "spec": { "sync": { "runOnceAt": at } } });
     for (namespace, name) in targets {
-        match client.patch(&object(REPOSITORIES, &namespace, &name), &patch).await {
+        match client
+            .patch(&object(REPOSITORIES, &namespace, &name), &patch)
+            .await
+        {
             Ok(_) => _ = writeln!(out, "Scheduled one-time sync for {name:?} at {at}"),
             Err(why) => {
                 failed += 1;
-                crate::commands::say(&format!("Error fetching repository {name:?}: {}", why.message()));
+                crate::commands::say(&format!(
+                    "Error fetching repository {name:?}: {}",
+                    why.message()
+                ));
             }
         }
     }
@@ -45,7 +68,9 @@ pub(super) async fn run(
         return Ok(out);
     }
     crate::commands::write_out(&out)?;
-    Err(Failure::new(format!("{failed} repositories could not be scheduled")))
+    Err(Failure::new(format!(
+        "{failed} repositories could not be scheduled"
+    )))
 }
 
 /// `10m`, `90s`, `1h30m`, or an RFC 3339 time; a time that has passed means now.
@@ -54,7 +79,9 @@ fn time(text: &str) -> Result<String, Failure> {
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
         return Ok(at.max(now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     }
-    let wrong = || Failure::usage("invalid --run-once value").hint("write 10m, 1h30m or 2030-01-31T12:00:00Z");
+    let wrong = || {
+        Failure::usage("invalid --run-once value").hint("write 10m, 1h30m or 2030-01-31T12:00:00Z")
+    };
     let mut seconds: i64 = 0;
     let mut number = String::new();
     for c in text.chars() {
@@ -70,11 +97,16 @@ fn time(text: &str) -> Result<String, Failure> {
             'h' => 3600,
             _ => return Err(wrong()),
         };
-        seconds = amount.checked_mul(unit).and_then(|s| s.checked_add(seconds)).ok_or_else(wrong)?;
+        seconds = amount
+            .checked_mul(unit)
+            .and_then(|s| s.checked_add(seconds))
+            .ok_or_else(wrong)?;
     }
     if !number.is_empty() || text.is_empty() {
         return Err(wrong());
     }
-    let at = now.checked_add(jiff::SignedDuration::from_secs(seconds)).map_err(|_| wrong())?;
+    let at = now
+        .checked_add(jiff::SignedDuration::from_secs(seconds))
+        .map_err(|_| wrong())?;
     Ok(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }

@@ -17,8 +17,14 @@ const METADATA: &str = ".KptRevisionMetadata";
 /// The annotation that says which file an item of a ResourceList belongs to.
 const PATH: &str = "internal.config.kubernetes.io/path";
 
-pub(super) async fn pull(client: &Client, name: &str, to: Option<&Path>) -> Result<String, Failure> {
-    let resources = client.get(&object(RESOURCES, &client.namespace, name)).await?;
+pub(super) async fn pull(
+    client: &Client,
+    name: &str,
+    to: Option<&Path>,
+) -> Result<String, Failure> {
+    let resources = client
+        .get(&object(RESOURCES, &client.namespace, name))
+        .await?;
     let mut files: Vec<(String, String)> = api::object_at(&resources, &["spec", "resources"])
         .into_iter()
         .flatten()
@@ -33,7 +39,13 @@ pub(super) async fn pull(client: &Client, name: &str, to: Option<&Path>) -> Resu
 
 fn metadata(resources: &Value) -> String {
     let mut meta = Map::new();
-    for key in ["name", "namespace", "creationTimestamp", "resourceVersion", "uid"] {
+    for key in [
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "resourceVersion",
+        "uid",
+    ] {
         if let Some(value) = resources.get("metadata").and_then(|m| m.get(key)) {
             meta.insert(key.to_owned(), value.clone());
         }
@@ -43,10 +55,14 @@ fn metadata(resources: &Value) -> String {
 }
 
 fn write_directory(directory: &Path, files: &[(String, String)]) -> Result<(), Failure> {
-    let failed = |path: &Path, e: &std::io::Error| Failure::of(&format!("write {}", path.display()), e);
+    let failed =
+        |path: &Path, e: &std::io::Error| Failure::of(&format!("write {}", path.display()), e);
     if directory.exists() {
-        return Err(Failure::new(format!("output directory {:?} already exists", directory.display()))
-            .hint("name a directory that does not exist"));
+        return Err(Failure::new(format!(
+            "output directory {:?} already exists",
+            directory.display()
+        ))
+        .hint("name a directory that does not exist"));
     }
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o750);
@@ -56,7 +72,11 @@ fn write_directory(directory: &Path, files: &[(String, String)]) -> Result<(), F
         let path = directory.join(inside.as_str());
         let parent = path.parent().unwrap_or(directory);
         builder.create(parent).map_err(|e| failed(parent, &e))?;
-        let file = std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(&path);
+        let file = std::fs::OpenOptions::new()
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(&path);
         let written = file.and_then(|mut f| std::io::Write::write_all(&mut f, text.as_bytes()));
         written.map_err(|e| failed(&path, &e))?;
     }
@@ -70,7 +90,9 @@ fn resource_list(files: &[(String, String)]) -> Result<String, Failure> {
         let stream = yaml::Stream::parse(text.as_str(), &yaml::Limits::default());
         let Ok(stream) = stream else { continue };
         for document in stream.documents() {
-            let Ok(mut value) = document.to_json(yaml::Reader::V3) else { continue };
+            let Ok(mut value) = document.to_json(yaml::Reader::V3) else {
+                continue;
+            };
             if value.get("kind").is_some() {
                 value["metadata"]["annotations"][PATH] = path.clone().into();
                 items.push(value);
@@ -85,7 +107,11 @@ fn resource_list(files: &[(String, String)]) -> Result<String, Failure> {
     Ok(yaml::render(&yaml::Value::from(list)))
 }
 
-pub(super) async fn push(client: &Client, name: &str, from: Option<&Path>) -> Result<String, Failure> {
+pub(super) async fn push(
+    client: &Client,
+    name: &str,
+    from: Option<&Path>,
+) -> Result<String, Failure> {
     let files = match from {
         Some(directory) if directory != Path::new("-") => read_directory(directory)?,
         _ => read_input()?,
@@ -97,8 +123,12 @@ pub(super) async fn push(client: &Client, name: &str, from: Option<&Path>) -> Re
         ))
         .hint("use `offshoot rpkg pull` to download the remote package metadata before pushing")
     };
-    let known = files.iter().find(|(path, _)| path == METADATA).ok_or_else(missing)?;
-    let noted = yaml::first_document_json(&known.1, yaml::Reader::V3, false, &yaml::Limits::default());
+    let known = files
+        .iter()
+        .find(|(path, _)| path == METADATA)
+        .ok_or_else(missing)?;
+    let noted =
+        yaml::first_document_json(&known.1, yaml::Reader::V3, false, &yaml::Limits::default());
     let noted = noted.map_err(|e| Failure::of(&format!("read {METADATA}"), &e))?;
     let version = text(&noted, &["metadata", "resourceVersion"]).ok_or_else(missing)?;
     let resources: Map<String, Value> = files
@@ -112,7 +142,9 @@ pub(super) async fn push(client: &Client, name: &str, from: Option<&Path>) -> Re
         "metadata": { "name": name, "namespace": client.namespace, "resourceVersion": version },
         "spec": { "resources": resources },
     });
-    let answer = client.put(&object(RESOURCES, &client.namespace, name), &body).await?;
+    let answer = client
+        .put(&object(RESOURCES, &client.namespace, name), &body)
+        .await?;
     crate::commands::say_plain(&results(&answer));
     Ok(format!("{name} pushed\n"))
 }
@@ -127,8 +159,13 @@ fn results(answer: &Value) -> String {
         .and_then(Value::as_array);
     let mut out = String::new();
     for step in steps.into_iter().flatten() {
-        let what = text(step, &["image"]).or_else(|| text(step, &["exec"])).unwrap_or_default();
-        let failed = step.get("exitCode").and_then(Value::as_i64).is_some_and(|c| c != 0);
+        let what = text(step, &["image"])
+            .or_else(|| text(step, &["exec"]))
+            .unwrap_or_default();
+        let failed = step
+            .get("exitCode")
+            .and_then(Value::as_i64)
+            .is_some_and(|c| c != 0);
         _ = writeln!(out, "[RUNNING] \"{what}\"");
         _ = writeln!(out, "[{}] \"{what}\"", if failed { "FAIL" } else { "PASS" });
         let results: Vec<_> = step
@@ -169,10 +206,14 @@ fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, Failure> {
 }
 
 fn read_file(directory: &Path, path: &Path) -> Result<(String, String), Failure> {
-    let bytes = std::fs::read(path).map_err(|e| Failure::of(&format!("read {}", path.display()), &e))?;
+    let bytes =
+        std::fs::read(path).map_err(|e| Failure::of(&format!("read {}", path.display()), &e))?;
     let text = String::from_utf8(bytes).map_err(|_| {
-        Failure::new(format!("file {} is not a valid UTF-8 text file", path.display()))
-            .hint("binary files stay as they are in git; leave them out of the directory")
+        Failure::new(format!(
+            "file {} is not a valid UTF-8 text file",
+            path.display()
+        ))
+        .hint("binary files stay as they are in git; leave them out of the directory")
     })?;
     let name = path.strip_prefix(directory).unwrap_or(path);
     Ok((name.to_string_lossy().into_owned(), text))
@@ -187,7 +228,12 @@ fn read_input() -> Result<Vec<(String, String)>, Failure> {
     let list = yaml::first_document_json(&input, yaml::Reader::V3, false, &yaml::Limits::default());
     let list = list.map_err(|e| Failure::of("read the ResourceList", &e))?;
     let mut files: Vec<(String, String)> = Vec::new();
-    for item in list.get("items").and_then(Value::as_array).into_iter().flatten() {
+    for item in list
+        .get("items")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         let mut item = item.clone();
         let path = item
             .get_mut("metadata")

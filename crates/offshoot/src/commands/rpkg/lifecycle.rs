@@ -71,15 +71,23 @@ async fn one(client: &Client, name: &str, verb: Verb) -> Result<Done, Failure> {
         }
         (Verb::Approve, "Proposed") => ("Published", approval, "approved"),
         (Verb::Approve, _) => {
-            return Err(Failure::new(format!("cannot change approval from {now} to Published")));
+            return Err(Failure::new(format!(
+                "cannot change approval from {now} to Published"
+            )));
         }
         (Verb::Reject, "Proposed") => ("Draft", approval, "no longer proposed for approval"),
-        (Verb::Reject, "DeletionProposed") => ("Published", approval, "no longer proposed for deletion"),
+        (Verb::Reject, "DeletionProposed") => {
+            ("Published", approval, "no longer proposed for deletion")
+        }
         (Verb::Reject, _) => {
-            return Err(Failure::new(format!("cannot reject {name} with lifecycle '{now}'")));
+            return Err(Failure::new(format!(
+                "cannot reject {name} with lifecycle '{now}'"
+            )));
         }
         (Verb::ProposeDelete, "DeletionProposed") => {
-            return Ok(Done::Already(format!("{name} is already proposed for deletion")));
+            return Ok(Done::Already(format!(
+                "{name} is already proposed for deletion"
+            )));
         }
         (Verb::ProposeDelete, "Published") => ("DeletionProposed", path, "proposed for deletion"),
         (Verb::ProposeDelete | Verb::Delete, _) => {

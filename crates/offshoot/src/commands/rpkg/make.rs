@@ -9,7 +9,14 @@ use crate::exit::Failure;
 
 pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure> {
     let spec = match verb {
-        Rpkg::Init { name, repository, workspace, description, keywords, site } => {
+        Rpkg::Init {
+            name,
+            repository,
+            workspace,
+            description,
+            keywords,
+            site,
+        } => {
             let mut init = json!({ "description": description });
             if !keywords.is_empty() {
                 init["keywords"] = json!(keywords);
@@ -17,15 +24,35 @@ pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure>
             if !site.is_empty() {
                 init["site"] = json!(site);
             }
-            spec(name, repository, workspace, &json!({ "type": "init", "init": init }))
+            spec(
+                name,
+                repository,
+                workspace,
+                &json!({ "type": "init", "init": init }),
+            )
         }
-        Rpkg::Clone { source, name, repository, workspace, r#ref, directory, secret_ref } => {
-            let upstream = upstream(source, r#ref.as_deref(), directory.as_deref(), secret_ref.as_deref());
+        Rpkg::Clone {
+            source,
+            name,
+            repository,
+            workspace,
+            r#ref,
+            directory,
+            secret_ref,
+        } => {
+            let upstream = upstream(
+                source,
+                r#ref.as_deref(),
+                directory.as_deref(),
+                secret_ref.as_deref(),
+            );
             let task = json!({ "type": "clone", "clone": { "upstreamRef": upstream } });
             spec(name, repository, workspace, &task)
         }
         Rpkg::Copy { source, workspace } => {
-            let found = client.get(&object(PACKAGES, &client.namespace, source)).await?;
+            let found = client
+                .get(&object(PACKAGES, &client.namespace, source))
+                .await?;
             let part = |key: &str| text(&found, &["spec", key]).unwrap_or_default();
             let task = json!({ "type": "edit", "edit": { "sourceRef": { "name": source } } });
             spec(&part("packageName"), &part("repository"), workspace, &task)
@@ -44,7 +71,9 @@ pub(super) async fn create(client: &Client, spec: &Value) -> Result<String, Fail
         "metadata": { "namespace": client.namespace },
         "spec": spec,
     });
-    let made = client.post(&collection(PACKAGES, &client.namespace, &[]), &body).await?;
+    let made = client
+        .post(&collection(PACKAGES, &client.namespace, &[]), &body)
+        .await?;
     Ok(text(&made, &["metadata", "name"]).unwrap_or_default())
 }
 
@@ -59,7 +88,12 @@ pub(super) fn spec(package: &str, repository: &str, workspace: &str, task: &Valu
 }
 
 /// An address has a scheme; `ADDRESS.git/DIRECTORY[@REF]` names all three at once.
-fn upstream(source: &str, git_ref: Option<&str>, directory: Option<&str>, secret: Option<&str>) -> Value {
+fn upstream(
+    source: &str,
+    git_ref: Option<&str>,
+    directory: Option<&str>,
+    secret: Option<&str>,
+) -> Value {
     if !source.contains("://") {
         return json!({ "upstreamRef": { "name": source } });
     }
@@ -91,11 +125,20 @@ mod tests {
 
     #[test]
     fn addresses_are_told_from_names() {
-        assert_eq!(upstream("blueprints.web.v1", None, None, None)["upstreamRef"]["name"], "blueprints.web.v1");
+        assert_eq!(
+            upstream("blueprints.web.v1", None, None, None)["upstreamRef"]["name"],
+            "blueprints.web.v1"
+        );
         let git = &upstream("https://git.example.test/a.git/web@v1", None, None, None)["git"];
         assert_eq!(git["repo"], "https://git.example.test/a.git");
-        assert_eq!((&git["directory"], &git["ref"]), (&json!("web"), &json!("v1")));
+        assert_eq!(
+            (&git["directory"], &git["ref"]),
+            (&json!("web"), &json!("v1"))
+        );
         let git = &upstream("file:///a.git", Some("v2"), Some("x"), None)["git"];
-        assert_eq!((&git["directory"], &git["ref"]), (&json!("x"), &json!("v2")));
+        assert_eq!(
+            (&git["directory"], &git["ref"]),
+            (&json!("x"), &json!("v2"))
+        );
     }
 }

@@ -36,18 +36,30 @@ pub(crate) async fn run(args: &RpkgArgs) -> Result<String, Failure> {
             lifecycle::each(&client, which, lifecycle::Verb::ProposeDelete).await
         }
         Rpkg::Del(which) => lifecycle::each(&client, which, lifecycle::Verb::Delete).await,
-        Rpkg::Upgrade { names, discover: Some(way), .. } => {
-            discover::run(&client, names, *way).await
-        }
-        Rpkg::Upgrade { names, workspace, revision, strategy, discover: None } => {
+        Rpkg::Upgrade {
+            names,
+            discover: Some(way),
+            ..
+        } => discover::run(&client, names, *way).await,
+        Rpkg::Upgrade {
+            names,
+            workspace,
+            revision,
+            strategy,
+            discover: None,
+        } => {
             let [name] = names.as_slice() else {
                 return Err(Failure::usage(match names.len() {
                     0 => "SOURCE_PACKAGE_REVISION is a required positional argument",
-                    _ => "too many arguments; SOURCE_PACKAGE_REVISION is the only accepted positional arguments",
+                    _ => {
+                        "too many arguments; SOURCE_PACKAGE_REVISION is the only accepted positional arguments"
+                    }
                 }));
             };
             let Some(workspace) = workspace else {
-                return Err(Failure::usage("workspace is required").hint("give one with --workspace"));
+                return Err(
+                    Failure::usage("workspace is required").hint("give one with --workspace")
+                );
             };
             upgrade::run(&client, name, workspace, *revision, strategy).await
         }
@@ -65,16 +77,26 @@ async fn names(client: &Client, which: &Which) -> Result<Vec<String>, Failure> {
         return Ok(which.names.clone());
     }
     if labels.is_empty() && fields.is_empty() {
-        return Err(Failure::usage("PACKAGE_REVISION is a required positional argument")
-            .hint("name package revisions, or select them with -l or --field-selector"));
+        return Err(
+            Failure::usage("PACKAGE_REVISION is a required positional argument")
+                .hint("name package revisions, or select them with -l or --field-selector"),
+        );
     }
     let query = [("labelSelector", labels), ("fieldSelector", fields)];
-    let list = client.get(&collection(PACKAGES, &client.namespace, &query)).await?;
-    Ok(items(&list).iter().filter_map(|i| text(i, &["metadata", "name"])).collect())
+    let list = client
+        .get(&collection(PACKAGES, &client.namespace, &query))
+        .await?;
+    Ok(items(&list)
+        .iter()
+        .filter_map(|i| text(i, &["metadata", "name"]))
+        .collect())
 }
 
 fn items(list: &Value) -> &[Value] {
-    list.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    list.get("items")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }
 
 fn text(object: &Value, path: &[&str]) -> Option<String> {

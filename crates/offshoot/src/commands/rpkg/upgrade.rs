@@ -16,14 +16,19 @@ pub(super) async fn run(
 ) -> Result<String, Failure> {
     if Strategy::parse(strategy).is_none() || strategy.is_empty() {
         let known = Strategy::ALL.map(Strategy::as_str).join(" ");
-        return Err(Failure::usage(format!("invalid strategy {strategy:?}; must be one of: [{known}]")));
+        return Err(Failure::usage(format!(
+            "invalid strategy {strategy:?}; must be one of: [{known}]"
+        )));
     }
     if revision < 0 {
         return Err(Failure::usage("revision must be positive (and not main)"));
     }
-    let list = client.get(&collection(PACKAGES, &client.namespace, &[])).await?;
+    let list = client
+        .get(&collection(PACKAGES, &client.namespace, &[]))
+        .await?;
     let all = items(&list);
-    let local = find(all, name).ok_or_else(|| Failure::new(format!("could not find package revision {name}")))?;
+    let local = find(all, name)
+        .ok_or_else(|| Failure::new(format!("could not find package revision {name}")))?;
     let lifecycle = text(local, &["spec", "lifecycle"]).unwrap_or_default();
     if lifecycle != "Published" {
         return Err(Failure::new(format!(
@@ -49,7 +54,8 @@ pub(super) async fn run(
 }
 
 pub(super) fn find<'a>(all: &'a [Value], name: &str) -> Option<&'a Value> {
-    all.iter().find(|r| api::str_at(r, &["metadata", "name"]) == Some(name))
+    all.iter()
+        .find(|r| api::str_at(r, &["metadata", "name"]) == Some(name))
 }
 
 /// The registered revision that this one was made of: the one whose own lock is its upstream lock.
@@ -60,20 +66,30 @@ pub(super) fn upstream_of<'a>(all: &'a [Value], local: &Value) -> Result<&'a Val
     let name = text(local, &["metadata", "name"]).unwrap_or_default();
     let lock = |object: &Value, which: &str| {
         let git = |key: &str| text(object, &["status", which, "git", key]).unwrap_or_default();
-        (plain(&git("repo")).to_owned(), git("directory"), git("commit"))
+        (
+            plain(&git("repo")).to_owned(),
+            git("directory"),
+            git("commit"),
+        )
     };
     let wanted = lock(local, "upstreamLock");
     if wanted.0.is_empty() {
-        return Err(Failure::new(format!("upstream source not found for package revision {name}"))
-            .hint("only clones can be upgraded"));
+        return Err(Failure::new(format!(
+            "upstream source not found for package revision {name}"
+        ))
+        .hint("only clones can be upgraded"));
     }
-    let found = all.iter().filter(|r| api::str_at(r, &["metadata", "name"]) != Some(&name));
+    let found = all
+        .iter()
+        .filter(|r| api::str_at(r, &["metadata", "name"]) != Some(&name));
     found
         .filter(|r| number(r) > 0)
         .find(|r| lock(r, "selfLock") == wanted)
         .ok_or_else(|| {
-            Failure::new(format!("the upstream of {name} is not among the package revisions here"))
-                .hint(format!("register the repository {}", wanted.0))
+            Failure::new(format!(
+                "the upstream of {name} is not among the package revisions here"
+            ))
+            .hint(format!("register the repository {}", wanted.0))
         })
 }
 
@@ -90,12 +106,18 @@ fn newer<'a>(all: &'a [Value], old: &Value, revision: i64) -> Result<&'a Value, 
         wanted => published.into_iter().find(|r| number(r) == wanted),
     };
     found.ok_or_else(|| {
-        Failure::new(format!("revision {revision} does not exist for package {package} in repo {repository}"))
+        Failure::new(format!(
+            "revision {revision} does not exist for package {package} in repo {repository}"
+        ))
     })
 }
 
 pub(super) fn number(object: &Value) -> i64 {
-    object.get("spec").and_then(|s| s.get("revision")).and_then(Value::as_i64).unwrap_or_default()
+    object
+        .get("spec")
+        .and_then(|s| s.get("revision"))
+        .and_then(Value::as_i64)
+        .unwrap_or_default()
 }
 
 fn plain(url: &str) -> &str {
