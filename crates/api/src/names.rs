@@ -8,10 +8,9 @@ const NAMESPACE: Uuid = Uuid::from_u128(0xaac7_1d91_5c67_456f_8fd2_902e_f6da_820
 
 /// The uid of a name's first incarnation, as the peer computes it
 /// (package-orchestration.md §1.1).
-pub fn revision_uid(namespace: &Namespace, name: &str) -> Uid {
+pub fn revision_uid(namespace: &Namespace, name: &str) -> Option<Uid> {
     let text = format!("packagerevision:porch.kpt.dev/v1alpha1/{namespace}/{name}").to_lowercase();
-    let uuid = Uuid::new_v5(&NAMESPACE, text.as_bytes()).to_string();
-    Uid::parse(&uuid).expect("because the text of a UUID is never empty")
+    Uid::parse(&Uuid::new_v5(&NAMESPACE, text.as_bytes()).to_string()).ok()
 }
 
 #[cfg(test)]

@@ -56,9 +56,7 @@ impl<D: Disk> Room<D> {
             ..Submission::default()
         };
         match self
-            .enqueue(|answer| {
-                Job::Submit(Box::new(submission), answer, Arc::clone(&spec.credentials))
-            })
+            .enqueue(|answer| Job::Submit(Box::new(submission), answer))
             .await??
         {
             Answer::Published(_) => Ok(()),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::batch::{Accepted, Landed, Round, Waiting, published};
-use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View, Who};
+use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View};
 use crate::error::{Error, Result};
 use crate::fault::{Point, Verdict};
 use crate::journal::Edit;
@@ -34,7 +34,6 @@ impl<D: Disk> Room<D> {
         upstream: &dyn Upstream,
         waiting: &mut [Waiting],
         round: &Round,
-        who: &Who,
     ) -> Result<Landed> {
         let edits = round.edits(Some(Scope::Remote));
         self.set_pending(&edits)?;
@@ -44,7 +43,7 @@ impl<D: Disk> Room<D> {
             return Err(self.unreachable("push to"));
         }
         add(&self.counters.pushes, 1);
-        let mut pushed = match upstream.push(&edits, who) {
+        let mut pushed = match upstream.push(&edits) {
             Ok(pushed) => pushed,
             Err(error) => {
                 self.drop_pending(&edits)?;
@@ -59,7 +58,7 @@ impl<D: Disk> Room<D> {
             Pushed::Taken => self.finish(round),
             Pushed::Stale(_) => {
                 self.drop_pending(&edits)?;
-                self.bring(who)?;
+                self.bring()?;
                 Ok(Landed::Again)
             }
             Pushed::Declined(names) => {
@@ -75,7 +74,7 @@ impl<D: Disk> Room<D> {
                 for (one, accepted) in waiting.iter_mut().zip(&round.accepted) {
                     one.tried = Some(accepted.clone());
                 }
-                match self.bring(who) {
+                match self.bring() {
                     // Judged anew: what landed is found to stand, the rest is pushed again.
                     Ok(()) => {
                         self.drop_pending(&edits)?;
@@ -163,7 +162,7 @@ impl<D: Disk> Room<D> {
     }
 
     /// Brings the remote's refs and objects here.
-    pub(crate) fn bring(&self, who: &Who) -> Result<()> {
+    pub(crate) fn bring(&self) -> Result<()> {
         let Some(upstream) = self.disk.upstream() else {
             return Ok(());
         };
@@ -171,12 +170,12 @@ impl<D: Disk> Room<D> {
             return Err(self.unreachable("fetch from"));
         }
         add(&self.counters.fetches, 1);
-        upstream.fetch(who)
+        upstream.fetch()
     }
 
     /// A look at the remote that somebody asked for; settles what was unheard.
-    pub(crate) fn refetch(&self, who: &Who) -> Result<()> {
-        self.bring(who)?;
+    pub(crate) fn refetch(&self) -> Result<()> {
+        self.bring()?;
         self.hear()?;
         self.sweep_pending()
     }

@@ -3,7 +3,8 @@
 //! An intent of which any ref stands is completed here, as far as refs go; its owner then writes
 //! the record and settles it. One of which none stands is left for its owner to drop.
 
-use crate::disk::{Disk, Moved, RawEdit, View, Who};
+use crate::batch::Accepted;
+use crate::disk::{Disk, Moved, RawEdit, View};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
 use crate::lru::lock;
@@ -14,10 +15,10 @@ use crate::{Intent, IntentId, IntentRef, Scope};
 impl<D: Disk> Room<D> {
     /// Runs once, when the repository is opened. A remote that cannot be asked now is asked at the
     /// next fetch; until then, intents show what the mirror shows.
-    pub(crate) fn recover(&self, fetched: bool, who: &Who) -> Result<()> {
+    pub(crate) fn recover(&self, fetched: bool) -> Result<()> {
         let waits = !lock(&self.journal).open().is_empty();
         if self.disk.upstream().is_some() && waits && !fetched {
-            match self.bring(who) {
+            match self.bring() {
                 Ok(()) => {}
                 Err(Error::Stopped { url }) => return Err(Error::Stopped { url }),
                 Err(error) => {
@@ -30,7 +31,10 @@ impl<D: Disk> Room<D> {
         for entry in open.into_values() {
             let stands = self.stands(&*self.disk.view()?, &entry.edits)?;
             if stands {
-                self.complete(&entry.edits, who)?;
+                self.complete(&Accepted {
+                    commit: entry.commit,
+                    edits: entry.edits,
+                })?;
             }
         }
         if self.disk.upstream().is_some() {
@@ -39,13 +43,13 @@ impl<D: Disk> Room<D> {
         Ok(())
     }
 
-    fn complete(&self, edits: &[Edit], who: &Who) -> Result<()> {
+    fn complete(&self, accepted: &Accepted) -> Result<()> {
         if self.disk.upstream().is_none() {
-            return self.finish_edits(edits.iter());
+            return self.finish_edits(accepted.edits.iter());
         }
         let mut left = Vec::new();
         let view = self.disk.view()?;
-        let remote = edits.iter().filter(|e| e.scope == Scope::Remote);
+        let remote = accepted.edits.iter().filter(|e| e.scope == Scope::Remote);
         for edit in remote {
             if self.still_old(&*view, edit)? {
                 left.push(RawEdit {
@@ -58,11 +62,11 @@ impl<D: Disk> Room<D> {
         drop(view);
         if let Some(upstream) = self.disk.upstream().filter(|_| !left.is_empty()) {
             // A remote without atomic pushes took a part; whatever it says, a later look repairs.
-            let said = upstream.push(&left, who);
+            let said = upstream.push(&left);
             tracing::info!(url = self.url, ?said, "completed a push");
-            self.bring(who)?;
+            self.bring()?;
         }
-        self.finish_local(edits)
+        self.finish_local(&accepted.edits)
     }
 
     /// Moves the refs of ours only that belong to what the remote took.

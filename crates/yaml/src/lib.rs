@@ -5,6 +5,7 @@ mod error;
 mod limits;
 mod node;
 mod number;
+pub mod owned;
 mod parse;
 mod path;
 mod quote;

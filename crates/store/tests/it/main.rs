@@ -1,5 +1,3 @@
 //! The suite on every implementation, and what only git can show.
 
-mod git;
 mod memory;
-mod oracle;

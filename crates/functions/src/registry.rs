@@ -1,0 +1,77 @@
+//! The built-in functions, by image name (decisions.md X2).
+
+use yaml::owned::Value;
+
+use crate::builtin;
+use crate::config::Config;
+use crate::{Item, Report};
+
+/// A function that runs in this process.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltIn {
+    /// The last part of its image name, such as `set-namespace`.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+    run: fn(&mut Vec<Item>, Config<'_>) -> Report,
+}
+
+impl BuiltIn {
+    /// Runs it: changes the resources in place and reports. Pure: equal input gives equal output.
+    pub fn run(&self, items: &mut Vec<Item>, config: Option<&Value>) -> Report {
+        (self.run)(items, Config(config))
+    }
+}
+
+macro_rules! builtins {
+    ($($name:literal $about:literal $run:path;)*) => {
+        &[$(BuiltIn { name: $name, about: $about, run: $run },)*]
+    };
+}
+
+const BUILTINS: &[BuiltIn] = builtins! {
+    "apply-setters" "Sets the fields that carry a `# kpt-set:` comment." builtin::apply_setters::run;
+    "search-replace" "Finds fields by value, pattern or path and replaces them." builtin::search_replace::run;
+    "set-annotations" "Sets annotations on resources and pod templates." builtin::set_annotations::run;
+    "set-labels" "Sets labels on resources, selectors and templates." builtin::set_labels::run;
+    "set-namespace" "Sets the namespace of every resource that has one." builtin::set_namespace::run;
+};
+
+/// All of them, by name.
+pub fn builtins() -> &'static [BuiltIn] {
+    BUILTINS
+}
+
+/// The built-in function of an image, whatever its registry prefix, tag or digest.
+pub fn find(image: &str) -> Option<&'static BuiltIn> {
+    let name = short_name(image);
+    BUILTINS.iter().find(|function| function.name == name)
+}
+
+/// The last part of an image's name, without tag and digest.
+pub fn short_name(image: &str) -> &str {
+    let image = image.split_once('@').map_or(image, |(name, _)| name);
+    let last = image.rsplit('/').next().unwrap_or(image);
+    last.split_once(':').map_or(last, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x2_images_are_matched_whatever_their_prefix_and_tag() {
+        for image in [
+            "set-labels",
+            "set-labels:v0.1",
+            "gcr.io/kpt-fn/set-labels:v0.2.0",
+            "localhost:5000/a/b/set-labels",
+            "ghcr.io/kptdev/krm-functions-catalog/set-labels@sha256:0123",
+            "r.example.com/set-labels:v1@sha256:0123",
+        ] {
+            assert_eq!(find(image).map(|f| f.name), Some("set-labels"), "{image}");
+        }
+        assert!(find("example.com/set-labels/other").is_none());
+        assert!(BUILTINS.is_sorted_by_key(|f| f.name));
+    }
+}

@@ -1,0 +1,81 @@
+//! The files that mutations have open: each parsed once and written once, however many touch it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{File, Files, PackagePath};
+use yaml::owned::Value;
+
+use super::MutateError;
+use crate::sheet::Sheet;
+
+/// A file under change.
+struct Open {
+    sheet: Sheet,
+    documents: Vec<Arc<Value>>,
+}
+
+/// A package under change.
+pub(super) struct Desk<'f> {
+    files: &'f Files,
+    made: BTreeMap<PackagePath, File>,
+    open: BTreeMap<PackagePath, Open>,
+}
+
+impl<'f> Desk<'f> {
+    pub(super) fn new(files: &'f Files) -> Self {
+        Self { files, made: BTreeMap::new(), open: BTreeMap::new() }
+    }
+
+    /// The files as they came, and those made since.
+    pub(super) fn paths(&self) -> Vec<PackagePath> {
+        self.files.keys().chain(self.made.keys()).cloned().collect()
+    }
+
+    fn file(&self, path: &PackagePath) -> Option<&File> {
+        self.made.get(path).or_else(|| self.files.get(path))
+    }
+
+    /// Whether a file's bytes hold a text: a cheap look before parsing.
+    pub(super) fn mentions(&self, path: &PackagePath, needle: &str) -> bool {
+        self.open.contains_key(path)
+            || self.file(path).and_then(File::as_text).is_some_and(|text| text.contains(needle))
+    }
+
+    /// The documents of a file, to be changed.
+    pub(super) fn documents(&mut self, path: &PackagePath) -> Result<&mut [Arc<Value>], MutateError> {
+        if !self.open.contains_key(path) {
+            let file = self.file(path).ok_or(MutateError::KptfileMissing)?;
+            let sheet = Sheet::parse(path, file).map_err(MutateError::File)?;
+            let documents = sheet.leaves().iter().map(|leaf| leaf.value.clone()).collect();
+            self.open.insert(path.clone(), Open { sheet, documents });
+        }
+        let open = self.open.get_mut(path).ok_or(MutateError::KptfileMissing)?;
+        Ok(&mut open.documents)
+    }
+
+    /// The root's Kptfile, to be changed.
+    pub(super) fn kptfile(&mut self) -> Result<&mut Arc<Value>, MutateError> {
+        let documents = self.documents(&crate::kptfile::path())?;
+        documents.first_mut().ok_or(MutateError::KptfileMissing)
+    }
+
+    /// Adds a file.
+    pub(super) fn make(&mut self, path: PackagePath, file: File) {
+        self.made.insert(path, file);
+    }
+
+    /// The package with every change written.
+    pub(super) fn finish(self) -> Result<Files, MutateError> {
+        let mut files = self.files.clone();
+        files.extend(self.made);
+        for (path, open) in self.open {
+            let text = open.sheet.rewrite(|at| open.documents.get(at).cloned()).map_err(MutateError::File)?;
+            if let (Some(text), Some(file)) = (text, files.get(&path)) {
+                let file = file.with_bytes(text.into_bytes());
+                files.insert(path, file);
+            }
+        }
+        Ok(files)
+    }
+}

@@ -1,0 +1,264 @@
+//! Rendering: a package's pipeline as a conversation.
+//!
+//! [`Render`] knows the order (packages depth first, mutators before validators), what each function sees, and
+//! how its output becomes text again. It runs nothing itself: [`Render::next`] says what to run on which parsed
+//! documents, [`Render::resume`] takes the answer. So it runs the same under simulation, in a test and against a
+//! container. Files arrive and leave as bytes; a file whose documents nobody changed stays as it is.
+
+mod ignore;
+mod plan;
+mod select;
+mod status;
+mod stock;
+
+use std::sync::Arc;
+
+use model::{Files, Function, FunctionResult, FunctionResultItem, RenderStatus, Severity};
+use yaml::owned::Value;
+
+use plan::{Plan, Task};
+use stock::Stock;
+
+pub use status::resolved_image;
+
+/// How to render.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Keep what the functions before a failing one made (`kpt.dev/save-on-render-failure`, V2).
+    pub keep_on_failure: bool,
+    /// Leave the Kptfile's `status` alone.
+    pub without_status: bool,
+}
+
+/// One resource on its way to or from a function.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// What rendering knows it by; a resource that a function made has none.
+    pub id: Option<u32>,
+    /// The document.
+    pub value: Arc<Value>,
+    /// Its file, relative to the package whose pipeline runs; none for a new resource without a wish.
+    pub path: Option<String>,
+    /// Its position in the file.
+    pub index: Option<u32>,
+}
+
+/// A function to be run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// Which one, as the Kptfile has it.
+    pub function: Function,
+    /// Its configuration.
+    pub config: Option<Arc<Value>>,
+    /// What it sees.
+    pub items: Vec<Item>,
+    /// Whether it only judges: its items are then dropped.
+    pub validator: bool,
+}
+
+/// What a function that ran answered.
+#[derive(Debug, Clone, Default)]
+pub struct Output {
+    /// The resources as it left them.
+    pub items: Vec<Item>,
+    /// What it reported.
+    pub results: Vec<FunctionResultItem>,
+    /// 0, or how it failed.
+    pub exit_code: i32,
+    /// What it printed to the error stream.
+    pub stderr: String,
+}
+
+/// A function that could not be run at all, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure(pub String);
+
+/// What to do next.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Run this, and [`Render::resume`] with the answer.
+    Run(Box<Run>),
+    /// Nothing more.
+    Done(Box<Rendered>),
+}
+
+/// The end of a render.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The package's files: rendered, or (on failure) as they were but for the Kptfile's status.
+    pub files: Files,
+    /// What happened.
+    pub status: RenderStatus,
+}
+
+/// A render under way.
+#[derive(Debug, Clone)]
+pub struct Render {
+    files: Files,
+    options: Options,
+    plan: Plan,
+    stock: Stock,
+    cursor: usize,
+    steps: Vec<FunctionResult>,
+    execution_error: Option<String>,
+    error: Option<String>,
+    mirrored: bool,
+}
+
+impl Render {
+    /// Looks at a package; whatever is wrong with it becomes the status of the render.
+    pub fn new(files: Files, options: Options) -> Self {
+        let mut render = Self {
+            files,
+            options,
+            plan: Plan::default(),
+            stock: Stock::default(),
+            cursor: 0,
+            steps: Vec::new(),
+            execution_error: None,
+            error: None,
+            mirrored: true,
+        };
+        match Plan::read(&render.files) {
+            Ok(plan) => {
+                render.options.keep_on_failure |= plan.keep_on_failure;
+                match Stock::read(&render.files, &plan) {
+                    Ok(stock) => render.stock = stock,
+                    Err(error) => render.error = Some(format!("pkg.render: pkg .: {error}")),
+                }
+                render.plan = plan;
+            }
+            Err(error) => {
+                render.mirrored = false;
+                render.error = Some(format!("pkg.read: {error}"));
+            }
+        }
+        render
+    }
+
+    /// The next function to run, or the end. Asking twice gives the same answer.
+    #[must_use = "nothing runs unless somebody runs it"]
+    pub fn next(&mut self) -> Step {
+        while self.error.is_none()
+            && let Some(task) = self.plan.tasks.get(self.cursor).cloned()
+        {
+            match self.prepare(&task) {
+                Ok(run) => return Step::Run(Box::new(run)),
+                Err(Blocked::Before(why)) => self.error = Some(wrap(&task.package, &why, false)),
+                Err(Blocked::Step(why)) => self.record(&task, Output::default(), Some(why)),
+            }
+        }
+        Step::Done(Box::new(self.finish()))
+    }
+
+    /// Takes the answer to the last [`Step::Run`].
+    pub fn resume(&mut self, answer: Result<Output, Failure>) {
+        let Some(task) = self.plan.tasks.get(self.cursor).cloned() else { return };
+        self.cursor += 1;
+        let mut output = match answer {
+            Ok(output) => output,
+            Err(Failure(why)) => return self.record(&task, Output::default(), Some(why)),
+        };
+        let items = std::mem::take(&mut output.items);
+        let failed = output.exit_code != 0
+            || output.results.iter().any(|result| result.severity == Severity::Error);
+        if failed {
+            output.exit_code = if output.exit_code == 0 { 1 } else { output.exit_code };
+            return self.record(&task, output, None);
+        }
+        let taken = if task.validator { Ok(()) } else { self.stock.take_back(&task, items) };
+        self.record(&task, output, taken.err());
+    }
+
+    fn prepare(&self, task: &Task) -> Result<Run, Blocked> {
+        if task.first {
+            self.stock.check_krm(&task.package).map_err(Blocked::Step)?;
+        }
+        let config = match &task.function.config_path {
+            Some(path) => {
+                let now = self.stock.config(&task.package, path);
+                let Some(config) = now.or_else(|| self.stock.config_as_read(&task.package, path)) else {
+                    return Err(Blocked::Before(missing_config(task, path)));
+                };
+                Some(config)
+            }
+            None => select::config_map(&task.function).map(Arc::new),
+        };
+        let items = self.stock.seen(task);
+        Ok(Run { function: task.function.clone(), config, items, validator: task.validator })
+    }
+
+    /// Notes how a step went; an error of any kind ends the render (M20).
+    fn record(&mut self, task: &Task, output: Output, execution_error: Option<String>) {
+        let function = &task.function;
+        let failed = output.exit_code != 0 || execution_error.is_some();
+        if failed {
+            let why = execution_error.clone().unwrap_or_else(|| {
+                let first = output.results.iter().find(|result| result.severity == Severity::Error);
+                let first = first.or_else(|| output.results.last()).map(|result| result.message.as_str());
+                let why = first.unwrap_or_else(|| output.stderr.trim());
+                format!("function {:?} failed: {why}", status::label(function))
+            });
+            self.error = Some(wrap(&task.package, &why, true));
+        }
+        self.steps.push(FunctionResult {
+            name: function.name.clone(),
+            image: function.image.clone(),
+            exec: function.exec.clone(),
+            validator: task.validator,
+            stderr: execution_error.clone().unwrap_or(output.stderr),
+            exit_code: if failed && output.exit_code == 0 { 1 } else { output.exit_code },
+            results: output.results,
+        });
+        self.execution_error = execution_error;
+    }
+
+    fn finish(&mut self) -> Rendered {
+        let kept = self.error.is_none() || self.options.keep_on_failure;
+        let written = if kept { self.stock.write(&self.files) } else { Ok(self.files.clone()) };
+        let mut files = written.unwrap_or_else(|error| {
+            self.error.get_or_insert_with(|| format!("pkg.render: pkg .: {error}"));
+            self.files.clone()
+        });
+        let status = RenderStatus { steps: self.steps.clone(), error: self.error.clone() };
+        if self.mirrored && !self.options.without_status {
+            status::mirror(&mut files, &status, self.execution_error.as_deref());
+        }
+        Rendered { files, status }
+    }
+}
+
+/// Why a step cannot be asked for.
+enum Blocked {
+    /// The package is wrong; no step is noted.
+    Before(String),
+    /// The step fails before it runs.
+    Step(String),
+}
+
+fn missing_config(task: &Task, path: &str) -> String {
+    let (list, what) = if task.validator { ("validators", "validator") } else { ("mutators", "mutator") };
+    let name = match &task.function.image {
+        Some(image) => short_name(image),
+        None => task.function.exec.as_deref().unwrap_or_default(),
+    };
+    format!(
+        "Kptfile is invalid:\nField: `pipeline.{list}[{}].configPath`\nValue: {path:?}\nReason: functionConfig resource for {what} {name:?} is missing from path {path:?}, this also occurs if {path:?} is part of a subpackage\n",
+        task.index
+    )
+}
+
+fn short_name(image: &str) -> &str {
+    let last = image.rsplit('/').next().unwrap_or(image);
+    last.split([':', '@']).next().unwrap_or(last)
+}
+
+/// The message of the `Rendered` condition, with the package that failed.
+fn wrap(package: &str, why: &str, pipeline: bool) -> String {
+    let place = if package.is_empty() { ".".to_owned() } else { format!("./{package}") };
+    let within = if pipeline { "\n\tpipeline.run: " } else { " " };
+    format!("pkg.render: pkg {place}:{within}{why}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The outcome of a render in the Kptfile's `status`, as the peers put it (M12).
+
+use model::{Files, Function, FunctionResult, FunctionResultItem, RenderStatus, Severity};
+use yaml::owned::Value;
+
+use crate::kptfile;
+use crate::sheet::Sheet;
+
+/// What an image without a registry stands for (packages-and-functions.md §6).
+const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
+
+/// The image as it would be fetched: with the default registry, and a tag.
+pub fn resolved_image(image: &str, tag: Option<&str>) -> String {
+    let full = if image.contains('/') { image.to_owned() } else { format!("{DEFAULT_PREFIX}/{image}") };
+    let last = full.rsplit('/').next().unwrap_or(&full);
+    match tag {
+        _ if last.contains([':', '@']) => full,
+        Some(tag) => format!("{full}:{tag}"),
+        None => format!("{full}:latest"),
+    }
+}
+
+/// What a message calls a function: its name, image or command.
+pub(super) fn label(function: &Function) -> String {
+    if function.name.is_empty() {
+        let image = function.image.clone().or_else(|| function.exec.clone());
+        image.unwrap_or_default()
+    } else {
+        function.name.clone()
+    }
+}
+
+/// Writes the status into the root's Kptfile where its value changes; a Kptfile that cannot be changed is left.
+pub(super) fn mirror(files: &mut Files, status: &RenderStatus, execution_error: Option<&str>) {
+    let path = kptfile::path();
+    let Some(file) = files.get(&path) else { return };
+    let Ok(sheet) = Sheet::parse(&path, file) else { return };
+    let Some(leaf) = sheet.leaves().first() else { return };
+    let mut value = Value::clone(&leaf.value);
+    set(&mut value, status, execution_error);
+    let first = std::sync::Arc::new(value);
+    let text = sheet.rewrite(|at| {
+        if at == 0 { Some(first.clone()) } else { sheet.leaves().get(at).map(|leaf| leaf.value.clone()) }
+    });
+    if let Ok(Some(text)) = text {
+        let file = file.with_bytes(text.into_bytes());
+        files.insert(path, file);
+    }
+}
+
+fn set(kptfile: &mut Value, status: &RenderStatus, execution_error: Option<&str>) {
+    let details = details(status, execution_error);
+    let Some(map) = kptfile.ensure_map(&["status"]) else { return };
+    if map.get("conditions").is_none_or(Value::is_null) {
+        map.set("conditions", Value::seq([]));
+    }
+    if let Some(conditions) = map.get_mut("conditions").and_then(Value::as_seq_mut) {
+        let new = condition(status);
+        let is_rendered = |value: &Value| value.get("type").and_then(Value::text) == Some("Rendered");
+        match conditions.items_mut().iter_mut().find(|value| is_rendered(value)) {
+            Some(old) if old.same(&new) => {}
+            Some(old) => update(old, new),
+            None => conditions.items_mut().push(new),
+        }
+    }
+    match (details, map.get("renderStatus")) {
+        (Some(new), Some(old)) if old.same(&new) => {}
+        (Some(new), _) => map.set("renderStatus", new),
+        (None, _) => {
+            map.remove("renderStatus");
+        }
+    }
+}
+
+/// Sets the fields of a condition in place, so that a comment at one of them stays.
+fn update(old: &mut Value, new: Value) {
+    let (Some(fields), Some(new)) = (old.as_map_mut(), new.as_map()) else { return };
+    fields.retain(|key, _| new.get(key).is_some() || !["status", "reason", "message"].contains(&key));
+    for (key, value) in new.iter() {
+        if !fields.get(key).is_some_and(|old| old.same(value)) {
+            fields.set(key, value.clone());
+        }
+    }
+}
+
+fn condition(status: &RenderStatus) -> Value {
+    let (state, reason) = if status.succeeded() { ("True", "RenderSuccess") } else { ("False", "RenderFailed") };
+    let mut fields = vec![
+        ("type", Value::string("Rendered")),
+        ("status", Value::string(state)),
+        ("reason", Value::string(reason)),
+    ];
+    if let Some(error) = &status.error {
+        fields.push(("message", Value::string(error.as_str())));
+    }
+    Value::map(fields)
+}
+
+fn details(status: &RenderStatus, execution_error: Option<&str>) -> Option<Value> {
+    let last = status.steps.len().saturating_sub(1);
+    let mut fields = Vec::new();
+    for (key, validators) in [("mutationSteps", false), ("validationSteps", true)] {
+        let steps: Vec<Value> = status
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(_, step)| step.validator == validators)
+            .map(|(at, result)| step(result, execution_error.filter(|_| at == last)))
+            .collect();
+        if !steps.is_empty() {
+            fields.push((key, Value::seq(steps)));
+        }
+    }
+    let failed = status.steps.last().filter(|step| step.exit_code != 0);
+    if let Some(step) = failed {
+        let name = if step.name.is_empty() { image(step).or_else(|| step.exec.clone()) } else { Some(step.name.clone()) };
+        let why = execution_error.map_or_else(|| format!("exit code {}", step.exit_code), str::to_owned);
+        let summary = format!("{}: {why}", name.unwrap_or_default());
+        fields.push(("errorSummary", Value::string(summary)));
+    }
+    (!fields.is_empty()).then(|| Value::map(fields))
+}
+
+fn image(step: &FunctionResult) -> Option<String> {
+    step.image.as_deref().map(|image| resolved_image(image, None))
+}
+
+fn step(step: &FunctionResult, execution_error: Option<&str>) -> Value {
+    let mut fields = Vec::new();
+    let mut text = |key: &'static str, text: Option<&str>| {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            fields.push((key, Value::string(text)));
+        }
+    };
+    text("name", Some(&step.name));
+    text("image", image(step).as_deref());
+    text("exec", step.exec.as_deref());
+    text("executionError", execution_error);
+    text("stderr", Some(step.stderr.as_str()).filter(|_| execution_error.is_none() && step.exit_code != 0));
+    fields.push(("exitCode", Value::plain(step.exit_code.to_string())));
+    if !step.results.is_empty() {
+        fields.push(("results", Value::seq(step.results.iter().map(result))));
+    }
+    let errors: Vec<Value> =
+        step.results.iter().filter(|r| r.severity == Severity::Error).map(result).collect();
+    if !errors.is_empty() {
+        fields.push(("errorResults", Value::seq(errors)));
+    }
+    Value::map(fields)
+}
+
+fn result(result: &FunctionResultItem) -> Value {
+    let mut fields = vec![
+        ("message", Value::string(result.message.as_str())),
+        ("severity", Value::string(result.severity.as_str())),
+    ];
+    if let Some(resource) = &result.resource {
+        let texts = [
+            ("apiVersion", &resource.api_version),
+            ("kind", &resource.kind),
+            ("name", &resource.name),
+            ("namespace", &resource.namespace),
+        ];
+        let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        fields.push(("resourceRef", Value::map(texts.map(|(key, text)| (key, Value::string(text.as_str()))))));
+    }
+    if let Some(path) = &result.field {
+        let mut field = vec![("path", Value::string(path.as_str()))];
+        for (key, json) in [("currentValue", &result.current), ("proposedValue", &result.proposed)] {
+            if let Some(value) = json.as_deref().and_then(|json| serde_json::from_str(json).ok()) {
+                field.push((key, Value::from_json(&value)));
+            }
+        }
+        fields.push(("field", Value::map(field)));
+    }
+    if let Some((path, index)) = &result.file {
+        let mut file = vec![("path", Value::string(path.as_str()))];
+        if let Some(index) = index.filter(|index| *index > 0) {
+            file.push(("index", Value::plain(index.to_string())));
+        }
+        fields.push(("file", Value::map(file)));
+    }
+    if !result.tags.is_empty() {
+        let tags = result.tags.iter().map(|(key, text)| (key.as_str(), Value::string(text.as_str())));
+        fields.push(("tags", Value::map(tags)));
+    }
+    Value::map(fields)
+}
