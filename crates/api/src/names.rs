@@ -8,9 +8,10 @@ const NAMESPACE: Uuid = Uuid::from_u128(0xaac7_1d91_5c67_456f_8fd2_902e_f6da_820
 
 /// The uid of a name's first incarnation, as the peer computes it
 /// (package-orchestration.md §1.1).
-pub fn revision_uid(namespace: &Namespace, name: &str) -> Option<Uid> {
+pub fn revision_uid(namespace: &Namespace, name: &str) -> Uid {
     let text = format!("packagerevision:porch.kpt.dev/v1alpha1/{namespace}/{name}").to_lowercase();
-    Uid::parse(&Uuid::new_v5(&NAMESPACE, text.as_bytes()).to_string()).ok()
+    let uuid = Uuid::new_v5(&NAMESPACE, text.as_bytes()).to_string();
+    Uid::parse(&uuid).expect("because the text of a UUID is never empty")
 }
 
 #[cfg(test)]

@@ -2,13 +2,30 @@
 //!
 //! It keeps objects durably, serves custom resource definitions, list and watch, patches, server-side apply,
 //! tables and discovery the way unmodified clients expect. It never knows what a package is: whatever is
-//! special about a resource is the embedding program's gateway.
+//! special about a resource is the embedding program's [`gateway`].
 
 pub mod apply;
 pub mod builtin;
 pub mod clock;
+pub mod gateway;
+pub mod http;
+pub mod logic;
+pub mod metrics;
 pub mod openapi;
 pub mod patch;
+pub mod registry;
 pub mod schema;
+pub mod server;
+pub mod status;
 pub mod storage;
 pub mod table;
+pub mod verbs;
+
+pub use clock::{Clock, SystemClock, Uids};
+pub use gateway::{Call, Gateway, Outcome, Refusal, RefusalClass};
+pub use registry::{Backing, Resource};
+pub use server::{Running, Server, ServerBuilder};
+pub use status::Failure;
+pub use verbs::Whose;
+pub use verbs::handle::{ResourceName, ServerHandle};
+pub use verbs::records::{Record, RecordError};

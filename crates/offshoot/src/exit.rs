@@ -70,6 +70,11 @@ impl Failure {
         self
     }
 
+    /// What is wrong, without the way out.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints it and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         if !self.printed {

@@ -4,6 +4,7 @@
 //! here decides on the state of a package.
 
 mod cli;
+mod client;
 mod commands;
 mod config;
 mod exit;

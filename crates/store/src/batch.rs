@@ -14,7 +14,7 @@ use gix::objs::Kind;
 use model::{CommitId, TreeId};
 use tokio::sync::oneshot;
 
-use crate::disk::{Disk, Moved, RawEdit, View};
+use crate::disk::{Disk, Moved, RawEdit, View, Who};
 use crate::error::{Error, Result};
 use crate::fault::Point;
 use crate::journal::{Edit, Entry};
@@ -113,7 +113,7 @@ pub(crate) enum Landed {
 const ROUNDS: usize = 10;
 
 impl<D: Disk> Room<D> {
-    pub(crate) fn publish(&self, mut waiting: Vec<Waiting>) {
+    pub(crate) fn publish(&self, mut waiting: Vec<Waiting>, who: &Who) {
         for _ in 0..ROUNDS {
             let round = match self.judge(&mut waiting) {
                 Ok(round) => round,
@@ -122,11 +122,13 @@ impl<D: Disk> Room<D> {
             if waiting.is_empty() {
                 return;
             }
-            match self.land(&mut waiting, &round) {
+            match self.land(&mut waiting, &round, who) {
                 Ok(Landed::All) => return self.answer_all(waiting, round),
                 Ok(Landed::Again) => {}
                 Ok(Landed::OneByOne) => {
-                    return waiting.into_iter().for_each(|one| self.publish(vec![one]));
+                    return waiting
+                        .into_iter()
+                        .for_each(|one| self.publish(vec![one], who));
                 }
                 Ok(Landed::Unheard) => return self.answer_later(waiting, round),
                 Ok(Landed::Refused(refusal)) => return self.refuse(waiting, &refusal),
@@ -348,7 +350,7 @@ impl<D: Disk> Room<D> {
     }
 
     /// Durable, then visible.
-    fn land(&self, waiting: &mut [Waiting], round: &Round) -> Result<Landed> {
+    fn land(&self, waiting: &mut [Waiting], round: &Round, who: &Who) -> Result<Landed> {
         self.fault(Point::BeforePack)?;
         if !round.objects.is_empty() {
             self.disk.put(&round.objects)?;
@@ -363,7 +365,7 @@ impl<D: Disk> Room<D> {
         self.note_intents(waiting, round)?;
         match self.disk.upstream() {
             Some(upstream) if round.now.values().any(|e| e.scope == Scope::Remote) => {
-                self.land_remote(upstream, waiting, round)
+                self.land_remote(upstream, waiting, round, who)
             }
             _ => self.land_here(&round.edits(None)),
         }

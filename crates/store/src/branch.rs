@@ -56,7 +56,9 @@ impl<D: Disk> Room<D> {
             ..Submission::default()
         };
         match self
-            .enqueue(|answer| Job::Submit(Box::new(submission), answer))
+            .enqueue(|answer| {
+                Job::Submit(Box::new(submission), answer, Arc::clone(&spec.credentials))
+            })
             .await??
         {
             Answer::Published(_) => Ok(()),

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use crate::RefName;
 use crate::error::Result;
 use crate::staged::Packed;
+use crate::{Credentials, RefName};
 
 /// One ref as the disk sees it: the value itself, tags not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,9 @@ pub(crate) enum Pushed {
     Unheard,
 }
 
+/// Whose credentials a request carries: those of the handle that asked for it.
+pub(crate) type Who = Arc<dyn Credentials>;
+
 /// Point lookups of refs during one batch.
 pub(crate) trait View {
     /// The value of a ref, tags not followed.
@@ -55,9 +58,9 @@ pub(crate) trait View {
 /// The other side, where there is one.
 pub(crate) trait Upstream {
     /// One atomic push with a lease for each ref. An error means: surely nothing was sent.
-    fn push(&self, edits: &[RawEdit]) -> Result<Pushed>;
+    fn push(&self, edits: &[RawEdit], who: &Who) -> Result<Pushed>;
     /// Brings branches, tags and objects here; refs that are gone there go here.
-    fn fetch(&self) -> Result<()>;
+    fn fetch(&self, who: &Who) -> Result<()>;
 }
 
 pub(crate) trait Disk: Send + Sync + 'static {

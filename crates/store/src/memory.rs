@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use gix::ObjectId;
 use gix::objs::Kind as ObjectKind;
 
-use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View};
+use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::lru::lock;
@@ -21,7 +21,7 @@ use crate::remote::{Kind, RemoteSpec};
 use crate::room::{Room, Setup, Shared};
 use crate::staged::Packed;
 use crate::stats::{Counters, add};
-use crate::{Limits, RefName, Repo, Store};
+use crate::{Limits, NoCredentials, RefName, Repo, Store};
 
 /// What a memory store is made with.
 #[derive(Debug, Clone)]
@@ -174,7 +174,10 @@ impl MemoryStore {
             faults: Arc::new(NoFaults),
             counters,
         };
-        Ok(Arc::new(Shared(Arc::new(Room::new(disk, setup)?))))
+        Ok(Arc::new(Shared {
+            room: Arc::new(Room::new(disk, setup)?),
+            who: Arc::new(NoCredentials),
+        }))
     }
 
     /// Kills the process: everything that is open stops, and only what was durable is left. A ref
@@ -257,9 +260,9 @@ impl Store for MemoryStore {
             if fresh {
                 let fetched = room.disk.list()?.is_empty() && room.disk.remote.is_some();
                 if fetched {
-                    room.bring()?;
+                    room.bring(&spec.credentials)?;
                 }
-                room.recover(fetched)?;
+                room.recover(fetched, &spec.credentials)?;
             }
             room.ensure_branch(&spec).await
         };
@@ -269,7 +272,10 @@ impl Store for MemoryStore {
             }
             return Err(error);
         }
-        Ok(Arc::new(Shared(room)))
+        Ok(Arc::new(Shared {
+            room,
+            who: spec.credentials,
+        }))
     }
 }
 
@@ -434,7 +440,7 @@ impl Disk for MemoryDisk {
 }
 
 impl Upstream for MemoryDisk {
-    fn push(&self, edits: &[RawEdit]) -> Result<Pushed> {
+    fn push(&self, edits: &[RawEdit], _who: &Who) -> Result<Pushed> {
         let Some(remote) = &self.remote else {
             return Ok(Pushed::Taken);
         };
@@ -468,7 +474,7 @@ impl Upstream for MemoryDisk {
         Ok(Pushed::Taken)
     }
 
-    fn fetch(&self) -> Result<()> {
+    fn fetch(&self, _who: &Who) -> Result<()> {
         let Some(remote) = &self.remote else {
             return Ok(());
         };

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::batch::{Accepted, Landed, Round, Waiting, published};
-use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View};
+use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::fault::{Point, Verdict};
 use crate::journal::Edit;
@@ -34,6 +34,7 @@ impl<D: Disk> Room<D> {
         upstream: &dyn Upstream,
         waiting: &mut [Waiting],
         round: &Round,
+        who: &Who,
     ) -> Result<Landed> {
         let edits = round.edits(Some(Scope::Remote));
         self.set_pending(&edits)?;
@@ -43,7 +44,7 @@ impl<D: Disk> Room<D> {
             return Err(self.unreachable("push to"));
         }
         add(&self.counters.pushes, 1);
-        let mut pushed = match upstream.push(&edits) {
+        let mut pushed = match upstream.push(&edits, who) {
             Ok(pushed) => pushed,
             Err(error) => {
                 self.drop_pending(&edits)?;
@@ -58,7 +59,7 @@ impl<D: Disk> Room<D> {
             Pushed::Taken => self.finish(round),
             Pushed::Stale(_) => {
                 self.drop_pending(&edits)?;
-                self.bring()?;
+                self.bring(who)?;
                 Ok(Landed::Again)
             }
             Pushed::Declined(names) => {
@@ -74,7 +75,7 @@ impl<D: Disk> Room<D> {
                 for (one, accepted) in waiting.iter_mut().zip(&round.accepted) {
                     one.tried = Some(accepted.clone());
                 }
-                match self.bring() {
+                match self.bring(who) {
                     // Judged anew: what landed is found to stand, the rest is pushed again.
                     Ok(()) => {
                         self.drop_pending(&edits)?;
@@ -162,7 +163,7 @@ impl<D: Disk> Room<D> {
     }
 
     /// Brings the remote's refs and objects here.
-    pub(crate) fn bring(&self) -> Result<()> {
+    pub(crate) fn bring(&self, who: &Who) -> Result<()> {
         let Some(upstream) = self.disk.upstream() else {
             return Ok(());
         };
@@ -170,12 +171,12 @@ impl<D: Disk> Room<D> {
             return Err(self.unreachable("fetch from"));
         }
         add(&self.counters.fetches, 1);
-        upstream.fetch()
+        upstream.fetch(who)
     }
 
     /// A look at the remote that somebody asked for; settles what was unheard.
-    pub(crate) fn refetch(&self) -> Result<()> {
-        self.bring()?;
+    pub(crate) fn refetch(&self, who: &Who) -> Result<()> {
+        self.bring(who)?;
         self.hear()?;
         self.sweep_pending()
     }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use tokio::sync::oneshot;
 
 use crate::batch::Waiting;
-use crate::disk::Disk;
+use crate::disk::{Disk, Who};
 use crate::error::Result;
 use crate::lru::lock;
 use crate::room::Room;
@@ -18,8 +18,8 @@ use crate::{Answer, Submission};
 
 /// Work for the writer.
 pub(crate) enum Job {
-    Submit(Box<Submission>, oneshot::Sender<Result<Answer>>),
-    Fetch(oneshot::Sender<Result<()>>),
+    Submit(Box<Submission>, oneshot::Sender<Result<Answer>>, Who),
+    Fetch(oneshot::Sender<Result<()>>, Who),
 }
 
 /// What waits for the writer.
@@ -69,46 +69,71 @@ impl<D: Disk> Room<D> {
         drop(queue);
         let busy = Busy(Arc::clone(self));
         self.disk.run(Box::new(move || {
-            while let Some((fetches, batch)) = busy.0.take() {
-                busy.0.serve(fetches, batch);
+            while let Some(batch) = busy.0.take() {
+                busy.0.serve(batch);
             }
         }));
     }
 
-    /// Takes everything that waits, up to the limit of a batch; `None` when there is nothing, and
-    /// then the writer is idle.
-    #[expect(clippy::type_complexity, reason = "two lists, used once")]
-    fn take(&self) -> Option<(Vec<oneshot::Sender<Result<()>>>, Vec<Waiting>)> {
+    /// Takes everything that waits and carries the same credentials, up to the limit of a batch;
+    /// `None` when there is nothing, and then the writer is idle.
+    fn take(&self) -> Option<Batch> {
         let mut queue = lock(&self.queue);
-        if queue.waiting.is_empty() {
+        let Some(first) = queue.waiting.front() else {
             queue.busy = false;
             return None;
-        }
-        let (mut fetches, mut batch) = (Vec::new(), Vec::new());
-        while batch.len() < self.limits.batch.max(1) {
+        };
+        let mut batch = Batch {
+            who: first.who(),
+            fetches: Vec::new(),
+            submissions: Vec::new(),
+        };
+        while batch.submissions.len() < self.limits.batch.max(1) {
+            if queue
+                .waiting
+                .front()
+                .is_none_or(|job| !Arc::ptr_eq(&job.who(), &batch.who))
+            {
+                break;
+            }
             match queue.waiting.pop_front() {
-                Some(Job::Fetch(answer)) => fetches.push(answer),
-                Some(Job::Submit(submission, answer)) => {
-                    batch.push(Waiting::new(*submission, answer));
+                Some(Job::Fetch(answer, _)) => batch.fetches.push(answer),
+                Some(Job::Submit(submission, answer, _)) => {
+                    batch.submissions.push(Waiting::new(*submission, answer));
                 }
                 None => break,
             }
         }
-        Some((fetches, batch))
+        Some(batch)
     }
 
-    fn serve(&self, fetches: Vec<oneshot::Sender<Result<()>>>, batch: Vec<Waiting>) {
-        if !fetches.is_empty() {
-            let result = self.refetch();
-            for answer in fetches {
+    fn serve(&self, batch: Batch) {
+        if !batch.fetches.is_empty() {
+            let result = self.refetch(&batch.who);
+            for answer in batch.fetches {
                 // Nobody waits any more: nothing is lost, the refs are on disk.
                 drop(answer.send(result.clone()));
             }
         }
-        if !batch.is_empty() {
+        if !batch.submissions.is_empty() {
             add(&self.counters.batches, 1);
-            add(&self.counters.submissions, batch.len());
-            self.publish(batch);
+            add(&self.counters.submissions, batch.submissions.len());
+            self.publish(batch.submissions, &batch.who);
+        }
+    }
+}
+
+/// What is served together.
+struct Batch {
+    who: Who,
+    fetches: Vec<oneshot::Sender<Result<()>>>,
+    submissions: Vec<Waiting>,
+}
+
+impl Job {
+    fn who(&self) -> Who {
+        match self {
+            Self::Submit(_, _, who) | Self::Fetch(_, who) => Arc::clone(who),
         }
     }
 }

@@ -3,8 +3,7 @@
 //! An intent of which any ref stands is completed here, as far as refs go; its owner then writes
 //! the record and settles it. One of which none stands is left for its owner to drop.
 
-use crate::batch::Accepted;
-use crate::disk::{Disk, Moved, RawEdit, View};
+use crate::disk::{Disk, Moved, RawEdit, View, Who};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
 use crate::lru::lock;
@@ -15,10 +14,10 @@ use crate::{Intent, IntentId, IntentRef, Scope};
 impl<D: Disk> Room<D> {
     /// Runs once, when the repository is opened. A remote that cannot be asked now is asked at the
     /// next fetch; until then, intents show what the mirror shows.
-    pub(crate) fn recover(&self, fetched: bool) -> Result<()> {
+    pub(crate) fn recover(&self, fetched: bool, who: &Who) -> Result<()> {
         let waits = !lock(&self.journal).open().is_empty();
         if self.disk.upstream().is_some() && waits && !fetched {
-            match self.bring() {
+            match self.bring(who) {
                 Ok(()) => {}
                 Err(Error::Stopped { url }) => return Err(Error::Stopped { url }),
                 Err(error) => {
@@ -31,10 +30,7 @@ impl<D: Disk> Room<D> {
         for entry in open.into_values() {
             let stands = self.stands(&*self.disk.view()?, &entry.edits)?;
             if stands {
-                self.complete(&Accepted {
-                    commit: entry.commit,
-                    edits: entry.edits,
-                })?;
+                self.complete(&entry.edits, who)?;
             }
         }
         if self.disk.upstream().is_some() {
@@ -43,13 +39,13 @@ impl<D: Disk> Room<D> {
         Ok(())
     }
 
-    fn complete(&self, accepted: &Accepted) -> Result<()> {
+    fn complete(&self, edits: &[Edit], who: &Who) -> Result<()> {
         if self.disk.upstream().is_none() {
-            return self.finish_edits(accepted.edits.iter());
+            return self.finish_edits(edits.iter());
         }
         let mut left = Vec::new();
         let view = self.disk.view()?;
-        let remote = accepted.edits.iter().filter(|e| e.scope == Scope::Remote);
+        let remote = edits.iter().filter(|e| e.scope == Scope::Remote);
         for edit in remote {
             if self.still_old(&*view, edit)? {
                 left.push(RawEdit {
@@ -62,11 +58,11 @@ impl<D: Disk> Room<D> {
         drop(view);
         if let Some(upstream) = self.disk.upstream().filter(|_| !left.is_empty()) {
             // A remote without atomic pushes took a part; whatever it says, a later look repairs.
-            let said = upstream.push(&left);
+            let said = upstream.push(&left, who);
             tracing::info!(url = self.url, ?said, "completed a push");
-            self.bring()?;
+            self.bring(who)?;
         }
-        self.finish_local(&accepted.edits)
+        self.finish_local(edits)
     }
 
     /// Moves the refs of ours only that belong to what the remote took.

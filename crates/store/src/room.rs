@@ -9,7 +9,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 use model::{CommitId, TreeId};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, Who};
 use crate::error::{Error, Result};
 use crate::fault::{Faults, Point, Verdict};
 use crate::history::Lane;
@@ -227,86 +227,95 @@ impl<D: Disk> Room<D> {
 }
 
 /// A room that can be shared: the wall's trait.
-pub(crate) struct Shared<D>(pub(crate) Arc<Room<D>>);
+pub(crate) struct Shared<D> {
+    pub(crate) room: Arc<Room<D>>,
+    pub(crate) who: Who,
+}
 
 #[async_trait]
 impl<D: Disk> Repo for Shared<D> {
     fn url(&self) -> &str {
-        &self.0.url
+        &self.room.url
     }
 
     fn writable(&self) -> bool {
-        self.0.writable
+        self.room.writable
     }
 
     fn refs(&self) -> Result<Arc<Refs>> {
-        self.0.list_refs()
+        self.room.list_refs()
     }
 
     async fn fetch(&self) -> Result<Arc<Refs>> {
-        if self.0.disk.upstream().is_some() {
-            self.0.enqueue(Job::Fetch).await??;
+        if self.room.disk.upstream().is_some() {
+            self.room
+                .enqueue(|answer| Job::Fetch(answer, Arc::clone(&self.who)))
+                .await??;
         }
-        self.0.list_refs()
+        self.room.list_refs()
     }
 
     fn commit(&self, id: CommitId) -> Result<Arc<Commit>> {
-        self.0.read_commit(&id.oid()?)
+        self.room.read_commit(&id.oid()?)
     }
 
     fn subtree(&self, root: TreeId, dir: &Dir) -> Result<Option<TreeId>> {
         Ok(self
-            .0
+            .room
             .find_subtree(&root.oid()?, dir)?
             .as_ref()
             .map(tree_id))
     }
 
     fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>> {
-        self.0.take_snapshot(tree)
+        self.room.take_snapshot(tree)
     }
 
     fn packages(&self, root: TreeId, under: &Dir) -> Result<Vec<(Dir, TreeId)>> {
-        self.0.find_packages(root, under)
+        self.room.find_packages(root, under)
     }
 
     fn first_parents(&self, from: CommitId, limit: usize) -> Result<Vec<CommitId>> {
-        self.0.walk_first_parents(from, limit)
+        self.room.walk_first_parents(from, limit)
     }
 
     fn last_change(&self, head: CommitId, dir: &Dir) -> Result<Option<CommitId>> {
-        self.0.find_last_change(head, dir)
+        self.room.find_last_change(head, dir)
     }
 
     fn is_ancestor(&self, ancestor: CommitId, of: CommitId) -> Result<bool> {
-        self.0.reaches(ancestor, of)
+        self.room.reaches(ancestor, of)
     }
 
     fn has_commit(&self, id: CommitId) -> Result<bool> {
-        Ok(self.0.kind(&id.oid()?)? == Some(Kind::Commit))
+        Ok(self.room.kind(&id.oid()?)? == Some(Kind::Commit))
     }
 
     fn write(&self, spec: CommitSpec<'_>) -> Result<Written> {
-        self.0.write_commit(&spec)
+        self.room.write_commit(&spec)
     }
 
     async fn submit(&self, submission: Submission) -> Result<Answer> {
-        if !self.0.writable {
+        if !self.room.writable {
             return Err(Error::ReadOnly {
-                url: self.0.url.clone(),
+                url: self.room.url.clone(),
             });
         }
-        self.0
-            .enqueue(|answer| Job::Submit(Box::new(submission), answer))
+        self.room
+            .enqueue(|answer| Job::Submit(Box::new(submission), answer, Arc::clone(&self.who)))
             .await?
     }
 
     async fn outcome(&self, handle: Handle) -> Result<Answer> {
-        if let Some(known) = self.0.heard(handle)? {
+        if let Some(known) = self.room.heard(handle)? {
             return Ok(known);
         }
-        match self.0.enqueue(Job::Fetch).await? {
-            Ok(()) => Ok(self.0.heard(handle)?.unwrap_or(Answer::Pending(handle))),
+        match self
+            .room
+            .enqueue(|answer| Job::Fetch(answer, Arc::clone(&self.who)))
+            .await?
+        {
+            Ok(()) => Ok(self.room.heard(handle)?.unwrap_or(Answer::Pending(handle))),
             Err(Error::Stopped { url }) => Err(Error::Stopped { url }),
             // Still not reachable: still not known.
             Err(_) => Ok(Answer::Pending(handle)),
@@ -314,16 +323,16 @@ impl<D: Disk> Repo for Shared<D> {
     }
 
     fn unfinished(&self) -> Result<Vec<Intent>> {
-        self.0.open_intents()
+        self.room.open_intents()
     }
 
     fn settle(&self, ids: &[IntentId]) -> Result<()> {
-        self.0.fault(Point::BeforeSettle)?;
+        self.room.fault(Point::BeforeSettle)?;
         let ids: Vec<u64> = ids.iter().map(|id| id.0).collect();
-        lock(&self.0.journal).settle(&self.0.disk, &ids)
+        lock(&self.room.journal).settle(&self.room.disk, &ids)
     }
 
     fn stats(&self) -> Stats {
-        self.0.counters.read()
+        self.room.counters.read()
     }
 }

@@ -13,6 +13,28 @@ use crate::schema::{BadValue, ErrorKind, FieldError};
 /// All annotations of an object together, in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
 
+/// Brings metadata into its written form: what is empty or null is left out, what is unknown dropped.
+///
+/// Holds for every kind, custom resources included, since metadata is always typed.
+pub fn normalize(metadata: &mut Value) {
+    let known = &crate::schema::object_meta().properties;
+    if let Some(map) = metadata.as_object_mut() {
+        map.retain(|name, value| {
+            let empty = match value {
+                Value::Null => true,
+                Value::String(text) => text.is_empty(),
+                Value::Array(items) => items.is_empty(),
+                Value::Object(map) => map.is_empty(),
+                Value::Number(number) => {
+                    number.as_i64() == Some(0) && name != "deletionGracePeriodSeconds"
+                }
+                Value::Bool(_) => false,
+            };
+            !empty && known.contains_key(name)
+        });
+    }
+}
+
 /// Checks the metadata of a new object.
 ///
 /// `namespaced` demands a namespace (the caller filled it in from the path).

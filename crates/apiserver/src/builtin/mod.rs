@@ -113,6 +113,24 @@ impl Definition {
         STRUCTURAL.get(self.key).expect("built-in schema compiles")
     }
 
+    /// What an object looks like before anybody wrote it: struct fields that the real server's typed objects
+    /// always have, and that nobody therefore owns.
+    #[must_use]
+    pub fn blank(&self) -> &'static Value {
+        rules::blank(self.key)
+    }
+
+    /// Root fields that a write to the object resets; the other way round through `/status`.
+    #[must_use]
+    pub fn reset(&self, subresource: &str) -> &'static [&'static str] {
+        let status = self.subresources.iter().any(|s| s.name == "status");
+        match subresource {
+            "" if status => &["status"],
+            "status" => &["spec"],
+            _ => &[],
+        }
+    }
+
     /// `v1` or `group/version`.
     #[must_use]
     pub fn api_version(&self) -> String {

@@ -1,5 +1,7 @@
 //! Rules of single built-in kinds, with the texts of `k8s.io/kubernetes/pkg/apis/*/validation`.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value, json};
 
 use super::{Definition, meta, names};
@@ -30,24 +32,85 @@ pub(super) fn prepare(definition: &Definition, object: &mut Value) {
         "CustomResourceDefinition" => super::crd::default(object),
         _ => {}
     }
-    if definition.kind != "CustomResourceDefinition"
-        && let Some(map) = object.as_object_mut()
-    {
-        drop_empty(map);
+    if let Some(map) = object.as_object_mut() {
+        let blank = blank(definition.key);
+        drop_empty(map, blank);
+        fill(map, blank);
     }
 }
 
 /// Typed kinds cannot hold null, and leave out empty maps and lists at the root.
-fn drop_empty(map: &mut Map<String, Value>) {
-    map.retain(|name, value| match value {
-        Value::Null => name == "rules",
-        Value::Object(inner) => {
-            !inner.is_empty() || matches!(name.as_str(), "metadata" | "spec" | "status")
-        }
-        Value::Array(items) => !items.is_empty() || name == "rules",
-        Value::Bool(false) if name == "immutable" => true,
-        _ => true,
+fn drop_empty(map: &mut Map<String, Value>, blank: &Value) {
+    map.retain(|name, value| {
+        let empty = match value {
+            Value::Null => true,
+            Value::Object(inner) => inner.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            _ => false,
+        };
+        !empty || name == "metadata" || blank.get(name).is_some()
     });
+}
+
+/// Puts in the struct fields that a typed object always shows.
+fn fill(map: &mut Map<String, Value>, blank: &Value) {
+    for (name, value) in blank.as_object().into_iter().flatten() {
+        match map.get_mut(name) {
+            None => {
+                map.insert(name.clone(), value.clone());
+            }
+            Some(Value::Object(inner)) => fill(inner, value),
+            Some(_) => {}
+        }
+    }
+}
+
+/// Struct fields without `omitempty`, by key of the schema.
+pub(super) fn blank(key: &str) -> &'static Value {
+    static BLANKS: LazyLock<Value> = LazyLock::new(|| {
+        let times = json!({"firstTimestamp": null, "lastTimestamp": null});
+        let old_times = json!({"deprecatedFirstTimestamp": null, "deprecatedLastTimestamp": null});
+        let mut all = json!({
+            "": {},
+            "Namespace": {"spec": {}, "status": {}},
+            "Lease": {"spec": {}},
+            "Event": {
+                "involvedObject": {}, "source": {}, "eventTime": null,
+                "reportingComponent": "", "reportingInstance": "",
+            },
+            "Event.events.k8s.io": {"eventTime": null, "regarding": {}, "deprecatedSource": {}},
+            "Role": {"rules": null},
+            "ClusterRole": {"rules": null},
+            "RoleBinding": {"roleRef": {"apiGroup": "", "kind": "", "name": ""}},
+            "ClusterRoleBinding": {"roleRef": {"apiGroup": "", "kind": "", "name": ""}},
+            "CustomResourceDefinition": {
+                "spec": {"group": "", "names": {"plural": "", "kind": ""}, "scope": "", "versions": null},
+                "status": {
+                    "conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": null,
+                },
+            },
+            "APIService": {"spec": {"groupPriorityMinimum": 0, "versionPriority": 0}, "status": {}},
+            "SelfSubjectAccessReview": {"spec": {}, "status": {"allowed": false}},
+            "SubjectAccessReview": {"spec": {}, "status": {"allowed": false}},
+            "LocalSubjectAccessReview": {"spec": {}, "status": {"allowed": false}},
+            "SelfSubjectRulesReview": {
+                "spec": {}, "status": {"resourceRules": [], "nonResourceRules": [], "incomplete": false},
+            },
+            "SelfSubjectReview": {"status": {"userInfo": {}}},
+            "TokenReview": {"spec": {}, "status": {"user": {}}},
+            "TokenRequest": {"spec": {"audiences": null}, "status": {"token": "", "expirationTimestamp": null}},
+        });
+        for (event, more) in [("Event", times), ("Event.events.k8s.io", old_times)] {
+            if let (Some(Value::Object(event)), Value::Object(more)) = (all.get_mut(event), more) {
+                event.extend(more);
+            }
+        }
+        all
+    });
+    BLANKS
+        .get(key)
+        .or_else(|| BLANKS.get(""))
+        .unwrap_or(&Value::Null)
 }
 
 fn secret(map: &mut Map<String, Value>) {

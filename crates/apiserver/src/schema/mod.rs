@@ -21,6 +21,7 @@ mod validate;
 pub use error::{BadValue, ErrorKind, FieldError, aggregate, invalid_message, skipped_rules};
 pub(crate) use node::object_meta_json;
 pub use node::{Additional, Limits, ListType, Logic, Node, Structural, Type, object_meta};
+pub(crate) use render::{quote, sorted_json};
 pub use rules::Rule;
 
 /// A value as Go prints it into text: a string plainly, the rest as JSON.

@@ -287,8 +287,12 @@ pub(crate) fn object_meta_json() -> Value {
             "ownerReferences": {
                 "type": "array", "items": owner,
                 "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
+                "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "uid",
             },
-            "finalizers": {"type": "array", "items": text, "x-kubernetes-list-type": "set"},
+            "finalizers": {
+                "type": "array", "items": text, "x-kubernetes-list-type": "set",
+                "x-kubernetes-patch-strategy": "merge",
+            },
             "managedFields": {"type": "array", "items": entry, "x-kubernetes-list-type": "atomic"},
         },
     })

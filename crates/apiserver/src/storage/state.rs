@@ -160,14 +160,36 @@ impl State {
             (Some(object), _) => {
                 self.index(&entry.resource, &entry.key, object);
             }
-            (None, Some(old)) => {
-                self.touched.insert(Touched::Gone(old.fields.uid.clone()));
-            }
+            (None, Some(old)) => self.touch_around(&entry.resource, old),
             (None, None) => {}
         }
         self.rv = self.rv.max(entry.rv);
         if let Some(event) = event(entry.rv, entry.old, new) {
             self.push(&entry.resource, event);
+        }
+    }
+
+    /// An object is gone: dependents may have to follow, and whoever waited for its end may go.
+    fn touch_around(&mut self, resource: &ResourceKey, old: &Object) {
+        self.touched.insert(Touched::Gone(old.fields.uid.clone()));
+        let owners = old
+            .fields
+            .owners
+            .iter()
+            .filter_map(|owner| self.uids.get(&owner.uid).cloned());
+        let mut around: Vec<ObjectRef> = owners.collect();
+        around.push(("namespaces".into(), old.fields.namespace.as_str().into()));
+        around.push((
+            "customresourcedefinitions.apiextensions.k8s.io".into(),
+            resource.clone(),
+        ));
+        for at in around {
+            let waits = self
+                .get(&at.0, &at.1)
+                .is_some_and(|o| o.fields.deletion_timestamp.is_some());
+            if waits {
+                self.touched.insert(Touched::Look(at));
+            }
         }
     }
 

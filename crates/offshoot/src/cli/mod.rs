@@ -1,5 +1,7 @@
 //! The command line: `offshoot --help` is its table of contents (surface.md).
 
+pub(crate) mod remote;
+
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -48,6 +50,16 @@ pub(crate) enum Command {
         after_help = "Example:\n  offshoot up --data ./data &\n  export KUBECONFIG=$PWD/data/kubeconfig\n  kubectl get pkgrev"
     )]
     Up(Box<UpArgs>),
+    /// Package revisions: list, make, fetch, write, propose, approve, upgrade.
+    #[command(
+        after_help = "Example:\n  offshoot rpkg propose -l team=web\n  offshoot rpkg approve edge-eu.shop.packagevariant-1"
+    )]
+    Rpkg(Box<remote::RpkgArgs>),
+    /// Repositories: register, list, sync, unregister.
+    #[command(
+        after_help = "Example:\n  offshoot repo reg file:///srv/blueprints.git --create --create-branch"
+    )]
+    Repo(Box<remote::RepoArgs>),
     /// Print the custom resource definitions of config.porch.kpt.dev.
     #[command(after_help = "Example:\n  offshoot crds | kubectl apply -f -")]
     Crds,

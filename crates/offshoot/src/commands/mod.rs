@@ -1,6 +1,8 @@
 //! One file a command.
 
 mod crds;
+mod repo;
+mod rpkg;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -25,16 +27,42 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
             print(&String::from_utf8_lossy(&out))
         }
         Command::Version => print(&format!("offshoot {}\n", env!("CARGO_PKG_VERSION"))),
+        Command::Rpkg(args) => print(&wait(rpkg::run(args))?),
+        Command::Repo(args) => print(&wait(repo::run(args))?),
         Command::Demo(_) | Command::Up(_) => Err(Failure::said()),
     }
 }
 
-/// Data goes to standard output; a reader that went away is no failure.
+/// Runs a future of a client command on this thread.
+fn wait<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime
+        .map_err(|e| Failure::of("start", &e))?
+        .block_on(future)
+}
+
 fn print(text: &str) -> Result<ExitCode, Failure> {
+    write_out(text).map(|()| ExitCode::SUCCESS)
+}
+
+/// Data goes to standard output; a reader that went away is no failure.
+fn write_out(text: &str) -> Result<(), Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::of("write to standard output", &error))
         }
-        _ => Ok(ExitCode::SUCCESS),
+        _ => Ok(()),
     }
+}
+
+/// A line for people, on standard error.
+fn say(line: &str) {
+    say_plain(&format!("{line}\n"));
+}
+
+/// A text for people, on standard error; nobody is left to tell if that is gone.
+fn say_plain(text: &str) {
+    _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -1,0 +1,118 @@
+//! Whether a wanted configuration fits the schema, in the words of structured-merge-diff.
+
+use serde_json::Value;
+
+use super::path::PathElement;
+use super::shape::{Kind, Shape};
+use crate::schema::{Node, Type, quote};
+
+/// All misfits as one text; none if everything fits.
+pub(crate) fn misfits(config: &Value, shape: Shape<'_>) -> Option<String> {
+    let mut found = Vec::new();
+    check(config, shape, "", &mut found);
+    match found.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        many => Some(format!("errors:\n  {}", many.join("\n  "))),
+    }
+}
+
+fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
+    if value.is_null() {
+        return;
+    }
+    if let Some(wanted) = shape.node().and_then(|node| wrong(value, node)) {
+        found.push(format!(
+            "{path}: expected {wanted}, got &value.valueUnstructured{{Value:{}}}",
+            go(value)
+        ));
+        return;
+    }
+    match value {
+        Value::Object(map) => {
+            for (name, below) in map {
+                let at = format!("{path}.{name}");
+                if !shape.declares(name) && !shape.open() {
+                    found.push(format!("{at}: field not declared in schema"));
+                } else {
+                    check(below, shape.field(name), &at, found);
+                }
+            }
+        }
+        Value::Array(list) => items(list, value, shape, path, found),
+        _ => {}
+    }
+}
+
+fn items(list: &[Value], value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
+    let kind = shape.kind(value);
+    let mut seen: Vec<PathElement> = Vec::new();
+    for (i, item) in list.iter().enumerate() {
+        let at = match kind {
+            Kind::Set | Kind::List(_) => match shape.element(item, kind) {
+                Ok(element) => {
+                    if seen.contains(&element) {
+                        found.push(format!("{path}: duplicate entries for key {element}"));
+                    }
+                    let at = format!("{path}{element}");
+                    seen.push(element);
+                    at
+                }
+                Err(key) => {
+                    found.push(format!(
+                        "{path}: element {i}: associative list with keys has an element that omits key field {} (and \
+                         doesn't have default value)",
+                        quote(&key)
+                    ));
+                    format!("{path}[{i}]")
+                }
+            },
+            _ => format!("{path}[{i}]"),
+        };
+        check(item, shape.item(), &at, found);
+    }
+}
+
+/// What the schema wants instead, in words, if the value is of another type.
+fn wrong(value: &Value, node: &Node) -> Option<&'static str> {
+    let fits = |wanted: &Type| match wanted {
+        Type::Object => value.is_object(),
+        Type::Array => value.is_array(),
+        Type::String => value.is_string(),
+        Type::Integer | Type::Number => value.is_number(),
+        Type::Boolean => value.is_boolean(),
+    };
+    if node.types.is_empty() || node.types.iter().any(fits) {
+        return None;
+    }
+    Some(match node.types.as_slice() {
+        [Type::Object] => "map",
+        [Type::Array] => "list",
+        [Type::String] => "string",
+        [Type::Integer | Type::Number] => "numeric (int or float)",
+        [Type::Boolean] => "boolean",
+        _ => "scalar",
+    })
+}
+
+/// A value as Go's `%#v` prints it.
+fn go(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(b) => b.to_string(),
+        Value::Number(n) => n.to_string(),
+        Value::String(s) => quote(s),
+        Value::Array(list) => {
+            let parts: Vec<String> = list.iter().map(go).collect();
+            format!("[]interface {{}}{{{}}}", parts.join(", "))
+        }
+        Value::Object(map) => {
+            let mut parts: Vec<String> = map
+                .iter()
+                .map(|(k, v)| format!("{}:{}", quote(k), go(v)))
+                .collect();
+            parts.sort();
+            format!("map[string]interface {{}}{{{}}}", parts.join(", "))
+        }
+    }
+}

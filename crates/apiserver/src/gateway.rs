@@ -1,0 +1,238 @@
+//! The door to the embedding program: resources whose writes (and sometimes reads) are its own business.
+//!
+//! The common rules compute the old and the new state first; the gateway decides what the write means, commits
+//! records through [`ServerHandle::commit`](crate::ServerHandle::commit) and answers with the object. It is the
+//! only writer of those records.
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct User {
+    /// The name.
+    pub name: String,
+    /// The groups.
+    pub groups: Vec<String>,
+    /// The uid, if the credential has one.
+    pub uid: String,
+}
+
+impl User {
+    /// A user with groups.
+    #[must_use]
+    pub fn new(name: &str, groups: &[&str]) -> Self {
+        Self {
+            name: name.to_owned(),
+            groups: groups.iter().map(|g| (*g).to_owned()).collect(),
+            uid: String::new(),
+        }
+    }
+
+    /// Whether the user may do anything: the group that Kubernetes exempts from authorisation.
+    #[must_use]
+    pub fn is_master(&self) -> bool {
+        self.groups.iter().any(|g| g == "system:masters")
+    }
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Read one.
+    Get,
+    /// Read many.
+    List,
+    /// Follow changes.
+    Watch,
+    /// Make one.
+    Create,
+    /// Replace one.
+    Update,
+    /// Change one.
+    Patch,
+    /// Delete one.
+    Delete,
+    /// Delete many.
+    DeleteCollection,
+}
+
+impl Verb {
+    /// The word in authorisation and messages.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+            Self::DeleteCollection => "deletecollection",
+        }
+    }
+}
+
+/// One call to the gateway.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// What is to be done; a patch arrives computed, with `old` and `new`.
+    pub verb: Verb,
+    /// The API group.
+    pub group: String,
+    /// The version that the client speaks.
+    pub version: String,
+    /// The plural of the resource.
+    pub resource: String,
+    /// The subresource, if one was addressed.
+    pub subresource: Option<String>,
+    /// The namespace; empty for all namespaces or cluster scope.
+    pub namespace: String,
+    /// The name; empty for collections, and on create the generated or given name.
+    pub name: String,
+    /// The state before; `None` for create and for reads.
+    pub old: Option<Value>,
+    /// The wanted state; `None` for delete and for reads.
+    pub new: Option<Value>,
+    /// Who asks.
+    pub user: User,
+    /// Whether nothing may be changed.
+    pub dry_run: bool,
+    /// The rest.
+    pub options: CallOptions,
+}
+
+/// What else a client said.
+#[derive(Debug, Clone, Default)]
+pub struct CallOptions {
+    /// The manager of the fields that are written.
+    pub field_manager: String,
+    /// Label selector of a list, as written.
+    pub label_selector: String,
+    /// Field selector of a list, as written.
+    pub field_selector: String,
+    /// `Background`, `Foreground` or `Orphan` of a delete.
+    pub propagation: Option<String>,
+    /// The version that the client expects, from the object or from preconditions.
+    pub expect_rv: Option<u64>,
+}
+
+/// A successful answer.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// The object; for a virtual list an object with `items`.
+    pub object: Value,
+    /// The HTTP status, if not the usual one.
+    pub status: Option<u16>,
+    /// Texts for `Warning` headers.
+    pub warnings: Vec<String>,
+}
+
+/// How a refusal is classified; doors map it once to HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalClass {
+    /// The request makes no sense (400).
+    BadRequest,
+    /// The object breaks a rule (422).
+    Invalid,
+    /// Something that was named is missing (404).
+    NotFound,
+    /// It exists already (409).
+    AlreadyExists,
+    /// Somebody else was first (409).
+    Conflict,
+    /// It may not be done (403).
+    Denied,
+    /// It is not offered (405).
+    Unsupported,
+    /// It is not possible now (503).
+    Unavailable,
+    /// A limit was reached (413).
+    Limit,
+    /// A mistake of ours (500).
+    Bug,
+}
+
+/// One cause of a refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// Where.
+    pub field: String,
+    /// `FieldValueInvalid` …
+    pub reason: String,
+    /// The text.
+    pub message: String,
+}
+
+/// A refusal: what the client is told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// The class.
+    pub class: RefusalClass,
+    /// The whole message, as it is shown.
+    pub message: String,
+    /// The causes.
+    pub causes: Vec<Cause>,
+}
+
+impl Refusal {
+    /// A refusal without causes.
+    #[must_use]
+    pub fn new(class: RefusalClass, message: impl Into<String>) -> Self {
+        Self {
+            class,
+            message: message.into(),
+            causes: Vec::new(),
+        }
+    }
+}
+
+/// Implemented by the embedding program for the resources that it gave with
+/// [`write_through`](crate::Resource::write_through) or [`virtual_with`](crate::Resource::virtual_with).
+#[async_trait]
+pub trait Gateway: Send + Sync {
+    /// Handles one call.
+    ///
+    /// # Errors
+    /// The refusal that the client is told.
+    async fn handle(&self, call: Call) -> Result<Outcome, Refusal>;
+}
+
+/// What an [`Authorizer`] is asked about.
+#[derive(Debug, Clone)]
+pub struct Attributes<'a> {
+    /// Who asks.
+    pub user: &'a User,
+    /// `get`, `list` …, for other paths the HTTP method in lower case.
+    pub verb: &'a str,
+    /// The API group.
+    pub group: &'a str,
+    /// The resource; empty for other paths.
+    pub resource: &'a str,
+    /// The subresource; may be empty.
+    pub subresource: &'a str,
+    /// The namespace; may be empty.
+    pub namespace: &'a str,
+    /// The name; may be empty.
+    pub name: &'a str,
+    /// The path, where no resource is addressed.
+    pub path: &'a str,
+}
+
+/// Decides who may do what.
+pub trait Authorizer: Send + Sync {
+    /// Whether the request is allowed.
+    fn allows(&self, request: &Attributes<'_>) -> bool;
+}
+
+/// The authorizer of a laptop: masters may do everything, others nothing but read health and version.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct MastersOnly;
+
+impl Authorizer for MastersOnly {
+    fn allows(&self, request: &Attributes<'_>) -> bool {
+        request.user.is_master()
+    }
+}

@@ -1,0 +1,353 @@
+//! Get and list: objects, lists, tables and partial metadata.
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::{BufMut, Bytes, BytesMut};
+use serde_json::{Map, Value, json};
+
+use super::negotiate::{Form, Format, Shape};
+use super::query::Query;
+use super::{Asked, Door, respond};
+use crate::registry::Origin;
+use crate::schema::FieldError;
+use crate::status::Failure;
+use crate::storage::Gone;
+use crate::table::{self, Include, partial_metadata};
+use crate::verbs::read::{ListQuery, Page};
+use crate::verbs::{Shown, Target};
+
+/// How long a read waits for a version that is not there yet.
+const WAIT: std::time::Duration = std::time::Duration::from_secs(3);
+
+impl Door {
+    pub(super) async fn get(&self, asked: Asked) -> Result<Response, Failure> {
+        let form = asked.accept.choose(|s| {
+            matches!(
+                s,
+                Shape::Object | Shape::Table(_) | Shape::Partial(_) | Shape::PartialList(_)
+            )
+        })?;
+        if let Some(version) = rv_parameter(&asked.query, false)? {
+            self.reach(version).await?;
+        }
+        let shown = self.core.get(&asked.target, &asked.whose).await?;
+        if asked.target.subresource == "scale" {
+            let scale = super::writes::scale_of(&asked.target, &shown.value())?;
+            return Ok(respond::value(200, form.format, &scale, &asked.warnings));
+        }
+        one(
+            200,
+            form,
+            &asked.target,
+            &shown,
+            &asked.query,
+            self.core.now(),
+            &asked.warnings,
+        )
+    }
+
+    pub(super) async fn list(&self, asked: Asked) -> Result<Response, Failure> {
+        let form = asked
+            .accept
+            .choose(|s| matches!(s, Shape::Object | Shape::Table(_) | Shape::PartialList(_)))?;
+        let query = list_query(&asked.query)?;
+        if let Some(version) = rv_parameter(&asked.query, true)? {
+            self.reach(version).await?;
+        }
+        let page = self.core.list(&asked.target, &asked.whose, &query).await?;
+        let warnings = &asked.warnings;
+        match form.shape {
+            Shape::Table(version) => {
+                let items: Vec<Value> = page.items.iter().map(Shown::value).collect();
+                let metadata = list_metadata(&page, false);
+                let now = self.core.now();
+                let (target, query) = (&asked.target, &asked.query);
+                let table = table(Rows {
+                    target,
+                    version,
+                    objects: &items,
+                    metadata,
+                    query,
+                    headed: true,
+                    now,
+                })?;
+                Ok(respond::value(200, form.format, &table, warnings))
+            }
+            Shape::PartialList(version) => {
+                let items: Vec<Value> = page
+                    .items
+                    .iter()
+                    .map(|item| partial(&item.value(), version))
+                    .collect();
+                let value = json!({
+                    "kind": "PartialObjectMetadataList", "apiVersion": format!("meta.k8s.io/{version}"),
+                    "metadata": list_metadata(&page, false), "items": items,
+                });
+                Ok(respond::value(200, form.format, &value, warnings))
+            }
+            _ => Ok(objects(form.format, &asked.target, &page, warnings)?),
+        }
+    }
+
+    /// Waits until the store has reached a version that the client has seen.
+    pub(super) async fn reach(&self, version: u64) -> Result<(), Failure> {
+        let started = tokio::time::Instant::now();
+        while self.core.store.rv() < version {
+            if started.elapsed() > WAIT {
+                let current = self.core.store.rv();
+                let cause = json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
+                let mut details = Map::new();
+                details.insert("causes".to_owned(), json!([cause]));
+                details.insert("retryAfterSeconds".to_owned(), 1.into());
+                let message =
+                    format!("Timeout: Too large resource version: {version}, current: {current}");
+                return Err(Failure::new(504, "Timeout", message).with_details(details));
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        Ok(())
+    }
+}
+
+/// The version parameter of a read; zero and absent ask for anything.
+fn rv_parameter(query: &Query, list: bool) -> Result<Option<u64>, Failure> {
+    let text = query.get("resourceVersion");
+    if text.is_empty() || text == "0" {
+        return Ok(None);
+    }
+    let parsed = text.parse::<u64>();
+    let why = format!(
+        "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+    );
+    parsed.map(Some).map_err(|_| {
+        if list {
+            Failure::bad_request(format!("invalid resource version: {why}"))
+        } else {
+            Failure::new(500, "", why)
+        }
+    })
+}
+
+fn list_refused(error: FieldError) -> Failure {
+    Failure::invalid("meta.k8s.io", "ListOptions", "", &[error])
+}
+
+/// Reads the parameters of a list.
+fn list_query(query: &Query) -> Result<ListQuery, Failure> {
+    let limit = query.number("limit")?.unwrap_or(0);
+    let token = query.get("continue").to_owned();
+    let (version, matching) = (
+        query.get("resourceVersion"),
+        query.get("resourceVersionMatch"),
+    );
+    if query.has("sendInitialEvents") {
+        return Err(list_refused(FieldError::forbidden(
+            "sendInitialEvents",
+            "sendInitialEvents is forbidden for list",
+        )));
+    }
+    let field = "resourceVersionMatch";
+    match matching {
+        "" => {}
+        _ if version.is_empty() => {
+            return Err(list_refused(FieldError::forbidden(
+                field,
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            )));
+        }
+        "Exact" if version == "0" => {
+            return Err(list_refused(FieldError::forbidden(
+                field,
+                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+            )));
+        }
+        "Exact" | "NotOlderThan" => {}
+        other => {
+            return Err(list_refused(FieldError::not_supported(
+                field,
+                other,
+                &["Exact", "NotOlderThan", ""],
+            )));
+        }
+    }
+    if !token.is_empty() && !version.is_empty() && version != "0" {
+        return Err(Failure::bad_request(
+            "specifying resource version is not allowed when using continue",
+        ));
+    }
+    let exact = if matching == "Exact"
+        || (matching.is_empty() && limit > 0 && !version.is_empty() && version != "0")
+    {
+        rv_parameter(query, true)?
+    } else {
+        None
+    };
+    Ok(ListQuery {
+        labels: query.get("labelSelector").to_owned(),
+        fields: query.get("fieldSelector").to_owned(),
+        limit: usize::try_from(limit).unwrap_or(0),
+        token,
+        exact,
+    })
+}
+
+/// The metadata of a list; custom resources show an empty continue token on the last page.
+fn list_metadata(page: &Page, custom: bool) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    match &page.token {
+        Some(token) => drop(metadata.insert("continue".to_owned(), token.clone().into())),
+        None if custom => drop(metadata.insert("continue".to_owned(), "".into())),
+        None => {}
+    }
+    if let Some(remaining) = page.remaining {
+        metadata.insert("remainingItemCount".to_owned(), remaining.into());
+    }
+    metadata.insert("resourceVersion".to_owned(), page.rv.to_string().into());
+    metadata
+}
+
+/// A list as it is: stored bytes, one after the other.
+fn objects(
+    format: Format,
+    target: &Target,
+    page: &Page,
+    warnings: &[String],
+) -> Result<Response, Failure> {
+    let rules = target.rules()?;
+    let custom = rules.resource.custom();
+    let metadata = Value::Object(list_metadata(page, custom)).to_string();
+    let (kind, api_version) = (
+        json!(rules.resource.list_kind).to_string(),
+        json!(rules.api_version()).to_string(),
+    );
+    let mut chunks: Vec<Bytes> = Vec::with_capacity(page.items.len() * 2 + 2);
+    if custom {
+        chunks.push(format!("{{\"apiVersion\":{api_version},\"items\":[").into());
+    } else {
+        chunks.push(
+            format!(
+                "{{\"kind\":{kind},\"apiVersion\":{api_version},\"metadata\":{metadata},\"items\":["
+            )
+            .into(),
+        );
+    }
+    for (i, item) in page.items.iter().enumerate() {
+        if i > 0 {
+            chunks.push(Bytes::from_static(b","));
+        }
+        match item {
+            Shown::Stored(object) if !custom => {
+                chunks.push(Bytes::from_static(b"{"));
+                chunks.push(object.body());
+            }
+            other => chunks.push(other.bytes()),
+        }
+    }
+    if custom {
+        chunks.push(format!("],\"kind\":{kind},\"metadata\":{metadata}}}\n").into());
+    } else {
+        chunks.push(Bytes::from_static(b"]}\n"));
+    }
+    if format == Format::Yaml {
+        let mut whole = BytesMut::new();
+        chunks.iter().for_each(|chunk| whole.put_slice(chunk));
+        return Ok(respond::text(200, format, whole.freeze(), warnings));
+    }
+    let length: usize = chunks.iter().map(Bytes::len).sum();
+    let stream = futures::stream::iter(chunks.into_iter().map(Ok::<_, std::convert::Infallible>));
+    let mut response = respond::with(200, "application/json", Body::from_stream(stream), warnings);
+    respond::set(
+        response.headers_mut(),
+        http::header::CONTENT_LENGTH,
+        &length.to_string(),
+    );
+    Ok(response)
+}
+
+/// One object in the shape that was asked for.
+pub(super) fn one(
+    code: u16,
+    form: Form,
+    target: &Target,
+    shown: &Shown,
+    query: &Query,
+    now: jiff::Timestamp,
+    warnings: &[String],
+) -> Result<Response, Failure> {
+    match form.shape {
+        Shape::Table(version) => {
+            let object = shown.value();
+            let mut metadata = Map::new();
+            if let Some(rv) = object.pointer("/metadata/resourceVersion") {
+                metadata.insert("resourceVersion".to_owned(), rv.clone());
+            }
+            let objects = std::slice::from_ref(&object);
+            let table = table(Rows {
+                target,
+                version,
+                objects,
+                metadata,
+                query,
+                headed: true,
+                now,
+            })?;
+            Ok(respond::value(code, form.format, &table, warnings))
+        }
+        Shape::Partial(version) => Ok(respond::value(
+            code,
+            form.format,
+            &partial(&shown.value(), version),
+            warnings,
+        )),
+        Shape::PartialList(_) => Err(Failure::new(500, "", "content is not a list")),
+        _ => Ok(respond::text(code, form.format, shown.bytes(), warnings)),
+    }
+}
+
+/// The metadata of an object alone.
+pub(super) fn partial(object: &Value, version: &str) -> Value {
+    partial_metadata(object, &format!("meta.k8s.io/{version}"))
+}
+
+/// What a table is made from.
+pub(super) struct Rows<'a> {
+    pub(super) target: &'a Target,
+    pub(super) version: &'a str,
+    pub(super) objects: &'a [Value],
+    pub(super) metadata: Map<String, Value>,
+    pub(super) query: &'a Query,
+    /// Whether the columns are described: once in a watch.
+    pub(super) headed: bool,
+    pub(super) now: jiff::Timestamp,
+}
+
+/// A table over objects.
+pub(super) fn table(rows: Rows<'_>) -> Result<Value, Failure> {
+    let text = rows.query.get("includeObject");
+    let include = Include::parse(text).ok_or_else(|| {
+        Failure::bad_request(format!("unrecognized includeObject value: \"{text}\""))
+    })?;
+    let form = table::Form {
+        include,
+        api_version: &format!("meta.k8s.io/{}", rows.version),
+        definitions: rows.headed,
+        now: rows.now,
+    };
+    let columns = &rows.target.rules()?.version.columns;
+    Ok(table::table(
+        columns,
+        rows.objects,
+        Value::Object(rows.metadata),
+        form,
+    ))
+}
+
+/// 410 of a list or a watch that is too old.
+pub(super) fn too_old(gone: Gone) -> Failure {
+    Failure::expired(gone.to_string())
+}
+
+/// Whether items of lists leave out kind and apiVersion.
+pub(super) fn typed(target: &Target) -> bool {
+    target.resource.origin == Origin::BuiltIn
+}

@@ -1,0 +1,166 @@
+//! Documents of the server itself: version, health, discovery, OpenAPI.
+
+use axum::response::Response;
+use http::request::Parts;
+use http::{Method, StatusCode, header};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::negotiate::{Accept, Shape};
+use super::{Door, respond};
+use crate::gateway::Attributes;
+use crate::registry::{Catalog, discovery};
+use crate::status::Failure;
+use crate::verbs::Whose;
+
+/// The Kubernetes version whose behaviour this server follows.
+pub(super) const KUBERNETES: &str = "v1.34.4";
+
+/// Paths that anyone may read.
+const OPEN: [&str; 4] = ["version", "healthz", "livez", "readyz"];
+
+const DISCOVERY_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+impl Door {
+    /// Whether a user may read a path that is no resource.
+    pub(super) fn admit_path(
+        &self,
+        method: &Method,
+        path: &str,
+        whose: &Whose,
+    ) -> Result<(), Failure> {
+        let first = path.trim_matches('/').split('/').next().unwrap_or_default();
+        let verb = method.as_str().to_lowercase();
+        let verb = if verb == "head" { "get" } else { verb.as_str() };
+        if OPEN.contains(&first) && verb == "get" {
+            return Ok(());
+        }
+        let attributes = Attributes {
+            user: &whose.user,
+            verb,
+            group: "",
+            resource: "",
+            subresource: "",
+            namespace: "",
+            name: "",
+            path,
+        };
+        if self.authorizer.allows(&attributes) {
+            return Ok(());
+        }
+        let why = format!(
+            "forbidden: User \"{}\" cannot {verb} path \"{path}\"",
+            whose.user.name
+        );
+        Err(Failure::new(403, "Forbidden", why).with_details(serde_json::Map::new()))
+    }
+
+    /// Answers a path that is no resource.
+    pub(super) fn other(
+        &self,
+        parts: &Parts,
+        segments: &[String],
+        whose: &Whose,
+        accept: &Accept,
+        catalog: &Catalog,
+    ) -> Result<Response, Failure> {
+        self.admit_path(&parts.method, parts.uri.path(), whose)?;
+        let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let query = parts.uri.query().unwrap_or_default();
+        match texts.as_slice() {
+            ["healthz" | "livez" | "readyz", ..] => Ok(respond::with(
+                200,
+                "text/plain; charset=utf-8",
+                "ok".into(),
+                &[],
+            )),
+            ["version"] => plain(accept, &version()),
+            ["api"] => discover(
+                parts,
+                accept,
+                &discovery::core_versions(&self.address),
+                || discovery::aggregated(catalog, true),
+            ),
+            ["apis"] => discover(parts, accept, &discovery::group_list(catalog), || {
+                discovery::aggregated(catalog, false)
+            }),
+            ["api", version] => found(accept, discovery::resource_list(catalog, "", version)),
+            ["apis", group] => found(accept, discovery::group(catalog, group)),
+            ["apis", group, version] => {
+                found(accept, discovery::resource_list(catalog, group, version))
+            }
+            ["openapi", "v3", rest @ ..] => openapi(catalog, rest, query),
+            [] => plain(
+                accept,
+                &json!({"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]}),
+            ),
+            _ => Err(Failure::no_such_path()),
+        }
+    }
+}
+
+fn plain(accept: &Accept, value: &Value) -> Result<Response, Failure> {
+    let form = accept.choose(|shape| shape == Shape::Object)?;
+    Ok(respond::value(200, form.format, value, &[]))
+}
+
+fn found(accept: &Accept, document: Option<Value>) -> Result<Response, Failure> {
+    plain(accept, &document.ok_or_else(Failure::no_such_path)?)
+}
+
+/// `/api` and `/apis`: the aggregated document with its ETag, or the old one.
+fn discover(
+    parts: &Parts,
+    accept: &Accept,
+    old: &Value,
+    aggregated: impl Fn() -> Value,
+) -> Result<Response, Failure> {
+    let form = accept.choose(|shape| matches!(shape, Shape::Object | Shape::Discovery))?;
+    if form.shape == Shape::Object {
+        return Ok(respond::value(200, form.format, old, &[]));
+    }
+    let json = serde_json::to_vec(&aggregated()).unwrap_or_default();
+    let etag = format!("\"{}\"", hash(&json));
+    let known = parts
+        .headers
+        .get(header::IF_NONE_MATCH)
+        .and_then(|v| v.to_str().ok())
+        == Some(etag.as_str());
+    let body = if known {
+        axum::body::Body::empty()
+    } else {
+        json.into()
+    };
+    let mut response = respond::with(200, DISCOVERY_TYPE, body, &[]);
+    if known {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    respond::set(headers, header::ETAG, &etag);
+    respond::set(headers, header::VARY, "Accept");
+    respond::set(headers, header::CACHE_CONTROL, "public");
+    Ok(response)
+}
+
+/// An opaque hash of a document, upper-case hex.
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|b| format!("{b:02X}"))
+        .collect()
+}
+
+fn version() -> Value {
+    json!({
+        "major": "1", "minor": "34", "emulationMajor": "1", "emulationMinor": "34",
+        "minCompatibilityMajor": "1", "minCompatibilityMinor": "33",
+        "gitVersion": KUBERNETES, "gitCommit": "", "gitTreeState": "",
+        "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
+}
+
+/// OpenAPI documents; version 3 alone (clients take a missing version 2 well).
+fn openapi(_catalog: &Catalog, _rest: &[&str], _query: &str) -> Result<Response, Failure> {
+    Err(Failure::no_such_path())
+}

@@ -1,0 +1,66 @@
+//! Paths: which resource, object or document a request addresses.
+
+use super::query::decode;
+use crate::registry::Catalog;
+use crate::verbs::Target;
+
+/// Where a path leads.
+#[derive(Debug)]
+pub(super) enum Route {
+    /// To a resource.
+    Resource {
+        /// What is addressed.
+        target: Target,
+        /// Whether the old `/watch/` prefix was used.
+        watch: bool,
+    },
+    /// To a document of the server itself.
+    Other(Vec<String>),
+}
+
+/// Reads a path; `None` if it leads nowhere.
+pub(super) fn parse(path: &str, catalog: &Catalog) -> Option<Route> {
+    let segments: Vec<String> = path
+        .split('/')
+        .filter(|s| !s.is_empty())
+        .map(decode)
+        .collect();
+    let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let (group, version, rest) = match texts.as_slice() {
+        ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
+        ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
+        _ => return Some(Route::Other(segments)),
+    };
+    let (watch, rest) = match rest {
+        ["watch", rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let target = resource(catalog, group, version, rest)?;
+    Some(Route::Resource { target, watch })
+}
+
+fn resource(catalog: &Catalog, group: &str, version: &str, rest: &[&str]) -> Option<Target> {
+    let (namespace, rest) = match rest {
+        ["namespaces", _, "status" | "finalize"] => ("", rest),
+        ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (*namespace, rest),
+        rest => ("", rest),
+    };
+    let (plural, name, sub) = match rest {
+        [plural] => (*plural, "", String::new()),
+        [plural, name] => (*plural, *name, String::new()),
+        [plural, name, sub @ ..] => (*plural, *name, sub.join("/")),
+        [] => return None,
+    };
+    // A decoded slash would read as another namespace or object.
+    if name.contains('/') || namespace.contains('/') {
+        return None;
+    }
+    let target = Target::find(catalog, group, version, plural)?;
+    let scoped = target.resource.namespaced;
+    let misplaced =
+        (!scoped && !namespace.is_empty()) || (scoped && namespace.is_empty() && !name.is_empty());
+    if misplaced {
+        return None;
+    }
+    Some(target.at(namespace, name).sub(&sub))
+}

@@ -1,0 +1,86 @@
+//! Query strings: percent-decoded pairs, in order.
+
+use crate::status::Failure;
+
+/// The parameters of a request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Query {
+    pairs: Vec<(String, String)>,
+}
+
+impl Query {
+    /// Takes a query string apart; what is no valid encoding stays as it is.
+    pub(super) fn parse(text: &str) -> Self {
+        let pairs = text.split('&').filter(|p| !p.is_empty()).map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (
+                decode(&name.replace('+', " ")),
+                decode(&value.replace('+', " ")),
+            )
+        });
+        Self {
+            pairs: pairs.collect(),
+        }
+    }
+
+    /// A parameter; empty if it is not given.
+    pub(super) fn get(&self, name: &str) -> &str {
+        self.pairs
+            .iter()
+            .find(|(n, _)| n == name)
+            .map_or("", |(_, v)| v.as_str())
+    }
+
+    /// All values of a parameter.
+    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.pairs
+            .iter()
+            .filter(move |(n, _)| n == name)
+            .map(|(_, v)| v.as_str())
+    }
+
+    /// Whether a parameter is given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.pairs.iter().any(|(n, _)| n == name)
+    }
+
+    /// A truth value as the real server reads it: `0`, `false` and absent are false, anything else is true.
+    pub(super) fn flag(&self, name: &str) -> bool {
+        self.has(name)
+            && !matches!(
+                self.get(name),
+                "0" | "false" | "F" | "FALSE" | "False" | "f"
+            )
+    }
+
+    /// A whole number; `None` if it is not given.
+    pub(super) fn number(&self, name: &str) -> Result<Option<i64>, Failure> {
+        let text = self.get(name);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let bad = |_| {
+            Failure::bad_request(format!(
+                "strconv.ParseInt: parsing \"{text}\": invalid syntax"
+            ))
+        };
+        text.parse().map(Some).map_err(bad)
+    }
+}
+
+/// Decodes percent escapes.
+pub(super) fn decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let escaped = (*byte == b'%')
+            .then(|| bytes.get(at + 1..at + 3))
+            .flatten()
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        out.push(escaped.unwrap_or(*byte));
+        at += if escaped.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}

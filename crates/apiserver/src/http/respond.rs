@@ -1,0 +1,175 @@
+//! Answers: status line, headers, JSON or YAML.
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use serde_json::Value;
+
+use super::negotiate::{Accept, Format};
+use crate::status::Failure;
+
+/// An answer with the headers that every answer has.
+pub(super) fn with(code: u16, content_type: &str, body: Body, warnings: &[String]) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() =
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("no-cache, private"),
+    );
+    set(headers, header::CONTENT_TYPE, content_type);
+    for warning in warnings {
+        let text = format!(
+            "299 - \"{}\"",
+            warning.replace('\\', "\\\\").replace('"', "\\\"")
+        );
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            headers.append(header::WARNING, value);
+        }
+    }
+    response
+}
+
+/// Sets a header; a value that no header can hold is left out.
+pub(super) fn set(headers: &mut http::HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+/// JSON text as an answer, turned into YAML where that was asked for.
+pub(super) fn text(code: u16, format: Format, json: Bytes, warnings: &[String]) -> Response {
+    match format {
+        Format::Json => with(code, "application/json", json.into(), warnings),
+        Format::Yaml => {
+            let value: Value = serde_json::from_slice(&json).unwrap_or(Value::Null);
+            with(code, "application/yaml", to_yaml(&value).into(), warnings)
+        }
+    }
+}
+
+/// A value as an answer.
+pub(super) fn value(code: u16, format: Format, value: &Value, warnings: &[String]) -> Response {
+    let json = serde_json::to_vec(value).unwrap_or_default();
+    text(code, format, json.into(), warnings)
+}
+
+/// A failure as an answer.
+pub(super) fn failure(failure: &Failure, accept: &Accept, warnings: &[String]) -> Response {
+    if failure.plain {
+        let mut response = with(
+            failure.code,
+            "text/plain; charset=utf-8",
+            failure.message.clone().into(),
+            &[],
+        );
+        set(
+            response.headers_mut(),
+            HeaderName::from_static("x-content-type-options"),
+            "nosniff",
+        );
+        return response;
+    }
+    let mut response = value(failure.code, accept.plain(), &failure.to_status(), warnings);
+    if matches!(failure.code, 429 | 503 | 504) {
+        set(response.headers_mut(), header::RETRY_AFTER, "1");
+    }
+    response
+}
+
+/// Writes a value as block YAML with sorted keys, the way the real server does.
+fn to_yaml(value: &Value) -> String {
+    let mut out = String::new();
+    block(&mut out, value, 0, false);
+    out
+}
+
+fn block(out: &mut String, value: &Value, depth: usize, in_list: bool) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort_unstable();
+            for (i, key) in keys.into_iter().enumerate() {
+                if i > 0 || !in_list {
+                    out.push_str(&"  ".repeat(depth));
+                }
+                scalar_text(out, key);
+                out.push(':');
+                nested(out, map.get(key).unwrap_or(&Value::Null), depth);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                out.push_str(&"  ".repeat(depth));
+                out.push_str("- ");
+                match item {
+                    Value::Object(map) if !map.is_empty() => block(out, item, depth + 1, true),
+                    Value::Array(list) if !list.is_empty() => {
+                        out.push('\n');
+                        block(out, item, depth + 1, false);
+                    }
+                    other => leaf(out, other),
+                }
+            }
+        }
+        other => leaf(out, other),
+    }
+}
+
+fn nested(out: &mut String, value: &Value, depth: usize) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            out.push('\n');
+            block(out, value, depth + 1, false);
+        }
+        Value::Array(items) if !items.is_empty() => {
+            out.push('\n');
+            block(out, value, depth, false);
+        }
+        other => {
+            out.push(' ');
+            leaf(out, other);
+        }
+    }
+}
+
+fn leaf(out: &mut String, value: &Value) {
+    match value {
+        Value::Object(_) => out.push_str("{}"),
+        Value::Array(_) => out.push_str("[]"),
+        Value::String(text) => scalar_text(out, text),
+        other => out.push_str(&other.to_string()),
+    }
+    out.push('\n');
+}
+
+/// Writes a text plainly where every YAML reader takes it for that text, otherwise in double quotes.
+fn scalar_text(out: &mut String, text: &str) {
+    let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '.' | '_'))
+        && text.chars().all(|c| {
+            c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | ' ' | '(' | ')')
+        })
+        && !text.contains(": ")
+        && !text.ends_with([':', ' '])
+        && !matches!(
+            text.to_lowercase().as_str(),
+            "y" | "n"
+                | "yes"
+                | "no"
+                | "on"
+                | "off"
+                | "true"
+                | "false"
+                | "null"
+                | "."
+                | ".inf"
+                | ".nan"
+        );
+    if plain {
+        out.push_str(text);
+    } else {
+        out.push_str(&Value::from(text).to_string());
+    }
+}

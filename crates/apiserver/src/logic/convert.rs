@@ -1,0 +1,82 @@
+//! Versions and schemas: pruning, defaulting, validating, and turning one version of an object into another.
+
+use serde_json::Value;
+
+use super::Rules;
+use crate::registry::{Resource, Version};
+use crate::schema::{FieldError, skipped_rules};
+use crate::status::Failure;
+
+/// Takes unknown fields out and fills defaults in; returns the paths of the unknown fields.
+#[must_use]
+pub fn admit(rules: Rules<'_>, object: &mut Value) -> Vec<String> {
+    let Some(schema) = &rules.version.schema else {
+        return Vec::new();
+    };
+    let unknown = schema.prune(object);
+    match rules.resource.built_in {
+        Some(kind) => kind.prepare(object),
+        None => schema.default(object),
+    }
+    unknown
+}
+
+/// Validates an object by its schema; `before` are the errors that were found already.
+#[must_use]
+pub fn check(
+    rules: Rules<'_>,
+    new: &Value,
+    old: Option<&Value>,
+    before: &[FieldError],
+) -> Vec<FieldError> {
+    let Some(schema) = &rules.version.schema else {
+        return Vec::new();
+    };
+    let mut errors = schema.validate(new, old);
+    let skips = before.iter().chain(&errors).any(|e| e.kind.skips_rules());
+    if skips && schema.has_rules() {
+        errors.push(skipped_rules());
+    }
+    errors
+}
+
+/// Turns an object into another version of its resource.
+///
+/// # Errors
+/// A registered converter refused.
+pub fn to_version(resource: &Resource, mut object: Value, to: &Version) -> Result<Value, Failure> {
+    let wanted = resource.api_version(&to.name);
+    if object.get("apiVersion").and_then(Value::as_str) == Some(wanted.as_str()) {
+        return Ok(object);
+    }
+    if let Some(converter) = &resource.converter {
+        let convert = |why: String| {
+            Failure::internal(format!(
+                "conversion webhook for {} failed: {why}",
+                resource.key()
+            ))
+        };
+        object = converter.convert(object, &wanted).map_err(convert)?;
+    } else if let Some(root) = object.as_object_mut() {
+        root.insert("apiVersion".to_owned(), wanted.into());
+    }
+    drop(admit(
+        Rules {
+            resource,
+            version: to,
+        },
+        &mut object,
+    ));
+    Ok(object)
+}
+
+/// Turns an object into the version in which it is kept.
+///
+/// # Errors
+/// A registered converter refused, or the definition has lost its storage version.
+pub fn to_storage(resource: &Resource, object: Value) -> Result<Value, Failure> {
+    let version = resource
+        .version(&resource.storage_version)
+        .ok_or_else(|| Failure::internal(format!("{} has no storage version", resource.key())))?;
+    to_version(resource, object, version)
+}

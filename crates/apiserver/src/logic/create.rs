@@ -1,0 +1,103 @@
+//! What a create makes of a body.
+
+use serde_json::{Value, json};
+
+use super::{
+    Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta, metadata,
+    metadata_mut, report_unknown,
+};
+use crate::status::Failure;
+
+/// Computes a new object from a body.
+///
+/// # Errors
+/// The refusals of the real server: 400 for what cannot be this kind, 422 for what breaks a rule, 500 for a
+/// given resource version.
+pub fn create(
+    rules: Rules<'_>,
+    mut object: Value,
+    namespace: &str,
+    options: &WriteOptions,
+    moment: &Moment,
+) -> Result<Prepared, Failure> {
+    let mut warnings = Vec::new();
+    metadata::check_types(rules, &object)?;
+    check_identity(rules, &mut object, namespace)?;
+    if !meta(&object, "resourceVersion").is_empty() {
+        return Err(Failure::new(
+            500,
+            "",
+            "resourceVersion should not be set on objects to be created",
+        ));
+    }
+    let unknown = convert::admit(rules, &mut object);
+    report_unknown(rules, &unknown, options.field_validation, &mut warnings)?;
+    let given_managers = object.pointer("/metadata/managedFields").cloned();
+    fill(rules, &mut object, moment);
+    if rules.version.status
+        && rules.resource.custom()
+        && let Some(root) = object.as_object_mut()
+    {
+        root.remove("status");
+    }
+    managed::created(rules, &mut object, given_managers, options, moment);
+    let mut errors = metadata::validate(rules, &object);
+    warnings.extend(metadata::warnings(None, &object));
+    errors.extend(convert::check(rules, &object, None, &errors));
+    if !errors.is_empty() {
+        return Err(rules.invalid(meta(&object, "name"), &errors));
+    }
+    start(rules, &mut object);
+    Ok(Prepared { object, warnings })
+}
+
+/// Sets what only the server may set.
+fn fill(rules: Rules<'_>, object: &mut Value, moment: &Moment) {
+    let Some(metadata) = metadata_mut(object) else {
+        return;
+    };
+    for field in [
+        "generation",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "managedFields",
+        "resourceVersion",
+    ] {
+        metadata.remove(field);
+    }
+    metadata::tidy(metadata);
+    metadata.insert("uid".to_owned(), moment.uid.clone().into());
+    metadata.insert("creationTimestamp".to_owned(), moment.now.clone().into());
+    if rules.counts_generations() {
+        metadata.insert("generation".to_owned(), 1.into());
+    }
+    let name = metadata
+        .get("name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let stem = metadata
+        .get("generateName")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if name.is_empty() && !stem.is_empty() {
+        // A generated name has at most 63 characters, so that it can be a label value.
+        let kept: String = stem.chars().take(58).collect();
+        let generated = format!("{kept}{}", moment.suffix);
+        metadata.insert("name".to_owned(), generated.into());
+    }
+}
+
+/// The first status of the built-in kinds that have one.
+fn start(rules: Rules<'_>, object: &mut Value) {
+    match rules.resource.built_in.map(|kind| kind.kind) {
+        Some("Namespace") => {
+            if let Some(root) = object.as_object_mut() {
+                root.insert("spec".to_owned(), json!({"finalizers": ["kubernetes"]}));
+                root.insert("status".to_owned(), json!({"phase": "Active"}));
+            }
+        }
+        Some("CustomResourceDefinition") => crate::builtin::crd::start_status(object),
+        _ => {}
+    }
+}

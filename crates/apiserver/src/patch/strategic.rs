@@ -1,0 +1,345 @@
+//! Strategic merge patch for built-in kinds (`k8s.io/apimachinery/pkg/util/strategicpatch`).
+//!
+//! Lists with a merge key are merged item by item, lists of scalars with strategy `merge` as sets; the
+//! directives `$patch`, `$setElementOrder`, `$deleteFromPrimitiveList` and `$retainKeys` are followed.
+
+use serde_json::{Map, Value};
+
+use super::{PatchError, too_deep};
+
+const DIRECTIVE: &str = "$patch";
+const RETAIN: &str = "$retainKeys";
+const DELETE: &str = "$deleteFromPrimitiveList/";
+const ORDER: &str = "$setElementOrder/";
+
+type Object = Map<String, Value>;
+
+/// Applies a strategic merge patch to an object whose schema text says how lists are merged.
+///
+/// `schema` is `builtin::Definition::schema_json`.
+///
+/// # Errors
+/// A patch that is no object, or directives that make no sense.
+pub fn strategic(doc: &Value, patch: &Value, schema: &Value) -> Result<Value, PatchError> {
+    let (Some(original), Some(patch)) = (doc.as_object(), patch.as_object()) else {
+        let text = "error decoding patch: json: cannot unmarshal array into Go value of type \
+                    map[string]interface {}";
+        return Err(PatchError::Unreadable(text.to_owned()));
+    };
+    if patch.values().any(|v| too_deep(v, 0)) {
+        return Err(PatchError::Unreadable(
+            "the patch is nested too deeply".to_owned(),
+        ));
+    }
+    let mut schema = schema.clone();
+    if let Some(metadata) = schema.pointer_mut("/properties/metadata") {
+        *metadata = crate::schema::object_meta_json();
+    }
+    maps(original.clone(), patch.clone(), Some(&schema)).map(Value::Object)
+}
+
+fn unfit<T>(text: impl Into<String>) -> Result<T, PatchError> {
+    Err(PatchError::Unreadable(text.into()))
+}
+
+/// How the list or map at a place is merged.
+struct Place<'a> {
+    schema: Option<&'a Value>,
+    merges: bool,
+    replaces: bool,
+    key: &'a str,
+}
+
+fn place<'a>(schema: Option<&'a Value>, name: &str) -> Place<'a> {
+    let below = schema.and_then(|s| {
+        s.get("properties")
+            .and_then(|p| p.get(name))
+            .or_else(|| s.get("additionalProperties"))
+    });
+    let text = |word: &str| {
+        below
+            .and_then(|b| b.get(word))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let strategies = text("x-kubernetes-patch-strategy");
+    Place {
+        schema: below,
+        merges: strategies.split(',').any(|s| s == "merge"),
+        replaces: strategies.split(',').any(|s| s == "replace"),
+        key: text("x-kubernetes-patch-merge-key"),
+    }
+}
+
+fn maps(
+    mut original: Object,
+    mut patch: Object,
+    schema: Option<&Value>,
+) -> Result<Object, PatchError> {
+    if let Some(directive) = patch.remove(DIRECTIVE) {
+        return match directive.as_str() {
+            Some("replace") => Ok(patch),
+            Some("delete") => Ok(Object::new()),
+            _ => unfit(format!("unknown patch type found: {directive}")),
+        };
+    }
+    retain(&mut original, &mut patch)?;
+    order(&mut original, &mut patch, schema)?;
+    for (key, value) in patch {
+        let (name, deletes) = match key.strip_prefix(DELETE) {
+            Some(name) => (name.to_owned(), true),
+            None => (key, false),
+        };
+        if value.is_null() {
+            original.remove(&name);
+            continue;
+        }
+        let place = place(schema, &name);
+        let merged = match (original.get(&name).cloned(), value) {
+            (None, _) | (Some(Value::Array(_)), Value::Object(_)) if deletes => continue,
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                if place.replaces {
+                    Value::Object(plain_map(new)?)
+                } else {
+                    Value::Object(maps(old, new, place.schema)?)
+                }
+            }
+            (Some(Value::Array(old)), Value::Array(new)) => {
+                if place.merges || deletes {
+                    Value::Array(lists(old, new, &place, deletes)?)
+                } else {
+                    Value::Array(new)
+                }
+            }
+            (_, value) => plain(without_nulls(value))?,
+        };
+        original.insert(name, merged);
+    }
+    Ok(original)
+}
+
+/// `$retainKeys`: everything of the original that is not listed goes.
+fn retain(original: &mut Object, patch: &mut Object) -> Result<(), PatchError> {
+    let Some(kept) = patch.remove(RETAIN) else {
+        return Ok(());
+    };
+    let Some(kept) = kept.as_array().cloned() else {
+        return unfit("invalid patch format of $retainKeys");
+    };
+    let listed = |name: &str| kept.iter().any(|k| k.as_str() == Some(name));
+    for (name, value) in patch.iter() {
+        let directive = name.starts_with(DELETE) || name.starts_with(ORDER);
+        if !listed(name) && !value.is_null() && !directive {
+            return unfit("$retainKeys doesn't contain all the non-null fields in the patch");
+        }
+    }
+    original.retain(|name, _| listed(name));
+    Ok(())
+}
+
+/// `$setElementOrder/name`: merges the list of that name and puts it into the given order.
+fn order(
+    original: &mut Object,
+    patch: &mut Object,
+    schema: Option<&Value>,
+) -> Result<(), PatchError> {
+    let directives: Vec<String> = patch
+        .keys()
+        .filter(|k| k.starts_with(ORDER))
+        .cloned()
+        .collect();
+    for directive in directives {
+        let wanted = patch.remove(&directive);
+        let name = directive.strip_prefix(ORDER).unwrap_or_default().to_owned();
+        let Some(Value::Array(wanted)) = wanted else {
+            return unfit("invalid patch format of setElementOrder list");
+        };
+        let place = place(schema, &name);
+        let former = original.get(&name).and_then(Value::as_array).cloned();
+        let list = match patch.get(&name) {
+            Some(Value::Array(list)) => Some(list.clone()),
+            _ => None,
+        };
+        let merged = match (former.clone(), list) {
+            (None, None) => continue,
+            (Some(old), None) => old,
+            (None, Some(new)) => plain_list(new)?,
+            (Some(old), Some(new)) if place.merges => lists(old, new, &place, false)?,
+            (Some(_), Some(new)) => new,
+        };
+        let former = former.unwrap_or_default();
+        original.insert(
+            name.clone(),
+            Value::Array(arrange(merged, &wanted, &former, place.key)),
+        );
+        if patch.get(&name).is_some_and(Value::is_array) {
+            patch.remove(&name);
+        }
+    }
+    Ok(())
+}
+
+fn lists(
+    original: Vec<Value>,
+    patch: Vec<Value>,
+    place: &Place<'_>,
+    deletes: bool,
+) -> Result<Vec<Value>, PatchError> {
+    if original.is_empty() && patch.is_empty() {
+        return Ok(original);
+    }
+    let objects = original.iter().chain(&patch).any(Value::is_object);
+    if !objects {
+        if deletes {
+            return Ok(original
+                .into_iter()
+                .filter(|v| !patch.contains(v))
+                .collect());
+        }
+        let mut merged: Vec<Value> = Vec::new();
+        for value in original.iter().chain(&patch) {
+            if !merged.contains(value) {
+                merged.push(value.clone());
+            }
+        }
+        return Ok(arrange(merged, &patch, &original, ""));
+    }
+    if place.key.is_empty() {
+        return unfit("cannot merge lists without merge key");
+    }
+    let former = original.clone();
+    let (mut merged, patch) = special(original, patch, place.key)?;
+    for item in &patch {
+        let Some(new) = item.as_object() else {
+            return unfit("invalid patch format of a list item");
+        };
+        if new.get(place.key).is_none() {
+            return unfit(format!(
+                "map: {item} does not contain declared merge key: {}",
+                place.key
+            ));
+        }
+        let items = place.schema.and_then(|s| s.get("items"));
+        let found = merged.iter().position(|old| same_key(old, item, place.key));
+        match found.and_then(|i| merged.get_mut(i)) {
+            Some(old) => {
+                let map = old.as_object().cloned().unwrap_or_default();
+                *old = Value::Object(maps(map, new.clone(), items)?);
+            }
+            None => merged.push(plain(without_nulls(item.clone()))?),
+        }
+    }
+    Ok(arrange(merged, &patch, &former, place.key))
+}
+
+/// Items with `$patch`: `delete` takes the item of the same key out, `replace` drops the whole original.
+fn special(
+    mut original: Vec<Value>,
+    patch: Vec<Value>,
+    key: &str,
+) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
+    let mut rest = Vec::new();
+    let mut replace = false;
+    for item in patch {
+        match item.get(DIRECTIVE).and_then(Value::as_str) {
+            None => rest.push(item),
+            Some("delete") => {
+                if item.get(key).is_none() {
+                    return unfit("delete patch type with no merge key defined");
+                }
+                original.retain(|old| !same_key(old, &item, key));
+            }
+            Some("replace") => replace = true,
+            Some(other) => return unfit(format!("unknown patch type found: {other}")),
+        }
+    }
+    if replace {
+        Ok((rest, Vec::new()))
+    } else {
+        Ok((original, rest))
+    }
+}
+
+fn same_key(a: &Value, b: &Value, key: &str) -> bool {
+    if key.is_empty() {
+        a == b
+    } else {
+        a.get(key).is_some() && a.get(key) == b.get(key)
+    }
+}
+
+/// Puts the items that `wanted` lists into its order; the others stay relative to those as they were in `former`.
+fn arrange(items: Vec<Value>, wanted: &[Value], former: &[Value], key: &str) -> Vec<Value> {
+    let position = |list: &[Value], item: &Value| list.iter().position(|v| same_key(v, item, key));
+    let (mut ours, mut others): (Vec<Value>, Vec<Value>) = items
+        .into_iter()
+        .partition(|item| position(wanted, item).is_some());
+    ours.sort_by_key(|item| position(wanted, item));
+    others.sort_by_key(|item| position(former, item));
+    let mut out = Vec::with_capacity(ours.len() + others.len());
+    let (mut ours, mut others) = (ours.into_iter().peekable(), others.into_iter().peekable());
+    loop {
+        let other_first = match (others.peek(), ours.peek()) {
+            (Some(other), Some(own)) => match (position(former, other), position(former, own)) {
+                (Some(a), Some(b)) => a < b,
+                _ => false,
+            },
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => return out,
+        };
+        out.extend(if other_first {
+            others.next()
+        } else {
+            ours.next()
+        });
+    }
+}
+
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(
+            map.into_iter()
+                .filter(|(_, v)| !v.is_null())
+                .map(|(k, v)| (k, without_nulls(v)))
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+/// A new value without directives.
+fn plain(value: Value) -> Result<Value, PatchError> {
+    match value {
+        Value::Object(map) => plain_map(map).map(Value::Object),
+        Value::Array(items) => plain_list(items).map(Value::Array),
+        other => Ok(other),
+    }
+}
+
+fn plain_map(map: Object) -> Result<Object, PatchError> {
+    let mut out = Object::new();
+    for (name, value) in map {
+        match name.as_str() {
+            DIRECTIVE if value == "delete" => return Ok(Object::new()),
+            DIRECTIVE | RETAIN => {}
+            _ if name.starts_with(ORDER) || name.starts_with(DELETE) => {}
+            _ => {
+                out.insert(name, plain(value)?);
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn plain_list(items: Vec<Value>) -> Result<Vec<Value>, PatchError> {
+    let directive = |item: &Value| {
+        item.get(DIRECTIVE)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let kept = items
+        .into_iter()
+        .filter(|item| !matches!(directive(item).as_deref(), Some("delete" | "replace")));
+    kept.map(plain).collect()
+}

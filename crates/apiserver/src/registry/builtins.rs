@@ -1,0 +1,74 @@
+//! The built-in kinds as served resources.
+
+use std::sync::Arc;
+
+use super::resource::{BODY_LIMIT, Backing, Origin, Resource, Version};
+use crate::builtin::{Definition, definitions};
+use crate::table::builtin_columns;
+
+/// All built-in resources whose objects are stored.
+#[must_use]
+pub fn resources() -> Vec<Resource> {
+    definitions()
+        .iter()
+        .filter(|d| d.stored())
+        .map(resource)
+        .collect()
+}
+
+/// The fields besides name and namespace that selectors of a built-in kind may use.
+fn selectable(kind: &Definition) -> Vec<String> {
+    const EVENTS: [&str; 10] = [
+        "involvedObject.kind",
+        "involvedObject.namespace",
+        "involvedObject.name",
+        "involvedObject.uid",
+        "involvedObject.apiVersion",
+        "involvedObject.resourceVersion",
+        "involvedObject.fieldPath",
+        "reason",
+        "reportingComponent",
+        "type",
+    ];
+    let fields: &[&str] = match (kind.group, kind.kind) {
+        ("", "Event") => &EVENTS,
+        ("", "Namespace") => &["status.phase"],
+        ("", "Secret") => &["type"],
+        _ => &[],
+    };
+    fields.iter().map(|f| (*f).to_owned()).collect()
+}
+
+fn resource(kind: &'static Definition) -> Resource {
+    let texts = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect();
+    let status = kind.subresources.iter().any(|s| s.name == "status");
+    Resource {
+        group: kind.group.to_owned(),
+        plural: kind.plural.to_owned(),
+        singular: kind.singular.to_owned(),
+        kind: kind.kind.to_owned(),
+        list_kind: format!("{}List", kind.kind),
+        short_names: texts(kind.short_names),
+        categories: texts(kind.categories),
+        namespaced: kind.namespaced,
+        storage_version: kind.version.to_owned(),
+        versions: vec![Version {
+            name: kind.version.to_owned(),
+            served: true,
+            schema: Some(Arc::new(kind.schema().clone())),
+            raw_schema: None,
+            columns: builtin_columns(kind),
+            status,
+            scale: None,
+            subresources: Vec::new(),
+            selectable: selectable(kind),
+            deprecation: None,
+        }],
+        backing: Backing::Stored,
+        origin: Origin::BuiltIn,
+        built_in: Some(kind),
+        verbs: texts(kind.verbs),
+        body_limit: BODY_LIMIT,
+        converter: None,
+    }
+}

@@ -1,0 +1,283 @@
+//! Discovery documents, from a catalog alone: the old ones (`APIGroupList`, `APIResourceList`) and the aggregated one.
+
+use base64::Engine as _;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::{Backing, Catalog, Origin, Resource, Version};
+
+/// The order of versions in discovery: GA by number, then beta, then alpha, then anything else.
+#[must_use]
+pub fn preference(version: &str) -> (u8, u64, u64) {
+    let Some(rest) = version.strip_prefix('v') else {
+        return (0, 0, 0);
+    };
+    let digits = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    let (major, tail) = rest.split_at(digits);
+    let Ok(major) = major.parse::<u64>() else {
+        return (0, 0, 0);
+    };
+    if tail.is_empty() {
+        return (3, major, 0);
+    }
+    let parse = |prefix: &str| {
+        tail.strip_prefix(prefix)
+            .and_then(|n| n.parse::<u64>().ok())
+    };
+    match (parse("beta"), parse("alpha")) {
+        (Some(n), _) => (2, major, n),
+        (_, Some(n)) => (1, major, n),
+        _ => (0, 0, 0),
+    }
+}
+
+/// The verbs of a resource, in the order that the real server lists them.
+#[must_use]
+pub fn verbs(resource: &Resource) -> Vec<&str> {
+    const CUSTOM: [&str; 8] = [
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "create",
+        "update",
+        "watch",
+    ];
+    const BUILT_IN: [&str; 8] = [
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch",
+    ];
+    let all = if resource.custom() { CUSTOM } else { BUILT_IN };
+    let watchable = resource.backing != Backing::Virtual;
+    all.into_iter()
+        .filter(|v| resource.serves(v) && (watchable || *v != "watch"))
+        .collect()
+}
+
+struct Sub<'a> {
+    name: &'a str,
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
+    verbs: Vec<&'a str>,
+}
+
+fn subresources<'a>(resource: &'a Resource, version: &'a Version) -> Vec<Sub<'a>> {
+    let usual = || vec!["get", "patch", "update"];
+    let own = |name, verbs| Sub {
+        name,
+        group: &resource.group,
+        version: &version.name,
+        kind: &resource.kind,
+        verbs,
+    };
+    let mut out = Vec::new();
+    if version.status {
+        out.push(own("status", usual()));
+    }
+    if version.scale.is_some() {
+        out.push(Sub {
+            name: "scale",
+            group: "autoscaling",
+            version: "v1",
+            kind: "Scale",
+            verbs: usual(),
+        });
+    }
+    for sub in &version.subresources {
+        let verbs = sub.verbs.iter().map(String::as_str).collect();
+        out.push(Sub {
+            kind: &sub.kind,
+            ..own(&sub.name, verbs)
+        });
+    }
+    out
+}
+
+fn with_names(mut entry: Map<String, Value>, resource: &Resource) -> Map<String, Value> {
+    if !resource.short_names.is_empty() {
+        entry.insert("shortNames".to_owned(), resource.short_names.clone().into());
+    }
+    if !resource.categories.is_empty() {
+        entry.insert("categories".to_owned(), resource.categories.clone().into());
+    }
+    entry
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// The aggregated document: the core group alone, or all others.
+#[must_use]
+pub fn aggregated(catalog: &Catalog, core: bool) -> Value {
+    let groups = catalog
+        .groups()
+        .into_iter()
+        .filter(|(group, _)| group.is_empty() == core);
+    let items: Vec<Value> = groups
+        .map(|(group, versions)| {
+            let versions: Vec<Value> = versions
+                .iter()
+                .map(|v| aggregated_version(catalog, &group, v))
+                .collect();
+            let metadata = if core {
+                json!({})
+            } else {
+                json!({"name": group})
+            };
+            json!({"metadata": metadata, "versions": versions})
+        })
+        .collect();
+    json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items,
+    })
+}
+
+fn aggregated_version(catalog: &Catalog, group: &str, version: &str) -> Value {
+    let mut resources = Vec::new();
+    for resource in catalog.iter().filter(|r| r.group == group) {
+        let Some(served) = resource.version(version).filter(|v| v.served) else {
+            continue;
+        };
+        // Built-in kinds answer with an empty group and version: theirs are the document's own.
+        let kind_of = |group: &str, version: &str, kind: &str| match resource.origin {
+            Origin::BuiltIn => json!({"group": "", "version": "", "kind": kind}),
+            _ => json!({"group": group, "version": version, "kind": kind}),
+        };
+        let entry = object(json!({
+            "resource": resource.plural,
+            "responseKind": kind_of(group, version, &resource.kind),
+            "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
+            "singularResource": resource.singular,
+            "verbs": verbs(resource),
+        }));
+        let mut entry = with_names(entry, resource);
+        let subs: Vec<Value> = subresources(resource, served)
+            .iter()
+            .map(|sub| {
+                let kind = kind_of(sub.group, sub.version, sub.kind);
+                json!({"subresource": sub.name, "responseKind": kind, "verbs": sub.verbs})
+            })
+            .collect();
+        if !subs.is_empty() {
+            entry.insert("subresources".to_owned(), subs.into());
+        }
+        resources.push(Value::Object(entry));
+    }
+    json!({"version": version, "resources": resources, "freshness": "Current"})
+}
+
+fn api_group(group: &str, versions: &[String]) -> Map<String, Value> {
+    let named = |v: &String| json!({"groupVersion": format!("{group}/{v}"), "version": v});
+    let all: Vec<Value> = versions.iter().map(named).collect();
+    let preferred = all.first().cloned().unwrap_or(Value::Null);
+    object(json!({"name": group, "versions": all, "preferredVersion": preferred}))
+}
+
+/// `/apis` in the old form.
+#[must_use]
+pub fn group_list(catalog: &Catalog) -> Value {
+    let groups: Vec<Value> = catalog
+        .groups()
+        .iter()
+        .filter(|(group, _)| !group.is_empty())
+        .map(|(group, versions)| api_group(group, versions).into())
+        .collect();
+    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+}
+
+/// `/apis/<group>`, if the group is served.
+#[must_use]
+pub fn group(catalog: &Catalog, name: &str) -> Option<Value> {
+    let (group, versions) = catalog
+        .groups()
+        .into_iter()
+        .find(|(group, _)| group == name && !name.is_empty())?;
+    let mut out = object(json!({"kind": "APIGroup", "apiVersion": "v1"}));
+    out.extend(api_group(&group, &versions));
+    Some(out.into())
+}
+
+/// `/api` in the old form.
+#[must_use]
+pub fn core_versions(address: &str) -> Value {
+    json!({
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
+    })
+}
+
+/// `/apis/<group>/<version>`, if it is served.
+#[must_use]
+pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
+    let mut resources = Vec::new();
+    for resource in catalog.iter().filter(|r| r.group == group) {
+        let Some(served) = resource.version(version).filter(|v| v.served) else {
+            continue;
+        };
+        let entry = object(json!({
+            "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
+            "kind": resource.kind, "verbs": verbs(resource),
+        }));
+        let mut entry = with_names(entry, resource);
+        if resource.backing != Backing::Virtual {
+            entry.insert(
+                "storageVersionHash".to_owned(),
+                storage_hash(resource).into(),
+            );
+        }
+        resources.push(Value::Object(entry));
+        for sub in subresources(resource, served) {
+            let mut entry = object(json!({
+                "name": format!("{}/{}", resource.plural, sub.name), "singularName": "",
+                "namespaced": resource.namespaced,
+            }));
+            if sub.group != resource.group {
+                entry.insert("group".to_owned(), sub.group.into());
+                entry.insert("version".to_owned(), sub.version.into());
+            }
+            entry.insert("kind".to_owned(), sub.kind.into());
+            entry.insert("verbs".to_owned(), sub.verbs.into());
+            resources.push(Value::Object(entry));
+        }
+    }
+    if resources.is_empty() {
+        return None;
+    }
+    let group_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
+    let mut out = object(json!({"kind": "APIResourceList"}));
+    if !group.is_empty() {
+        out.insert("apiVersion".to_owned(), "v1".into());
+    }
+    out.insert("groupVersion".to_owned(), group_version.into());
+    out.insert("resources".to_owned(), resources.into());
+    Some(out.into())
+}
+
+/// Base64 of the first eight bytes of SHA-256 over `group/version/kind` of the storage version.
+fn storage_hash(resource: &Resource) -> String {
+    let text = format!(
+        "{}/{}/{}",
+        resource.group, resource.storage_version, resource.kind
+    );
+    let digest = Sha256::digest(text.as_bytes());
+    base64::engine::general_purpose::STANDARD.encode(digest.get(..8).unwrap_or_default())
+}

@@ -1,0 +1,103 @@
+//! The resources that are served: built-in ones, those that the embedding program gives, and users' CRDs.
+//!
+//! A [`Catalog`] is an immutable picture; the [`Registry`] swaps it when a definition comes or goes. Nothing here
+//! reads or writes objects.
+
+pub mod builtins;
+pub mod crd;
+pub mod discovery;
+mod resource;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub use resource::{BODY_LIMIT, Backing, Converter, Origin, Resource, Scale, Subresource, Version};
+
+/// The resources at one moment.
+#[derive(Debug, Default, Clone)]
+pub struct Catalog {
+    /// Group and plural → resource.
+    by_name: BTreeMap<(String, String), Arc<Resource>>,
+    /// Counts changes: part of ETags.
+    pub revision: u64,
+}
+
+impl Catalog {
+    /// Finds a resource by group and plural.
+    #[must_use]
+    pub fn get(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
+        self.by_name.get(&(group.to_owned(), plural.to_owned()))
+    }
+
+    /// Finds a resource by group and kind.
+    #[must_use]
+    pub fn by_kind(&self, group: &str, kind: &str) -> Option<&Arc<Resource>> {
+        self.iter().find(|r| r.group == group && r.kind == kind)
+    }
+
+    /// All resources, ordered by group and plural.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.by_name.values()
+    }
+
+    /// The served groups except the core group, each with its served versions in order of preference.
+    #[must_use]
+    pub fn groups(&self) -> Vec<(String, Vec<String>)> {
+        let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for resource in self.iter() {
+            let versions = groups.entry(&resource.group).or_default();
+            for version in resource.versions.iter().filter(|v| v.served) {
+                if !versions.contains(&version.name) {
+                    versions.push(version.name.clone());
+                }
+            }
+        }
+        let mut out: Vec<(String, Vec<String>)> = Vec::new();
+        for (group, mut versions) in groups {
+            versions.sort_by(|a, b| discovery::preference(b).cmp(&discovery::preference(a)));
+            if !versions.is_empty() {
+                out.push((group.to_owned(), versions));
+            }
+        }
+        out
+    }
+}
+
+/// The current catalog, and the only place that changes it.
+#[derive(Debug, Default)]
+pub struct Registry {
+    catalog: RwLock<Arc<Catalog>>,
+}
+
+impl Registry {
+    /// The picture of this moment.
+    #[must_use]
+    pub fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Adds a resource or replaces one of the same name.
+    pub fn put(&self, resource: Resource) {
+        self.change(|catalog| {
+            let key = (resource.group.clone(), resource.plural.clone());
+            catalog.by_name.insert(key, Arc::new(resource));
+        });
+    }
+
+    /// Takes a resource out.
+    pub fn remove(&self, group: &str, plural: &str) {
+        self.change(|catalog| {
+            catalog
+                .by_name
+                .remove(&(group.to_owned(), plural.to_owned()));
+        });
+    }
+
+    fn change(&self, with: impl FnOnce(&mut Catalog)) {
+        let mut slot = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Catalog::clone(&slot);
+        with(&mut next);
+        next.revision += 1;
+        *slot = Arc::new(next);
+    }
+}

@@ -1,0 +1,123 @@
+//! Users' definitions: from a stored `CustomResourceDefinition` to a served resource.
+
+use std::sync::Arc;
+
+use super::{Core, Target};
+use crate::builtin::crd::{self, Taken};
+use crate::registry::{Origin, Resource};
+use crate::status::Failure;
+use crate::storage::{CommitError, Expect};
+
+/// The resource of definitions in the store.
+const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
+/// The finalizer that keeps a definition until its objects are gone.
+pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+impl Core {
+    /// Serves every stored definition: done once, when a server starts.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn load_crds(&self) -> Result<(), Failure> {
+        for (key, _) in self.store.list(DEFINITIONS, "").objects {
+            self.refresh_crd(&key).await?;
+        }
+        Ok(())
+    }
+
+    /// Brings what is served in line with a stored definition, and its status with what is served.
+    pub(crate) async fn refresh_crd(&self, name: &str) -> Result<(), Failure> {
+        let Some(stored) = self.store.get(DEFINITIONS, name) else {
+            if let Some((plural, group)) = name.split_once('.') {
+                let catalog = self.registry.catalog();
+                if catalog
+                    .get(group, plural)
+                    .is_some_and(|r| r.origin == Origin::Crd)
+                {
+                    self.registry.remove(group, plural);
+                }
+            }
+            return Ok(());
+        };
+        let resource = match Resource::from_crd(&stored.value()) {
+            Ok(resource) => resource,
+            Err(error) => {
+                tracing::warn!(definition = name, %error, "a stored definition cannot be served");
+                return Ok(());
+            }
+        };
+        self.establish(name).await?;
+        let established = self
+            .store
+            .get(DEFINITIONS, name)
+            .is_some_and(|o| crd::is_established(&o.value()));
+        if established {
+            let catalog = self.registry.catalog();
+            let before = catalog.get(&resource.group, &resource.plural);
+            let converter = before.and_then(|r| r.converter.clone());
+            let backing = before.map(|r| r.backing).unwrap_or_default();
+            self.registry.put(Resource {
+                origin: Origin::Crd,
+                converter,
+                backing,
+                ..resource
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes the status of a definition, if it is not so already.
+    async fn establish(&self, name: &str) -> Result<(), Failure> {
+        for _ in 0..8 {
+            let Some(stored) = self.store.get(DEFINITIONS, name) else {
+                return Ok(());
+            };
+            let mut new = stored.value();
+            let group = new.pointer("/spec/group").cloned();
+            let mut taken = Taken::default();
+            for (key, other) in self.store.list(DEFINITIONS, "").objects {
+                let other = other.value();
+                if key.as_ref() != name && other.pointer("/spec/group") == group.as_ref() {
+                    taken.add(&other);
+                }
+            }
+            let now = self.moment().now;
+            let before = new.clone();
+            crd::track_storage(&mut new);
+            crd::accept_names(&mut new, &taken, &now);
+            if stored.fields.deletion_timestamp.is_some() {
+                let text = "CustomResource deletion is in progress";
+                if let Some(status) = new
+                    .get_mut("status")
+                    .and_then(serde_json::Value::as_object_mut)
+                {
+                    crd::set_condition(
+                        status,
+                        "Terminating",
+                        "True",
+                        "InstanceDeletionInProgress",
+                        text,
+                        &now,
+                    );
+                }
+            }
+            if new == before {
+                return Ok(());
+            }
+            let catalog = self.registry.catalog();
+            let Some(resource) = catalog.get("apiextensions.k8s.io", "customresourcedefinitions")
+            else {
+                return Ok(());
+            };
+            let target = Target::stored(&Arc::clone(resource), "", name);
+            let op = self.op(&target, Expect::Rv(stored.rv), Some(new))?;
+            match self.store.commit(vec![op]).await {
+                Ok(_) => return Ok(()),
+                Err(CommitError::Conflict { .. }) => {}
+                Err(CommitError::Storage(error)) => return Err(Failure::storage(&error)),
+            }
+        }
+        Err(Failure::internal("the definition kept changing"))
+    }
+}

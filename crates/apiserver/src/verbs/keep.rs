@@ -1,0 +1,381 @@
+//! Housekeeping: garbage collection by owner references, emptying namespaces and definitions that are deleted.
+//!
+//! Level-triggered: the store names what changed, everything is decided anew from the current state, and what
+//! could not be done is looked at again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::crds::CLEANUP;
+use super::remove::NAMESPACE_FINALIZER;
+use super::{Core, Target, Whose};
+use crate::gateway::Verb;
+use crate::logic::delete::DeleteOptions;
+use crate::logic::update::Means;
+use crate::logic::{WriteOptions, metadata_mut};
+use crate::registry::Backing;
+use crate::status::Failure;
+use crate::storage::{Object, ObjectRef, Touched};
+
+const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
+const NAMESPACES: &str = "system:serviceaccount:kube-system:namespace-controller";
+
+impl Core {
+    /// Looks at everything that changed since the last call; returns how much was done.
+    ///
+    /// # Errors
+    /// The store or a gateway failed; what is left is looked at again by the next call.
+    pub async fn housekeeping(&self) -> Result<usize, Failure> {
+        let touched = self.store.take_touched();
+        let mut done = 0;
+        let mut left: BTreeSet<Touched> = touched.clone();
+        for item in touched {
+            let step = match &item {
+                Touched::Gone(uid) => self.orphaned(uid).await,
+                Touched::Look(at) => self.look(at).await,
+            };
+            match step {
+                Ok(count) => done += count,
+                Err(failure) => {
+                    self.store.touch(left);
+                    return Err(failure);
+                }
+            }
+            left.remove(&item);
+        }
+        Ok(done)
+    }
+
+    /// An object is gone: its dependents are looked at.
+    async fn orphaned(&self, uid: &str) -> Result<usize, Failure> {
+        let mut done = 0;
+        for at in self.store.dependents(uid) {
+            done += self.look(&at).await?;
+        }
+        Ok(done)
+    }
+
+    fn target_of(&self, at: &ObjectRef, object: &Object) -> Option<Target> {
+        let (resource, _) = at;
+        let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
+        let catalog = self.registry.catalog();
+        let found = catalog.get(group, plural)?;
+        Some(Target::stored(
+            found,
+            &object.fields.namespace,
+            &object.fields.name,
+        ))
+    }
+
+    /// Decides what is due for one object.
+    async fn look(&self, at: &ObjectRef) -> Result<usize, Failure> {
+        let Some(object) = self.store.get(&at.0, &at.1) else {
+            return Ok(0);
+        };
+        let Some(target) = self.target_of(at, &object) else {
+            return Ok(0);
+        };
+        if object.fields.deletion_timestamp.is_some() {
+            return self.terminate(&target, &object).await;
+        }
+        if object.fields.owners.is_empty() {
+            return Ok(0);
+        }
+        self.collect(&target, &object).await
+    }
+
+    /// Deletes an object without a living owner; drops references to owners that are gone.
+    async fn collect(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
+        let alive = |uid: &str| self.store.find_uid(uid).is_some();
+        let (living, gone): (Vec<_>, Vec<_>) =
+            object.fields.owners.iter().partition(|o| alive(&o.uid));
+        let waits = |uid: &str| {
+            let owner = self
+                .store
+                .find_uid(uid)
+                .and_then(|(r, k)| self.store.get(&r, &k));
+            owner.is_some_and(|o| {
+                o.fields.deletion_timestamp.is_some() && has(&o, "foregroundDeletion")
+            })
+        };
+        let waiting = living.iter().filter(|o| waits(&o.uid)).count();
+        let solid = living.len() - waiting;
+        let whose = self.own(COLLECTOR);
+        if solid > 0 {
+            if gone.is_empty() {
+                return Ok(0);
+            }
+            let dead: Vec<String> = gone.iter().map(|o| o.uid.clone()).collect();
+            return self
+                .edit(target, &whose, move |value| drop_owners(value, &dead))
+                .await;
+        }
+        if waiting == 0 && gone.is_empty() {
+            return Ok(0);
+        }
+        let dependents = !self.store.dependents(&object.fields.uid).is_empty();
+        let policy = if waiting > 0 && dependents {
+            "Foreground"
+        } else {
+            "Background"
+        };
+        let options = DeleteOptions {
+            propagation: Some(policy.to_owned()),
+            uid: Some(object.fields.uid.clone()),
+            ..DeleteOptions::default()
+        };
+        tolerate(self.delete(target, &whose, &options).await.map(|_| 1))
+    }
+
+    /// Moves an object that waits to be deleted on.
+    async fn terminate(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
+        let resource = target.resource.key();
+        let mut done = 0;
+        if has(object, "orphan") {
+            for at in self.store.dependents(&object.fields.uid) {
+                done += self.release(&at, &object.fields.uid).await?;
+            }
+            return Ok(done + self.unfinalize(target, "orphan").await?);
+        }
+        if has(object, "foregroundDeletion") {
+            return self.foreground(target, object).await;
+        }
+        if has(object, CLEANUP)
+            && resource.as_ref() == "customresourcedefinitions.apiextensions.k8s.io"
+        {
+            return self.empty_crd(target).await;
+        }
+        if resource.as_ref() == "namespaces" {
+            return self.empty_namespace(target, object).await;
+        }
+        Ok(0)
+    }
+
+    /// Foreground deletion: dependents first, then the owner; those that block hold it.
+    async fn foreground(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
+        let uid = &object.fields.uid;
+        let mut done = 0;
+        for at in self.store.dependents(uid) {
+            let Some(dependent) = self.store.get(&at.0, &at.1) else {
+                continue;
+            };
+            if dependent.fields.deletion_timestamp.is_none()
+                && let Some(target) = self.target_of(&at, &dependent)
+            {
+                done += self.collect(&target, &dependent).await?;
+            }
+        }
+        let blocking = self.store.dependents(uid).iter().any(|at| {
+            let dependent = self.store.get(&at.0, &at.1);
+            dependent.is_some_and(|d| d.fields.owners.iter().any(|o| o.uid == *uid && o.block))
+        });
+        if blocking {
+            return Ok(done);
+        }
+        Ok(done + self.unfinalize(target, "foregroundDeletion").await?)
+    }
+
+    /// Takes an owner off a dependent that is to stay.
+    async fn release(&self, at: &ObjectRef, uid: &str) -> Result<usize, Failure> {
+        let Some(object) = self.store.get(&at.0, &at.1) else {
+            return Ok(0);
+        };
+        let Some(target) = self.target_of(at, &object) else {
+            return Ok(0);
+        };
+        let dead = vec![uid.to_owned()];
+        self.edit(&target, &self.own(COLLECTOR), move |value| {
+            drop_owners(value, &dead)
+        })
+        .await
+    }
+
+    async fn unfinalize(&self, target: &Target, finalizer: &'static str) -> Result<usize, Failure> {
+        self.edit(target, &self.own(COLLECTOR), move |value| {
+            if let Some(Value::Array(list)) =
+                metadata_mut(value).and_then(|m| m.get_mut("finalizers"))
+            {
+                list.retain(|f| f != finalizer);
+            }
+        })
+        .await
+    }
+
+    async fn edit(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        change: impl Fn(&mut Value) + Send + Sync,
+    ) -> Result<usize, Failure> {
+        let compute = |old: &Value| {
+            let mut new = old.clone();
+            change(&mut new);
+            Ok((new, Means::Patch))
+        };
+        let options = WriteOptions {
+            field_manager: whose.agent.clone(),
+            ..WriteOptions::default()
+        };
+        tolerate(
+            self.modify(target, whose, Verb::Patch, &compute, &options)
+                .await
+                .map(|_| 1),
+        )
+    }
+
+    /// Deletes what a deleted namespace holds, then lets it go.
+    async fn empty_namespace(&self, target: &Target, namespace: &Object) -> Result<usize, Failure> {
+        let whose = self.own(NAMESPACES);
+        let (mut done, mut left) = (0, 0);
+        let catalog = self.registry.catalog();
+        for resource in catalog
+            .iter()
+            .filter(|r| r.namespaced && r.backing != Backing::Virtual)
+        {
+            let all = Target::stored(resource, &namespace.fields.name, "");
+            for (_, object) in self.store.list(&resource.key(), &all.prefix()).objects {
+                left += 1;
+                if object.fields.deletion_timestamp.is_none() {
+                    let one = all
+                        .clone()
+                        .at(&object.fields.namespace, &object.fields.name);
+                    let options = DeleteOptions {
+                        propagation: Some("Background".to_owned()),
+                        ..DeleteOptions::default()
+                    };
+                    done += tolerate(self.delete(&one, &whose, &options).await.map(|_| 1))?;
+                    left -= usize::from(self.store.get(&resource.key(), &one.key()).is_none());
+                }
+            }
+        }
+        if left > 0 {
+            return Ok(done);
+        }
+        let released = self.edit_raw(target, |value| {
+            if let Some(Value::Array(list)) = value.pointer_mut("/spec/finalizers") {
+                list.retain(|f| f != NAMESPACE_FINALIZER);
+            }
+        });
+        Ok(done + released.await?)
+    }
+
+    /// Deletes all objects of a deleted definition, then lets it go.
+    async fn empty_crd(&self, target: &Target) -> Result<usize, Failure> {
+        let Some((plural, group)) = target.name.split_once('.') else {
+            return Ok(0);
+        };
+        let catalog = self.registry.catalog();
+        let mut done = 0;
+        if let Some(resource) = catalog.get(group, plural) {
+            let whose = self.own(COLLECTOR);
+            for (_, object) in self.store.list(&resource.key(), "").objects {
+                if object.fields.deletion_timestamp.is_none() {
+                    let one =
+                        Target::stored(resource, &object.fields.namespace, &object.fields.name);
+                    done += tolerate(
+                        self.delete(&one, &whose, &DeleteOptions::default())
+                            .await
+                            .map(|_| 1),
+                    )?;
+                }
+            }
+            if !self.store.list(&resource.key(), "").objects.is_empty() {
+                return Ok(done);
+            }
+        }
+        Ok(done + self.unfinalize(target, CLEANUP).await?)
+    }
+
+    /// Changes an object outside the rules of updates, and removes it once nothing holds it.
+    async fn edit_raw(
+        &self,
+        target: &Target,
+        change: impl Fn(&mut Value),
+    ) -> Result<usize, Failure> {
+        let Some(found) = self.store.get(&target.resource.key(), &target.key()) else {
+            return Ok(0);
+        };
+        let old = found.value();
+        let mut new = old.clone();
+        change(&mut new);
+        let empty = |pointer: &str| {
+            new.pointer(pointer)
+                .and_then(Value::as_array)
+                .is_none_or(Vec::is_empty)
+        };
+        let free = empty("/spec/finalizers") && empty("/metadata/finalizers");
+        if new == old && !free {
+            return Ok(0);
+        }
+        let expect = crate::storage::Expect::Rv(found.rv);
+        let op = self.op(target, expect, (!free).then_some(new))?;
+        match self.store.commit(vec![op]).await {
+            Ok(_) => Ok(1),
+            Err(crate::storage::CommitError::Conflict { .. }) => {
+                self.store
+                    .touch([Touched::Look((target.resource.key(), target.key()))]);
+                Ok(0)
+            }
+            Err(crate::storage::CommitError::Storage(error)) => Err(Failure::storage(&error)),
+        }
+    }
+
+    /// Makes the namespaces that every cluster has.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn bootstrap(&self) -> Result<(), Failure> {
+        let catalog = self.registry.catalog();
+        let Some(resource) = catalog.get("", "namespaces") else {
+            return Ok(());
+        };
+        for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
+            let target = Target::stored(&Arc::clone(resource), "", "");
+            if self.store.get("namespaces", name).is_some() {
+                continue;
+            }
+            let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            let whose = self.own("system:apiserver");
+            drop(
+                self.create(
+                    &target,
+                    &whose,
+                    body,
+                    &WriteOptions {
+                        field_manager: whose.agent.clone(),
+                        ..WriteOptions::default()
+                    },
+                )
+                .await?,
+            );
+        }
+        Ok(())
+    }
+}
+
+fn has(object: &Object, finalizer: &str) -> bool {
+    object.fields.finalizers.iter().any(|f| f == finalizer)
+}
+
+/// An object that went or changed meanwhile is looked at again when its event comes; that is no failure.
+fn tolerate(step: Result<usize, Failure>) -> Result<usize, Failure> {
+    match step {
+        Err(failure) if matches!(failure.code, 404 | 409) => Ok(0),
+        other => other,
+    }
+}
+
+fn drop_owners(value: &mut Value, uids: &[String]) {
+    let Some(metadata) = metadata_mut(value) else {
+        return;
+    };
+    if let Some(Value::Array(list)) = metadata.get_mut("ownerReferences") {
+        list.retain(|o| {
+            !uids
+                .iter()
+                .any(|uid| o.get("uid").and_then(Value::as_str) == Some(uid))
+        });
+    }
+}

@@ -1,0 +1,209 @@
+//! The verbs: what may be done with a resource, over the rules of [`logic`](crate::logic) and the one store.
+//!
+//! The HTTP door and the in-process [`handle`] call the same functions, so a write means the same whoever asks.
+//! Each verb reads what it needs, lets the pure rules compute, and commits with the version that it has read.
+
+pub mod crds;
+pub mod handle;
+pub mod keep;
+pub mod read;
+pub mod records;
+pub mod remove;
+pub mod target;
+pub mod write;
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::clock::{Clock, Uids, seconds};
+use crate::gateway::{Gateway, Refusal, RefusalClass};
+use crate::logic::{Moment, convert};
+use crate::metrics::Metrics;
+use crate::registry::{Registry, Resource, Version};
+use crate::status::Failure;
+use crate::storage::{CommitError, Object, Store};
+
+pub use target::{Target, Whose};
+
+/// Everything that the verbs work with.
+pub struct Core {
+    /// The objects.
+    pub store: Store,
+    /// The resources.
+    pub registry: Registry,
+    /// Counters.
+    pub metrics: Metrics,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) uids: Arc<dyn Uids>,
+    pub(crate) gateway: OnceLock<Arc<dyn Gateway>>,
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core")
+            .field("store", &self.store)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An object as it is shown: the stored bytes where they are in the right version, a tree otherwise.
+#[derive(Debug, Clone)]
+pub enum Shown {
+    /// As stored.
+    Stored(Arc<Object>),
+    /// Computed.
+    Value(Value),
+}
+
+impl Shown {
+    /// The whole object as JSON.
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        match self {
+            Self::Stored(object) => object.bytes(),
+            Self::Value(value) => {
+                let mut text = Vec::new();
+                // Writing into memory cannot fail; a value has only text keys.
+                drop(crate::storage::object::sorted(&mut text, value));
+                text.into()
+            }
+        }
+    }
+
+    /// The object as a tree.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        match self {
+            Self::Stored(object) => object.value(),
+            Self::Value(value) => value.clone(),
+        }
+    }
+}
+
+/// The answer to a write.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// The HTTP status.
+    pub code: u16,
+    /// The object.
+    pub object: Shown,
+    /// Texts for `Warning` headers.
+    pub warnings: Vec<String>,
+}
+
+impl Core {
+    /// Makes a core on an opened store, without resources.
+    #[must_use]
+    pub fn new(store: Store, clock: Arc<dyn Clock>, uids: Arc<dyn Uids>) -> Self {
+        Self {
+            store,
+            registry: Registry::default(),
+            metrics: Metrics::default(),
+            clock,
+            uids,
+            gateway: OnceLock::new(),
+        }
+    }
+
+    /// Time and fresh names for one request.
+    #[must_use]
+    pub fn moment(&self) -> Moment {
+        Moment {
+            now: seconds(self.clock.now()),
+            uid: self.uids.uid(),
+            suffix: self.uids.suffix(),
+        }
+    }
+
+    /// The time that ages in tables are counted to.
+    #[must_use]
+    pub fn now(&self) -> jiff::Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn gateway(&self) -> Result<&Arc<dyn Gateway>, Failure> {
+        let missing = || {
+            Failure::new(
+                503,
+                "ServiceUnavailable",
+                "the service that handles this resource is not ready",
+            )
+        };
+        self.gateway.get().ok_or_else(missing)
+    }
+
+    /// Shows a stored object in a version of its resource.
+    ///
+    /// # Errors
+    /// A registered converter refused.
+    pub fn show(
+        &self,
+        resource: &Resource,
+        version: &Version,
+        object: Arc<Object>,
+    ) -> Result<Shown, Failure> {
+        if version.name == resource.storage_version {
+            return Ok(Shown::Stored(object));
+        }
+        Ok(Shown::Value(convert::to_version(
+            resource,
+            object.value(),
+            version,
+        )?))
+    }
+}
+
+/// Turns a refusal of the gateway into what the client is told.
+#[must_use]
+pub fn refused(target: &Target, refusal: Refusal) -> Failure {
+    let (code, reason) = match refusal.class {
+        RefusalClass::BadRequest => (400, "BadRequest"),
+        RefusalClass::Invalid => (422, "Invalid"),
+        RefusalClass::NotFound => (404, "NotFound"),
+        RefusalClass::AlreadyExists => (409, "AlreadyExists"),
+        RefusalClass::Conflict => (409, "Conflict"),
+        RefusalClass::Denied => (403, "Forbidden"),
+        RefusalClass::Unsupported => (405, "MethodNotAllowed"),
+        RefusalClass::Unavailable => (503, "ServiceUnavailable"),
+        RefusalClass::Limit => (413, "RequestEntityTooLarge"),
+        RefusalClass::Bug => (500, "InternalError"),
+    };
+    let resource = &target.resource;
+    let kind = if code == 422 {
+        &resource.kind
+    } else {
+        &resource.plural
+    };
+    let mut details = serde_json::Map::new();
+    for (key, value) in [
+        ("name", &target.name),
+        ("group", &resource.group),
+        ("kind", kind),
+    ] {
+        if !value.is_empty() {
+            details.insert(key.to_owned(), value.clone().into());
+        }
+    }
+    let causes = refusal
+        .causes
+        .into_iter()
+        .map(|c| serde_json::json!({"reason": c.reason, "message": c.message, "field": c.field}));
+    Failure::new(code, reason, refusal.message)
+        .with_details(details)
+        .with_causes(causes.collect())
+}
+
+/// A failed commit as the client is told; a lost race is a conflict.
+#[must_use]
+pub fn lost(target: &Target, error: &CommitError) -> Failure {
+    match error {
+        CommitError::Conflict { .. } => Failure::modified(
+            &target.resource.group,
+            &target.resource.plural,
+            &target.name,
+        ),
+        CommitError::Storage(error) => Failure::storage(error),
+    }
+}

@@ -1,0 +1,281 @@
+//! Reading: get, list and watch.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Core, Shown, Target, Whose, refused};
+use crate::gateway::Verb;
+use crate::logic::select::{Fields, Labels};
+use crate::registry::Backing;
+use crate::status::Failure;
+use crate::storage::{Event, EventKind, Gone, Object, Watch};
+
+/// What a list asks for.
+#[derive(Debug, Clone, Default)]
+pub struct ListQuery {
+    /// Label selector, as written.
+    pub labels: String,
+    /// Field selector, as written.
+    pub fields: String,
+    /// At most so many; zero for all.
+    pub limit: usize,
+    /// The token of an earlier page; empty for the first.
+    pub token: String,
+    /// Exactly this version, instead of the newest.
+    pub exact: Option<u64>,
+}
+
+/// A page of a list.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// The version of the snapshot.
+    pub rv: u64,
+    /// The objects.
+    pub items: Vec<Shown>,
+    /// The token of the next page, if there is one.
+    pub token: Option<String>,
+    /// How many follow, where that is known.
+    pub remaining: Option<usize>,
+}
+
+/// What a continue token holds.
+#[derive(Debug, Serialize, Deserialize)]
+struct Token {
+    v: String,
+    rv: u64,
+    start: String,
+}
+
+/// A selector of labels and fields.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    labels: Labels,
+    fields: Fields,
+    prefix: String,
+}
+
+impl Selection {
+    /// Parses the selectors of a request on `target`.
+    ///
+    /// # Errors
+    /// 400, saying what was not understood.
+    pub fn parse(target: &Target, labels: &str, fields: &str) -> Result<Self, Failure> {
+        let rules = target.rules()?;
+        Ok(Self {
+            labels: Labels::parse(labels)?,
+            fields: Fields::parse(fields, rules.resource, rules.version)?,
+            prefix: target.prefix(),
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    /// Whether an object is in the addressed collection and fits.
+    #[must_use]
+    pub fn matches(&self, object: &Object) -> bool {
+        let namespace = self.prefix.trim_end_matches('/');
+        (namespace.is_empty() || object.fields.namespace == namespace)
+            && self.labels.matches(object)
+            && self.fields.matches(object)
+    }
+
+    /// What an event is to this selection: an object that leaves it is deleted, one that enters it is added.
+    #[must_use]
+    pub fn sees(&self, event: &Event) -> Option<(EventKind, Arc<Object>)> {
+        if event.kind == EventKind::Deleted {
+            return event
+                .old
+                .as_ref()
+                .filter(|old| self.matches(old))
+                .map(|_| (EventKind::Deleted, Arc::clone(&event.object)));
+        }
+        let now = self.matches(&event.object);
+        let old = event.old.as_ref().filter(|old| self.matches(old));
+        match (old, now) {
+            (None, true) => Some((EventKind::Added, Arc::clone(&event.object))),
+            (Some(_), true) => Some((EventKind::Modified, Arc::clone(&event.object))),
+            (Some(old), false) => Some((EventKind::Deleted, Arc::new(old.at(event.rv)))),
+            (None, false) => None,
+        }
+    }
+}
+
+impl Core {
+    /// Reads one object.
+    ///
+    /// # Errors
+    /// 404, or what the gateway says.
+    pub async fn get(&self, target: &Target, whose: &Whose) -> Result<Shown, Failure> {
+        let rules = target.rules()?;
+        if target.resource.backing == Backing::Virtual {
+            let call = target.call(Verb::Get, whose);
+            let outcome = self
+                .gateway()?
+                .handle(call)
+                .await
+                .map_err(|r| refused(target, r))?;
+            return Ok(Shown::Value(outcome.object));
+        }
+        let found = self
+            .store
+            .get(&target.resource.key(), &target.key())
+            .ok_or_else(|| target.not_found())?;
+        self.show(rules.resource, rules.version, found)
+    }
+
+    /// Lists a collection.
+    ///
+    /// # Errors
+    /// 400 for selectors and tokens, 410 for snapshots that are no longer kept.
+    pub async fn list(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        query: &ListQuery,
+    ) -> Result<Page, Failure> {
+        let rules = target.rules()?;
+        if target.resource.backing == Backing::Virtual {
+            return self.list_virtual(target, whose, query).await;
+        }
+        let selection = Selection::parse(target, &query.labels, &query.fields)?;
+        let resource = target.resource.key();
+        let prefix = target.prefix();
+        let token = if query.token.is_empty() {
+            None
+        } else {
+            Some(self.token(&query.token)?)
+        };
+        let at = token.as_ref().map(|t| t.rv).or(query.exact);
+        let listing = match at {
+            Some(rv) => self
+                .store
+                .list_at(&resource, &prefix, rv)
+                .map_err(|gone| expired(&gone, token.as_ref(), self.store.rv()))?,
+            None => self.store.list(&resource, &prefix),
+        };
+        let start = token.as_ref().map_or("", |t| t.start.as_str());
+        let rest = listing
+            .objects
+            .iter()
+            .filter(|(key, _)| key.as_ref() > start || start.is_empty());
+        let mut items = Vec::new();
+        let (mut last, mut more) = ("", 0_usize);
+        for (key, object) in rest {
+            if !selection.is_empty() && !selection.matches(object) {
+                continue;
+            }
+            if query.limit > 0 && items.len() == query.limit {
+                more += 1;
+                if !selection.is_empty() {
+                    break;
+                }
+                continue;
+            }
+            last = key;
+            items.push(self.show(rules.resource, rules.version, Arc::clone(object))?);
+        }
+        let token = (more > 0).then(|| {
+            encode(&Token {
+                v: "offset".to_owned(),
+                rv: listing.rv,
+                start: last.to_owned(),
+            })
+        });
+        let remaining = (more > 0 && selection.is_empty()).then_some(more);
+        Ok(Page {
+            rv: listing.rv,
+            items,
+            token,
+            remaining,
+        })
+    }
+
+    async fn list_virtual(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        query: &ListQuery,
+    ) -> Result<Page, Failure> {
+        let mut call = target.call(Verb::List, whose);
+        call.options.label_selector.clone_from(&query.labels);
+        call.options.field_selector.clone_from(&query.fields);
+        let labels = Labels::parse(&query.labels)?;
+        let rules = target.rules()?;
+        drop(Fields::parse(&query.fields, rules.resource, rules.version)?);
+        let rv = self.store.rv();
+        let outcome = self
+            .gateway()?
+            .handle(call)
+            .await
+            .map_err(|r| refused(target, r))?;
+        let mut object = outcome.object;
+        let items = match object.get_mut("items").map(Value::take) {
+            Some(Value::Array(items)) => items,
+            _ => Vec::new(),
+        };
+        let items = items
+            .into_iter()
+            .filter(|item| labels.matches_value(item))
+            .map(Shown::Value)
+            .collect();
+        Ok(Page {
+            rv,
+            items,
+            token: None,
+            remaining: None,
+        })
+    }
+
+    /// Follows a collection from a version on.
+    ///
+    /// # Errors
+    /// Events since then are no longer kept.
+    pub fn watch(&self, target: &Target, from: u64) -> Result<Watch, Gone> {
+        self.store.watch(&target.resource.key(), from)
+    }
+
+    fn token(&self, text: &str) -> Result<Token, Failure> {
+        let bad = |why: String| Failure::bad_request(format!("invalid continue token: {why}"));
+        let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD
+            .decode(text)
+            .map_err(|e| bad(format!("continue key is not valid: {e}")))?;
+        let token: Token = serde_json::from_slice(&bytes)
+            .map_err(|e| bad(format!("continue key is not valid: {e}")))?;
+        if token.v != "offset" || token.rv > self.store.rv() {
+            return Err(bad(
+                "continue key is not valid: it was not given out by this server".to_owned(),
+            ));
+        }
+        Ok(token)
+    }
+}
+
+fn encode(token: &Token) -> String {
+    let text = serde_json::to_vec(token).unwrap_or_default();
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text)
+}
+
+/// 410 of a list; a page's token can be continued inconsistently at the newest version.
+fn expired(gone: &Gone, token: Option<&Token>, newest: u64) -> Failure {
+    match token {
+        Some(token) => {
+            let mut failure = Failure::expired(
+                "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+            );
+            failure.continue_token = Some(encode(&Token {
+                v: "offset".to_owned(),
+                rv: newest,
+                start: token.start.clone(),
+            }));
+            failure
+        }
+        None => Failure::expired(format!(
+            "The resourceVersion for the provided list is too old. ({gone})"
+        )),
+    }
+}

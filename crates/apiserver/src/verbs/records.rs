@@ -1,0 +1,169 @@
+//! Records: how the embedding program writes the objects of its own resources, several at once.
+//!
+//! What only a server can know is still set here: uid and creation time of new objects, generations, managed
+//! fields, versions. Schemas are not applied: the writer is the authority of these resources.
+
+use serde_json::Value;
+
+use super::{Core, Target, Whose, lost};
+use crate::logic::update::{Part, differs};
+use crate::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
+use crate::status::Failure;
+use crate::storage::{CommitError, Expect, Op, StorageError};
+
+/// One record of a batch.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// The API group.
+    pub group: String,
+    /// The plural of the resource.
+    pub resource: String,
+    /// The namespace; empty at cluster scope.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+    /// What must be there now.
+    pub expect: Expect,
+    /// The whole new object, or `None` to remove it.
+    pub object: Option<Value>,
+    /// The manager of the changed fields; empty keeps `managedFields` as the object has them.
+    pub manager: String,
+}
+
+/// Why a batch of records was not written.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum RecordError {
+    /// Another write came first: observe again.
+    #[error("record {index} of the batch is not in the expected state")]
+    Conflict {
+        /// Which record lost.
+        index: usize,
+        /// What is there instead.
+        found: Option<Box<Value>>,
+    },
+    /// The store failed.
+    #[error("write the records")]
+    Storage(#[source] StorageError),
+    /// A record cannot be written by anyone.
+    #[error("record {index} of the batch cannot be written: {why}")]
+    Invalid {
+        /// Which record.
+        index: usize,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Core {
+    /// Writes a batch of records, all or none; answers the new objects, for removals the last states.
+    ///
+    /// # Errors
+    /// See [`RecordError`].
+    pub async fn commit(&self, records: Vec<Record>) -> Result<Vec<Value>, RecordError> {
+        let mut ops = Vec::with_capacity(records.len());
+        for (index, record) in records.into_iter().enumerate() {
+            let invalid = |failure: Failure| RecordError::Invalid {
+                index,
+                why: failure.message,
+            };
+            ops.push(self.record(record).map_err(invalid)?);
+        }
+        match self.store.commit(ops).await {
+            Ok(objects) => Ok(objects.iter().map(|o| o.value()).collect()),
+            Err(CommitError::Conflict { index, found, .. }) => Err(RecordError::Conflict {
+                index,
+                found: found.map(|o| Box::new(o.value())),
+            }),
+            Err(CommitError::Storage(error)) => Err(RecordError::Storage(error)),
+        }
+    }
+
+    fn record(&self, record: Record) -> Result<Op, Failure> {
+        let catalog = self.registry.catalog();
+        let resource = catalog.get(&record.group, &record.resource);
+        let resource =
+            resource.ok_or_else(|| Failure::not_found(&record.group, &record.resource, ""))?;
+        let target = Target::stored(resource, &record.namespace, &record.name);
+        let Some(mut object) = record.object else {
+            return self.op(&target, record.expect, None);
+        };
+        let old = self
+            .store
+            .get(&resource.key(), &target.key())
+            .map(|o| o.value());
+        let moment = self.moment();
+        stamp(&target, old.as_ref(), &mut object, &moment)?;
+        if !record.manager.is_empty() {
+            let rules = target.rules()?;
+            let options = WriteOptions {
+                field_manager: record.manager,
+                ..WriteOptions::default()
+            };
+            let asked = object.clone();
+            match &old {
+                Some(old) => managed::updated(
+                    rules,
+                    old,
+                    &mut object,
+                    &asked,
+                    Part::Main,
+                    &options,
+                    &moment,
+                ),
+                None => managed::created(rules, &mut object, None, &options, &moment),
+            }
+        }
+        self.op(&target, record.expect, Some(object))
+    }
+
+    /// Turns a lost race into the conflict that clients know.
+    #[must_use]
+    pub fn lost_race(&self, target: &Target, error: &CommitError) -> Failure {
+        lost(target, error)
+    }
+
+    /// The identity of the server's own work.
+    #[must_use]
+    pub fn own(&self, name: &str) -> Whose {
+        Whose {
+            user: crate::gateway::User::new(name, &["system:masters", "system:authenticated"]),
+            agent: name.rsplit(':').next().unwrap_or(name).to_owned(),
+        }
+    }
+}
+
+/// Sets name, namespace, identity, times and generation of a record.
+fn stamp(
+    target: &Target,
+    old: Option<&Value>,
+    object: &mut Value,
+    moment: &Moment,
+) -> Result<(), Failure> {
+    let rules = target.rules()?;
+    let changed = old.is_some_and(|old| differs(rules, old, object));
+    let missing = || Failure::bad_request("metadata is not an object");
+    let metadata = metadata_mut(object).ok_or_else(missing)?;
+    metadata::tidy(metadata);
+    metadata.insert("name".to_owned(), target.name.clone().into());
+    if !target.namespace.is_empty() {
+        metadata.insert("namespace".to_owned(), target.namespace.clone().into());
+    }
+    let kept = |field: &str| {
+        old.map(|o| meta(o, field).to_owned())
+            .filter(|v| !v.is_empty())
+    };
+    let fresh = [("uid", &moment.uid), ("creationTimestamp", &moment.now)];
+    for (field, value) in fresh {
+        match kept(field) {
+            Some(kept) => drop(metadata.insert(field.to_owned(), kept.into())),
+            None if metadata.contains_key(field) => {}
+            None => drop(metadata.insert(field.to_owned(), value.clone().into())),
+        }
+    }
+    let before = old
+        .and_then(|o| o.pointer("/metadata/generation"))
+        .and_then(Value::as_i64);
+    let generation = before.map_or(1, |g| g + i64::from(changed));
+    metadata.insert("generation".to_owned(), generation.into());
+    Ok(())
+}

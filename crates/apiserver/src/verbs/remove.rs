@@ -1,0 +1,293 @@
+//! Deleting one object or a collection.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::read::Selection;
+use super::{Core, Shown, Target, Whose, Written, lost};
+use crate::gateway::Verb;
+use crate::logic::delete::{DeleteOptions, Deleted, delete};
+use crate::logic::{WriteOptions, meta};
+use crate::registry::{Backing, Origin, Resource};
+use crate::schema::FieldError;
+use crate::status::Failure;
+use crate::storage::{Expect, Object};
+
+/// How often a delete without preconditions is computed again after another write came first.
+const ATTEMPTS: usize = 8;
+
+/// Namespaces that a cluster cannot be without.
+const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+/// The finalizer of a namespace's content, in `spec.finalizers`.
+pub(crate) const NAMESPACE_FINALIZER: &str = "kubernetes";
+
+impl DeleteOptions {
+    /// Checks the options as the real server does.
+    ///
+    /// # Errors
+    /// 422 naming `propagationPolicy`.
+    pub fn parse(body: &Value) -> Result<Self, Failure> {
+        let text = |pointer: &str| {
+            body.pointer(pointer)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
+        let orphan = body.get("orphanDependents").and_then(Value::as_bool);
+        let policy = text("/propagationPolicy");
+        let refuse = |error: FieldError| {
+            Err(Failure::invalid(
+                "meta.k8s.io",
+                "DeleteOptions",
+                "",
+                &[error],
+            ))
+        };
+        if let (Some(policy), Some(_)) = (&policy, orphan) {
+            let detail = "orphanDependents and deletionPropagation cannot be both set";
+            return refuse(FieldError::invalid(
+                "propagationPolicy",
+                policy.as_str(),
+                detail,
+            ));
+        }
+        let known = ["Foreground", "Background", "Orphan"];
+        if let Some(policy) = policy.as_deref().filter(|p| !known.contains(p)) {
+            let supported = ["Foreground", "Background", "Orphan", "nil"];
+            return refuse(FieldError::not_supported(
+                "propagationPolicy",
+                policy,
+                &supported,
+            ));
+        }
+        let dry = body.get("dryRun").and_then(Value::as_array);
+        Ok(Self {
+            dry_run: dry.is_some_and(|list| list.iter().any(|v| v == "All")),
+            propagation: policy
+                .or_else(|| orphan.map(|o| if o { "Orphan" } else { "Background" }.to_owned())),
+            uid: text("/preconditions/uid"),
+            resource_version: text("/preconditions/resourceVersion"),
+        })
+    }
+}
+
+/// The answer to a completed delete of most kinds.
+fn success(resource: &Resource, object: &Value) -> Value {
+    let mut details = serde_json::Map::new();
+    details.insert("name".to_owned(), meta(object, "name").into());
+    if !resource.group.is_empty() {
+        details.insert("group".to_owned(), resource.group.clone().into());
+    }
+    details.insert("kind".to_owned(), resource.plural.clone().into());
+    details.insert("uid".to_owned(), meta(object, "uid").into());
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+}
+
+impl Core {
+    /// Deletes an object, or marks it until its finalizers are gone.
+    ///
+    /// # Errors
+    /// 404, 409 for preconditions, or what the gateway or the store refuse.
+    pub async fn delete(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        options: &DeleteOptions,
+    ) -> Result<Written, Failure> {
+        let built_in = target.resource.origin == Origin::BuiltIn;
+        if built_in
+            && target.resource.plural == "namespaces"
+            && IMMORTAL.contains(&target.name.as_str())
+        {
+            return Err(Failure::forbidden(
+                "",
+                "namespaces",
+                &target.name,
+                "this namespace may not be deleted",
+            ));
+        }
+        let mut last = None;
+        for _ in 0..ATTEMPTS {
+            let (found, old) = self.current(target, whose).await?;
+            let deleted = self.decide(target, &old, options)?;
+            let written = self
+                .write_delete(target, whose, (found, old), deleted, options)
+                .await;
+            match written {
+                Err(failure)
+                    if failure.reason == "Conflict"
+                        && target.resource.backing == Backing::Stored =>
+                {
+                    last = Some(failure)
+                }
+                other => return other,
+            }
+        }
+        Err(last.unwrap_or_else(|| Failure::internal("the object kept changing")))
+    }
+
+    fn decide(
+        &self,
+        target: &Target,
+        old: &Value,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, Failure> {
+        let rules = target.rules()?;
+        let moment = self.moment();
+        let deleted = delete(rules, old, options, &moment)?;
+        match target.resource.built_in.map(|kind| kind.kind) {
+            Some("CustomResourceDefinition") => return Ok(with_cleanup(old, deleted, &moment.now)),
+            Some("Namespace") => {}
+            _ => return Ok(deleted),
+        }
+        let finalizers = old.pointer("/spec/finalizers").and_then(Value::as_array);
+        if finalizers.is_none_or(Vec::is_empty) {
+            return Ok(deleted);
+        }
+        if !meta(old, "deletionTimestamp").is_empty() {
+            return Ok(Deleted::Already);
+        }
+        // A namespace goes when its content has gone: it is marked whatever its own finalizers are.
+        let mut marked = if let Deleted::Mark(marked) = deleted {
+            marked
+        } else {
+            old.clone()
+        };
+        if let Some(metadata) = crate::logic::metadata_mut(&mut marked) {
+            metadata.insert("deletionTimestamp".to_owned(), moment.now.into());
+        }
+        if let Some(root) = marked.as_object_mut() {
+            root.insert("status".to_owned(), json!({"phase": "Terminating"}));
+        }
+        Ok(Deleted::Mark(marked))
+    }
+
+    async fn write_delete(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        (found, old): (Option<Arc<Object>>, Value),
+        deleted: Deleted,
+        options: &DeleteOptions,
+    ) -> Result<Written, Failure> {
+        let whole = |object: Value| Written {
+            code: 200,
+            object: Shown::Value(object),
+            warnings: Vec::new(),
+        };
+        let expect = Expect::Rv(found.map_or(0, |f| f.rv));
+        if target.resource.backing != Backing::Stored {
+            let new = match deleted {
+                Deleted::Already => return Ok(whole(old)),
+                Deleted::Mark(new) => Some(new),
+                Deleted::Remove => None,
+            };
+            let status = success(&target.resource, &old);
+            let write = WriteOptions {
+                dry_run: options.dry_run,
+                ..WriteOptions::default()
+            };
+            let gone = new.is_none();
+            let mut written = self
+                .hand_over(
+                    target,
+                    whose,
+                    (Verb::Delete, Some(old), new),
+                    &write,
+                    Vec::new(),
+                    200,
+                )
+                .await?;
+            if gone && written.object.value().is_null() {
+                written.object = Shown::Value(status);
+            }
+            return Ok(written);
+        }
+        match deleted {
+            Deleted::Already => Ok(whole(old)),
+            Deleted::Mark(marked) if options.dry_run => Ok(whole(marked)),
+            Deleted::Mark(marked) => {
+                let op = self.op(target, expect, Some(marked))?;
+                let objects = self
+                    .store
+                    .commit(vec![op])
+                    .await
+                    .map_err(|e| lost(target, &e))?;
+                self.answer(target, objects, Vec::new(), 200).await
+            }
+            Deleted::Remove => {
+                if !options.dry_run {
+                    let op = self.op(target, expect, None)?;
+                    self.store
+                        .commit(vec![op])
+                        .await
+                        .map_err(|e| lost(target, &e))?;
+                    self.after_write(target).await?;
+                }
+                let as_object = target.resource.origin == Origin::BuiltIn
+                    && target.resource.plural == "serviceaccounts";
+                Ok(whole(if as_object {
+                    old
+                } else {
+                    success(&target.resource, &old)
+                }))
+            }
+        }
+    }
+
+    /// Deletes what a list would show; answers the objects as they were before.
+    ///
+    /// # Errors
+    /// The first failure; what was deleted before stays deleted.
+    pub async fn delete_collection(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        selection: &Selection,
+        options: &DeleteOptions,
+    ) -> Result<Vec<Shown>, Failure> {
+        let rules = target.rules()?;
+        let listing = self.store.list(&target.resource.key(), &target.prefix());
+        let mut items = Vec::new();
+        for (_, object) in listing
+            .objects
+            .into_iter()
+            .filter(|(_, o)| selection.matches(o))
+        {
+            let one = target
+                .clone()
+                .at(&object.fields.namespace, &object.fields.name);
+            items.push(self.show(rules.resource, rules.version, object)?);
+            match self.delete(&one, whose, options).await {
+                Ok(_) => {}
+                Err(failure) if failure.code == 404 => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(items)
+    }
+}
+
+/// A definition goes when its objects have gone: deleting it adds the finalizer that waits for them.
+fn with_cleanup(old: &Value, deleted: Deleted, now: &str) -> Deleted {
+    if !meta(old, "deletionTimestamp").is_empty() {
+        return deleted;
+    }
+    let mut marked = if let Deleted::Mark(marked) = deleted {
+        marked
+    } else {
+        old.clone()
+    };
+    if let Some(metadata) = crate::logic::metadata_mut(&mut marked) {
+        metadata.insert("deletionTimestamp".to_owned(), now.into());
+        let list = metadata.entry("finalizers").or_insert_with(|| json!([]));
+        if let Some(list) = list
+            .as_array_mut()
+            .filter(|l| !l.iter().any(|f| f == super::crds::CLEANUP))
+        {
+            list.push(super::crds::CLEANUP.into());
+        }
+    }
+    Deleted::Mark(marked)
+}

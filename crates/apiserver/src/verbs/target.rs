@@ -1,0 +1,187 @@
+//! What a request addresses, and who asks.
+
+use std::sync::Arc;
+
+use crate::gateway::{Attributes, Authorizer, Call, CallOptions, User, Verb};
+use crate::logic::Rules;
+use crate::registry::{Catalog, Resource};
+use crate::status::Failure;
+use crate::storage::{Key, key_of};
+
+/// An addressed resource, object or subresource.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The resource.
+    pub resource: Arc<Resource>,
+    /// Which of its versions the request speaks.
+    version: usize,
+    /// The namespace; empty for all, or at cluster scope.
+    pub namespace: String,
+    /// The name; empty for collections.
+    pub name: String,
+    /// The subresource; empty for none.
+    pub subresource: String,
+}
+
+/// Who asks, and under which name fields are recorded.
+#[derive(Debug, Clone, Default)]
+pub struct Whose {
+    /// The user.
+    pub user: User,
+    /// The field manager when none was given: the user agent up to its first slash.
+    pub agent: String,
+}
+
+impl Target {
+    /// Finds a resource in a catalog.
+    #[must_use]
+    pub fn find(catalog: &Catalog, group: &str, version: &str, plural: &str) -> Option<Self> {
+        let resource = catalog.get(group, plural)?;
+        let version = resource
+            .versions
+            .iter()
+            .position(|v| v.name == version && v.served)?;
+        Some(Self {
+            resource: Arc::clone(resource),
+            version,
+            namespace: String::new(),
+            name: String::new(),
+            subresource: String::new(),
+        })
+    }
+
+    /// Addresses a resource in the version in which it is kept.
+    #[must_use]
+    pub fn stored(resource: &Arc<Resource>, namespace: &str, name: &str) -> Self {
+        let version = resource
+            .versions
+            .iter()
+            .position(|v| v.name == resource.storage_version)
+            .unwrap_or(0);
+        Self {
+            resource: Arc::clone(resource),
+            version,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            subresource: String::new(),
+        }
+    }
+
+    /// Addresses an object, or with an empty name a collection.
+    #[must_use]
+    pub fn at(mut self, namespace: &str, name: &str) -> Self {
+        namespace.clone_into(&mut self.namespace);
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// Addresses a subresource.
+    #[must_use]
+    pub fn sub(mut self, subresource: &str) -> Self {
+        subresource.clone_into(&mut self.subresource);
+        self
+    }
+
+    /// The rules of the addressed version.
+    ///
+    /// # Errors
+    /// A resource without versions: a mistake of ours.
+    pub fn rules(&self) -> Result<Rules<'_>, Failure> {
+        let version = self.resource.versions.get(self.version);
+        let version = version
+            .ok_or_else(|| Failure::internal(format!("{} has no versions", self.resource.key())))?;
+        Ok(Rules {
+            resource: &self.resource,
+            version,
+        })
+    }
+
+    /// The key of the addressed object.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        key_of(&self.namespace, &self.name)
+    }
+
+    /// The keys of the addressed collection start with this.
+    #[must_use]
+    pub fn prefix(&self) -> String {
+        if self.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", self.namespace)
+        }
+    }
+
+    /// 404 of the addressed object.
+    #[must_use]
+    pub fn not_found(&self) -> Failure {
+        Failure::not_found(&self.resource.group, &self.resource.plural, &self.name)
+    }
+
+    /// A call to the gateway about the addressed object.
+    #[must_use]
+    pub fn call(&self, verb: Verb, whose: &Whose) -> Call {
+        Call {
+            verb,
+            group: self.resource.group.clone(),
+            version: self
+                .resource
+                .versions
+                .get(self.version)
+                .map_or_else(String::new, |v| v.name.clone()),
+            resource: self.resource.plural.clone(),
+            subresource: Some(self.subresource.clone()).filter(|s| !s.is_empty()),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            old: None,
+            new: None,
+            user: whose.user.clone(),
+            dry_run: false,
+            options: CallOptions::default(),
+        }
+    }
+
+    /// Asks whether the user may do this.
+    ///
+    /// # Errors
+    /// 403 in the words of the real server.
+    pub fn authorize(
+        &self,
+        authorizer: &dyn Authorizer,
+        whose: &Whose,
+        verb: Verb,
+    ) -> Result<(), Failure> {
+        let (group, plural) = (self.resource.group.as_str(), self.resource.plural.as_str());
+        let name = if verb == Verb::Create {
+            ""
+        } else {
+            self.name.as_str()
+        };
+        let attributes = Attributes {
+            user: &whose.user,
+            verb: verb.word(),
+            group,
+            resource: plural,
+            subresource: &self.subresource,
+            namespace: &self.namespace,
+            name,
+            path: "",
+        };
+        if authorizer.allows(&attributes) {
+            return Ok(());
+        }
+        let slash = if self.subresource.is_empty() { "" } else { "/" };
+        let scope = if self.namespace.is_empty() {
+            "at the cluster scope".to_owned()
+        } else {
+            format!("in the namespace \"{}\"", self.namespace)
+        };
+        let why = format!(
+            "User \"{}\" cannot {} resource \"{plural}{slash}{}\" in API group \"{group}\" {scope}",
+            whose.user.name,
+            verb.word(),
+            self.subresource
+        );
+        Err(Failure::forbidden(group, plural, name, &why))
+    }
+}

@@ -1,0 +1,440 @@
+//! Writing: create, update and patch, on objects and their subresources.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Core, Shown, Target, Whose, Written, lost, refused};
+use crate::gateway::{Outcome, Verb};
+use crate::logic::patching::{self, PatchKind};
+use crate::logic::update::{Means, Part, Update, Updated, update};
+use crate::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
+use crate::registry::{Backing, Origin};
+use crate::status::Failure;
+use crate::storage::{CommitError, Draft, Expect, Object, Op, key_of};
+
+/// How often a write that names no version is computed again after another write came first.
+const ATTEMPTS: usize = 8;
+
+/// An object may have this many bytes (the store of the real server refuses more).
+const OBJECT_LIMIT: usize = 3 << 19;
+
+/// The limit of objects of a resource with a larger request limit is that limit.
+fn object_limit(target: &Target) -> usize {
+    if target.resource.body_limit > crate::registry::BODY_LIMIT {
+        target.resource.body_limit
+    } else {
+        OBJECT_LIMIT
+    }
+}
+
+/// Computes the wanted object from the current one, in the version of the request.
+pub type Compute<'a> = dyn Fn(&Value) -> Result<(Value, Means), Failure> + Send + Sync + 'a;
+
+impl Core {
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// Whatever the rules, the namespace, the gateway or the store refuse.
+    pub async fn create(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        body: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        let rules = target.rules()?;
+        let name = meta(&body, "name").to_owned();
+        let target = &target.clone().at(&target.namespace, &name);
+        self.check_namespace(target, true)?;
+        let mut moment = self.moment();
+        let generated = name.is_empty() && !meta(&body, "generateName").is_empty();
+        for _ in 0..ATTEMPTS {
+            let prepared = create(rules, body.clone(), &target.namespace, options, &moment)?;
+            let target = &target
+                .clone()
+                .at(&target.namespace, meta(&prepared.object, "name"));
+            match self.create_once(target, whose, prepared, options).await {
+                Err(failure) if failure.reason == "AlreadyExists" && generated => {
+                    moment = self.moment()
+                }
+                other => return other,
+            }
+        }
+        Err(Failure::new(
+            500,
+            "ServerTimeout",
+            "no free generated name was found; try again",
+        ))
+    }
+
+    async fn create_once(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        prepared: Prepared,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        let found = self.store.get(&target.resource.key(), &target.key());
+        let exists = |found: &Object| {
+            let deleting = found.fields.deletion_timestamp.is_some();
+            Failure::already_exists(
+                &target.resource.group,
+                &target.resource.plural,
+                &target.name,
+                deleting,
+            )
+        };
+        if let Some(found) = found.filter(|_| target.resource.backing != Backing::Virtual) {
+            return Err(exists(&found));
+        }
+        if target.resource.backing != Backing::Stored {
+            let call = (Verb::Create, None, Some(prepared.object));
+            return self
+                .hand_over(target, whose, call, options, prepared.warnings, 201)
+                .await;
+        }
+        if options.dry_run {
+            return Ok(Written {
+                code: 201,
+                object: Shown::Value(prepared.object),
+                warnings: prepared.warnings,
+            });
+        }
+        let op = self.op(target, Expect::Absent, Some(prepared.object))?;
+        match self.store.commit(vec![op]).await {
+            Ok(objects) => self.answer(target, objects, prepared.warnings, 201).await,
+            Err(CommitError::Conflict {
+                found: Some(found), ..
+            }) => Err(exists(&found)),
+            Err(error) => Err(lost(target, &error)),
+        }
+    }
+
+    /// Replaces an object, or a part of it.
+    ///
+    /// # Errors
+    /// Whatever the rules, the gateway or the store refuse.
+    pub async fn update(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        body: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        let compute = move |_: &Value| Ok((body.clone(), Means::Put));
+        self.modify(target, whose, Verb::Update, &compute, options)
+            .await
+    }
+
+    /// Computes and writes a change of an object; computed again where another write came first and no version was named.
+    ///
+    /// # Errors
+    /// Whatever the rules, the gateway or the store refuse.
+    pub async fn modify(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        verb: Verb,
+        compute: &Compute<'_>,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        let rules = target.rules()?;
+        let part = if target.subresource == "status" && rules.version.status {
+            Part::Status
+        } else {
+            Part::Main
+        };
+        self.check_namespace(target, false)?;
+        let mut last = None;
+        for _ in 0..ATTEMPTS {
+            let (found, old) = self.current(target, whose).await?;
+            let (new, means) = compute(&old)?;
+            let conditional = rv_of(&new).is_some() && means == Means::Put;
+            let asked = Update {
+                old: &old,
+                new,
+                part,
+                means,
+                name: &target.name,
+                namespace: &target.namespace,
+            };
+            let updated = update(rules, asked, options, &self.moment())?;
+            match self
+                .write_update(target, whose, verb, (found, old), updated, options)
+                .await
+            {
+                Err(failure)
+                    if failure.reason == "Conflict"
+                        && !conditional
+                        && target.resource.backing == Backing::Stored =>
+                {
+                    last = Some(failure);
+                }
+                other => return other,
+            }
+        }
+        Err(last.unwrap_or_else(|| Failure::internal("the object kept changing")))
+    }
+
+    /// Changes an object by a patch.
+    ///
+    /// # Errors
+    /// Whatever the patch, the rules, the gateway or the store refuse.
+    pub async fn patch(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        kind: PatchKind,
+        patch: &Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        let rules = target.rules()?;
+        let compute = |old: &Value| Ok((patching::apply(rules, kind, old, patch)?, Means::Patch));
+        self.modify(target, whose, Verb::Patch, &compute, options)
+            .await
+    }
+
+    /// Applies a configuration: creates the object or takes over its fields.
+    ///
+    /// # Errors
+    /// Whatever the configuration, the rules, the gateway or the store refuse.
+    pub async fn apply(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        patch: &Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        let rules = target.rules()?;
+        if self
+            .store
+            .get(&target.resource.key(), &target.key())
+            .is_none()
+            && target.subresource.is_empty()
+        {
+            let created = self
+                .create(
+                    &target.clone().at(&target.namespace, ""),
+                    whose,
+                    patch.clone(),
+                    options,
+                )
+                .await;
+            match created {
+                Err(failure) if failure.reason == "AlreadyExists" => {}
+                other => return other,
+            }
+        }
+        let compute = |old: &Value| {
+            Ok((
+                patching::apply(rules, PatchKind::Merge, old, patch)?,
+                Means::Patch,
+            ))
+        };
+        self.modify(target, whose, Verb::Patch, &compute, options)
+            .await
+    }
+
+    /// Reads the current state in the version of the request, from the store or, for virtual resources, the gateway.
+    pub(crate) async fn current(
+        &self,
+        target: &Target,
+        whose: &Whose,
+    ) -> Result<(Option<Arc<Object>>, Value), Failure> {
+        let rules = target.rules()?;
+        if target.resource.backing == Backing::Virtual {
+            return Ok((
+                None,
+                self.get(&target.clone().sub(""), whose).await?.value(),
+            ));
+        }
+        let found = self
+            .store
+            .get(&target.resource.key(), &target.key())
+            .ok_or_else(|| target.not_found())?;
+        let value = convert::to_version(rules.resource, found.value(), rules.version)?;
+        Ok((Some(found), value))
+    }
+
+    async fn write_update(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        verb: Verb,
+        (found, old): (Option<Arc<Object>>, Value),
+        updated: Updated,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        let handed = target.resource.backing != Backing::Stored;
+        let (prepared, remove) = match updated {
+            Updated::Unchanged(prepared) if !handed || target.subresource.is_empty() => {
+                return Ok(Written {
+                    code: 200,
+                    object: Shown::Value(prepared.object),
+                    warnings: prepared.warnings,
+                });
+            }
+            Updated::Unchanged(prepared) | Updated::Changed(prepared) => (prepared, false),
+            Updated::Removed(prepared) => (prepared, true),
+        };
+        if handed {
+            let call = (verb, Some(old), Some(prepared.object));
+            return self
+                .hand_over(target, whose, call, options, prepared.warnings, 200)
+                .await;
+        }
+        if options.dry_run {
+            return Ok(Written {
+                code: 200,
+                object: Shown::Value(prepared.object),
+                warnings: prepared.warnings,
+            });
+        }
+        let expect = Expect::Rv(found.map_or(0, |f| f.rv));
+        if remove {
+            // The answer is the last state, under the version before the removal.
+            let op = self.op(target, expect, None)?;
+            self.store
+                .commit(vec![op])
+                .await
+                .map_err(|e| lost(target, &e))?;
+            self.after_write(target).await?;
+            return Ok(Written {
+                code: 200,
+                object: Shown::Value(prepared.object),
+                warnings: prepared.warnings,
+            });
+        }
+        let op = self.op(target, expect, Some(prepared.object))?;
+        let objects = self
+            .store
+            .commit(vec![op])
+            .await
+            .map_err(|e| lost(target, &e))?;
+        self.answer(target, objects, prepared.warnings, 200).await
+    }
+
+    /// Lets the gateway decide a computed write.
+    pub(crate) async fn hand_over(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        (verb, old, new): (Verb, Option<Value>, Option<Value>),
+        options: &WriteOptions,
+        mut warnings: Vec<String>,
+        code: u16,
+    ) -> Result<Written, Failure> {
+        let mut call = target.call(verb, whose);
+        call.options.expect_rv = old.as_ref().and_then(rv_of);
+        call.options
+            .field_manager
+            .clone_from(&options.field_manager);
+        (call.old, call.new, call.dry_run) = (old, new, options.dry_run);
+        let outcome: Outcome = self
+            .gateway()?
+            .handle(call)
+            .await
+            .map_err(|r| refused(target, r))?;
+        warnings.extend(outcome.warnings);
+        Ok(Written {
+            code: outcome.status.unwrap_or(code),
+            object: Shown::Value(outcome.object),
+            warnings,
+        })
+    }
+
+    /// Makes the operation that stores an object in the version in which its resource is kept.
+    pub(crate) fn op(
+        &self,
+        target: &Target,
+        expect: Expect,
+        object: Option<Value>,
+    ) -> Result<Op, Failure> {
+        let put = match object {
+            Some(object) => {
+                let mut object = convert::to_storage(&target.resource, object)?;
+                if let Some(metadata) = metadata_mut(&mut object) {
+                    metadata.remove("resourceVersion");
+                }
+                let draft = Draft::new(&object)
+                    .map_err(|e| Failure::bad_request(format!("write the object down: {e}")))?;
+                if draft.len() > object_limit(target) {
+                    return Err(Failure::new(
+                        500,
+                        "",
+                        format!(
+                            "rpc error: code = ResourceExhausted desc = trying to send message larger than max ({} vs. {})",
+                            draft.len(),
+                            object_limit(target)
+                        ),
+                    ));
+                }
+                Some(draft)
+            }
+            None => None,
+        };
+        Ok(Op {
+            resource: target.resource.key(),
+            key: target.key(),
+            expect,
+            put,
+        })
+    }
+
+    pub(crate) async fn answer(
+        &self,
+        target: &Target,
+        objects: Vec<Arc<Object>>,
+        warnings: Vec<String>,
+        code: u16,
+    ) -> Result<Written, Failure> {
+        let rules = target.rules()?;
+        let object = objects
+            .into_iter()
+            .next()
+            .ok_or_else(|| Failure::internal("the store answered nothing"))?;
+        let object = self.show(rules.resource, rules.version, object)?;
+        self.after_write(target).await?;
+        Ok(Written {
+            code,
+            object,
+            warnings,
+        })
+    }
+
+    /// Some kinds change what is served: definitions take effect before the answer.
+    pub(crate) async fn after_write(&self, target: &Target) -> Result<(), Failure> {
+        let resource = &target.resource;
+        if resource.origin == Origin::BuiltIn && resource.plural == "customresourcedefinitions" {
+            self.refresh_crd(&target.name).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes need a namespace that exists; creates one that stays.
+    fn check_namespace(&self, target: &Target, creating: bool) -> Result<(), Failure> {
+        if !target.resource.namespaced {
+            return Ok(());
+        }
+        let namespace = &target.namespace;
+        let Some(found) = self.store.get("namespaces", &key_of("", namespace)) else {
+            return Err(Failure::not_found("", "namespaces", namespace));
+        };
+        if creating && found.fields.deletion_timestamp.is_some() {
+            let (group, plural) = (&target.resource.group, &target.resource.plural);
+            let why = format!(
+                "unable to create new content in namespace {namespace} because it is being terminated"
+            );
+            let cause = serde_json::json!({
+                "reason": "NamespaceTerminating",
+                "message": format!("namespace {namespace} is being terminated"),
+                "field": "metadata.namespace",
+            });
+            return Err(
+                Failure::forbidden(group, plural, &target.name, &why).with_causes(vec![cause])
+            );
+        }
+        Ok(())
+    }
+}

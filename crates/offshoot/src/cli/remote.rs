@@ -1,0 +1,300 @@
+//! Flags of the commands that talk to a server: `rpkg` and `repo`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// How to reach the server: the words that kubectl uses.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Connect {
+    /// The kubeconfig.
+    #[arg(long, value_name = "FILE", env = "KUBECONFIG", global = true)]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig.
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) context: Option<String>,
+    /// The cluster of the kubeconfig.
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) cluster: Option<String>,
+    /// The user of the kubeconfig.
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) user: Option<String>,
+    /// The server's address instead of the kubeconfig's.
+    #[arg(long, short = 's', value_name = "URL", global = true)]
+    pub(crate) server: Option<String>,
+    /// The namespace; the context's by default.
+    #[arg(long, short, value_name = "NAME", global = true)]
+    pub(crate) namespace: Option<String>,
+}
+
+/// How a listing is printed.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Listing {
+    /// All namespaces.
+    #[arg(long, short = 'A')]
+    pub(crate) all_namespaces: bool,
+    /// json, yaml, name, wide, jsonpath=… or custom-columns=….
+    #[arg(long, short, value_name = "FORMAT")]
+    pub(crate) output: Option<String>,
+    /// No header line.
+    #[arg(long)]
+    pub(crate) no_headers: bool,
+    /// Show all labels in a last column.
+    #[arg(long)]
+    pub(crate) show_labels: bool,
+    /// Show these labels as columns.
+    #[arg(long, short = 'L', value_delimiter = ',', value_name = "KEYS")]
+    pub(crate) label_columns: Vec<String>,
+    /// Show metadata.managedFields, too.
+    #[arg(long)]
+    pub(crate) show_managed_fields: bool,
+    /// Sort by this JSONPath.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) sort_by: Option<String>,
+}
+
+/// Which objects: by name or by selector.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Which {
+    /// Names of package revisions.
+    pub(crate) names: Vec<String>,
+    /// All that carry these labels, instead of names.
+    #[arg(long, short = 'l', value_name = "SELECTOR", conflicts_with = "names")]
+    pub(crate) selector: Option<String>,
+    /// All that have these fields, instead of names, such as spec.lifecycle=Proposed.
+    #[arg(long, value_name = "SELECTOR", conflicts_with = "names")]
+    pub(crate) field_selector: Option<String>,
+}
+
+/// `rpkg`: package revisions.
+#[derive(Debug, Args)]
+pub(crate) struct RpkgArgs {
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+    #[command(subcommand)]
+    pub(crate) verb: Rpkg,
+}
+
+/// What to do with package revisions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Rpkg {
+    /// List package revisions.
+    #[command(alias = "list", alias = "ls")]
+    Get {
+        /// Names; all if there are none.
+        names: Vec<String>,
+        /// Only of this package.
+        #[arg(long)]
+        name: Option<String>,
+        /// Only of this number.
+        #[arg(long, allow_hyphen_values = true)]
+        revision: Option<i64>,
+        /// Only of this workspace.
+        #[arg(long)]
+        workspace: Option<String>,
+        /// Print the Kptfile of one revision.
+        #[arg(long)]
+        show_kptfile: bool,
+        /// Only with these labels.
+        #[arg(long, short = 'l', value_name = "SELECTOR")]
+        selector: Option<String>,
+        #[command(flatten)]
+        listing: Listing,
+    },
+    /// Make a new package.
+    Init {
+        /// The package.
+        name: String,
+        /// The repository.
+        #[arg(long)]
+        repository: String,
+        /// The workspace.
+        #[arg(long)]
+        workspace: String,
+        /// What it is for.
+        #[arg(long, default_value = "sample description")]
+        description: String,
+        /// Words to find it by.
+        #[arg(long, value_delimiter = ',')]
+        keywords: Vec<String>,
+        /// Its page.
+        #[arg(long, default_value = "")]
+        site: String,
+    },
+    /// Clone a package revision, or a package anywhere in git.
+    Clone {
+        /// The name of a package revision, or the address of a git repository.
+        source: String,
+        /// The new package.
+        name: String,
+        /// The repository that it goes into.
+        #[arg(long)]
+        repository: String,
+        /// The workspace.
+        #[arg(long, default_value = "v1")]
+        workspace: String,
+        /// Branch, tag or commit of an address.
+        #[arg(long, value_name = "REF")]
+        r#ref: Option<String>,
+        /// The package's directory at an address.
+        #[arg(long)]
+        directory: Option<String>,
+        /// The Secret with credentials for an address.
+        #[arg(long)]
+        secret_ref: Option<String>,
+    },
+    /// Make a new draft with the contents of a published revision.
+    #[command(alias = "edit")]
+    Copy {
+        /// The published revision.
+        source: String,
+        /// The workspace.
+        #[arg(long)]
+        workspace: String,
+    },
+    /// Fetch the files of a package revision.
+    #[command(alias = "source", alias = "read")]
+    Pull {
+        /// The revision.
+        name: String,
+        /// A directory that does not exist yet; a ResourceList on standard output without it.
+        directory: Option<PathBuf>,
+    },
+    /// Write the files of a draft.
+    #[command(alias = "sink", alias = "write")]
+    Push {
+        /// The draft.
+        name: String,
+        /// The directory, or - for a ResourceList on standard input.
+        directory: Option<PathBuf>,
+    },
+    /// Propose drafts for approval.
+    Propose(Which),
+    /// Approve proposed revisions.
+    Approve(Which),
+    /// Reject proposals, and proposals to delete.
+    Reject(Which),
+    /// Propose published revisions for deletion.
+    #[command(alias = "propose-del")]
+    ProposeDelete(Which),
+    /// Delete package revisions.
+    #[command(alias = "delete")]
+    Del(Which),
+    /// Merge a newer upstream revision into a published one, as a new draft.
+    Upgrade {
+        /// The published revision; several with --discover.
+        names: Vec<String>,
+        /// The workspace of the new draft.
+        #[arg(long)]
+        workspace: Option<String>,
+        /// The number of the upstream revision; the latest by default.
+        #[arg(long, allow_hyphen_values = true, default_value_t = 0)]
+        revision: i64,
+        /// resource-merge, fast-forward, force-delete-replace or copy-merge.
+        #[arg(long, default_value = "resource-merge")]
+        strategy: String,
+        /// List what could be upgraded instead.
+        #[arg(long, value_enum)]
+        discover: Option<Discover>,
+    },
+}
+
+/// Which way `upgrade --discover` looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Discover {
+    /// What newer upstreams there are.
+    Upstream,
+    /// What is behind.
+    Downstream,
+}
+
+/// `repo`: repositories.
+#[derive(Debug, Args)]
+pub(crate) struct RepoArgs {
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+    #[command(subcommand)]
+    pub(crate) verb: Repo,
+}
+
+/// What to do with repositories.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Repo {
+    /// Register a git repository.
+    #[command(alias = "register")]
+    Reg(Box<RegArgs>),
+    /// List repositories.
+    #[command(alias = "ls", alias = "list")]
+    Get {
+        /// Names; all if there are none.
+        names: Vec<String>,
+        #[command(flatten)]
+        listing: Listing,
+    },
+    /// Have repositories read again.
+    #[command(alias = "reconcile")]
+    Sync {
+        /// Names.
+        names: Vec<String>,
+        /// All of the namespace.
+        #[arg(long)]
+        all: bool,
+        /// All of all namespaces, with --all.
+        #[arg(long, short = 'A')]
+        all_namespaces: bool,
+        /// When: a duration such as 10m, or a time; at once by default.
+        #[arg(long, value_name = "WHEN")]
+        run_once: Option<String>,
+    },
+    /// Unregister a repository; git is not touched.
+    #[command(alias = "unregister")]
+    Unreg {
+        /// Its name.
+        name: String,
+        /// Leave the Secret that was made for it.
+        #[arg(long)]
+        keep_auth_secret: bool,
+    },
+}
+
+/// Flags of `repo reg`.
+#[derive(Debug, Args)]
+pub(crate) struct RegArgs {
+    /// The repository's address.
+    pub(crate) address: String,
+    /// The object's name; the last part of the address by default.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// The branch that packages are published on.
+    #[arg(long, default_value = "main")]
+    pub(crate) branch: String,
+    /// Create the branch if it is missing.
+    #[arg(long)]
+    pub(crate) create_branch: bool,
+    /// Create a missing bare repository at a file:// address.
+    #[arg(long)]
+    pub(crate) create: bool,
+    /// Where packages start.
+    #[arg(long, default_value = "/")]
+    pub(crate) directory: String,
+    /// Packages in it are deployed.
+    #[arg(long)]
+    pub(crate) deployment: bool,
+    /// A text for people.
+    #[arg(long, default_value = "")]
+    pub(crate) description: String,
+    /// When to read it again: five cron fields.
+    #[arg(long)]
+    pub(crate) sync_schedule: Option<String>,
+    /// The user name; makes a Secret.
+    #[arg(long, requires = "repo_basic_password")]
+    pub(crate) repo_basic_username: Option<String>,
+    /// The password; makes a Secret.
+    #[arg(
+        long,
+        requires = "repo_basic_username",
+        env = "OFFSHOOT_REPO_PASSWORD",
+        hide_env_values = true
+    )]
+    pub(crate) repo_basic_password: Option<String>,
+}

@@ -1,0 +1,154 @@
+//! The client side of `rpkg` and `repo`: a connection by kubeconfig, requests, and listings.
+
+mod output;
+mod paths;
+
+use std::path::Path;
+
+use http::Method;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::Value;
+
+use crate::cli::remote::Connect;
+use crate::exit::Failure;
+
+pub(crate) use output::{align, print};
+pub(crate) use paths::{PACKAGES, REPOSITORIES, RESOURCES, SECRETS, collection, object};
+
+/// A connection to a server.
+pub(crate) struct Client {
+    client: kube::Client,
+    /// The namespace that commands work in.
+    pub(crate) namespace: String,
+}
+
+impl Client {
+    /// Connects by kubeconfig and flags.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be read, or names something that it does not hold.
+    pub(crate) async fn connect(flags: &Connect) -> Result<Self, Failure> {
+        let failed = |e: &dyn std::error::Error| {
+            Failure::of("read the kubeconfig", e)
+                .hint("offshoot up prints the line `export KUBECONFIG=…`")
+        };
+        let options = KubeConfigOptions {
+            context: flags.context.clone(),
+            cluster: flags.cluster.clone(),
+            user: flags.user.clone(),
+        };
+        let file = match &flags.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        let file = file.map_err(|e| failed(&e))?;
+        let config = kube::Config::from_custom_kubeconfig(file, &options).await;
+        let mut config = config.map_err(|e| failed(&e))?;
+        if let Some(server) = &flags.server {
+            let url = server.parse();
+            config.cluster_url =
+                url.map_err(|_| Failure::usage(format!("--server {server:?} is no address")))?;
+        }
+        let namespace = flags
+            .namespace
+            .clone()
+            .unwrap_or_else(|| config.default_namespace.clone());
+        let client = kube::Client::try_from(config).map_err(|e| Failure::of("connect", &e))?;
+        Ok(Self { client, namespace })
+    }
+
+    /// Connects with the kubeconfig in this file.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub(crate) async fn with(kubeconfig: &Path) -> Result<Self, Failure> {
+        Self::connect(&Connect {
+            kubeconfig: Some(kubeconfig.to_owned()),
+            context: None,
+            cluster: None,
+            user: None,
+            server: None,
+            namespace: None,
+        })
+        .await
+    }
+
+    /// One request; the answer's object.
+    ///
+    /// # Errors
+    /// The server's own message.
+    pub(crate) async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        accept: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, Failure> {
+        let bytes = body.map(Value::to_string).unwrap_or_default().into_bytes();
+        let kind = if method == Method::PATCH {
+            "application/merge-patch+json"
+        } else {
+            "application/json"
+        };
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header(http::header::ACCEPT, accept)
+            .header(http::header::CONTENT_TYPE, kind)
+            .header(http::header::USER_AGENT, "offshoot")
+            .body(bytes)
+            .map_err(|e| Failure::of("build the request", &e))?;
+        self.client
+            .request::<Value>(request)
+            .await
+            .map_err(|error| match error {
+                kube::Error::Api(status) => Failure::new(status.message.clone()),
+                other => Failure::of("reach the server", &other),
+            })
+    }
+
+    /// Reads one object or a list.
+    ///
+    /// # Errors
+    /// The server's own message.
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.request(Method::GET, path, "application/json", None)
+            .await
+    }
+
+    /// Replaces an object.
+    ///
+    /// # Errors
+    /// The server's own message.
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.request(Method::PUT, path, "application/json", Some(body))
+            .await
+    }
+
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// The server's own message.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.request(Method::POST, path, "application/json", Some(body))
+            .await
+    }
+
+    /// Changes an object by a merge patch.
+    ///
+    /// # Errors
+    /// The server's own message.
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.request(Method::PATCH, path, "application/json", Some(body))
+            .await
+    }
+
+    /// Deletes an object.
+    ///
+    /// # Errors
+    /// The server's own message.
+    pub(crate) async fn delete(&self, path: &str) -> Result<Value, Failure> {
+        self.request(Method::DELETE, path, "application/json", None)
+            .await
+    }
+}

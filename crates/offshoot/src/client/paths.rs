@@ -1,0 +1,78 @@
+//! Paths of the API, with every part encoded.
+
+/// A resource: the path of its group and version, and its plural.
+pub(crate) type Kind = (&'static str, &'static str);
+
+/// Package revisions.
+pub(crate) const PACKAGES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisions");
+/// Their files.
+pub(crate) const RESOURCES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisionresources");
+/// Repositories.
+pub(crate) const REPOSITORIES: Kind = ("/apis/config.porch.kpt.dev/v1alpha1", "repositories");
+/// Secrets.
+pub(crate) const SECRETS: Kind = ("/api/v1", "secrets");
+
+/// The path of one object.
+pub(crate) fn object(kind: Kind, namespace: &str, name: &str) -> String {
+    let (root, plural) = kind;
+    format!(
+        "{root}/namespaces/{}/{plural}/{}",
+        encode(namespace),
+        encode(name)
+    )
+}
+
+/// The path of a collection, in one namespace or (empty) all, with query parameters.
+pub(crate) fn collection(kind: Kind, namespace: &str, query: &[(&str, &str)]) -> String {
+    let (root, plural) = kind;
+    let mut path = if namespace.is_empty() {
+        format!("{root}/{plural}")
+    } else {
+        format!("{root}/namespaces/{}/{plural}", encode(namespace))
+    };
+    for (i, (key, value)) in query
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .enumerate()
+    {
+        path.push(if i == 0 { '?' } else { '&' });
+        path.push_str(key);
+        path.push('=');
+        path.push_str(&encode(value));
+    }
+    path
+}
+
+/// Percent-encodes what is no unreserved character.
+fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_their_place() {
+        assert_eq!(
+            object(PACKAGES, "demo", "../x?y"),
+            "/apis/porch.kpt.dev/v1alpha1/namespaces/demo/packagerevisions/..%2Fx%3Fy"
+        );
+        assert_eq!(
+            collection(
+                PACKAGES,
+                "",
+                &[("labelSelector", ""), ("fieldSelector", "a=b")]
+            ),
+            "/apis/porch.kpt.dev/v1alpha1/packagerevisions?fieldSelector=a%3Db"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! `rpkg get`: listings by name, package, number, workspace and labels, all of them together.
+
+use serde_json::Value;
+
+use crate::cli::remote::{Listing, Rpkg};
+use crate::client::{self, Client, PACKAGES, RESOURCES, collection, object};
+use crate::exit::Failure;
+
+pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure> {
+    let Rpkg::Get {
+        names,
+        name,
+        revision,
+        workspace,
+        show_kptfile,
+        selector,
+        listing,
+    } = verb
+    else {
+        return Ok(String::new());
+    };
+    if *show_kptfile {
+        return kptfile(client, names).await;
+    }
+    let paths = paths(
+        client,
+        names,
+        listing,
+        selector.as_deref(),
+        &[
+            ("spec.packageName", name.clone()),
+            ("spec.revision", revision.map(|r| r.to_string())),
+            ("spec.workspaceName", workspace.clone()),
+        ],
+    );
+    // Names are fetched one by one: the other filters then hold here.
+    let wanted = |object: &Value| {
+        let is = |path: &[&str], value: &Option<String>| {
+            value
+                .as_ref()
+                .is_none_or(|v| api::str_at(object, path) == Some(v))
+        };
+        let number = object
+            .get("spec")
+            .and_then(|s| s.get("revision"))
+            .and_then(Value::as_i64);
+        is(&["spec", "packageName"], name)
+            && is(&["spec", "workspaceName"], workspace)
+            && revision.is_none_or(|r| number.unwrap_or_default() == r)
+    };
+    client::print(client, &paths, listing, &wanted).await
+}
+
+fn paths(
+    client: &Client,
+    names: &[String],
+    listing: &Listing,
+    labels: Option<&str>,
+    fields: &[(&str, Option<String>)],
+) -> Vec<String> {
+    if !names.is_empty() {
+        return names
+            .iter()
+            .map(|n| object(PACKAGES, &client.namespace, n))
+            .collect();
+    }
+    let namespace = if listing.all_namespaces {
+        ""
+    } else {
+        client.namespace.as_str()
+    };
+    let terms: Vec<_> = fields
+        .iter()
+        .filter_map(|(field, value)| value.as_ref().map(|v| format!("{field}={v}")))
+        .collect();
+    let query = [
+        ("labelSelector", labels.unwrap_or_default()),
+        ("fieldSelector", &terms.join(",")),
+    ];
+    vec![collection(PACKAGES, namespace, &query)]
+}
+
+async fn kptfile(client: &Client, names: &[String]) -> Result<String, Failure> {
+    let [name] = names else {
+        return Err(Failure::usage(
+            "--show-kptfile wants the name of one package revision",
+        ));
+    };
+    let resources = client
+        .get(&object(RESOURCES, &client.namespace, name))
+        .await?;
+    let text = api::str_at(&resources, &["spec", "resources", "Kptfile"]);
+    text.map(str::to_owned)
+        .ok_or_else(|| Failure::new(format!("Kptfile not found in {name}")))
+}

@@ -1,0 +1,103 @@
+//! `rpkg propose`, `approve`, `reject`, `propose-delete` and `del`.
+//!
+//! The server decides; the texts are the peer's.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::{names, text};
+use crate::cli::remote::Which;
+use crate::client::{Client, PACKAGES, object};
+use crate::exit::Failure;
+
+/// What to do with each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Propose,
+    Approve,
+    Reject,
+    ProposeDelete,
+    Delete,
+}
+
+/// What became of one.
+enum Done {
+    /// It is done; said on standard output.
+    Said(String),
+    /// It was so already; said on standard error, and no failure.
+    Already(String),
+}
+
+pub(super) async fn each(client: &Client, which: &Which, verb: Verb) -> Result<String, Failure> {
+    let mut out = String::new();
+    let mut failed = Vec::new();
+    for name in names(client, which).await? {
+        match one(client, &name, verb).await {
+            Ok(Done::Said(text)) => _ = writeln!(out, "{text}"),
+            Ok(Done::Already(text)) => crate::commands::say(&text),
+            Err(why) => {
+                crate::commands::say(&format!("{name} failed ({})", why.message()));
+                failed.push(why.message().to_owned());
+            }
+        }
+    }
+    if failed.is_empty() {
+        return Ok(out);
+    }
+    crate::commands::write_out(&out)?;
+    Err(Failure::new(format!("errors:\n  {}", failed.join("\n  "))))
+}
+
+async fn one(client: &Client, name: &str, verb: Verb) -> Result<Done, Failure> {
+    let path = object(PACKAGES, &client.namespace, name);
+    if verb == Verb::Delete {
+        client.delete(&path).await?;
+        return Ok(Done::Said(format!("{name} deleted")));
+    }
+    let revision = client.get(&path).await?;
+    let now = text(&revision, &["spec", "lifecycle"]).unwrap_or_default();
+    let approval = format!("{path}/approval");
+    let (to, path, said) = match (verb, now.as_str()) {
+        (Verb::Propose, "Proposed") => {
+            return Ok(Done::Already(format!("{name} is already proposed")));
+        }
+        (Verb::Propose, "Draft") => ("Proposed", path, "proposed"),
+        (Verb::Propose, _) => {
+            return Err(Failure::new(format!("cannot propose {now} package")));
+        }
+        (Verb::Approve, "Published") => {
+            return Ok(Done::Already(format!("{name} is already approved")));
+        }
+        (Verb::Approve, "Proposed") => ("Published", approval, "approved"),
+        (Verb::Approve, _) => {
+            return Err(Failure::new(format!(
+                "cannot change approval from {now} to Published"
+            )));
+        }
+        (Verb::Reject, "Proposed") => ("Draft", approval, "no longer proposed for approval"),
+        (Verb::Reject, "DeletionProposed") => {
+            ("Published", approval, "no longer proposed for deletion")
+        }
+        (Verb::Reject, _) => {
+            return Err(Failure::new(format!(
+                "cannot reject {name} with lifecycle '{now}'"
+            )));
+        }
+        (Verb::ProposeDelete, "DeletionProposed") => {
+            return Ok(Done::Already(format!(
+                "{name} is already proposed for deletion"
+            )));
+        }
+        (Verb::ProposeDelete, "Published") => ("DeletionProposed", path, "proposed for deletion"),
+        (Verb::ProposeDelete | Verb::Delete, _) => {
+            return Err(Failure::new(format!(
+                "can only propose published packages for deletion; package {name} is not published"
+            )));
+        }
+    };
+    let mut wanted: Value = revision;
+    wanted["spec"]["lifecycle"] = to.into();
+    client.put(&path, &wanted).await?;
+    Ok(Done::Said(format!("{name} {said}")))
+}

@@ -1,0 +1,298 @@
+//! Variants, sets, repositories and Secrets over the server.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use apiserver::logic::delete::DeleteOptions;
+use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use engine::ports::{
+    Cluster, ClusterEvent, Feed, Found, Gvk, ObjectContent, ObjectSummary, OurKind, PortError,
+    Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
+};
+use model::{
+    Class, Namespace, ObjectKey, RepositoryStatus, SetStatus, Uid, Variant, VariantSet,
+    VariantStatus,
+};
+use serde_json::{Value, json};
+
+use super::{controllers, events, failed, feed, objects, repositories, sets, variants};
+
+/// The cluster that the embedded server is.
+pub(super) struct ServerCluster {
+    handle: ServerHandle,
+}
+
+impl fmt::Debug for ServerCluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerCluster").finish_non_exhaustive()
+    }
+}
+
+impl ServerCluster {
+    pub(super) fn new(handle: ServerHandle) -> Self {
+        Self { handle }
+    }
+
+    /// Writes `status` of an object that must be at this version. An equal status is no write.
+    async fn write_status(
+        &self,
+        resource: &ResourceName,
+        key: &ObjectKey,
+        version: &str,
+        status: impl Fn(Option<&Value>, &str) -> Value + Send,
+    ) -> Result<Value, PortError> {
+        let attempt = || format!("write the status of {} {key}", resource.plural);
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let found = self.handle.get(resource, namespace, name).await;
+        let found = found.map_err(|f| failed(attempt(), &f))?;
+        let mut object = found
+            .ok_or_else(|| PortError::new(Class::NotFound, attempt(), "the object is gone"))?;
+        if api::str_at(&object, &["metadata", "resourceVersion"]) != Some(version) {
+            return Err(PortError::new(Class::Conflict, attempt(), "the object was modified"));
+        }
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let new = status(object.get("status"), &now);
+        if object.get("status") == Some(&new) {
+            return Ok(object);
+        }
+        object["status"] = new;
+        let whose = controllers(&self.handle);
+        let written = self.handle.update_status(resource, namespace, name, object, &whose).await;
+        written.map_err(|f| failed(attempt(), &f))
+    }
+
+    async fn namespace(&self, name: &Namespace) -> Result<Option<Value>, PortError> {
+        let resource = ResourceName::new("", "v1", "namespaces");
+        let found = self.handle.get(&resource, "", name.as_str()).await;
+        found.map_err(|f| failed(format!("read namespace {name}"), &f))
+    }
+}
+
+#[async_trait]
+impl Cluster for ServerCluster {
+    fn variants(&self) -> Feed<StoredVariant> {
+        feed::feed(&self.handle, &variants(), read_variant)
+    }
+
+    fn sets(&self) -> Feed<StoredSet> {
+        feed::feed(&self.handle, &sets(), read_set)
+    }
+
+    fn repositories(&self) -> Feed<StoredRepository> {
+        feed::feed(&self.handle, &repositories(), read_repository)
+    }
+
+    async fn objects(&self, kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError> {
+        Ok(objects::all(&self.handle, kind))
+    }
+
+    async fn object(
+        &self,
+        kind: &Gvk,
+        key: &ObjectKey,
+        _requester: &Requester,
+    ) -> Result<Found<ObjectContent>, PortError> {
+        objects::content(&self.handle, kind, key).await
+    }
+
+    async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
+        if kind.group.is_empty() && kind.kind == "Secret" {
+            // S4: Secrets are never selectable.
+            return Ok(Found::Forbidden("Secrets cannot be selected".to_owned()));
+        }
+        let Some((_, namespaced)) = objects::served(&self.handle, kind) else {
+            return Ok(Found::KindMissing);
+        };
+        if namespaced {
+            return Ok(Found::Here(()));
+        }
+        // S5: cluster-scoped kinds only where the namespace says so.
+        let namespace = self.namespace(&requester.key.namespace).await?;
+        let meta = namespace.as_ref().map(api::read_meta).unwrap_or_default();
+        let mark = "offshoot.dev/cluster-targets";
+        let allowed = [&meta.labels, &meta.annotations]
+            .iter()
+            .any(|map| map.get(mark).is_some_and(|v| v == "true"));
+        if allowed {
+            return Ok(Found::Here(()));
+        }
+        Ok(Found::Forbidden(format!(
+            "{kind} is cluster-scoped: namespace {} must carry {mark}: \"true\"",
+            requester.key.namespace
+        )))
+    }
+
+    async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError> {
+        let resource = ResourceName::new("", "v1", "secrets");
+        let found = self.handle.get(&resource, key.namespace.as_str(), key.name.as_str()).await;
+        let object = found.map_err(|f| failed(format!("read secret {key}"), &f))?;
+        Ok(object.as_ref().map(read_secret))
+    }
+
+    async fn set_variant_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &VariantStatus,
+    ) -> Result<StoredVariant, PortError> {
+        let write = |old: Option<&Value>, now: &str| api::write_variant_status(old, status, now);
+        let object = self.write_status(&variants(), key, version, write).await?;
+        readable(key, read_variant(&object))
+    }
+
+    async fn set_set_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &SetStatus,
+    ) -> Result<StoredSet, PortError> {
+        let write = |old: Option<&Value>, now: &str| api::write_set_status(old, status, now);
+        let object = self.write_status(&sets(), key, version, write).await?;
+        readable(key, read_set(&object))
+    }
+
+    async fn set_repository_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &RepositoryStatus,
+    ) -> Result<StoredRepository, PortError> {
+        let write = |old: Option<&Value>, now: &str| api::write_repository_status(old, status, now);
+        let object = self.write_status(&repositories(), key, version, write).await?;
+        readable(key, read_repository(&object))
+    }
+
+    async fn set_finalizers(
+        &self,
+        kind: OurKind,
+        key: &ObjectKey,
+        version: &str,
+        finalizers: &[String],
+    ) -> Result<(), PortError> {
+        let resource = match kind {
+            OurKind::Variant => variants(),
+            OurKind::Set => sets(),
+            OurKind::Repository => repositories(),
+            OurKind::Revision => super::revisions(),
+        };
+        let patch = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": version } });
+        let whose = controllers(&self.handle);
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let written = self.handle.patch(&resource, namespace, name, "", &patch, &whose).await;
+        written
+            .map(drop)
+            .map_err(|f| failed(format!("write the finalizers of {} {key}", resource.plural), &f))
+    }
+
+    async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
+        let attempt = format!("create variant {}", variant.key);
+        let whose = controllers(&self.handle);
+        let namespace = variant.key.namespace.as_str();
+        let created =
+            self.handle.create(&variants(), namespace, write_variant(variant), &whose).await;
+        let object = created.map_err(|f| failed(attempt, &f))?;
+        readable(&variant.key, read_variant(&object))
+    }
+
+    async fn update_variant(
+        &self,
+        variant: &Variant,
+        version: &str,
+    ) -> Result<StoredVariant, PortError> {
+        let attempt = || format!("update variant {}", variant.key);
+        let (namespace, name) = (variant.key.namespace.as_str(), variant.key.name.as_str());
+        let found = self.handle.get(&variants(), namespace, name).await;
+        let found = found.map_err(|f| failed(attempt(), &f))?;
+        let mut object =
+            found.ok_or_else(|| PortError::new(Class::NotFound, attempt(), "it is gone"))?;
+        let new = write_variant(variant);
+        object["metadata"]["resourceVersion"] = version.into();
+        for field in ["labels", "annotations", "ownerReferences"] {
+            match new["metadata"].get(field) {
+                Some(value) => object["metadata"][field] = value.clone(),
+                None => {
+                    if let Some(metadata) = object["metadata"].as_object_mut() {
+                        metadata.remove(field);
+                    }
+                }
+            }
+        }
+        object["spec"] = new["spec"].clone();
+        let whose = controllers(&self.handle);
+        let written = self.handle.update(&variants(), namespace, name, object, &whose).await;
+        let object = written.map_err(|f| failed(attempt(), &f))?;
+        readable(&variant.key, read_variant(&object))
+    }
+
+    async fn delete_variant(&self, key: &ObjectKey, uid: &Uid) -> Result<(), PortError> {
+        let how = DeleteOptions { uid: Some(uid.as_str().to_owned()), ..DeleteOptions::default() };
+        let whose = controllers(&self.handle);
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let deleted = self.handle.delete(&variants(), namespace, name, &how, &whose).await;
+        deleted.map_err(|f| failed(format!("delete variant {key}"), &f))
+    }
+
+    async fn event(&self, event: ClusterEvent) {
+        events::tell(&self.handle, event).await;
+    }
+
+    async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
+        let object = self.namespace(namespace).await?;
+        Ok(object.is_some_and(|o| {
+            api::str_at(&o, &["status", "phase"]) != Some("Terminating")
+                && !api::read_meta(&o).is_deleting()
+        }))
+    }
+}
+
+fn readable<T>(key: &ObjectKey, read: Option<T>) -> Result<T, PortError> {
+    read.ok_or_else(|| PortError::new(Class::Bug, format!("read {key}"), "it has no readable name"))
+}
+
+fn read_variant(object: &Value) -> Option<StoredVariant> {
+    let (key, meta, spec) = api::read_variant(object)?;
+    let variant = |spec| Variant { key: key.clone(), meta: meta.clone(), spec };
+    Some(Stored {
+        parsed: spec.map(variant),
+        status: api::read_variant_status(object),
+        key,
+        meta,
+    })
+}
+
+fn read_set(object: &Value) -> Option<StoredSet> {
+    let (key, meta, spec) = api::read_set(object)?;
+    let set = |spec| VariantSet { key: key.clone(), meta: meta.clone(), spec };
+    Some(Stored { parsed: spec.map(set), status: api::read_set_status(object), key, meta })
+}
+
+fn read_repository(object: &Value) -> Option<StoredRepository> {
+    Some(Stored {
+        key: api::read_key(object)?,
+        meta: api::read_meta(object),
+        parsed: api::read_repository(object),
+        status: api::read_repository_status(object),
+    })
+}
+
+fn write_variant(variant: &Variant) -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha1",
+        "kind": "PackageVariant",
+        "metadata": api::write_meta(&variant.key, &variant.meta),
+        "spec": api::write_variant_spec(&variant.spec),
+    })
+}
+
+/// `data` of a Secret, decoded; what is no base64 was refused when it was stored.
+fn read_secret(object: &Value) -> Secret {
+    let entries = api::object_at(object, &["data"]).into_iter().flatten();
+    let data: BTreeMap<String, Vec<u8>> = entries
+        .filter_map(|(key, value)| Some((key.clone(), STANDARD.decode(value.as_str()?).ok()?)))
+        .collect();
+    let kind = api::str_at(object, &["type"]).unwrap_or("Opaque").to_owned();
+    Secret { kind, data }
+}

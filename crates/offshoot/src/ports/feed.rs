@@ -1,0 +1,92 @@
+//! A watch as the engine wants it: first everything, then what changes, and everything again
+//! when the watch was too slow.
+
+use std::time::Duration;
+
+use apiserver::storage::{EventKind, Gone};
+use apiserver::verbs::handle::{ResourceName, ServerHandle, WatchEvent};
+use engine::ports::{Delta, Feed};
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
+use serde_json::Value;
+
+/// How long to wait after the server could not list.
+const PAUSE: Duration = Duration::from_secs(1);
+
+type Events = BoxStream<'static, Result<WatchEvent, Gone>>;
+
+/// Where a feed stands.
+enum State {
+    /// Everything is to be listed.
+    List,
+    /// Changes are followed.
+    Follow(Events),
+}
+
+/// A feed of one resource; objects that `read` cannot make sense of are left out.
+pub(super) fn feed<T: Send + 'static>(
+    handle: &ServerHandle,
+    resource: &ResourceName,
+    read: fn(&Value) -> Option<T>,
+) -> Feed<T> {
+    feed_of(handle, resource, "", std::sync::Arc::new(read))
+}
+
+/// A feed of one resource in one namespace (empty: all).
+pub(super) fn feed_of<T: Send + 'static>(
+    handle: &ServerHandle,
+    resource: &ResourceName,
+    namespace: &str,
+    read: std::sync::Arc<dyn Fn(&Value) -> Option<T> + Send + Sync>,
+) -> Feed<T> {
+    let start = (handle.clone(), resource.clone(), namespace.to_owned(), read, State::List);
+    let deltas = stream::unfold(start, |(handle, resource, namespace, read, state)| async move {
+        let (delta, state) = match state {
+            State::List => list(&handle, &resource, &namespace, &*read).await?,
+            State::Follow(events) => follow(events, &*read).await,
+        };
+        Some((delta, (handle, resource, namespace, read, state)))
+    });
+    deltas.filter_map(|delta| async move { delta }).boxed()
+}
+
+/// Lists until the server can; ends when the resource is no longer served.
+async fn list<T>(
+    handle: &ServerHandle,
+    resource: &ResourceName,
+    namespace: &str,
+    read: &(dyn Fn(&Value) -> Option<T> + Send + Sync),
+) -> Option<(Option<Delta<T>>, State)> {
+    let list = match handle.list(resource, namespace, "").await {
+        Ok(list) => list,
+        Err(failure) if failure.code == 404 => return None,
+        Err(failure) => {
+            tracing::warn!(resource = %resource.plural, %failure, "cannot list; trying again");
+            tokio::time::sleep(PAUSE).await;
+            return Some((None, State::List));
+        }
+    };
+    match handle.watch(resource, namespace, list.rv) {
+        Ok(events) => {
+            let items = list.items.iter().filter_map(read).collect();
+            Some((Some(Delta::Snapshot(items)), State::Follow(events.boxed())))
+        }
+        Err(_) => Some((None, State::List)),
+    }
+}
+
+async fn follow<T>(
+    mut events: Events,
+    read: &(dyn Fn(&Value) -> Option<T> + Send + Sync),
+) -> (Option<Delta<T>>, State) {
+    let Some(Ok(event)) = events.next().await else { return (None, State::List) };
+    let object = event.object.value();
+    let delta = match event.kind {
+        EventKind::Deleted => api::read_key(&object).map(|key| Delta::Deleted {
+            key,
+            version: event.object.rv.to_string(),
+        }),
+        EventKind::Added | EventKind::Modified => read(&object).map(Delta::Put),
+    };
+    (delta, State::Follow(events))
+}

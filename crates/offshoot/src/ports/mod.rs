@@ -1,0 +1,68 @@
+//! The engine's ports over the embedded API server: wire objects on one side, `model` on the
+//! other. A port carries one thing and decides nothing.
+
+mod cluster;
+mod events;
+mod feed;
+mod objects;
+mod records;
+mod time;
+
+use std::sync::Arc;
+
+use apiserver::verbs::Whose;
+use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use engine::ports::{NoFaults, NoFunctions, PortError, Ports};
+use model::Class;
+
+/// The user agent, and so the field manager, of the controllers.
+const MANAGER: &str = "offshoot-controllers";
+
+/// Every port over one server.
+pub(crate) fn over(handle: &ServerHandle) -> Ports {
+    Ports {
+        records: Arc::new(records::ServerRecords::new(handle.clone())),
+        cluster: Arc::new(cluster::ServerCluster::new(handle.clone())),
+        clock: Arc::new(time::SystemClock),
+        ids: Arc::new(time::RandomIds),
+        functions: Arc::new(NoFunctions),
+        faults: Arc::new(NoFaults),
+    }
+}
+
+/// The identity of the controllers.
+fn controllers(handle: &ServerHandle) -> Whose {
+    let mut whose = handle.core().own(MANAGER);
+    MANAGER.clone_into(&mut whose.agent);
+    whose
+}
+
+fn variants() -> ResourceName {
+    ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "packagevariants")
+}
+
+fn sets() -> ResourceName {
+    ResourceName::new(api::CONFIG_GROUP, "v1alpha2", "packagevariantsets")
+}
+
+fn repositories() -> ResourceName {
+    ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "repositories")
+}
+
+fn revisions() -> ResourceName {
+    ResourceName::new(api::PACKAGE_GROUP, "v1alpha1", "packagerevisions")
+}
+
+/// A failure of the server as the engine classifies it.
+fn failed(attempt: impl Into<String>, failure: &apiserver::Failure) -> PortError {
+    let class = match failure.code {
+        400 | 422 => Class::Invalid,
+        401 | 403 => Class::Denied,
+        404 | 410 => Class::NotFound,
+        409 => Class::Conflict,
+        413 => Class::Limit,
+        429 | 503 | 504 | 507 => Class::Unavailable,
+        _ => Class::Bug,
+    };
+    PortError::new(class, attempt, failure.message.clone())
+}

@@ -1,0 +1,67 @@
+//! Arbitrary objects: what sets select and variants inject.
+
+use std::sync::Arc;
+
+use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use engine::ports::{Feed, Found, Gvk, ObjectContent, ObjectSummary, PortError};
+use model::{Namespace, ObjectKey, ObjectName, Text};
+use serde_json::Value;
+
+use super::{failed, feed};
+
+/// Where a kind is served, and whether in namespaces.
+pub(super) fn served(handle: &ServerHandle, kind: &Gvk) -> Option<(ResourceName, bool)> {
+    let catalog = handle.core().registry.catalog();
+    let resource = catalog.by_kind(&kind.group, &kind.kind)?;
+    resource.version(&kind.version).filter(|v| v.served)?;
+    let name = ResourceName::new(&resource.group, &kind.version, &resource.plural);
+    Some((name, resource.namespaced))
+}
+
+/// Everything of a kind.
+pub(super) fn all(handle: &ServerHandle, kind: &Gvk) -> Option<Feed<ObjectSummary>> {
+    let (resource, namespaced) = served(handle, kind)?;
+    let read = move |object: &Value| summary(object, !namespaced);
+    Some(feed::feed_of(handle, &resource, "", Arc::new(read)))
+}
+
+fn summary(object: &Value, cluster_scoped: bool) -> Option<ObjectSummary> {
+    let meta = api::read_meta(object);
+    let key = if cluster_scoped { cluster_key(object)? } else { api::read_key(object)? };
+    Some(ObjectSummary {
+        key,
+        version: meta.resource_version,
+        labels: meta.labels,
+        annotations: meta.annotations,
+        cluster_scoped,
+    })
+}
+
+/// A cluster-scoped object has no namespace: it stands under `default` until a set asks.
+fn cluster_key(object: &Value) -> Option<ObjectKey> {
+    let name = api::str_at(object, &["metadata", "name"])?;
+    Some(ObjectKey::new(Namespace::parse("default").ok()?, ObjectName::parse(name).ok()?))
+}
+
+/// What an object holds.
+pub(super) async fn content(
+    handle: &ServerHandle,
+    kind: &Gvk,
+    key: &ObjectKey,
+) -> Result<Found<ObjectContent>, PortError> {
+    let Some((resource, namespaced)) = served(handle, kind) else { return Ok(Found::KindMissing) };
+    if !namespaced {
+        return Ok(Found::Forbidden(format!("{kind} is cluster-scoped and cannot be injected")));
+    }
+    let found = handle.get(&resource, key.namespace.as_str(), key.name.as_str()).await;
+    let attempt = || format!("read {kind} {key}");
+    let Some(object) = found.map_err(|f| failed(attempt(), &f))? else { return Ok(Found::Absent) };
+    let text = |field: &str| object.get(field).map(|v| Text::from(v.to_string()));
+    let meta = api::read_meta(&object);
+    Ok(Found::Here(ObjectContent {
+        version: meta.resource_version,
+        data: text("data"),
+        spec: text("spec"),
+        labels: meta.labels,
+    }))
+}

@@ -1,0 +1,120 @@
+//! Records over the server's store: embedded, the record is the `PackageRevision` object.
+
+use apiserver::storage::Expect as Found;
+use apiserver::verbs::handle::ServerHandle;
+use apiserver::verbs::records::{Record, RecordError};
+use async_trait::async_trait;
+use engine::ports::{Change, Expect, Feed, PortError, RecordWrite, Records};
+use futures::future::join_all;
+use model::{Class, ObjectKey, Revision};
+use serde_json::Value;
+
+use super::{failed, feed, revisions};
+
+/// The records of package revisions.
+#[derive(Debug)]
+pub(super) struct ServerRecords {
+    handle: ServerHandle,
+}
+
+impl ServerRecords {
+    pub(super) fn new(handle: ServerHandle) -> Self {
+        Self { handle }
+    }
+
+    /// One write. Writes that wait at the same time share the store's next transaction.
+    async fn write(&self, write: RecordWrite) -> Result<Option<Revision>, PortError> {
+        let (key, object) = match write.change {
+            Change::Put(revision) => {
+                let mut revision = *revision;
+                self.mark_content(&mut revision, &write.expect);
+                (revision.key.clone(), Some(api::write_revision(&revision)))
+            }
+            Change::Delete(key) => (key, None),
+        };
+        let attempt = || format!("write the record of {key}");
+        let expect = match &write.expect {
+            Expect::Absent => Found::Absent,
+            Expect::Any => Found::Any,
+            Expect::Version(version) => match version.parse() {
+                Ok(rv) => Found::Rv(rv),
+                Err(_) => {
+                    let text = format!("{version:?} is no version");
+                    return Err(PortError::new(Class::Conflict, attempt(), text));
+                }
+            },
+        };
+        let deleted = object.is_none();
+        let record = Record {
+            group: api::PACKAGE_GROUP.to_owned(),
+            resource: "packagerevisions".to_owned(),
+            namespace: key.namespace.as_str().to_owned(),
+            name: key.name.as_str().to_owned(),
+            expect,
+            object,
+            manager: String::new(),
+        };
+        let stored = self.handle.commit(vec![record]).await;
+        let stored = stored.map_err(|e| PortError::new(class(&e), attempt(), chain(&e)))?;
+        match stored.first().filter(|_| !deleted) {
+            None => Ok(None),
+            Some(object) => read(object).map(Some).map_err(|e| PortError::new(Class::Bug, attempt(), e)),
+        }
+    }
+
+    /// New content gets a version of its own (decisions.md A6): the newest that any watcher can
+    /// have seen before, so it grows with every change of content and with nothing else.
+    fn mark_content(&self, revision: &mut Revision, expect: &Expect) {
+        if revision.content_version.is_empty() {
+            revision.content_version = match expect {
+                Expect::Version(version) => version.clone(),
+                Expect::Absent | Expect::Any => self.handle.core().store.rv().to_string(),
+            };
+        }
+    }
+}
+
+#[async_trait]
+impl Records for ServerRecords {
+    fn watch(&self) -> Feed<Revision> {
+        feed::feed(&self.handle, &revisions(), |object| match read(object) {
+            Ok(revision) => Some(revision),
+            Err(why) => {
+                tracing::error!(%why, "a record cannot be read");
+                None
+            }
+        })
+    }
+
+    async fn get(&self, key: &ObjectKey) -> Result<Option<Revision>, PortError> {
+        let attempt = format!("read the record of {key}");
+        let found = self.handle.get(&revisions(), key.namespace.as_str(), key.name.as_str()).await;
+        let object = found.map_err(|f| failed(attempt.clone(), &f))?;
+        object
+            .map(|o| read(&o).map_err(|e| PortError::new(Class::Bug, attempt, e)))
+            .transpose()
+    }
+
+    async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {
+        join_all(writes.into_iter().map(|write| self.write(write))).await
+    }
+}
+
+fn read(object: &Value) -> Result<Revision, String> {
+    api::read_revision(object)
+}
+
+fn class(error: &RecordError) -> Class {
+    match error {
+        RecordError::Conflict { .. } => Class::Conflict,
+        RecordError::Storage(_) => Class::Unavailable,
+        RecordError::Invalid { .. } => Class::Bug,
+    }
+}
+
+fn chain(error: &RecordError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

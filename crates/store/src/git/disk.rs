@@ -1,0 +1,195 @@
+//! A git directory as the room's disk.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use crate::RefName;
+use crate::disk::{Disk, Moved, RawEdit, Upstream, View, Who};
+use crate::error::{Error, Result};
+use crate::git::journal::JournalFile;
+use crate::git::odb::Odb;
+use crate::git::pack::{self, Draft};
+use crate::git::refs::RefFiles;
+use crate::git::transport::Git;
+use crate::git::upkeep::Upkeep;
+use crate::lru::lock;
+use crate::staged::Packed;
+use crate::stats::{Counters, add};
+
+/// Where things are.
+pub(crate) struct Place {
+    pub(crate) git_dir: PathBuf,
+    pub(crate) journal: PathBuf,
+    pub(crate) remote: bool,
+    pub(crate) writable: bool,
+    pub(crate) sync: bool,
+    pub(crate) roll_up: usize,
+}
+
+/// One git directory with its journal.
+pub(crate) struct GitDisk {
+    pub(crate) place: Place,
+    pub(crate) git: Git,
+    pub(crate) odb: Odb,
+    pub(crate) refs: RefFiles,
+    journal: JournalFile,
+    counters: Arc<Counters>,
+    draft: Mutex<Option<Draft>>,
+    upkeep: Arc<Upkeep>,
+}
+
+impl GitDisk {
+    pub(crate) fn open(place: Place, git: Git, counters: &Arc<Counters>) -> Result<Self> {
+        let objects = place.git_dir.join("objects");
+        if place.writable {
+            pack::sweep(&objects);
+            std::fs::create_dir_all(objects.join("pack"))
+                .map_err(|e| Error::io(format!("make {}/pack", objects.display()), e))?;
+        }
+        Ok(Self {
+            odb: Odb::open(objects)?,
+            refs: RefFiles::new(&place.git_dir, place.sync),
+            journal: JournalFile::new(place.journal.clone(), place.sync),
+            counters: Arc::clone(counters),
+            draft: Mutex::default(),
+            upkeep: Arc::new(Upkeep::new(place.roll_up)),
+            place,
+            git,
+        })
+    }
+
+    /// Whether this is a mirror that never saw its remote.
+    pub(crate) fn is_new_mirror(&self) -> Result<bool> {
+        Ok(self.place.remote && self.refs.list()?.is_empty())
+    }
+
+    /// Whether the remote lets these credentials read. One that cannot be reached decides nothing.
+    pub(crate) fn welcome(&self, who: &Who) -> Result<()> {
+        if !self.place.remote {
+            return Ok(());
+        }
+        match self.look(who) {
+            Err(error) if error.class() != model::Class::Unavailable => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn exists(&self) -> Result<()> {
+        if self.place.git_dir.join("HEAD").is_file() {
+            return Ok(());
+        }
+        Err(Error::NoRepository {
+            url: self.git.url.clone(),
+        })
+    }
+
+    fn count_syncs(&self, count: usize) {
+        add(&self.counters.fsyncs, count);
+    }
+}
+
+impl Disk for GitDisk {
+    const INLINE: bool = false;
+
+    fn read(&self, id: &ObjectId) -> Result<Option<(Kind, Arc<[u8]>)>> {
+        let found = self.odb.read(id)?;
+        if found.is_none() {
+            self.exists()?;
+        }
+        Ok(found)
+    }
+
+    fn has(&self, id: &ObjectId) -> Result<bool> {
+        Ok(self.odb.has(id))
+    }
+
+    fn kind(&self, id: &ObjectId) -> Result<Option<Kind>> {
+        self.odb.kind(id)
+    }
+
+    fn list(&self) -> Result<BTreeMap<RefName, ObjectId>> {
+        self.exists()?;
+        self.refs.list()
+    }
+
+    fn view(&self) -> Result<Box<dyn View + '_>> {
+        self.exists()?;
+        Ok(Box::new(self.refs.view()?))
+    }
+
+    fn put(&self, objects: &[Arc<Packed>]) -> Result<()> {
+        let Some(first) = objects.first() else {
+            return Ok(());
+        };
+        let bytes = pack::encode(objects)?;
+        let draft = Draft::write(&self.place.git_dir.join("objects"), &bytes, first.id)?;
+        add(&self.counters.packs, 1);
+        add(&self.counters.objects, objects.len());
+        add(&self.counters.pack_bytes, draft.bytes);
+        *lock(&self.draft) = Some(draft);
+        Ok(())
+    }
+
+    fn put_durable(&self) -> Result<()> {
+        let Some(draft) = lock(&self.draft).take() else {
+            return Ok(());
+        };
+        let first = draft.first;
+        self.count_syncs(draft.publish(self.place.sync)?);
+        self.odb.note_pack(&first)?;
+        self.upkeep.note_pack(&self.git);
+        Ok(())
+    }
+
+    fn move_refs(&self, edits: &[RawEdit], each: &mut dyn FnMut() -> Result<()>) -> Result<Moved> {
+        let (moved, syncs) = self.refs.apply(edits, each)?;
+        self.count_syncs(syncs);
+        Ok(moved)
+    }
+
+    fn refs_durable(&self) -> Result<()> {
+        self.count_syncs(self.refs.durable()?);
+        Ok(())
+    }
+
+    fn journal_load(&self) -> Result<Vec<u8>> {
+        if self.place.writable {
+            self.journal.load()
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    fn journal_append(&self, bytes: &[u8]) -> Result<()> {
+        self.journal.append(bytes)
+    }
+
+    fn journal_durable(&self) -> Result<()> {
+        self.count_syncs(self.journal.durable()?);
+        Ok(())
+    }
+
+    fn journal_replace(&self, bytes: &[u8]) -> Result<()> {
+        if self.place.writable {
+            self.journal.replace(bytes)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn journal_path(&self) -> String {
+        self.journal.path.display().to_string()
+    }
+
+    fn upstream(&self) -> Option<&dyn Upstream> {
+        self.place.remote.then_some(self as &dyn Upstream)
+    }
+
+    fn run(&self, work: Box<dyn FnOnce() + Send>) {
+        drop(self.git.runtime.spawn_blocking(work));
+    }
+}

@@ -1,0 +1,134 @@
+//! Git's own locks: `<file>.lock`, made exclusively and renamed into place.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// How long another process may hold a lock before we give up. Git itself waits 0.1 to 1 s.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A held lock; gone when dropped.
+#[derive(Debug)]
+pub(crate) struct LockFile {
+    lock: PathBuf,
+    target: PathBuf,
+    file: File,
+    done: bool,
+}
+
+impl LockFile {
+    /// Takes the lock of a file, waiting for others. Directories on the way are made; those that
+    /// were missing are reported.
+    pub(crate) fn take(target: &Path, made: &mut Vec<PathBuf>) -> Result<Self> {
+        let mut name = target.as_os_str().to_owned();
+        name.push(".lock");
+        let lock = PathBuf::from(name);
+        let start = Instant::now();
+        let mut wait = Duration::from_millis(1);
+        loop {
+            match OpenOptions::new().write(true).create_new(true).open(&lock) {
+                Ok(file) => {
+                    return Ok(Self {
+                        lock,
+                        target: target.to_owned(),
+                        file,
+                        done: false,
+                    });
+                }
+                // Another process removes empty directories as we make them.
+                Err(e) if e.kind() == io::ErrorKind::NotFound && start.elapsed() < PATIENCE => {
+                    make_dirs(lock.parent(), made).map_err(|e| {
+                        Error::io(format!("make a directory for {}", lock.display()), e)
+                    })?;
+                }
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                    if start.elapsed() >= PATIENCE {
+                        return Err(Error::Locked {
+                            path: lock.display().to_string(),
+                        });
+                    }
+                    std::thread::sleep(wait);
+                    wait = (wait * 2).min(Duration::from_millis(50));
+                }
+                Err(e) => return Err(Error::io(format!("lock {}", target.display()), e)),
+            }
+        }
+    }
+
+    /// Writes the new content, durable if asked.
+    pub(crate) fn write(&mut self, bytes: &[u8], sync: bool) -> Result<()> {
+        let mut write = || {
+            self.file.write_all(bytes)?;
+            if sync { self.file.sync_data() } else { Ok(()) }
+        };
+        write().map_err(|e| Error::io(format!("write {}", self.lock.display()), e))
+    }
+
+    /// Puts the new content in place.
+    pub(crate) fn commit(mut self) -> Result<()> {
+        let rename = || match fs::rename(&self.lock, &self.target) {
+            // An empty directory is in the way: what deleted refs left.
+            Err(e) if self.target.is_dir() => {
+                if remove_empty(&self.target) {
+                    fs::rename(&self.lock, &self.target)
+                } else {
+                    Err(e)
+                }
+            }
+            done => done,
+        };
+        let done = rename();
+        self.done = done.is_ok();
+        done.map_err(|e| Error::io(format!("replace {}", self.target.display()), e))
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        if !self.done {
+            drop(fs::remove_file(&self.lock));
+        }
+    }
+}
+
+fn make_dirs(dir: Option<&Path>, made: &mut Vec<PathBuf>) -> io::Result<()> {
+    let Some(dir) = dir else { return Ok(()) };
+    match fs::create_dir(dir) {
+        Ok(()) => {
+            made.push(dir.to_owned());
+            Ok(())
+        }
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            make_dirs(dir.parent(), made)?;
+            make_dirs(Some(dir), made)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Removes a directory that holds nothing but directories.
+pub(crate) fn remove_empty(dir: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return false;
+    };
+    for entry in entries.flatten() {
+        if !entry.file_type().is_ok_and(|t| t.is_dir()) || !remove_empty(&entry.path()) {
+            return false;
+        }
+    }
+    fs::remove_dir(dir).is_ok()
+}
+
+/// Syncs a directory, so that names in it last.
+pub(crate) fn sync_dir(dir: &Path) -> Result<bool> {
+    match File::open(dir).and_then(|dir| dir.sync_all()) {
+        Ok(()) => Ok(true),
+        // Emptied and removed since: its parent is synced, too.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(Error::io(format!("sync {}", dir.display()), e)),
+    }
+}

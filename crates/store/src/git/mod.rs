@@ -1,0 +1,207 @@
+//! Repositories on disk: bare ones in place, remotes through a mirror of ours, and repositories
+//! with a working tree, which are only read.
+
+mod disk;
+mod journal;
+mod layout;
+mod lockfile;
+mod odb;
+mod pack;
+mod packed;
+mod refs;
+mod remote;
+mod transport;
+mod upkeep;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{Error, Result};
+use crate::fault::{Faults, NoFaults};
+use crate::git::disk::{GitDisk, Place};
+use crate::git::transport::Git;
+use crate::remote::{Kind, RemoteSpec};
+use crate::room::{Room, Setup, Shared};
+use crate::stats::Counters;
+use crate::{Limits, Repo, Store};
+
+/// Whether what was answered survives a power cut. Git's own policy covers neither refs nor loose
+/// objects (reliability-and-performance.md, finding 5), so this is ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sync {
+    /// Everything that is answered was synced to disk.
+    #[default]
+    Always,
+    /// Nothing is synced: for demonstrations and tests that ask for it.
+    Never,
+}
+
+/// What a git store is made with.
+#[derive(Debug, Clone)]
+pub struct GitOptions {
+    /// Limits of packages, batches and caches.
+    pub limits: Limits,
+    /// Durability.
+    pub sync: Sync,
+    /// Told at every named point.
+    pub faults: Arc<dyn Faults>,
+    /// The `git` program: it speaks to remotes and rolls up packs; nothing else needs it.
+    pub git: PathBuf,
+    /// How long one conversation with a remote may take.
+    pub timeout: Duration,
+    /// New packs after which they are rolled up; 0 is never.
+    pub roll_up: usize,
+}
+
+impl Default for GitOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            sync: Sync::Always,
+            faults: Arc::new(NoFaults),
+            git: PathBuf::from("git"),
+            timeout: Duration::from_secs(120),
+            roll_up: 48,
+        }
+    }
+}
+
+type Slot = Arc<tokio::sync::Mutex<Option<Arc<Room<GitDisk>>>>>;
+
+/// Git repositories, with mirrors and journals below one directory that only we use (the data
+/// directory's lock is the caller's to hold).
+pub struct GitStore {
+    data: PathBuf,
+    options: GitOptions,
+    slots: tokio::sync::Mutex<BTreeMap<String, Slot>>,
+}
+
+impl GitStore {
+    /// A store over a data directory; made when the first repository is opened.
+    pub fn new(data: impl Into<PathBuf>, options: GitOptions) -> Self {
+        Self {
+            data: data.into(),
+            options,
+            slots: tokio::sync::Mutex::default(),
+        }
+    }
+
+    async fn slot(&self, url: &str) -> Slot {
+        let mut slots = self.slots.lock().await;
+        Arc::clone(slots.entry(url.to_owned()).or_default())
+    }
+
+    /// A room, with what a crash left put right.
+    async fn fresh(&self, url: &str, kind: &Kind, spec: &RemoteSpec) -> Result<Arc<Room<GitDisk>>> {
+        let home = self.home(url)?;
+        let (git_dir, writable) = match kind {
+            Kind::Local(path) => layout::find_local(url, path, spec)?,
+            Kind::Remote => (layout::mirror(&home)?, true),
+        };
+        let counters = Arc::new(Counters::default());
+        let git = Git {
+            program: self.options.git.clone(),
+            dir: git_dir.clone(),
+            home: home.clone(),
+            url: url.to_owned(),
+            timeout: self.options.timeout,
+            runtime: tokio::runtime::Handle::current(),
+        };
+        let place = Place {
+            git_dir,
+            journal: home.join("journal"),
+            remote: *kind == Kind::Remote,
+            writable,
+            sync: self.options.sync == Sync::Always,
+            roll_up: self.options.roll_up,
+        };
+        let disk = GitDisk::open(place, git, &counters)?;
+        let setup = Setup {
+            url: url.to_owned(),
+            writable,
+            limits: self.options.limits,
+            faults: Arc::clone(&self.options.faults),
+            counters,
+        };
+        let who = Arc::clone(&spec.credentials);
+        blocking(move || {
+            let room = Arc::new(Room::new(disk, setup)?);
+            let new = room.disk.is_new_mirror()?;
+            if new {
+                room.bring(&who)?;
+            }
+            if room.writable {
+                room.recover(new, &who)?;
+            }
+            Ok(room)
+        })
+        .await
+    }
+
+    /// Where mirror and journal of a URL are: named by a digest, as no two URLs may share one
+    /// (the peer's names collide, reliability-and-performance.md S2).
+    fn home(&self, url: &str) -> Result<PathBuf> {
+        let digest = Sha256::digest(url.as_bytes());
+        let name: String = digest.iter().take(16).map(|b| format!("{b:02x}")).collect();
+        let home = self.data.join("git").join(name);
+        let made = std::fs::create_dir_all(&home);
+        made.and_then(|()| std::fs::write(home.join("url"), format!("{url}\n")))
+            .map_err(|e| Error::io(format!("make {}", home.display()), e))?;
+        Ok(home)
+    }
+}
+
+/// Runs work that blocks beside the reactor.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|e| Error::Nonsense {
+        attempt: "open a repository",
+        why: e.to_string(),
+    })?
+}
+
+#[async_trait]
+impl Store for GitStore {
+    async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>> {
+        let (url, kind) = spec.kind()?;
+        let (url, kind) = layout::canonical(url, kind);
+        let slot = self.slot(&url).await;
+        let mut slot = slot.lock().await;
+        let room = match slot.as_ref().filter(|room| room.alive().is_ok()) {
+            Some(room) => {
+                let (room, who) = (Arc::clone(room), Arc::clone(&spec.credentials));
+                // Whoever opens a mirror must be welcome at the remote: it is not a way around.
+                blocking({
+                    let room = Arc::clone(&room);
+                    move || room.disk.welcome(&who)
+                })
+                .await?;
+                room
+            }
+            None => self.fresh(&url, &kind, &spec).await?,
+        };
+        *slot = Some(Arc::clone(&room));
+        drop(slot);
+        room.ensure_branch(&spec).await?;
+        Ok(Arc::new(Shared {
+            room,
+            who: spec.credentials,
+        }))
+    }
+}
+
+/// Reads a small file of git's; `None` if it is not there.
+fn read_text(path: &Path) -> Result<Option<String>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io(format!("read {}", path.display()), e)),
+    }
+}

@@ -1,0 +1,143 @@
+//! `packed-refs`: many refs in one file, replaced at once.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::ops::Bound;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use gix::ObjectId;
+
+use crate::error::{Error, Result};
+use crate::lru::lock;
+
+/// The refs of one `packed-refs` file, with what their tags lead to.
+#[derive(Debug, Default)]
+pub(crate) struct Packed {
+    pub(crate) refs: BTreeMap<Vec<u8>, (ObjectId, Option<ObjectId>)>,
+}
+
+impl Packed {
+    pub(crate) fn get(&self, name: &str) -> Option<ObjectId> {
+        self.refs.get(name.as_bytes()).map(|(id, _)| *id)
+    }
+
+    /// A ref below this name.
+    pub(crate) fn below(&self, name: &str) -> Option<String> {
+        let below = format!("{name}/").into_bytes();
+        let range = (Bound::Included(below.as_slice()), Bound::Unbounded);
+        let (first, _) = self.refs.range::<[u8], _>(range).next()?;
+        first
+            .starts_with(&below)
+            .then(|| String::from_utf8_lossy(first).into_owned())
+    }
+
+    fn parse(text: &[u8]) -> Option<Self> {
+        let mut refs: BTreeMap<Vec<u8>, (ObjectId, Option<ObjectId>)> = BTreeMap::new();
+        let mut last: Option<Vec<u8>> = None;
+        for line in text.split(|b| *b == b'\n') {
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            if let Some(hex) = line.strip_prefix(b"^") {
+                let peeled = ObjectId::from_hex(hex).ok()?;
+                refs.get_mut(last.as_ref()?)?.1 = Some(peeled);
+                continue;
+            }
+            let id = ObjectId::from_hex(line.get(..40)?).ok()?;
+            let name = line.get(41..)?.to_vec();
+            refs.insert(name.clone(), (id, None));
+            last = Some(name);
+        }
+        Some(Self { refs })
+    }
+
+    /// The file's bytes. What we add leads to commits, so that "fully peeled" stays true only if it
+    /// was: without it git looks itself.
+    pub(crate) fn encode(&self, fully_peeled: bool) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.refs.len() * 80 + 64);
+        let peeled = if fully_peeled {
+            "peeled fully-peeled sorted"
+        } else {
+            "sorted"
+        };
+        out.extend_from_slice(format!("# pack-refs with: {peeled} \n").as_bytes());
+        for (name, (id, tag)) in &self.refs {
+            out.extend_from_slice(id.to_string().as_bytes());
+            out.push(b' ');
+            out.extend_from_slice(name);
+            out.push(b'\n');
+            if let Some(peeled) = tag {
+                out.extend_from_slice(format!("^{peeled}\n").as_bytes());
+            }
+        }
+        out
+    }
+}
+
+type Stamp = (u64, u64, u64, i64, i64);
+
+#[derive(Debug)]
+struct Known {
+    stamp: Option<Stamp>,
+    packed: Arc<Packed>,
+    fully_peeled: bool,
+}
+
+/// The file, read again when it was replaced.
+#[derive(Debug)]
+pub(crate) struct PackedFile {
+    pub(crate) path: PathBuf,
+    known: Mutex<Option<Arc<Known>>>,
+}
+
+impl PackedFile {
+    pub(crate) fn new(git_dir: &Path) -> Self {
+        Self {
+            path: git_dir.join("packed-refs"),
+            known: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn load(&self) -> Result<Arc<Packed>> {
+        Ok(Arc::clone(&self.read()?.packed))
+    }
+
+    /// Whether tags in it are known to be followed.
+    pub(crate) fn fully_peeled(&self) -> Result<bool> {
+        Ok(self.read()?.fully_peeled)
+    }
+
+    fn read(&self) -> Result<Arc<Known>> {
+        let attempt = |e| Error::io(format!("read {}", self.path.display()), e);
+        let stamp = match fs::metadata(&self.path) {
+            Ok(m) => Some((m.dev(), m.ino(), m.size(), m.mtime(), m.mtime_nsec())),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => return Err(attempt(e)),
+        };
+        if let Some(known) = lock(&self.known).as_ref().filter(|k| k.stamp == stamp) {
+            return Ok(Arc::clone(known));
+        }
+        let text = match fs::read(&self.path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(e) => return Err(attempt(e)),
+        };
+        let first = text.split(|b| *b == b'\n').next().unwrap_or_default();
+        let first = String::from_utf8_lossy(first);
+        let packed = Packed::parse(&text).ok_or_else(|| Error::Damaged {
+            id: self.path.display().to_string(),
+            why: "a line in it is no ref".to_owned(),
+        })?;
+        let fully_peeled = text.is_empty() || first.contains(" fully-peeled ");
+        let known = Arc::new(Known {
+            stamp,
+            packed: Arc::new(packed),
+            fully_peeled,
+        });
+        *lock(&self.known) = Some(Arc::clone(&known));
+        Ok(known)
+    }
+}

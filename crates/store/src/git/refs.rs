@@ -1,0 +1,334 @@
+//! Refs as git keeps them in files: read, and moved in one transaction under git's own locks.
+//!
+//! A few refs are written one by one; many, or any that is deleted from `packed-refs`, by replacing
+//! that file, which is one rename. Other processes' git works beside us: every ref is locked, then
+//! compared, then moved.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use gix::ObjectId;
+
+use crate::RefName;
+use crate::disk::{Moved, RawEdit, View};
+use crate::error::{Error, Result};
+use crate::git::lockfile::{LockFile, sync_dir};
+use crate::git::packed::{Packed, PackedFile};
+use crate::lru::lock;
+
+/// The refs of one git directory.
+#[derive(Debug)]
+pub(crate) struct RefFiles {
+    dir: PathBuf,
+    packed: PackedFile,
+    sync: bool,
+    /// Directories whose names changed since they were last made durable.
+    dirty: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl RefFiles {
+    pub(crate) fn new(git_dir: &Path, sync: bool) -> Self {
+        let packed = PackedFile::new(git_dir);
+        Self {
+            dir: git_dir.to_owned(),
+            packed,
+            sync,
+            dirty: Mutex::default(),
+        }
+    }
+
+    /// All refs; loose ones are read first, as packing moves refs the other way.
+    pub(crate) fn list(&self) -> Result<BTreeMap<RefName, ObjectId>> {
+        let mut loose = BTreeMap::new();
+        self.walk("refs", &mut loose)?;
+        let packed = self.packed.load()?;
+        let mut all = BTreeMap::new();
+        for (name, (id, _)) in &packed.refs {
+            let name = std::str::from_utf8(name)
+                .ok()
+                .and_then(|n| RefName::parse(n).ok());
+            if let Some(name) = name {
+                all.insert(name, *id);
+            }
+        }
+        all.extend(loose);
+        Ok(all)
+    }
+
+    fn walk(&self, at: &str, found: &mut BTreeMap<RefName, ObjectId>) -> Result<()> {
+        let dir = self.dir.join(at);
+        let entries = match fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound && at != "refs" => return Ok(()),
+            Err(e) => return Err(Error::io(format!("read {}", dir.display()), e)),
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().map(|name| format!("{at}/{name}")) else {
+                continue;
+            };
+            if entry.file_type().is_ok_and(|t| t.is_dir()) {
+                self.walk(&name, found)?;
+            } else if let Ok(name) = RefName::parse(&name) {
+                if let Some(id) = self.loose(name.as_str())? {
+                    found.insert(name, id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a loose ref; symbolic ones are not ours to follow.
+    fn loose(&self, name: &str) -> Result<Option<ObjectId>> {
+        let path = self.dir.join(name);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(e) if is_absent(&e) => return Ok(None),
+            Err(e) => return Err(Error::io(format!("read {}", path.display()), e)),
+        };
+        if text.starts_with(b"ref:") {
+            return Ok(None);
+        }
+        let id = text.get(..40).and_then(|hex| ObjectId::from_hex(hex).ok());
+        id.map(Some).ok_or_else(|| Error::Damaged {
+            id: path.display().to_string(),
+            why: "it is no ref".to_owned(),
+        })
+    }
+
+    fn get(&self, name: &RefName) -> Result<Option<ObjectId>> {
+        match self.loose(name.as_str())? {
+            Some(id) => Ok(Some(id)),
+            None => Ok(self.packed.load()?.get(name.as_str())),
+        }
+    }
+
+    pub(crate) fn view(&self) -> Result<RefView<'_>> {
+        Ok(RefView {
+            refs: self,
+            packed: self.packed.load()?,
+        })
+    }
+
+    /// Moves all refs or none; with how many times the disk was asked to sync.
+    pub(crate) fn apply(
+        &self,
+        edits: &[RawEdit],
+        each: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<(Moved, usize)> {
+        let packed = self.packed.load()?;
+        let from_packed = |e: &RawEdit| e.new.is_none() && packed.get(e.name.as_str()).is_some();
+        let many = edits.len() > 4 + packed.refs.len() / 1_000;
+        if many || edits.iter().any(from_packed) {
+            Ok((self.apply_packed(edits)?, usize::from(self.sync)))
+        } else {
+            let made = edits
+                .iter()
+                .filter(|e| e.new.is_some() && self.sync)
+                .count();
+            Ok((self.apply_loose(edits, each)?, made))
+        }
+    }
+
+    /// Locks every ref in the order of names and compares it.
+    fn lock_all<'a>(
+        &self,
+        edits: &'a [RawEdit],
+        stale: &mut Vec<RefName>,
+    ) -> Result<BTreeMap<&'a RefName, LockFile>> {
+        let mut sorted: Vec<&RawEdit> = edits.iter().collect();
+        sorted.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut locks = BTreeMap::new();
+        let mut made = Vec::new();
+        for edit in sorted {
+            let path = self.dir.join(edit.name.as_str());
+            let taken = LockFile::take(&path, &mut made);
+            // A file where a directory would have to be: another ref is in the way.
+            let taken = match taken {
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
+                    stale.push(edit.name.clone());
+                    continue;
+                }
+                taken => taken?,
+            };
+            if self.get(&edit.name)? != edit.old {
+                stale.push(edit.name.clone());
+            }
+            locks.insert(&edit.name, taken);
+        }
+        let mut dirty = lock(&self.dirty);
+        dirty.extend(
+            made.iter()
+                .filter_map(|dir| dir.parent())
+                .map(Path::to_owned),
+        );
+        Ok(locks)
+    }
+
+    fn apply_loose(
+        &self,
+        edits: &[RawEdit],
+        each: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Moved> {
+        let mut stale = Vec::new();
+        let mut locks = self.lock_all(edits, &mut stale)?;
+        if !stale.is_empty() {
+            drop(locks);
+            self.tidy(edits);
+            return Ok(Moved::Stale(stale));
+        }
+        for edit in edits {
+            if let (Some(id), Some(lock)) = (edit.new, locks.get_mut(&edit.name)) {
+                lock.write(format!("{id}\n").as_bytes(), self.sync)?;
+            }
+        }
+        let mut left = edits.len();
+        for edit in edits {
+            let path = self.dir.join(edit.name.as_str());
+            if let Some(lock) = locks.remove(&edit.name) {
+                match edit.new {
+                    Some(_) => lock.commit()?,
+                    None => drop(remove(&path)?),
+                }
+            }
+            self.note_dirty(&path);
+            left -= 1;
+            if left > 0 {
+                each()?;
+            }
+        }
+        self.tidy(edits);
+        Ok(Moved::All)
+    }
+
+    fn apply_packed(&self, edits: &[RawEdit]) -> Result<Moved> {
+        let mut file = LockFile::take(&self.packed.path, &mut Vec::new())?;
+        let mut stale = Vec::new();
+        let locks = self.lock_all(edits, &mut stale)?;
+        if !stale.is_empty() {
+            drop(locks);
+            self.tidy(edits);
+            return Ok(Moved::Stale(stale));
+        }
+        let before = self.packed.load()?;
+        let mut after = Packed {
+            refs: before.refs.clone(),
+        };
+        for edit in edits {
+            let name = edit.name.as_str().as_bytes().to_vec();
+            match edit.new {
+                Some(id) => after.refs.insert(name, (id, None)),
+                None => after.refs.remove(&name),
+            };
+        }
+        file.write(&after.encode(self.packed.fully_peeled()?), self.sync)?;
+        file.commit()?;
+        self.note_dirty(&self.packed.path);
+        for edit in edits {
+            let path = self.dir.join(edit.name.as_str());
+            if remove(&path)? {
+                self.note_dirty(&path);
+            }
+        }
+        drop(locks);
+        self.tidy(edits);
+        Ok(Moved::All)
+    }
+
+    /// Removes directories that are empty now, as git does; `refs/heads` and its like stay.
+    fn tidy(&self, edits: &[RawEdit]) {
+        let mut seen = BTreeSet::new();
+        for edit in edits {
+            let mut above: Vec<&str> = edit.name.ancestors().skip(1).collect();
+            while let Some(dir) = above.pop() {
+                if !seen.insert(dir) || fs::remove_dir(self.dir.join(dir)).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn note_dirty(&self, path: &Path) {
+        if let Some(dir) = path.parent() {
+            lock(&self.dirty).insert(dir.to_owned());
+        }
+    }
+
+    /// Makes moved refs durable. How many times the disk was asked to sync.
+    pub(crate) fn durable(&self) -> Result<usize> {
+        let dirty = std::mem::take(&mut *lock(&self.dirty));
+        if !self.sync {
+            return Ok(0);
+        }
+        let mut count = 0;
+        for dir in dirty {
+            count += usize::from(sync_dir(&dir)?);
+        }
+        Ok(count)
+    }
+
+    /// How many refs are files of their own, up to a limit.
+    pub(crate) fn count_loose(&self, limit: usize) -> usize {
+        let mut dirs = vec![self.dir.join("refs")];
+        let mut count = 0;
+        while let Some(dir) = dirs.pop().filter(|_| count < limit) {
+            for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => dirs.push(entry.path()),
+                    _ => count += 1,
+                }
+            }
+        }
+        count
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory
+    )
+}
+
+fn remove(path: &Path) -> Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(e) if is_absent(&e) || path.is_dir() => Ok(false),
+        Err(e) => Err(Error::io(format!("remove {}", path.display()), e)),
+    }
+}
+
+/// Point lookups during one batch.
+pub(crate) struct RefView<'a> {
+    refs: &'a RefFiles,
+    packed: Arc<Packed>,
+}
+
+impl View for RefView<'_> {
+    fn get(&self, name: &RefName) -> Result<Option<ObjectId>> {
+        match self.refs.loose(name.as_str())? {
+            Some(id) => Ok(Some(id)),
+            None => Ok(self.packed.get(name.as_str())),
+        }
+    }
+
+    fn shadow(&self, name: &RefName) -> Result<Option<String>> {
+        for above in name.ancestors() {
+            if self.refs.dir.join(above).is_file() || self.packed.get(above).is_some() {
+                return Ok(Some(above.to_owned()));
+            }
+        }
+        if let Some(below) = self.packed.below(name.as_str()) {
+            return Ok(Some(below));
+        }
+        if !self.refs.dir.join(name.as_str()).is_dir() {
+            return Ok(None);
+        }
+        let mut found = BTreeMap::new();
+        self.refs.walk(name.as_str(), &mut found)?;
+        Ok(found.into_keys().next().map(|n| n.to_string()))
+    }
+}

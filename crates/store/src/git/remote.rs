@@ -1,0 +1,310 @@
+//! Conversations with a remote: a look at its refs, a fetch, an atomic push with a lease per ref.
+//!
+//! Refs are moved by us, never by git: a look says where they are, objects are fetched by id, and
+//! one transaction of ours moves what changed. What failed is classified by what git says, never by
+//! guessing at what it meant: where nothing certain is said, the answer is "unheard".
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix::ObjectId;
+use model::Class;
+
+use crate::RefName;
+use crate::disk::{Moved, Pushed, RawEdit, Upstream, Who};
+use crate::error::{Error, Result};
+use crate::git::disk::GitDisk;
+use crate::git::transport::{Mute, Said};
+use crate::memory::mirrored;
+
+type RawRefs = BTreeMap<RefName, ObjectId>;
+
+impl GitDisk {
+    /// The remote's refs, as far as we mirror them; tags not followed.
+    pub(crate) fn look(&self, who: &Who) -> Result<RawRefs> {
+        let args = ["ls-remote", "--quiet", self.git.url.as_str()].map(str::to_owned);
+        let said = self.ask("look at", &args, None, who)?;
+        let parse = |line: &str| {
+            let (hex, name) = line.split_once('\t')?;
+            if hex.len() != 40 {
+                return None;
+            }
+            let name = RefName::parse(name).ok().filter(mirrored)?;
+            Some((name, ObjectId::from_hex(hex.as_bytes()).ok()?))
+        };
+        if said
+            .out
+            .lines()
+            .any(|l| l.split('\t').next().is_some_and(|hex| hex.len() == 64))
+        {
+            let what = "SHA-256 object ids".to_owned();
+            return Err(Error::Format {
+                url: self.git.url.clone(),
+                what,
+            });
+        }
+        Ok(said.out.lines().filter_map(parse).collect())
+    }
+
+    fn ask(
+        &self,
+        attempt: &'static str,
+        args: &[String],
+        input: Option<Vec<u8>>,
+        who: &Who,
+    ) -> Result<Said> {
+        match self.git.there(args, input, who) {
+            Ok(said) if said.fine => Ok(said),
+            Ok(said) => {
+                let class = classify(&said.err).unwrap_or(Class::Unavailable);
+                Err(self.git.error(attempt, class, &essence(&said.err)))
+            }
+            Err(Mute::Start(error)) => Err(error),
+            Err(Mute::Late) => Err(self
+                .git
+                .error(attempt, Class::Unavailable, "it took too long")),
+        }
+    }
+
+    fn bring_objects(&self, refs: &RawRefs, who: &Who) -> Result<()> {
+        let mut missing = BTreeSet::new();
+        for id in refs.values() {
+            if !missing.contains(id) && self.odb.kind(id)?.is_none() {
+                missing.insert(*id);
+            }
+        }
+        let Some(first) = missing.first().copied() else {
+            return Ok(());
+        };
+        let lines: String = missing.iter().map(|id| format!("{id}\n")).collect();
+        let args = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--stdin",
+            &self.git.url,
+        ]
+        .map(str::to_owned);
+        self.ask("fetch from", &args, Some(lines.into_bytes()), who)?;
+        self.odb.note_pack(&first)
+    }
+
+    fn moved_refs(&self, theirs: &RawRefs) -> Result<Vec<RawEdit>> {
+        let ours = self.refs.list()?;
+        let mut edits = Vec::new();
+        for (name, old) in ours.iter().filter(|(name, _)| mirrored(name)) {
+            if !theirs.contains_key(name) {
+                edits.push(RawEdit {
+                    name: name.clone(),
+                    old: Some(*old),
+                    new: None,
+                });
+            }
+        }
+        for (name, new) in theirs {
+            let old = ours.get(name).copied();
+            if old != Some(*new) {
+                edits.push(RawEdit {
+                    name: name.clone(),
+                    old,
+                    new: Some(*new),
+                });
+            }
+        }
+        Ok(edits)
+    }
+}
+
+impl Upstream for GitDisk {
+    fn push(&self, edits: &[RawEdit], who: &Who) -> Result<Pushed> {
+        let mut args: Vec<String> = ["push", "--porcelain", "--atomic", "--no-progress"]
+            .map(str::to_owned)
+            .into();
+        let hex = |id: &Option<ObjectId>| id.map(|id| id.to_string()).unwrap_or_default();
+        args.extend(
+            edits
+                .iter()
+                .map(|e| format!("--force-with-lease={}:{}", e.name, hex(&e.old))),
+        );
+        args.push(self.git.url.clone());
+        args.extend(edits.iter().map(|e| format!("{}:{}", hex(&e.new), e.name)));
+        match self.git.there(&args, None, who) {
+            Ok(said) if said.fine => Ok(Pushed::Taken),
+            Ok(said) => self.refused(&said),
+            Err(Mute::Late) => Ok(Pushed::Unheard),
+            Err(Mute::Start(error)) => Err(error),
+        }
+    }
+
+    fn fetch(&self, who: &Who) -> Result<()> {
+        const TRIES: usize = 3;
+        for left in (0..TRIES).rev() {
+            let theirs = self.look(who)?;
+            match self.bring_objects(&theirs, who) {
+                Ok(()) => {}
+                // A ref moved between the look and the fetch: its old value is not handed out.
+                Err(Error::Remote { text, .. }) if left > 0 && text.contains("not our ref") => {
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            let (mut gone, mut come): (Vec<_>, Vec<_>) = self
+                .moved_refs(&theirs)?
+                .into_iter()
+                .partition(|e| e.new.is_none());
+            // First what goes, as it may be in the way of what comes.
+            for edits in [&mut gone, &mut come] {
+                if !edits.is_empty() {
+                    if let (Moved::Stale(names), _) = self.refs.apply(edits, &mut || Ok(()))? {
+                        tracing::warn!(?names, "somebody else writes to our mirror");
+                    }
+                }
+            }
+            self.refs.durable()?;
+            return Ok(());
+        }
+        Ok(())
+    }
+}
+
+impl GitDisk {
+    /// What a push that was not taken means.
+    fn refused(&self, said: &Said) -> Result<Pushed> {
+        let mut stale = Vec::new();
+        let mut declined = Vec::new();
+        let mut collateral = false;
+        for line in said.out.lines().filter_map(|line| line.strip_prefix("!\t")) {
+            let Some((refs, text)) = line.split_once('\t') else {
+                continue;
+            };
+            let name = refs
+                .rsplit_once(':')
+                .and_then(|(_, name)| RefName::parse(name).ok());
+            let Some(name) = name else { continue };
+            match verdict(text) {
+                Verdict::Collateral => collateral = true,
+                Verdict::Stale => stale.push(name),
+                Verdict::Declined => declined.push((name, text.to_owned())),
+            }
+        }
+        if said.err.contains("does not support --atomic") {
+            let text = "it does not support atomic pushes, without which a package could be half published";
+            return Err(self.git.error("push to", Class::Invalid, text));
+        }
+        if !declined.is_empty() {
+            return Ok(Pushed::Declined(explain(declined, &said.err)));
+        }
+        if !stale.is_empty() || collateral {
+            return Ok(Pushed::Stale(stale));
+        }
+        match classify(&said.err) {
+            // Said before anything was sent.
+            Some(class) => Err(self.git.error("push to", class, &essence(&said.err))),
+            None => Ok(Pushed::Unheard),
+        }
+    }
+}
+
+enum Verdict {
+    Stale,
+    Declined,
+    Collateral,
+}
+
+/// What git says about one ref of a push.
+fn verdict(text: &str) -> Verdict {
+    const COLLATERAL: [&str; 3] = [
+        "atomic push fail",
+        "atomic transaction failed",
+        "transaction failed",
+    ];
+    const STALE: [&str; 8] = [
+        "stale info",
+        "fetch first",
+        "incorrect old value",
+        "failed to lock",
+        "cannot lock ref",
+        "failed to update ref",
+        "already exists",
+        "reference not found",
+    ];
+    let any = |list: &[&str]| list.iter().any(|part| text.contains(part));
+    if any(&STALE) {
+        Verdict::Stale
+    } else if any(&COLLATERAL) {
+        Verdict::Collateral
+    } else {
+        Verdict::Declined
+    }
+}
+
+/// Adds what the remote's hooks said.
+fn explain(declined: Vec<(RefName, String)>, err: &str) -> Vec<(RefName, String)> {
+    let remote: Vec<&str> = err
+        .lines()
+        .filter_map(|l| l.strip_prefix("remote:"))
+        .map(str::trim)
+        .collect();
+    let more = remote
+        .into_iter()
+        .filter(|l| !l.is_empty())
+        .take(5)
+        .collect::<Vec<_>>()
+        .join("; ");
+    let add = |text: String| {
+        if more.is_empty() {
+            text
+        } else {
+            format!("{text}: {more}")
+        }
+    };
+    declined
+        .into_iter()
+        .map(|(name, text)| (name, add(text)))
+        .collect()
+}
+
+/// The class of a failure that git reports before anything is sent; `None` if it may have been.
+fn classify(err: &str) -> Option<Class> {
+    let has = |parts: &[&str]| parts.iter().any(|part| err.contains(part));
+    if has(&[
+        "could not read Username",
+        "could not read Password",
+        "Authentication failed",
+    ]) || has(&["returned error: 401", "returned error: 403"])
+    {
+        return Some(Class::Denied);
+    }
+    if has(&["returned error: 404"]) || (err.contains("repository '") && err.contains("not found"))
+    {
+        return Some(Class::NotFound);
+    }
+    if has(&["mismatched algorithms", "unknown object format"]) {
+        return Some(Class::Invalid);
+    }
+    has(&["unable to access"]).then_some(Class::Unavailable)
+}
+
+/// What matters of git's words, on one line.
+fn essence(err: &str) -> String {
+    let mut lines: Vec<&str> = err
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect();
+    lines.retain(|l| !l.starts_with("hint:"));
+    let fatal = lines.iter().filter_map(|l| {
+        l.strip_prefix("fatal: ")
+            .or_else(|| l.strip_prefix("error: "))
+    });
+    let said: Vec<&str> = fatal.take(3).collect();
+    let mut text = if said.is_empty() {
+        lines.join("; ")
+    } else {
+        said.join("; ")
+    };
+    if text.contains("terminal prompts disabled") {
+        "it asks for credentials and none were accepted".clone_into(&mut text);
+    }
+    text.chars().take(400).collect()
+}

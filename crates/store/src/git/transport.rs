@@ -1,0 +1,251 @@
+//! Running the `git` program: for conversations with remotes and for upkeep, never for anything
+//! that we read or decide.
+//!
+//! Nothing of the user's environment or configuration takes part. Credentials travel in an
+//! environment variable of the one process that needs them, for the one host that they are meant
+//! for; redirects are not followed. They never stand on a command line or in an error.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
+use model::Class;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+use crate::disk::Who;
+use crate::error::{Error, Result};
+use crate::remote::Credential;
+
+/// The program, one git directory, one remote.
+#[derive(Clone)]
+pub(crate) struct Git {
+    pub(crate) program: PathBuf,
+    pub(crate) dir: PathBuf,
+    /// A directory of ours for what must be a file.
+    pub(crate) home: PathBuf,
+    pub(crate) url: String,
+    pub(crate) timeout: Duration,
+    pub(crate) runtime: tokio::runtime::Handle,
+}
+
+/// What it said.
+pub(crate) struct Said {
+    pub(crate) fine: bool,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Why nothing, or nothing certain, was said.
+pub(crate) enum Mute {
+    /// It never ran.
+    Start(Error),
+    /// It took too long and was ended.
+    Late,
+}
+
+/// A secret for one process.
+#[derive(Default)]
+struct Secret {
+    header: Option<String>,
+    hide: Vec<String>,
+    ca_file: Option<PathBuf>,
+}
+
+impl Git {
+    /// Runs a command on the git directory, without a remote.
+    pub(crate) fn here(&self, args: &[&str]) -> Result<String> {
+        let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
+        match self
+            .runtime
+            .block_on(self.run(&args, None, &Secret::default()))
+        {
+            Ok(said) if said.fine => Ok(said.out),
+            Ok(said) => Err(self.error("tidy", Class::Unavailable, said.err.trim())),
+            Err(Mute::Start(error)) => Err(error),
+            Err(Mute::Late) => Err(self.error("tidy", Class::Unavailable, "it took too long")),
+        }
+    }
+
+    /// Runs a command against the remote with somebody's credentials.
+    pub(crate) fn there(
+        &self,
+        args: &[String],
+        input: Option<Vec<u8>>,
+        who: &Who,
+    ) -> Result<Said, Mute> {
+        self.runtime.block_on(async {
+            let secret = self.secret(who).await.map_err(Mute::Start)?;
+            let mut said = self.run(args, input, &secret).await?;
+            for hidden in secret.hide.iter().filter(|h| !h.is_empty()) {
+                said.err = said.err.replace(hidden, "***");
+                said.out = said.out.replace(hidden, "***");
+            }
+            Ok(said)
+        })
+    }
+
+    pub(crate) fn error(&self, attempt: &'static str, class: Class, text: &str) -> Error {
+        Error::Remote {
+            attempt,
+            url: self.url.clone(),
+            class,
+            text: text.to_owned(),
+        }
+    }
+
+    async fn secret(&self, who: &Who) -> Result<Secret> {
+        let failed = |e: crate::CredentialError| {
+            self.error("read the credentials for", Class::Denied, &e.text)
+        };
+        let mut secret = Secret::default();
+        match who.credential(&self.url).await.map_err(failed)? {
+            Credential::None => {}
+            Credential::Basic { username, password } => {
+                let pair = BASE64.encode(format!("{username}:{password}"));
+                secret.header = Some(format!("Authorization: Basic {pair}"));
+                secret.hide = vec![pair, password];
+            }
+            Credential::Bearer { token } => {
+                secret.header = Some(format!("Authorization: Bearer {token}"));
+                secret.hide = vec![token];
+            }
+        }
+        if secret
+            .header
+            .as_ref()
+            .is_some_and(|h| h.contains(['\n', '\r', '\0']))
+        {
+            return Err(self.error(
+                "use the credentials for",
+                Class::Invalid,
+                "they hold a line break",
+            ));
+        }
+        if let Some(pem) = who.ca_bundle(&self.url).await.map_err(failed)? {
+            let path = self.home.join("ca.pem");
+            std::fs::write(&path, pem)
+                .map_err(|e| Error::io(format!("write {}", path.display()), e))?;
+            secret.ca_file = Some(path);
+        }
+        Ok(secret)
+    }
+
+    async fn run(
+        &self,
+        args: &[String],
+        input: Option<Vec<u8>>,
+        secret: &Secret,
+    ) -> Result<Said, Mute> {
+        let start = |e: std::io::Error| {
+            let text = format!("the program {} cannot be run: {e}", self.program.display());
+            Mute::Start(self.error("talk to", Class::Unavailable, &text))
+        };
+        let mut child = self.command(args, secret).spawn().map_err(start)?;
+        let stdin = child.stdin.take();
+        let talk = async {
+            let feed = async {
+                if let Some(mut stdin) = stdin {
+                    // A program that ends early says why itself.
+                    drop(stdin.write_all(&input.unwrap_or_default()).await);
+                }
+            };
+            tokio::join!(feed, child.wait_with_output()).1
+        };
+        // Dropping the conversation ends the process.
+        let Ok(done) = tokio::time::timeout(self.timeout, talk).await else {
+            return Err(Mute::Late);
+        };
+        let done = done.map_err(start)?;
+        Ok(Said {
+            fine: done.status.success(),
+            out: String::from_utf8_lossy(&done.stdout).into_owned(),
+            err: String::from_utf8_lossy(&done.stderr).into_owned(),
+        })
+    }
+
+    fn command(&self, args: &[String], secret: &Secret) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(args).current_dir(&self.dir).kill_on_drop(true);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.env_clear();
+        let passed = [
+            "PATH",
+            "TMPDIR",
+            "http_proxy",
+            "https_proxy",
+            "no_proxy",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+            "ALL_PROXY",
+            "SSL_CERT_FILE",
+            "SSL_CERT_DIR",
+        ];
+        for name in passed {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+            .env("GIT_DIR", &self.dir)
+            .env("HOME", &self.home)
+            .env("XDG_CONFIG_HOME", &self.home);
+        command
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null");
+        command
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ASKPASS", "")
+            .env("LC_ALL", "C");
+        command
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0");
+        if let Some(path) = &secret.ca_file {
+            command.env("GIT_SSL_CAINFO", path);
+        }
+        let config = self.config(secret);
+        command.env("GIT_CONFIG_COUNT", config.len().to_string());
+        for (at, (key, value)) in config.into_iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{at}"), key);
+            command.env(format!("GIT_CONFIG_VALUE_{at}"), value);
+        }
+        command
+    }
+
+    fn config(&self, secret: &Secret) -> Vec<(String, String)> {
+        let mut config: Vec<(String, String)> = [
+            ("protocol.allow", "never"),
+            ("protocol.http.allow", "always"),
+            ("protocol.https.allow", "always"),
+            ("http.followRedirects", "false"),
+            ("http.lowSpeedLimit", "1"),
+            ("http.lowSpeedTime", "30"),
+            ("credential.helper", ""),
+            ("core.hooksPath", "/dev/null"),
+            ("core.fsync", "committed"),
+            ("fetch.unpackLimit", "1"),
+            ("fetch.recurseSubmodules", "false"),
+            ("push.recurseSubmodules", "no"),
+            ("push.gpgSign", "false"),
+            ("gc.auto", "0"),
+            ("maintenance.auto", "false"),
+        ]
+        .map(|(k, v)| (k.to_owned(), v.to_owned()))
+        .into();
+        if let Some(header) = &secret.header {
+            let host = self
+                .url
+                .splitn(4, '/')
+                .take(3)
+                .collect::<Vec<_>>()
+                .join("/");
+            config.push((format!("http.{host}/.extraHeader"), header.clone()));
+        }
+        config
+    }
+}
