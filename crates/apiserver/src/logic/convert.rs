@@ -29,6 +29,9 @@ pub fn check(
     old: Option<&Value>,
     before: &[FieldError],
 ) -> Vec<FieldError> {
+    if let Some(kind) = rules.resource.built_in {
+        return kind.validate(new, old);
+    }
     let Some(schema) = &rules.version.schema else {
         return Vec::new();
     };

@@ -13,7 +13,11 @@ use crate::status::Failure;
 /// # Errors
 /// 400 in Go's words.
 pub fn check_types(rules: Rules<'_>, object: &Value) -> Result<(), Failure> {
-    let Some(problem) = object.get("metadata").and_then(meta::type_error) else {
+    let problem = match rules.resource.built_in {
+        Some(kind) => kind.type_error(object),
+        None => object.get("metadata").and_then(meta::type_error),
+    };
+    let Some(problem) = problem else {
         return Ok(());
     };
     let kind = &rules.resource.kind;

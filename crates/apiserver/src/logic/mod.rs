@@ -147,6 +147,13 @@ pub fn check_identity(
     if given.is_empty() && !resource.custom() {
         root.insert("apiVersion".to_owned(), wanted.clone().into());
     } else if given != wanted {
+        if !resource.custom() {
+            let kind = root.get("kind").and_then(Value::as_str).unwrap_or_default();
+            return Err(Failure::bad_request(format!(
+                "{kind} in version \"{given}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{given}\" in scheme \"pkg/runtime/scheme.go:110\"",
+                resource.kind
+            )));
+        }
         return Err(Failure::bad_request(format!(
             "the API version in the data ({given}) does not match the expected API version ({wanted})"
         )));
@@ -165,8 +172,17 @@ pub fn check_identity(
             ));
         }
         return Err(Failure::bad_request(format!(
-            "{} in version \"{}\" cannot be handled as a {}: converting ({kind}) to ({}): unknown conversion",
-            kind, rules.version.name, resource.kind, resource.kind
+            "{} in version \"{}\" cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
+            kind,
+            rules.version.name,
+            resource.kind,
+            rules.version.name,
+            if resource.group.is_empty() {
+                "core"
+            } else {
+                resource.group.split('.').next().unwrap_or_default()
+            },
+            resource.kind
         )));
     }
     namespace_of(resource, object, namespace)
