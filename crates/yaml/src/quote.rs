@@ -148,7 +148,9 @@ pub(crate) fn block(text: &str, like: Style, indicator: usize) -> Option<(String
         return None;
     }
     if first.starts_with(' ') && indicator > 9
-        || lines.last().is_some_and(|last| last.trim().is_empty())
+        || lines
+            .last()
+            .is_some_and(|last| last.trim_matches([' ', '\t']).is_empty())
     {
         return None;
     }

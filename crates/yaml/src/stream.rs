@@ -22,6 +22,15 @@ struct Inner {
     text: Arc<str>,
     docs: Vec<Doc>,
     limits: Limits,
+    encoding: Encoding,
+}
+
+/// How the bytes of a text are to be written again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Utf8,
+    Utf16Le,
+    Utf16Be,
 }
 
 impl Stream {
@@ -37,12 +46,31 @@ impl Stream {
         Ok(Self::assemble(text, docs, *limits))
     }
 
-    /// Parses bytes, which must be UTF-8.
+    /// Parses bytes: UTF-8, or UTF-16 with a byte order mark, which the readers know too.
     ///
     /// # Errors
-    /// As [`Stream::parse`], and when the bytes are not UTF-8.
+    /// As [`Stream::parse`], and when the bytes are neither.
     pub fn parse_bytes(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
-        Self::parse(decode(bytes)?, limits)
+        let (text, encoding) = decode(bytes)?;
+        let text: Arc<str> = text.into();
+        let docs = parse::parse(&text, limits, &[])?;
+        Ok(Self(Arc::new(Inner {
+            text,
+            docs,
+            limits: *limits,
+            encoding,
+        })))
+    }
+
+    /// The text in the encoding that it was parsed from.
+    #[must_use]
+    pub fn to_bytes(&self) -> Cow<'_, [u8]> {
+        let units = || self.text().encode_utf16();
+        match self.0.encoding {
+            Encoding::Utf8 => Cow::Borrowed(self.text().as_bytes()),
+            Encoding::Utf16Le => units().flat_map(u16::to_le_bytes).collect(),
+            Encoding::Utf16Be => units().flat_map(u16::to_be_bytes).collect(),
+        }
     }
 
     /// Parses the first document only; the rest is not looked at.
@@ -52,7 +80,25 @@ impl Stream {
     }
 
     pub(crate) fn assemble(text: Arc<str>, docs: Vec<Doc>, limits: Limits) -> Self {
-        Self(Arc::new(Inner { text, docs, limits }))
+        Self(Arc::new(Inner {
+            text,
+            docs,
+            limits,
+            encoding: Encoding::Utf8,
+        }))
+    }
+
+    /// The same text with other documents, in the encoding of this stream.
+    pub(crate) fn renewed(&self, text: Arc<str>, docs: Vec<Doc>) -> Self {
+        let Inner {
+            limits, encoding, ..
+        } = *self.0;
+        Self(Arc::new(Inner {
+            text,
+            docs,
+            limits,
+            encoding,
+        }))
     }
 
     /// The text, byte for byte.
@@ -176,15 +222,28 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Bytes as text: UTF-8 only.
-fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Error> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(Cow::Borrowed(text)),
-        Err(error) => {
+/// Bytes as text.
+fn decode(bytes: &[u8]) -> Result<(Cow<'_, str>, Encoding), Error> {
+    let wide = |read: fn([u8; 2]) -> u16, encoding| {
+        let units = bytes.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
+        let text: Result<String, _> = char::decode_utf16(units).collect();
+        match text {
+            Ok(text) if bytes.len() % 2 == 0 => Ok((Cow::Owned(text), encoding)),
+            _ => Err(Error::encoding(0, 1, "the text is not valid UTF-16")),
+        }
+    };
+    match (bytes, std::str::from_utf8(bytes)) {
+        ([0xFF, 0xFE, ..], _) => wide(u16::from_le_bytes, Encoding::Utf16Le),
+        ([0xFE, 0xFF, ..], _) => wide(u16::from_be_bytes, Encoding::Utf16Be),
+        (_, Ok(text)) => Ok((Cow::Borrowed(text), Encoding::Utf8)),
+        (_, Err(error)) => {
             let valid = &bytes[..error.valid_up_to()];
             let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
-            let message = "the text is not valid UTF-8";
-            Err(Error::encoding(error.valid_up_to(), line, message))
+            Err(Error::encoding(
+                error.valid_up_to(),
+                line,
+                "the text is not valid UTF-8",
+            ))
         }
     }
 }

@@ -161,15 +161,18 @@ fn line_place(view: View<'_>, slot: &super::geometry::Slot) -> usize {
             let properties = view.text[mark..value.content as usize]
                 .split(['\n', '\r', '#'])
                 .next();
-            mark + properties.map_or(0, |text| text.trim_end().len())
+            mark + properties.map_or(0, |text| text.trim_end_matches([' ', '\t']).len())
         }
         Style::Literal | Style::Folded => {
             let start = value.content as usize;
-            start + view.text[start..view.line_end(start)].trim_end().len()
+            start
+                + view.text[start..view.line_end(start)]
+                    .trim_end_matches([' ', '\t'])
+                    .len()
         }
         _ => {
             let end = view.line_end(slot.end);
-            let rest = view.text[slot.end..end].trim_end();
+            let rest = view.text[slot.end..end].trim_end_matches([' ', '\t']);
             slot.end + rest.len()
         }
     }

@@ -111,7 +111,7 @@ impl Fragment {
         let written = &self.view().text[data.start as usize..data.content as usize];
         data.tag.as_ref()?;
         written
-            .split_whitespace()
+            .split_ascii_whitespace()
             .find(|word| word.starts_with('!'))
     }
 

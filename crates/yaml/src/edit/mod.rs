@@ -6,6 +6,7 @@
 
 mod comment;
 mod diff;
+mod documents;
 mod flow;
 mod fragment;
 pub(crate) mod geometry;
@@ -285,7 +286,7 @@ impl Stream {
                 },
             });
         let docs = docs.collect();
-        Ok(Self::assemble(whole.into(), docs, *self.limits()))
+        Ok(self.renewed(whole.into(), docs))
     }
 
     fn anchors_before(&self, doc: usize) -> Vec<&str> {

@@ -284,7 +284,7 @@ fn kept_properties(view: View<'_>, node: &NodeData, new: &New) -> String {
                 .is_some_and(|tag| tag.starts_with('!') && !tag.starts_with("!!"));
             let written = &view.text[node.start as usize..node.content as usize];
             let tag = written
-                .split_whitespace()
+                .split_ascii_whitespace()
                 .find(|word| word.starts_with('!') && *word != "!");
             kept.extend(tag.filter(|_| foreign).map(str::to_owned));
         }
@@ -394,7 +394,10 @@ fn replace_block(view: View<'_>, slot: &Slot, like: Style, kept: &str, new: &New
             .map_or(end, |comment| end.max(comment.end as usize))
             .max(from),
     };
-    let to = if view.text[to..view.line_end(to)].trim().is_empty() {
+    let to = if view.text[to..view.line_end(to)]
+        .trim_matches([' ', '\t'])
+        .is_empty()
+    {
         view.line_end(to)
     } else {
         to
@@ -617,7 +620,7 @@ fn insert(
 }
 
 /// A block scalar that ends the text without a line break would gain one from what is put behind it: it gets a `-`.
-fn strip_at_end(view: View<'_>, mut id: Id, at: usize) -> Option<Patch> {
+pub(super) fn strip_at_end(view: View<'_>, mut id: Id, at: usize) -> Option<Patch> {
     while let Some(last) = view.tree.children(id).last() {
         id = *last;
     }

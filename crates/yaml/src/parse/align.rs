@@ -7,7 +7,7 @@ use std::sync::Arc;
 use granit_parser::{ScalarStyle, StructureStyle, Tag, YamlVersion};
 
 use super::cursor::Cursor;
-use super::{Doc, gate, scalars};
+use super::{Doc, gate, repair, scalars};
 use crate::error::{Error, ErrorKind};
 use crate::tree::{Content, Id, Kind, NONE, NodeData, Style, Tree};
 
@@ -108,7 +108,6 @@ impl<'t> Aligner<'t> {
                 return Err(self.misaligned());
             }
             self.cursor.pos += 3;
-            gate::document_marker(self.text, self.cursor.pos)?;
         }
         self.base_line = self.cursor.place(self.base).0;
         self.tree.explicit = explicit;
@@ -258,7 +257,8 @@ impl<'t> Aligner<'t> {
     fn question(&mut self) -> u32 {
         let back = self.cursor.pos;
         self.cursor.trivia();
-        if self.cursor.peek() == Some(b'?') && self.cursor.blank_at(self.cursor.pos + 1) {
+        let alone = self.in_flow() || self.cursor.blank_at(self.cursor.pos + 1);
+        if self.cursor.peek() == Some(b'?') && alone {
             let at = self.relative(self.cursor.pos);
             self.cursor.pos += 1;
             return at;
@@ -292,6 +292,7 @@ impl<'t> Aligner<'t> {
                 }
                 Some(b'!') if want_tag => {
                     self.property();
+                    gate::after_tag(self.text, self.cursor.pos)?;
                     want_tag = false;
                 }
                 _ => return Err(self.misaligned()),
@@ -361,32 +362,53 @@ impl<'t> Aligner<'t> {
         span: Range<usize>,
     ) -> Result<(), Error> {
         let style = scalars::style(style);
+        let question =
+            style == Style::Plain && self.in_flow() && self.events[span.start..].starts_with('?');
+        if question
+            && self
+                .stack
+                .last()
+                .is_some_and(|frame| frame.layout == Layout::FlowSeq)
+        {
+            return self.question_item(value, span);
+        }
         let empty = style == Style::Plain && span.is_empty();
         let mut node = self.node(Kind::Scalar, anchor != 0, tag, empty)?;
+        if empty && node.mark == NONE && node.start == node.content && self.at_flow_key() {
+            return Err(self.error(self.cursor.pos, "a key is missing before ':'"));
+        }
         node.style = style;
         let start = self.cursor.pos;
         let mut value = if empty { Cow::Borrowed("") } else { value };
         let end = match style {
             Style::Plain if empty => start,
             Style::Plain | Style::SingleQuoted | Style::DoubleQuoted => {
-                if span.start != start {
+                if question && span.start + 1 == start {
+                    value = Cow::Owned(value.trim_start_matches('?').to_owned());
+                } else if span.start != start {
                     return Err(self.misaligned());
                 }
                 span.end
             }
-            _ => scalars::block(self.events, &mut self.cursor, &span, &mut value)?,
+            _ => scalars::block(self.text, self.events, &mut self.cursor, &span, &mut value)?,
         };
         let text = self
             .events
             .get(start..end)
             .ok_or_else(|| self.misaligned())?;
         let end = if style == Style::Plain {
-            start + text.trim_end().len()
+            start + text.trim_end_matches([' ', '\t', '\n', '\r']).len()
         } else {
             end
         };
-        gate::scalar(self.text, start, end, style, &self.stack_columns())?;
+        gate::scalar(self.text, start, end, style, self.in_flow())?;
         node.end = self.relative(end);
+        if question && end <= start {
+            return Err(self.error(start, "a key is missing behind '?'"));
+        }
+        if matches!(style, Style::SingleQuoted | Style::DoubleQuoted) && text.contains('\u{85}') {
+            value = Cow::Owned(repair::folded(&value));
+        }
         node.value = self.content(value);
         self.cursor.pos = self.cursor.pos.max(end);
         let id = self.add(node);
@@ -394,23 +416,47 @@ impl<'t> Aligner<'t> {
         self.simple_key(id)
     }
 
-    /// The columns that a continuation line must respect: the innermost block collection's.
-    fn stack_columns(&self) -> gate::Surroundings {
-        let flow = self
-            .stack
-            .iter()
-            .any(|frame| matches!(frame.layout, Layout::FlowMap | Layout::FlowSeq));
-        let key = self.stack.last().is_some_and(|frame| {
-            frame.count % 2 == 1 && !matches!(frame.layout, Layout::BlockSeq | Layout::FlowSeq)
-        });
-        gate::Surroundings { flow, key }
+    /// Whether brackets are open.
+    fn in_flow(&self) -> bool {
+        self.stack.last().is_some_and(|frame| {
+            matches!(
+                frame.layout,
+                Layout::FlowMap | Layout::FlowSeq | Layout::Pair
+            )
+        })
+    }
+
+    /// Whether the node that was just begun is a key inside brackets.
+    fn at_flow_key(&self) -> bool {
+        self.stack.last().is_some_and(|frame| {
+            matches!(frame.layout, Layout::FlowMap | Layout::Pair) && frame.count % 2 == 1
+        })
+    }
+
+    /// `[?a]`: inside brackets a question mark needs no blank behind it. The event parser takes it for text; here the
+    /// scalar becomes the key of a pair without a value.
+    fn question_item(&mut self, value: Cow<'t, str>, span: Range<usize>) -> Result<(), Error> {
+        self.mapping_start(StructureStyle::Flow, 0, None, span.start..span.start)?;
+        self.scalar(value, ScalarStyle::Plain, 0, None, span.clone())?;
+        self.scalar(
+            Cow::Borrowed(""),
+            ScalarStyle::Plain,
+            0,
+            None,
+            span.end..span.end,
+        )?;
+        self.collection_end()
     }
 
     /// Keeps a value as a part of the source where it is one.
     fn content(&self, value: Cow<'t, str>) -> Content {
         if let Cow::Borrowed(part) = value {
             let at = (part.as_ptr() as usize).wrapping_sub(self.events.as_ptr() as usize);
-            if at >= self.base && self.text.get(at..at + part.len()) == Some(part) {
+            // A reworded place has the length of the original, which holds the content.
+            if at >= self.base
+                && self.text.is_char_boundary(at)
+                && self.text.is_char_boundary(at + part.len())
+            {
                 let from = self.relative(at);
                 return Content::Span(from, from + part.len() as u32);
             }

@@ -5,18 +5,8 @@
 
 use granit_parser::YamlVersion;
 
-use super::Doc;
 use crate::error::{Error, ErrorKind};
 use crate::tree::Style;
-
-/// Where a scalar stands.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Surroundings {
-    /// Inside brackets.
-    pub(super) flow: bool,
-    /// As a key.
-    pub(super) key: bool,
-}
 
 /// Refuses control characters that YAML texts may not contain.
 pub(super) fn characters(text: &str) -> Result<(), Error> {
@@ -45,38 +35,6 @@ pub(super) fn characters(text: &str) -> Result<(), Error> {
     }
 }
 
-/// The text with old line separators (NEL, LS, PS) turned into line breaks of the same length; `None` without any.
-pub(super) fn line_separators(text: &str) -> Option<String> {
-    if !text.contains(['\u{85}', '\u{2028}', '\u{2029}']) {
-        return None;
-    }
-    Some(
-        text.replace('\u{85}', " \n")
-            .replace(['\u{2028}', '\u{2029}'], "  \n"),
-    )
-}
-
-/// Whether an old line separator stands where it ends a line: anywhere but inside a quoted scalar.
-pub(super) fn separator_outside_quotes(text: &str, docs: &[Doc]) -> bool {
-    let mut quoted = docs
-        .iter()
-        .flat_map(|doc| {
-            doc.tree
-                .nodes
-                .iter()
-                .filter(|node| matches!(node.style, Style::SingleQuoted | Style::DoubleQuoted))
-                .map(|node| {
-                    doc.range.start + node.content as usize..doc.range.start + node.end as usize
-                })
-        })
-        .peekable();
-    text.match_indices(['\u{85}', '\u{2028}', '\u{2029}'])
-        .any(|(at, _)| {
-            while quoted.next_if(|range| range.end <= at).is_some() {}
-            !quoted.peek().is_some_and(|range| range.contains(&at))
-        })
-}
-
 /// Checks a directive line: only version 1.1 and tag handles are known to the readers.
 pub(super) fn directive(text: &str, at: usize, version: Option<YamlVersion>) -> Result<(), Error> {
     let line = text[at..].split(['\n', '\r']).next().unwrap_or_default();
@@ -103,11 +61,6 @@ pub(super) fn directive(text: &str, at: usize, version: Option<YamlVersion>) -> 
     }
 }
 
-/// `--- key: value` on one line is no document for the readers; the event parser takes care of the rest.
-pub(super) fn document_marker(_text: &str, _after: usize) -> Result<(), Error> {
-    Ok(())
-}
-
 /// A dash must be followed by a space or a line break; the readers know no tab there.
 pub(super) fn after_dash(text: &str, dash: usize) -> Result<(), Error> {
     if text.as_bytes().get(dash + 1) == Some(&b'\t') {
@@ -116,7 +69,8 @@ pub(super) fn after_dash(text: &str, dash: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn tab(text: &str, at: usize) -> Error {
+/// A tab where the readers want spaces.
+pub(super) fn tab(text: &str, at: usize) -> Error {
     Error::at(
         ErrorKind::Syntax,
         text,
@@ -141,27 +95,99 @@ pub(super) fn anchor(text: &str, start: usize, end: usize) -> Result<(), Error> 
     }
 }
 
-/// Checks a scalar's source text.
+/// A tag ends at a blank; inside brackets the readers take `,` and `]` for a part of it.
+pub(super) fn after_tag(text: &str, end: usize) -> Result<(), Error> {
+    match text.as_bytes().get(end) {
+        None | Some(b' ' | b'\t' | b'\n' | b'\r') => Ok(()),
+        Some(_) => Err(Error::at(
+            ErrorKind::Syntax,
+            text,
+            end,
+            "a tag must be followed by a blank",
+        )),
+    }
+}
+
+/// Checks a plain or quoted scalar's source text.
 pub(super) fn scalar(
     text: &str,
     start: usize,
     end: usize,
     style: Style,
-    place: &Surroundings,
+    flow: bool,
 ) -> Result<(), Error> {
-    let source = &text.as_bytes()[start..end];
-    let _ = place.key;
-    if style == Style::Plain && !place.flow {
-        let mut at = 0;
-        while let Some(next) = source[at..].iter().position(|b| matches!(b, b'\n' | b'\r')) {
-            at += next + 1;
-            let indent = source[at..].iter().take_while(|b| **b == b' ').count();
-            if source.get(at + indent) == Some(&b'\t') {
-                return Err(tab(text, start + at + indent));
+    let source = &text[start..end];
+    match style {
+        Style::Plain if flow => {
+            let found = if source.starts_with(':') {
+                Some(0)
+            } else {
+                source.find('?')
+            };
+            match found {
+                None => Ok(()),
+                Some(at) => {
+                    let message =
+                        "inside brackets a plain scalar holds no '?' and begins with no ':'";
+                    Err(Error::at(ErrorKind::Syntax, text, start + at, message))
+                }
             }
+        }
+        Style::Plain => indentation(text, start, source),
+        Style::DoubleQuoted => surrogates(text, start, source),
+        _ => Ok(()),
+    }
+}
+
+/// Continuation lines are indented by spaces.
+fn indentation(text: &str, start: usize, source: &str) -> Result<(), Error> {
+    for (at, _) in source.match_indices(['\n', '\r']) {
+        let line = &source[at + 1..];
+        let rest = line.trim_start_matches(' ');
+        if rest.starts_with('\t') {
+            return Err(tab(text, start + at + 1 + line.len() - rest.len()));
         }
     }
     Ok(())
+}
+
+/// `\uD83D` is no character for the readers, in a pair or alone.
+fn surrogates(text: &str, start: usize, source: &str) -> Result<(), Error> {
+    let mut escapes = source.match_indices('\\');
+    while let Some((at, _)) = escapes.next() {
+        match source.as_bytes().get(at + 1) {
+            Some(b'\\') => {
+                escapes.next();
+            }
+            Some(b'u')
+                if matches!(
+                    source.as_bytes().get(at + 2..at + 4),
+                    Some([b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F'])
+                ) =>
+            {
+                let message = "found invalid Unicode character escape code";
+                return Err(Error::at(ErrorKind::Syntax, text, start + at, message));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Lines of a block scalar are indented by spaces, up to the indentation of its content.
+pub(super) fn block_line(
+    text: &str,
+    line: usize,
+    width: usize,
+    indent: usize,
+    first: bool,
+) -> Result<(), Error> {
+    let tabbed = text.as_bytes().get(line + width) == Some(&b'\t');
+    if tabbed && (first || width < indent) {
+        Err(tab(text, line + width))
+    } else {
+        Ok(())
+    }
 }
 
 /// A key without `?` must stand on one line and within 1024 characters.

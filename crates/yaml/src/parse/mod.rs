@@ -8,6 +8,7 @@
 mod align;
 mod cursor;
 mod gate;
+mod repair;
 mod scalars;
 
 use std::ops::Range;
@@ -30,10 +31,24 @@ pub(crate) struct Doc {
     pub(crate) tree: Arc<Tree>,
 }
 
+/// Copies of a text that are tried before it is refused.
+const MOST_ATTEMPTS: usize = 8;
+
 /// Parses a text into its documents. There is always one; a text without any node gives one without a root.
 ///
 /// `outer` names anchors that documents before this text define (for a document that is parsed on its own).
 pub(crate) fn parse(text: &str, limits: &Limits, outer: &[&str]) -> Result<Vec<Doc>, Error> {
+    attempts(text, limits, outer, false)
+}
+
+/// Parses up to the end of the first document; answers with it and where it ends.
+pub(crate) fn parse_first(text: &str, limits: &Limits) -> Result<(Vec<Doc>, usize), Error> {
+    let docs = attempts(text, limits, &[], true)?;
+    let end = docs.first().map_or(text.len(), |doc| doc.range.end);
+    Ok((docs, end))
+}
+
+fn attempts(text: &str, limits: &Limits, outer: &[&str], first: bool) -> Result<Vec<Doc>, Error> {
     if text.len() > limits.bytes.min(u32::MAX as usize - 1) {
         let message = format!(
             "the text has {} bytes, more than the limit of {}",
@@ -43,36 +58,54 @@ pub(crate) fn parse(text: &str, limits: &Limits, outer: &[&str]) -> Result<Vec<D
         return Err(Error::at(ErrorKind::Limit, text, 0, message));
     }
     gate::characters(text)?;
-    let Some(shadow) = gate::line_separators(text) else {
-        return documents(text, text, limits, outer);
-    };
-    // Old line separators (NEL, LS, PS) end lines for the field's readers, but inside quotes they are content.
-    documents(text, text, limits, outer)
-        .ok()
-        .filter(|docs| !gate::separator_outside_quotes(text, docs))
-        .map_or_else(|| documents(text, &shadow, limits, outer), Ok)
+    let mut copy: Option<String> = None;
+    for _ in 0..MOST_ATTEMPTS {
+        let events = copy.as_deref().unwrap_or(text);
+        let reworded = match documents(text, events, limits, outer, first) {
+            Ok(docs) => match repair::separators(events, Some(&docs)) {
+                Some(reworded) => reworded,
+                None => return in_brackets(text, events, docs),
+            },
+            Err(Failure { error, kind: None }) => return Err(error),
+            Err(Failure {
+                error,
+                kind: Some(kind),
+            }) => {
+                let reworded = repair::separators(events, None)
+                    .or_else(|| repair::reword(events, &kind, error.offset()));
+                match reworded {
+                    Some(reworded) => reworded,
+                    None => return Err(error),
+                }
+            }
+        };
+        copy = Some(reworded);
+    }
+    Err(Error::at(
+        ErrorKind::Syntax,
+        text,
+        0,
+        "this text is not supported",
+    ))
 }
 
-/// Parses up to the end of the first document; answers with it and where it ends.
-pub(crate) fn parse_first(text: &str, limits: &Limits) -> Result<(Vec<Doc>, usize), Error> {
-    let whole = parse(text, limits, &[]);
-    if let Ok(docs) = whole {
-        let end = docs.first().map_or(0, |doc| doc.range.end);
-        return Ok((docs.into_iter().take(1).collect(), end));
+fn in_brackets(text: &str, events: &str, docs: Vec<Doc>) -> Result<Vec<Doc>, Error> {
+    match repair::tabs_in_brackets(text, events, &docs) {
+        Ok(()) => Ok(docs),
+        Err(at) => Err(gate::tab(text, at)),
     }
-    gate::characters(text)?;
-    let mut aligner = Aligner::new(text, text, limits.effective_depth(), &[]);
-    for event in Parser::new_from_str_with_options(text, options(limits)) {
-        let (event, span) = event.map_err(|error| syntax(text, &error))?;
-        let last = matches!(event, Event::DocumentEnd);
-        step(&mut aligner, event, &span)?;
-        if last {
-            break;
-        }
+}
+
+/// Why a text was refused, and what the event parser stumbled over if it was that.
+struct Failure {
+    error: Error,
+    kind: Option<granit_parser::ErrorKind>,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error, kind: None }
     }
-    let docs = aligner.docs();
-    let end = docs.first().map_or(text.len(), |doc| doc.range.end);
-    Ok((docs, end))
 }
 
 fn options(limits: &Limits) -> granit_parser::Options {
@@ -86,13 +119,26 @@ fn options(limits: &Limits) -> granit_parser::Options {
     options
 }
 
-fn documents(text: &str, events: &str, limits: &Limits, outer: &[&str]) -> Result<Vec<Doc>, Error> {
+fn documents(
+    text: &str,
+    events: &str,
+    limits: &Limits,
+    outer: &[&str],
+    first: bool,
+) -> Result<Vec<Doc>, Failure> {
     let mut aligner = Aligner::new(text, events, limits.effective_depth(), outer);
     for event in Parser::new_from_str_with_options(events, options(limits)) {
-        let (event, span) = event.map_err(|error| syntax(text, &error))?;
+        let (event, span) = event.map_err(|error| Failure {
+            error: syntax(text, &error),
+            kind: Some(error.kind().clone()),
+        })?;
+        let last = first && matches!(event, Event::DocumentEnd);
         step(&mut aligner, event, &span)?;
+        if last {
+            return Ok(aligner.docs());
+        }
     }
-    aligner.finish()
+    Ok(aligner.finish()?)
 }
 
 fn step<'t>(aligner: &mut Aligner<'t>, event: Event<'t>, span: &Span) -> Result<(), Error> {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use granit_parser::{ScalarStyle, Tag};
 
 use super::cursor::Cursor;
+use super::gate;
 use crate::error::{Error, ErrorKind};
 use crate::tree::Style;
 
@@ -37,6 +38,7 @@ pub(super) fn short_tag(tag: &Tag) -> Box<str> {
 /// the event parser's: from the first content character to the next token or comment. A text that ends in the
 /// middle of the last line gives the value no final line break, as the field's readers have it.
 pub(super) fn block(
+    original: &str,
     text: &str,
     cursor: &mut Cursor<'_>,
     span: &Range<usize>,
@@ -59,13 +61,23 @@ pub(super) fn block(
     }
     let mut end = cursor.pos;
     cursor.blanks();
-    if cursor.peek() == Some(b'#') {
+    if original
+        .as_bytes()
+        .get(cursor.pos.min(end)..)
+        .is_some_and(|rest| rest.starts_with(b"#"))
+    {
+        // A comment that touches the header: the event parser saw blanks.
+        cursor.pos = end;
+        cursor.comment();
+    } else if cursor.peek() == Some(b'#') {
         cursor.comment();
     }
     if value.is_empty() {
         return Ok(end);
     }
     let bytes = text.as_bytes();
+    let explicit = text[header..end].contains(|c: char| c.is_ascii_digit());
+    let mut first = !explicit;
     let indent = span.start
         - bytes[..span.start]
             .iter()
@@ -83,10 +95,14 @@ pub(super) fn block(
             .iter()
             .take_while(|byte| **byte == b' ')
             .count();
+        if line + width < span.end {
+            gate::block_line(original, line, width, indent, first)?;
+        }
         // The span may reach into the indentation of the next token's line.
         let written = line + width < cursor.pos && line + width < span.end;
         let blank = line + width == cursor.pos;
         let content = written || blank && width > indent;
+        first &= !written;
         if content || blank && keep && cursor.pos < bytes.len() && cursor.pos <= span.end {
             end = cursor.pos;
         }

@@ -1,2 +1,3 @@
 //! The crate's integration tests: the recorded vectors and the laws.
 mod vectors_edit;
+mod vectors_scalars;
