@@ -29,3 +29,6 @@ pub use status::Failure;
 pub use verbs::Whose;
 pub use verbs::handle::{ResourceName, ServerHandle};
 pub use verbs::records::{Record, RecordError};
+
+#[cfg(test)]
+mod replay;

@@ -210,6 +210,7 @@ fn applied(
     managers.owners.insert(manager.clone(), owned);
     let last = last.map(|owned| owned.fields).unwrap_or_default();
     let mut object = prune(&merged, &managers, &last, shape);
+    keep_identity(&merged, &mut object);
 
     let difference = compare(base, &object, shape).without(&ignored(writer));
     let changed = difference.changed();
@@ -268,6 +269,38 @@ fn prune(merged: &Value, managers: &Managers, last: &FieldSet, shape: Shape<'_>)
     without(&gone)
 }
 
+/// Pruning sees `metadata` as one of the manager's parents; what nobody owns there stays.
+fn keep_identity(merged: &Value, object: &mut Value) {
+    let Some(map) = object.as_object_mut() else {
+        return;
+    };
+    for name in ["apiVersion", "kind"] {
+        if let (None, Some(value)) = (map.get(name), merged.get(name)) {
+            map.insert(name.to_owned(), value.clone());
+        }
+    }
+    let Some(old) = merged.get("metadata").and_then(Value::as_object) else {
+        return;
+    };
+    let metadata = map.entry("metadata").or_insert_with(|| json!({}));
+    if metadata.is_null() {
+        *metadata = json!({});
+    }
+    let Some(metadata) = metadata.as_object_mut() else {
+        return;
+    };
+    let others = [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generateName",
+    ];
+    for name in UNOWNED.iter().chain(&others) {
+        if let (None, Some(value)) = (metadata.get(*name), old.get(*name)) {
+            metadata.insert((*name).to_owned(), value.clone());
+        }
+    }
+}
+
 /// Fields that client-side apply wrote and that still stand as it wrote them.
 fn last_applied(live: &Value, shape: Shape<'_>) -> FieldSet {
     let Some(config) = annotation(live).and_then(|text| serde_json::from_str::<Value>(text).ok())
@@ -322,23 +355,25 @@ fn clear(object: &mut Value) {
     }
 }
 
-/// Fields that nobody owns: identity and what the server writes.
+/// Fields of metadata that nobody owns: identity and what the server writes.
+const UNOWNED: [&str; 9] = [
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+];
+
 fn unowned() -> FieldSet {
     let mut set = FieldSet::default();
     for name in ["apiVersion", "kind", "metadata"] {
         set.insert(&[PathElement::field(name)]);
     }
-    for name in [
-        "name",
-        "namespace",
-        "creationTimestamp",
-        "selfLink",
-        "uid",
-        "clusterName",
-        "generation",
-        "managedFields",
-        "resourceVersion",
-    ] {
+    for name in UNOWNED {
         set.insert(&[PathElement::field("metadata"), PathElement::field(name)]);
     }
     set

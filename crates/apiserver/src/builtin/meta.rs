@@ -144,7 +144,6 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
         "name",
         "namespace",
         "uid",
-        "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {
