@@ -8,6 +8,7 @@
 pub mod digest;
 mod report;
 pub mod revision;
+pub mod set;
 pub mod variant;
 
 pub use report::{Next, Note, Report};

@@ -29,10 +29,11 @@ pub use observed::{
     Base, Failure, Feeder, Lineage, Observed, OldUpstream, RepositorySummary, Rival, Stated,
     Subject,
 };
-use status::retry;
+pub(crate) use status::retry;
 pub use status::{next_after, status_after};
 pub use step::{
     BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, Plan, RevisionRef, Step, UpdateDraft,
 };
+pub(crate) use upstream::display as display_upstream;
 pub use upstream::{Resolution, resolve_upstream};
 pub use validate::validate;

@@ -275,7 +275,7 @@ pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
 
 /// When a failed cook may be tried again: what only another input can mend waits for it, the rest
 /// backs off up to five minutes (V16).
-pub(super) fn retry(failure: &Failure) -> Next {
+pub(crate) fn retry(failure: &Failure) -> Next {
     match failure.class {
         Class::Invalid | Class::Denied | Class::Limit | Class::NotFound => Next::Rest,
         Class::Conflict => Next::Again,

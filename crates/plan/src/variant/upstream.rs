@@ -96,7 +96,7 @@ fn tagged<'a>(
 }
 
 /// The wanted upstream as messages name it: `app/3`, `app/stable`, or `app` for the latest (R113).
-pub(super) fn display(upstream: &Upstream) -> String {
+pub(crate) fn display(upstream: &Upstream) -> String {
     let package = &upstream.package;
     match &upstream.version {
         UpstreamVersion::Latest => package.to_string(),

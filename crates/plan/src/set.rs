@@ -1,0 +1,26 @@
+//! A package variant set: which variants there shall be, and what to do about those there are.
+//!
+//! [`decide`] unrolls the targets, renders every template before anything is written, compares
+//! with what exists, and holds back deletions that nobody can have meant (decisions.md S1–S8,
+//! variant-semantics.md §1.I–§1.K, §2). It is linear in targets and variants. Nothing here reads
+//! or writes anything.
+
+mod compile;
+mod decide;
+mod diff;
+mod explain;
+mod guard;
+mod names;
+mod observed;
+mod render;
+mod status;
+mod step;
+mod unroll;
+
+pub use compile::Compiled;
+pub use decide::{MAX_TARGETS, decide};
+pub use explain::explain;
+pub use names::{CONFIRM, EXPLICIT, LABEL, variant_name};
+pub use observed::{Existing, Object, Observed, RepositoryObject, SelectionFailure, Subject};
+pub use status::{next_after, status_after};
+pub use step::{Outcome, Plan, Step};

@@ -1,0 +1,244 @@
+//! What shall be beside what is: creations, updates, and candidates for deletion (R160, S1, S8).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::{Downstream, ObjectKey, ObjectMeta, ObjectName, Uid, Variant, VariantSet, VariantSpec};
+
+use super::Step;
+use super::names::{EXPLICIT, LABEL, owner, variant_name};
+use super::observed::{Existing, Observed};
+use super::render::Failed;
+
+/// One variant that shall be.
+struct Wanted {
+    spec: VariantSpec,
+    explicit: bool,
+}
+
+/// Specs by name, and what cannot be.
+pub(super) struct Desired {
+    wanted: BTreeMap<ObjectName, Wanted>,
+    /// Names of variants that stay as they are, because their target failed.
+    kept: BTreeSet<ObjectName>,
+    pub(super) failed: Vec<Failed>,
+    /// Whether some target's place is unknown: nothing may be deleted (S2).
+    pub(super) unknown: bool,
+}
+
+impl Desired {
+    pub(super) fn new() -> Self {
+        Self {
+            wanted: BTreeMap::new(),
+            kept: BTreeSet::new(),
+            failed: Vec::new(),
+            unknown: false,
+        }
+    }
+
+    /// Adds a rendered target. Equal ones merge quietly; of different ones for one name, the
+    /// first stays unless another is what exists (S1).
+    pub(super) fn add(
+        &mut self,
+        set: &VariantSet,
+        spec: VariantSpec,
+        explicit: bool,
+        existing: &BTreeMap<&ObjectName, &Arc<Existing>>,
+    ) {
+        let place = spec.downstream.clone();
+        let name = match variant_name(&set.key, &place) {
+            Ok(name) => name,
+            Err(error) => {
+                return self.fail(set, failed(place, "NameNotValid", error.to_string()));
+            }
+        };
+        let Some(first) = self.wanted.get_mut(&name) else {
+            self.wanted.insert(name, Wanted { spec, explicit });
+            return;
+        };
+        if first.spec == spec {
+            first.explicit |= explicit;
+            return;
+        }
+        let is = existing.get(&name).and_then(|e| e.variant.as_ref());
+        let (a, b) = (first.spec.downstream.clone(), place);
+        if is.is_some_and(|v| same(&v.spec, &spec) && !same(&v.spec, &first.spec)) {
+            *first = Wanted { spec, explicit };
+        }
+        let message = if a == b {
+            format!(
+                "targets for package '{}' in repo '{}' differ; the existing one stays",
+                b.package, b.repo
+            )
+        } else {
+            format!(
+                "package '{}' in repo '{}' and package '{}' in repo '{}' would both be called '{name}'; the existing one stays",
+                a.package, a.repo, b.package, b.repo
+            )
+        };
+        self.failed.push(failed(b, "TargetsCollide", message));
+    }
+
+    /// Adds a target that cannot be rendered: its variant stays as it is, if it is known which.
+    pub(super) fn fail(&mut self, set: &VariantSet, failed: Failed) {
+        match &failed.place {
+            None => self.unknown = true,
+            Some(place) => self.kept.extend(variant_name(&set.key, place).ok()),
+        }
+        self.failed.push(failed);
+    }
+}
+
+fn failed(place: Downstream, reason: &'static str, message: String) -> Failed {
+    Failed {
+        place: Some(place),
+        reason,
+        message,
+    }
+}
+
+/// What follows from the comparison.
+#[derive(Default)]
+pub(super) struct Diff {
+    pub(super) writes: Vec<Step>,
+    /// Ours, not wanted any more, by name.
+    pub(super) surplus: Vec<Arc<Existing>>,
+    /// Variants of the set, by name.
+    pub(super) ours: Vec<Arc<Existing>>,
+}
+
+/// Compares what shall be with what is.
+pub(super) fn diff(o: &Observed, set: &VariantSet, uid: &Uid, desired: &mut Desired) -> Diff {
+    let mut diff = Diff {
+        ours: o
+            .variants
+            .iter()
+            .filter(|v| v.meta.is_owned_by(uid))
+            .cloned()
+            .collect(),
+        ..Diff::default()
+    };
+    diff.ours.sort_by(|a, b| a.key.name.cmp(&b.key.name));
+    let existing: BTreeMap<&ObjectName, &Arc<Existing>> =
+        o.variants.iter().map(|v| (&v.key.name, v)).collect();
+    let mut blocked = Vec::new();
+    for (name, wanted) in &desired.wanted {
+        let step = match existing.get(name) {
+            None => Ok(Some(create(set, uid, name, wanted))),
+            Some(existing) if existing.meta.is_deleting() => Err(format!(
+                "packagevariant '{name}' is being deleted; it is made again afterwards"
+            )),
+            Some(existing) if existing.meta.is_owned_by(uid) => Ok(update(existing, wanted)),
+            Some(existing) => adopt(set, uid, existing, wanted).map(Some),
+        };
+        match step {
+            Ok(step) => diff.writes.extend(step),
+            Err(message) => {
+                blocked.push(failed(wanted.spec.downstream.clone(), "NameTaken", message));
+            }
+        }
+    }
+    desired.failed.extend(blocked);
+    diff.surplus = diff
+        .ours
+        .iter()
+        .filter(|v| !v.meta.is_deleting())
+        .filter(|v| {
+            !desired.wanted.contains_key(&v.key.name) && !desired.kept.contains(&v.key.name)
+        })
+        .cloned()
+        .collect();
+    diff
+}
+
+fn create(set: &VariantSet, uid: &Uid, name: &ObjectName, wanted: &Wanted) -> Step {
+    let mut meta = ObjectMeta {
+        labels: BTreeMap::from([(LABEL.to_owned(), uid.to_string())]),
+        owners: vec![owner(&set.key, uid)],
+        ..ObjectMeta::default()
+    };
+    mark(&mut meta, wanted.explicit);
+    Step::Create(Box::new(Variant {
+        key: ObjectKey::new(set.key.namespace.clone(), name.clone()),
+        meta,
+        spec: wanted.spec.clone(),
+    }))
+}
+
+/// Only the spec is written, and only where it differs; a person's `suspend` stays (R165).
+fn update(existing: &Existing, wanted: &Wanted) -> Option<Step> {
+    let mut meta = existing.meta.clone();
+    mark(&mut meta, wanted.explicit);
+    let is = existing.variant.as_ref();
+    if is.is_some_and(|v| same(&v.spec, &wanted.spec)) && meta == existing.meta {
+        return None;
+    }
+    let mut spec = wanted.spec.clone();
+    spec.suspend = is.is_some_and(|v| v.spec.suspend);
+    Some(Step::Update {
+        resource_version: existing.meta.resource_version.clone(),
+        variant: Box::new(Variant {
+            key: existing.key.clone(),
+            meta,
+            spec,
+        }),
+        adopt: false,
+    })
+}
+
+/// Whether a variant is as it shall be, whatever a person suspended.
+fn same(is: &VariantSpec, wanted: &VariantSpec) -> bool {
+    if is.suspend == wanted.suspend {
+        return is == wanted;
+    }
+    let mut is = is.clone();
+    is.suspend = wanted.suspend;
+    is == *wanted
+}
+
+/// A variant without a controller that carries the set's own name and place is taken back (S8).
+fn adopt(
+    set: &VariantSet,
+    uid: &Uid,
+    existing: &Existing,
+    wanted: &Wanted,
+) -> Result<Step, String> {
+    let name = &existing.key.name;
+    if let Some(other) = existing.meta.controller() {
+        return Err(format!(
+            "packagevariant '{name}' exists already and is controlled by {} '{}'",
+            other.kind, other.name
+        ));
+    }
+    let here = existing
+        .variant
+        .as_ref()
+        .is_some_and(|v| v.spec.downstream == wanted.spec.downstream);
+    if !here {
+        return Err(format!(
+            "packagevariant '{name}' exists already and has another downstream"
+        ));
+    }
+    let mut meta = existing.meta.clone();
+    meta.owners.push(owner(&set.key, uid));
+    meta.labels.insert(LABEL.to_owned(), uid.to_string());
+    mark(&mut meta, wanted.explicit);
+    Ok(Step::Update {
+        resource_version: existing.meta.resource_version.clone(),
+        variant: Box::new(Variant {
+            key: existing.key.clone(),
+            meta,
+            spec: wanted.spec.clone(),
+        }),
+        adopt: true,
+    })
+}
+
+fn mark(meta: &mut ObjectMeta, explicit: bool) {
+    if explicit {
+        meta.annotations
+            .insert(EXPLICIT.to_owned(), "true".to_owned());
+    } else {
+        meta.annotations.remove(EXPLICIT);
+    }
+}

@@ -1,0 +1,100 @@
+//! A set's plan as text.
+
+use std::fmt;
+
+use model::Variant;
+
+use super::{Plan, Step};
+
+impl Step {
+    /// What it does, in a few words.
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Create(variant) => format!("create {}", variant.key.name),
+            Self::Update { variant, adopt, .. } => {
+                let verb = if *adopt { "adopt" } else { "update" };
+                format!("{verb} {}", variant.key.name)
+            }
+            Self::Delete { key, .. } => format!("delete {}", key.name),
+        }
+    }
+
+    fn details(&self) -> Vec<String> {
+        match self {
+            Self::Create(variant) | Self::Update { variant, .. } => describe(variant),
+            Self::Delete { .. } => Vec::new(),
+        }
+    }
+}
+
+fn describe(variant: &Variant) -> Vec<String> {
+    let spec = &variant.spec;
+    let mut lines = vec![format!(
+        "downstream {} in {}",
+        spec.downstream.package, spec.downstream.repo
+    )];
+    let pairs = |what: &str, map: &std::collections::BTreeMap<String, String>| -> Vec<String> {
+        map.iter().map(|(k, v)| format!("{what} {k}={v}")).collect()
+    };
+    lines.extend(pairs("label", &spec.labels));
+    lines.extend(pairs("annotation", &spec.annotations));
+    lines.extend(pairs("context", &spec.context.data));
+    let removed = spec.context.remove_keys.iter();
+    lines.extend(removed.map(|k| format!("context without {k}")));
+    for (list, functions) in [
+        ("mutator", &spec.pipeline.mutators),
+        ("validator", &spec.pipeline.validators),
+    ] {
+        for function in functions {
+            let config: Vec<String> = function
+                .config_map
+                .iter()
+                .map(|(k, v)| format!("{k}={v}"))
+                .collect();
+            lines.push(format!(
+                "{list} {} {}",
+                function.image.as_deref().unwrap_or_default(),
+                config.join(" ")
+            ));
+        }
+    }
+    lines.extend(
+        spec.injectors
+            .iter()
+            .map(|i| format!("injector {}", i.name)),
+    );
+    if variant.meta.annotations.contains_key(super::EXPLICIT) {
+        lines.push("from an explicit list".to_owned());
+    }
+    lines
+}
+
+/// The whole plan as text, stable enough for goldens.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.report)?;
+        writeln!(f, "steps:")?;
+        for step in &self.steps {
+            writeln!(f, "- {}", step.summary())?;
+            for line in step.details() {
+                writeln!(f, "    {line}")?;
+            }
+        }
+        writeln!(f, "status:")?;
+        for c in &self.status.conditions {
+            writeln!(f, "- {}={} {}: {}", c.kind, c.status, c.reason, c.message)?;
+        }
+        let s = &self.status;
+        writeln!(
+            f,
+            "- targets {} variants {} ready {} stalled {} failed {}",
+            s.targets, s.variants, s.ready, s.stalled, s.failed
+        )?;
+        writeln!(f, "next: {}", self.next)
+    }
+}
+
+/// The plan as `offshoot plan` prints it.
+pub fn explain(plan: &Plan) -> String {
+    plan.to_string()
+}

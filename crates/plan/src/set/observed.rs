@@ -1,0 +1,121 @@
+//! Everything that the decision about one set needs. `engine::observe` fills it from indexes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{
+    ObjectKey, ObjectMeta, Problem, RepositoryName, SetStatus, Status, Variant, VariantSet,
+};
+
+use super::Compiled;
+use crate::variant::Resolution;
+
+/// The set, as the door parsed it.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// It can be understood.
+    Valid {
+        /// The set.
+        set: Arc<VariantSet>,
+        /// Its templates, compiled once per (uid, generation), or what is wrong with them (S4).
+        templates: Arc<Result<Compiled, Vec<Problem>>>,
+    },
+    /// It cannot; all problems at once, in the peer's order (§2.2).
+    Invalid {
+        /// Its namespace and name.
+        key: ObjectKey,
+        /// Its metadata.
+        meta: Box<ObjectMeta>,
+        /// What is wrong with it.
+        problems: Vec<Problem>,
+    },
+}
+
+impl Subject {
+    /// Its namespace and name.
+    pub fn key(&self) -> &ObjectKey {
+        match self {
+            Self::Valid { set, .. } => &set.key,
+            Self::Invalid { key, .. } => key,
+        }
+    }
+
+    /// Its metadata.
+    pub fn meta(&self) -> &ObjectMeta {
+        match self {
+            Self::Valid { set, .. } => &set.meta,
+            Self::Invalid { meta, .. } => meta,
+        }
+    }
+}
+
+/// What is known about one set's world.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// The set.
+    pub set: Subject,
+    /// Its status as it stands.
+    pub status: SetStatus,
+    /// Unix seconds: how old the last shrink is (S3).
+    pub now: i64,
+    /// What [`crate::variant::resolve_upstream`] made of the upstream package's revisions.
+    pub upstream: Resolution,
+    /// All repositories of the namespace.
+    pub repositories: Arc<BTreeMap<RepositoryName, RepositoryObject>>,
+    /// For each target with an object selector, by its index: what the kind's objects with the
+    /// selector's labels are, or why that is unknown. Objects come in any order.
+    pub selected: BTreeMap<usize, Result<Vec<Object>, SelectionFailure>>,
+    /// All variants of the namespace, in any order.
+    pub variants: Vec<Arc<Existing>>,
+    /// Whether the last apply failed in a way that passes by itself, how often in a row, and
+    /// whether the time to try again has come.
+    pub failure: Option<crate::variant::Failure>,
+}
+
+/// What templates see of a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RepositoryObject {
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// What templates see of a selected object (R152).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Object {
+    /// Its name.
+    pub name: String,
+    /// Its namespace; empty if cluster-scoped.
+    pub namespace: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// Why a selection is unknown: deletions stop (S2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SelectionFailure {
+    /// The kind is not served.
+    KindMissing,
+    /// Whoever wrote the set may not list it, and why (S5, X6).
+    Forbidden(String),
+    /// It cannot be listed now.
+    Unavailable(String),
+}
+
+/// A variant that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Existing {
+    /// Its namespace and name.
+    pub key: ObjectKey,
+    /// Its metadata.
+    pub meta: ObjectMeta,
+    /// The variant; `None` if its spec cannot be understood.
+    pub variant: Option<Arc<Variant>>,
+    /// Its condition `Ready`, with reason and message; unknown if it has none for its generation.
+    pub ready: (Status, String, String),
+    /// Whether its condition `Stalled` is true.
+    pub stalled: bool,
+}

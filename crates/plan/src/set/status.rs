@@ -1,0 +1,290 @@
+//! A set's status: conditions in the peer's words, counts, and what applying brought (§2.1, S6,
+//! S7).
+
+use std::sync::Arc;
+
+use model::{Condition, SetStatus, Status, Uid};
+
+use super::guard::Verdict;
+use super::observed::{Existing, Observed};
+use super::unroll::Unrolled;
+use super::{Outcome, Plan, Step};
+use crate::{Next, Report};
+
+/// Reason and message.
+pub(super) type Failure = (&'static str, String);
+
+/// How many failures a message names.
+const NAMED: usize = 3;
+
+fn condition(kind: &str, status: Status, reason: &str, message: &str) -> Condition {
+    Condition::new(kind, status, reason, message)
+}
+
+/// A plan that can do nothing: both conditions say why, as the peer's do (§2.1).
+pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
+    let mut report = Report::of("stalled");
+    report.note(format!("{reason}: {message}"));
+    let mut status = o.status.clone();
+    status.observed_generation = o.set.meta().generation;
+    let variants: Vec<Arc<Existing>> = owned(o);
+    count(&mut status, &variants);
+    status.conditions = vec![
+        condition("Stalled", Status::True, reason, message),
+        condition("Ready", Status::False, reason, message),
+        variants_ready(&variants),
+    ];
+    Plan {
+        steps: Vec::new(),
+        report,
+        status,
+        next: Next::Rest,
+    }
+}
+
+fn owned(o: &Observed) -> Vec<Arc<Existing>> {
+    let uid = o.set.meta().uid.as_ref();
+    let mut owned: Vec<_> = o
+        .variants
+        .iter()
+        .filter(|v| uid.is_some_and(|uid| v.meta.is_owned_by(uid)))
+        .cloned()
+        .collect();
+    owned.sort_by(|a, b| a.key.name.cmp(&b.key.name));
+    owned
+}
+
+/// A suspended set is told what would happen.
+pub(super) fn suspended(o: &Observed, mut report: Report, steps: &[Step]) -> Plan {
+    let mut status = o.status.clone();
+    status.observed_generation = o.set.meta().generation;
+    let variants = owned(o);
+    count(&mut status, &variants);
+    let ready = if steps.is_empty() {
+        reconciled()
+    } else {
+        "suspended".clone_into(&mut report.state);
+        for step in steps {
+            report.note(format!("would {}", step.summary()));
+        }
+        let message = format!("suspended; {} change(s) wait", steps.len());
+        condition("Ready", Status::False, "Suspended", &message)
+    };
+    status.conditions = vec![valid(), ready, variants_ready(&variants)];
+    Plan {
+        steps: Vec::new(),
+        report,
+        status,
+        next: Next::Rest,
+    }
+}
+
+fn valid() -> Condition {
+    condition(
+        "Stalled",
+        Status::False,
+        "Valid",
+        "all validation checks passed",
+    )
+}
+
+fn reconciled() -> Condition {
+    let message = "package variants successfully reconciled";
+    condition("Ready", Status::True, "Reconciled", message)
+}
+
+/// The status once the steps are done.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is one part of what the walk found"
+)]
+pub(super) fn of(
+    o: &Observed,
+    uid: &Uid,
+    unrolled: &Unrolled,
+    ours: &[Arc<Existing>],
+    steps: &[Step],
+    failures: &[Failure],
+    verdict: &Verdict,
+    stopped: bool,
+) -> SetStatus {
+    let mut status = o.status.clone();
+    status.observed_generation = o.set.meta().generation;
+    count(&mut status, ours);
+    let created = steps.iter().filter(|s| adds(s, uid, ours)).count();
+    let deleted = steps
+        .iter()
+        .filter(|s| matches!(s, Step::Delete { .. }))
+        .count();
+    status.variants = (ours.len() + created).saturating_sub(deleted);
+    status.targets = unrolled.entries.len();
+    status.failed = failures.len();
+    status.confirmed_deletions.clone_from(&verdict.confirmed);
+    status.peak = verdict.peak;
+    let held = verdict.held.len();
+    let (stalled, ready) = verdicts(
+        failures,
+        stopped || failures.len() >= unrolled.entries.len().max(1),
+        held,
+    );
+    status.conditions = vec![stalled, ready, variants_ready(ours)];
+    if held > 0 {
+        status.conditions.push(guarded(verdict, ours.len()));
+    }
+    if !unrolled.empty.is_empty() {
+        let targets: Vec<String> = unrolled
+            .empty
+            .iter()
+            .map(|i| format!("spec.targets[{i}]"))
+            .collect();
+        let message = format!("nothing is selected by {}", targets.join(", "));
+        status.conditions.push(condition(
+            "EmptySelection",
+            Status::True,
+            "NothingSelected",
+            &message,
+        ));
+    }
+    status
+}
+
+/// Whether a step adds a variant to the set's.
+fn adds(step: &Step, uid: &Uid, ours: &[Arc<Existing>]) -> bool {
+    match step {
+        Step::Create(_) => true,
+        Step::Update { variant, adopt, .. } => {
+            *adopt && variant.meta.is_owned_by(uid) && !ours.iter().any(|v| v.key == variant.key)
+        }
+        Step::Delete { .. } => false,
+    }
+}
+
+fn verdicts(failures: &[Failure], hopeless: bool, held: usize) -> (Condition, Condition) {
+    let Some((reason, _)) = failures.first() else {
+        if held > 0 {
+            let message = format!("{held} deletion(s) wait for a confirmation");
+            return (
+                valid(),
+                condition("Ready", Status::False, "DeletionGuarded", &message),
+            );
+        }
+        return (valid(), reconciled());
+    };
+    let message = summary(failures);
+    let stalled = if hopeless {
+        condition("Stalled", Status::True, reason, &message)
+    } else {
+        valid()
+    };
+    (stalled, condition("Ready", Status::False, reason, &message))
+}
+
+/// The first failures, and how many more there are.
+fn summary(failures: &[Failure]) -> String {
+    let mut named: Vec<String> = failures
+        .iter()
+        .take(NAMED)
+        .map(|(_, message)| message.clone())
+        .collect();
+    if failures.len() > NAMED {
+        named.push(format!("and {} more", failures.len() - NAMED));
+    }
+    named.join("; ")
+}
+
+fn guarded(verdict: &Verdict, ours: usize) -> Condition {
+    let mut names: Vec<&str> = verdict
+        .held
+        .iter()
+        .take(10)
+        .map(|v| v.key.name.as_str())
+        .collect();
+    if verdict.held.len() > names.len() {
+        names.push("…");
+    }
+    let message = format!(
+        "{} of {ours} package variants would be deleted ({}); to confirm, annotate the set with {}={}",
+        verdict.held.len(),
+        names.join(", "),
+        super::CONFIRM,
+        verdict.hash
+    );
+    condition(
+        "DeletionGuarded",
+        Status::True,
+        "ConfirmationNeeded",
+        &message,
+    )
+}
+
+fn count(status: &mut SetStatus, ours: &[Arc<Existing>]) {
+    status.variants = ours.len();
+    status.ready = ours.iter().filter(|v| v.ready.0 == Status::True).count();
+    status.stalled = ours.iter().filter(|v| v.stalled).count();
+}
+
+/// Sums up the variants' own state (R167, S6).
+fn variants_ready(ours: &[Arc<Existing>]) -> Condition {
+    let not: Vec<&Arc<Existing>> = ours.iter().filter(|v| v.ready.0 != Status::True).collect();
+    let ready = ours.len() - not.len();
+    if not.is_empty() {
+        let message = format!("{ready} of {} package variants are ready", ours.len());
+        return condition("VariantsReady", Status::True, "AllReady", &message);
+    }
+    let mut named: Vec<String> = not
+        .iter()
+        .take(NAMED)
+        .map(|v| format!("'{}': {}: {}", v.key.name, v.ready.1, v.ready.2))
+        .collect();
+    if not.len() > NAMED {
+        named.push(format!("and {} more", not.len() - NAMED));
+    }
+    let message = format!(
+        "{ready} of {} package variants are ready; {}",
+        ours.len(),
+        named.join("; ")
+    );
+    condition("VariantsReady", Status::False, "SomeNotReady", &message)
+}
+
+/// What to write as status after applying a plan; `None` if it says so already, or somebody else
+/// wrote meanwhile. `outcomes` are those of the plan's steps, in order.
+pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<SetStatus> {
+    let mut status = plan.status.clone();
+    let failures: Vec<Failure> = outcomes
+        .iter()
+        .filter_map(|outcome| match outcome {
+            Outcome::Failed(failure) => Some(("VariantRefused", failure.message.clone())),
+            _ => None,
+        })
+        .collect();
+    if failures.is_empty() && outcomes.contains(&Outcome::Conflict) {
+        return None;
+    }
+    if !failures.is_empty() {
+        status.failed += failures.len();
+        let (_, ready) = verdicts(&failures, false, 0);
+        for old in &mut status.conditions {
+            if old.kind == "Ready" {
+                *old = ready.clone();
+            }
+        }
+        // What was not done is counted when it is seen.
+        status.variants = owned(o).len();
+        status.peak = o.status.peak.or(status.peak);
+    }
+    (status != o.status).then_some(status)
+}
+
+/// When to look again after applying a plan.
+pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
+    let mut next = plan.next;
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Conflict => return Next::Again,
+            Outcome::Failed(failure) => next = crate::variant::retry(failure),
+            _ => {}
+        }
+    }
+    next
+}

@@ -1,0 +1,56 @@
+//! What a set's plan says.
+
+use model::{ObjectKey, SetStatus, Uid, Variant};
+
+use crate::variant::Failure;
+use crate::{Next, Report};
+
+/// What to do about one set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "apply the plan, or print it"]
+pub struct Plan {
+    /// Creations and updates first, deletions last (S2).
+    pub steps: Vec<Step>,
+    /// Why.
+    pub report: Report,
+    /// The status once every step has succeeded.
+    pub status: SetStatus,
+    /// When to look again.
+    pub next: Next,
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Create a variant; expects its name free.
+    Create(Box<Variant>),
+    /// Write a variant's spec (its metadata is kept, or taken over where the set adopts it).
+    Update {
+        /// The whole variant as it shall be.
+        variant: Box<Variant>,
+        /// The version it is expected at.
+        resource_version: String,
+        /// Whether it belonged to nobody (S8).
+        adopt: bool,
+    },
+    /// Delete a variant; expects the one with this uid.
+    Delete {
+        /// Its namespace and name.
+        key: ObjectKey,
+        /// Its uid.
+        uid: Uid,
+    },
+}
+
+/// What became of one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done.
+    Done,
+    /// Something else was found than expected: look again, silently.
+    Conflict,
+    /// It could not be done.
+    Failed(Failure),
+    /// Not attempted.
+    Skipped,
+}
