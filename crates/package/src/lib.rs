@@ -1,1 +1,13 @@
-//! package
+//! Packages as files in, files out: Kptfiles, clone and init, three-way merge with conflicts as data.
+//!
+//! Everything here is pure: bytes come in as [`model::Files`], bytes go out. This room never sees a
+//! ref, a cluster or a clock, and it never re-emits a text that it was not asked to change.
+
+pub mod clone;
+pub mod conflicts;
+pub mod context;
+pub mod ignore;
+pub mod init;
+pub mod kptfile;
+pub mod merge;
+pub mod schema;

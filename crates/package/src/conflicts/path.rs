@@ -1,0 +1,147 @@
+//! Where a conflict stands inside a resource: `spec.containers[name=web].image`.
+//!
+//! List elements are named by their keys, not by position, so that the same field has the same path
+//! whatever was inserted before it (V18: ids are stable).
+
+use std::fmt;
+
+/// One step of a [`FieldPath`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PathStep {
+    /// A field of a map.
+    Field(String),
+    /// The element of a list map with these keys.
+    Element(Vec<(String, String)>),
+    /// A scalar of a set.
+    Item(String),
+    /// An element by position, where nothing else names it.
+    Index(usize),
+    /// The comments of what the path leads to; always last.
+    Comment,
+}
+
+/// A path from a resource to a value in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FieldPath(pub Vec<PathStep>);
+
+impl FieldPath {
+    /// The path one step further.
+    #[must_use]
+    pub fn join(&self, step: PathStep) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Self(steps)
+    }
+
+    /// The path of a field of what this path leads to.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Self {
+        self.join(PathStep::Field(name.to_owned()))
+    }
+
+    /// Reads the text form; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut rest = text;
+        let mut steps = Vec::new();
+        while !rest.is_empty() {
+            let (step, after) = parse_step(rest, steps.is_empty())?;
+            steps.push(step);
+            rest = after;
+        }
+        Some(Self(steps))
+    }
+}
+
+fn parse_step(text: &str, first: bool) -> Option<(PathStep, &str)> {
+    if text == "#comment" {
+        return Some((PathStep::Comment, ""));
+    }
+    if let Some(inner) = text.strip_prefix('[') {
+        return parse_bracket(inner);
+    }
+    let name = if first { text } else { text.strip_prefix('.')? };
+    let end = name.find(|c: char| !plain(c)).unwrap_or(name.len());
+    let (name, after) = name.split_at_checked(end)?;
+    (!name.is_empty()).then(|| (PathStep::Field(name.to_owned()), after))
+}
+
+fn parse_bracket(text: &str) -> Option<(PathStep, &str)> {
+    if text.starts_with('"') {
+        let (name, after) = parse_word(text)?;
+        return Some((PathStep::Field(name), after.strip_prefix(']')?));
+    }
+    if let Some(after) = text.strip_prefix('=') {
+        let (item, after) = parse_word(after)?;
+        return Some((PathStep::Item(item), after.strip_prefix(']')?));
+    }
+    if let Some((digits, after)) = text.split_once(']')
+        && let Ok(index) = digits.parse()
+    {
+        return Some((PathStep::Index(index), after));
+    }
+    let mut keys = Vec::new();
+    let mut rest = text;
+    loop {
+        let (key, after) = parse_word(rest)?;
+        let (value, after) = parse_word(after.strip_prefix('=')?)?;
+        keys.push((key, value));
+        if let Some(after) = after.strip_prefix(']') {
+            return Some((PathStep::Element(keys), after));
+        }
+        rest = after.strip_prefix(',')?;
+    }
+}
+
+/// A plain word, or a JSON string.
+fn parse_word(text: &str) -> Option<(String, &str)> {
+    if !text.starts_with('"') {
+        let end = text.find(['=', ',', ']', '"'])?;
+        let (word, after) = text.split_at_checked(end)?;
+        return Some((word.to_owned(), after));
+    }
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    let word = stream.next()?.ok()?;
+    let after = text.get(stream.byte_offset()..)?;
+    Some((word, after))
+}
+
+fn plain(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || c == '_'
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A word of a bracket, quoted only where it would be misread.
+fn word(text: &str) -> String {
+    let clear = !text.is_empty()
+        && !text.contains(['=', ',', ']', '[', '"'])
+        && !text.chars().any(|c| c.is_whitespace() || c.is_control());
+    if clear { text.to_owned() } else { quoted(text) }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.0.iter().enumerate() {
+            match step {
+                PathStep::Field(name) if !name.is_empty() && name.chars().all(plain) => {
+                    let dot = if at == 0 { "" } else { "." };
+                    write!(f, "{dot}{name}")?;
+                }
+                PathStep::Field(name) => write!(f, "[{}]", quoted(name))?,
+                PathStep::Element(keys) => {
+                    let keys: Vec<String> = keys
+                        .iter()
+                        .map(|(k, v)| format!("{}={}", word(k), word(v)))
+                        .collect();
+                    write!(f, "[{}]", keys.join(","))?;
+                }
+                PathStep::Item(item) => write!(f, "[={}]", word(item))?,
+                PathStep::Index(index) => write!(f, "[{index}]")?,
+                PathStep::Comment => f.write_str("#comment")?,
+            }
+        }
+        Ok(())
+    }
+}

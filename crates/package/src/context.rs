@@ -1,0 +1,106 @@
+//! The package context: the ConfigMap `kptfile.kpt.dev` that tells functions where they are (V13).
+
+use model::{File, Files, PackageName, PackagePath};
+use yaml::{Edit, Limits, Path, Stream};
+
+use crate::kptfile;
+
+/// The ConfigMap's name.
+pub const NAME: &str = "kptfile.kpt.dev";
+
+/// The file that a new context goes into.
+pub const FILE_NAME: &str = "package-context.yaml";
+
+/// Why a package context could not be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file} cannot be edited")]
+pub struct ContextError {
+    /// The file.
+    pub file: PackagePath,
+    /// Why.
+    #[source]
+    pub source: yaml::Error,
+}
+
+/// Where a package's own context is: file and document. The usual file goes before others, and those
+/// of subpackages are theirs.
+pub fn find(files: &Files) -> Option<(PackagePath, usize)> {
+    let roots: Vec<&str> = files
+        .keys()
+        .filter(|path| path.file_name() == kptfile::FILE_NAME && !path.dir().is_empty())
+        .map(|path| path.dir())
+        .collect();
+    let own = |path: &PackagePath| {
+        let inside = |dir: &&str| {
+            path.as_str()
+                .strip_prefix(*dir)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        !roots.iter().any(inside)
+    };
+    let mut paths: Vec<&PackagePath> = files.keys().filter(|path| own(path)).collect();
+    paths.sort_by_key(|path| path.as_str() != FILE_NAME);
+    paths.into_iter().find_map(|path| {
+        let name = path.file_name();
+        if !name.ends_with(".yaml") && !name.ends_with(".yml") {
+            return None;
+        }
+        let text = files
+            .get(path)?
+            .as_text()
+            .filter(|text| text.contains(NAME))?;
+        let stream = Stream::parse(text, &Limits::default()).ok()?;
+        let mut documents = stream.documents();
+        let index = documents.position(|document| {
+            let root = document.root();
+            let text = |path: Path| root.find(&path).and_then(|node| node.as_str());
+            text(Path::keys(["kind"])) == Some("ConfigMap")
+                && text(Path::keys(["apiVersion"])) == Some("v1")
+                && text(Path::keys(["metadata", "name"])) == Some(NAME)
+        })?;
+        Some((path.clone(), index))
+    })
+}
+
+/// The files with `name` and `package-path` of a deployment package in its context; other keys and
+/// comments stay, a missing context is made.
+pub fn named(files: &Files, package: &PackageName) -> Result<Files, ContextError> {
+    let mut files = files.clone();
+    let (path, index) = match find(&files) {
+        Some(place) => place,
+        None => {
+            let Ok(path) = PackagePath::parse(FILE_NAME) else {
+                return Ok(files);
+            };
+            files.insert(path.clone(), File::text(EMPTY));
+            (path, 0)
+        }
+    };
+    let Some(file) = files.get(&path).cloned() else {
+        return Ok(files);
+    };
+    let failed = |source| ContextError {
+        file: path.clone(),
+        source,
+    };
+    let text = file.as_text().unwrap_or_default();
+    let stream = Stream::parse(text, &Limits::default()).map_err(failed)?;
+    let set = |key: &str| Edit::set(Path::keys(["data", key]), package.as_str());
+    let stream = stream.apply(index, &[set("name"), set("package-path")]);
+    let stream = stream.map_err(|source| ContextError {
+        file: path.clone(),
+        source,
+    })?;
+    files.insert(path, file.with_bytes(stream.text().as_bytes()));
+    Ok(files)
+}
+
+/// A context that says nothing yet.
+const EMPTY: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: kptfile.kpt.dev
+  annotations:
+    config.kubernetes.io/local-config: \"true\"
+";

@@ -1,0 +1,95 @@
+//! What a Kptfile says, typed (packages-and-functions.md §3.1).
+
+use std::collections::BTreeMap;
+
+use model::{Condition, GitLock, GitUpstream, Pipeline, ReadinessGate, RenderStatus};
+
+/// Every field of a Kptfile that anybody asks for. Unknown fields stay in the text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Fields {
+    /// `metadata.name`; empty if there is none (the peer does not insist).
+    pub name: String,
+    /// `metadata.namespace`
+    pub namespace: Option<String>,
+    /// `metadata.labels`
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`
+    pub annotations: BTreeMap<String, String>,
+    /// `upstream`: what is wanted.
+    pub upstream: Option<Upstream>,
+    /// `upstreamLock`: what was taken.
+    pub upstream_lock: Option<UpstreamLock>,
+    /// `info`
+    pub info: Info,
+    /// `pipeline`
+    pub pipeline: Pipeline,
+    /// `inventory`
+    pub inventory: Option<Inventory>,
+    /// `status.conditions`, in order.
+    pub conditions: Vec<Condition>,
+    /// `status.renderStatus`
+    pub render_status: Option<RenderStatus>,
+}
+
+impl Fields {
+    /// The condition of a type.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|c| c.kind == kind)
+    }
+}
+
+/// `upstream`
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Upstream {
+    /// `type`: `git`, `generic`, or whatever stands there.
+    pub kind: String,
+    /// `git`
+    pub git: Option<GitUpstream>,
+    /// `updateStrategy`, as written.
+    pub update_strategy: Option<String>,
+}
+
+/// `upstreamLock`
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UpstreamLock {
+    /// `type`
+    pub kind: String,
+    /// `git`
+    pub git: Option<GitLock>,
+}
+
+/// `info`
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Info {
+    /// `site`
+    pub site: String,
+    /// `emails`
+    pub emails: Vec<String>,
+    /// `license`
+    pub license: String,
+    /// `licenseFile`
+    pub license_file: String,
+    /// `description`
+    pub description: String,
+    /// `keywords`
+    pub keywords: Vec<String>,
+    /// `man`
+    pub man: String,
+    /// `readinessGates`, in order.
+    pub readiness_gates: Vec<ReadinessGate>,
+}
+
+/// `inventory`
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inventory {
+    /// `namespace`
+    pub namespace: String,
+    /// `name`
+    pub name: String,
+    /// `inventoryID`
+    pub id: String,
+    /// `labels`
+    pub labels: BTreeMap<String, String>,
+    /// `annotations`
+    pub annotations: BTreeMap<String, String>,
+}

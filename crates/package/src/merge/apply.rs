@@ -1,0 +1,311 @@
+//! From operations on a local document to edits, in an order in which no position goes stale.
+
+use yaml::{Edit, Kind, Node, Path, Place, Step, Stream, Value};
+
+use super::compare::value;
+
+/// What stands there afterwards.
+#[derive(Debug, Clone)]
+pub(super) enum New<'a> {
+    /// A copy of a node of upstream, with its comments and its style.
+    Node(Node<'a>),
+    /// A value without a text.
+    Value(Value),
+    /// What upstream changed in something that was deleted locally: the rest stays deleted (M4).
+    Changed {
+        /// The base's node.
+        base: Node<'a>,
+        /// Upstream's node.
+        upstream: Node<'a>,
+        /// The keys of a list whose elements pair; empty where they pair as a whole.
+        list: Option<Vec<String>>,
+    },
+}
+
+impl New<'_> {
+    /// For an element of a list: whole, never a skeleton (M4).
+    pub(super) fn whole(self) -> Self {
+        match self {
+            Self::Changed { upstream, .. } => Self::Node(upstream),
+            other => other,
+        }
+    }
+
+    /// The node to copy, or the value to write.
+    fn resolve(self) -> Result<yaml::Fragment, Value> {
+        let node = match self {
+            Self::Value(value) => return Err(value),
+            Self::Node(node) => node,
+            Self::Changed {
+                base,
+                upstream,
+                list,
+            } => match partial(base, upstream, list.as_deref()) {
+                Some(value) => return Err(value),
+                None => upstream,
+            },
+        };
+        // An alias means nothing without its anchor (M1).
+        match has_alias(node).then(|| value(node)).flatten() {
+            Some(value) => Err(value),
+            None => Ok(node.lift()),
+        }
+    }
+}
+
+fn has_alias(node: Node<'_>) -> bool {
+    let mut open = vec![node];
+    while let Some(node) = open.pop() {
+        match node.kind() {
+            Kind::Alias => return true,
+            Kind::Mapping => open.extend(node.entries().map(|entry| entry.value)),
+            Kind::Sequence => open.extend(node.items()),
+            Kind::Scalar => {}
+        }
+    }
+    false
+}
+
+/// The part of `upstream` that differs from `base`; `None` where that is all of it.
+fn partial(base: Node<'_>, upstream: Node<'_>, list: Option<&[String]>) -> Option<Value> {
+    let (base, upstream) = (value(base)?, value(upstream)?);
+    let part = match (&base, &upstream, list) {
+        (Value::Map(_), Value::Map(_), _) => changed_fields(&base, &upstream),
+        (Value::Seq(old), Value::Seq(new), Some(keys)) => {
+            let known = |item: &Value| old.iter().any(|old| same_element(old, item, keys));
+            Value::Seq(new.iter().filter(|item| !known(item)).cloned().collect())
+        }
+        _ => return None,
+    };
+    (part != upstream).then_some(part)
+}
+
+/// Whether an element stands unchanged in the base.
+fn same_element(old: &Value, new: &Value, keys: &[String]) -> bool {
+    let paired = keys.iter().all(|key| old.get(key) == new.get(key));
+    paired && old == new
+}
+
+fn changed_fields(base: &Value, upstream: &Value) -> Value {
+    let fields = upstream.as_map().unwrap_or_default();
+    let changed = fields.iter().filter_map(|(key, new)| match base.get(key) {
+        Some(old) if old == new => None,
+        Some(old @ Value::Map(_)) if new.as_map().is_some() => {
+            Some((key.clone(), changed_fields(old, new)))
+        }
+        _ => Some((key.clone(), new.clone())),
+    });
+    Value::Map(changed.collect())
+}
+
+/// One operation on the local document; paths and positions are those before any operation.
+#[derive(Debug, Clone)]
+pub(super) enum Op<'a> {
+    /// The node at a path becomes something else.
+    Replace {
+        /// Where.
+        at: Path,
+        /// What.
+        with: New<'a>,
+    },
+    /// A new entry of a mapping, after or else before one that is there.
+    Insert {
+        /// The mapping.
+        map: Path,
+        /// The key.
+        key: Node<'a>,
+        /// The key that it follows.
+        after: Option<String>,
+        /// The key that it precedes.
+        before: Option<String>,
+        /// The value.
+        with: New<'a>,
+    },
+    /// A new item of a list, before the local item at a position.
+    Item {
+        /// The list.
+        list: Path,
+        /// The position.
+        before: usize,
+        /// The item.
+        with: New<'a>,
+    },
+    /// An entry or item goes.
+    Remove {
+        /// Which.
+        at: Path,
+    },
+    /// A comment changes.
+    Comment {
+        /// Of which entry or item.
+        at: Path,
+        /// Which one.
+        place: Place,
+        /// Its lines.
+        text: String,
+    },
+}
+
+/// Applies operations to one document: all of them, or none.
+pub(super) fn apply(
+    stream: &Stream,
+    document: usize,
+    ops: Vec<Op<'_>>,
+) -> Result<Stream, yaml::Error> {
+    let mut writer = Writer {
+        stream: stream.clone(),
+        document,
+    };
+    let mut lists: Vec<(Path, usize, Op<'_>)> = Vec::new();
+    let mut removed = Vec::new();
+    // What leaves every position as it is comes first.
+    for op in ops {
+        match op {
+            Op::Replace { at, with } => writer.replace(&at, with)?,
+            Op::Comment { at, place, text } => writer.comment(at, place, text)?,
+            Op::Insert {
+                map,
+                key,
+                after,
+                before,
+                with,
+            } => {
+                writer.insert(&map, key, after.as_deref(), before.as_deref(), with)?;
+            }
+            Op::Item {
+                ref list, before, ..
+            } => lists.push((list.clone(), before, op)),
+            Op::Remove { at } => match (at.parent(), at.last()) {
+                (Some(list), Some(Step::Index(index))) => {
+                    lists.push((list, *index, Op::Remove { at }));
+                }
+                _ => removed.push(at),
+            },
+        }
+    }
+    for at in removed {
+        writer.edit(Edit::Remove { path: at })?;
+    }
+    // Lists: inner ones before outer ones, later positions before earlier ones.
+    lists.reverse();
+    lists.sort_by(|a, b| (b.0.steps().len(), &b.0, b.1).cmp(&(a.0.steps().len(), &a.0, a.1)));
+    for (list, position, op) in lists {
+        match op {
+            Op::Item { with, .. } => writer.item(&list, position, with)?,
+            _ => writer.edit(Edit::Remove {
+                path: list.join(Step::Index(position)),
+            })?,
+        }
+    }
+    Ok(writer.stream)
+}
+
+struct Writer {
+    stream: Stream,
+    document: usize,
+}
+
+impl Writer {
+    fn edit(&mut self, edit: Edit) -> Result<(), yaml::Error> {
+        self.stream = self.stream.apply(self.document, &[edit])?;
+        Ok(())
+    }
+
+    fn replace(&mut self, at: &Path, with: New<'_>) -> Result<(), yaml::Error> {
+        let path = at.clone();
+        match with.resolve() {
+            Err(value) => self.edit(Edit::Set { path, value }),
+            Ok(fragment) => {
+                let known = value(fragment.node());
+                let done = self.edit(Edit::SetFragment {
+                    path: path.clone(),
+                    fragment,
+                });
+                match (done, known) {
+                    (Err(_), Some(value)) => self.edit(Edit::Set { path, value }),
+                    (done, _) => done,
+                }
+            }
+        }
+    }
+
+    fn insert(
+        &mut self,
+        map: &Path,
+        key: Node<'_>,
+        after: Option<&str>,
+        before: Option<&str>,
+        with: New<'_>,
+    ) -> Result<(), yaml::Error> {
+        let root = self
+            .stream
+            .document(self.document)
+            .map(|document| document.root());
+        let entries = root
+            .and_then(|root| root.find(map))
+            .map(|map| map.entries());
+        let keys: Vec<&str> = entries
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.key.key_text())
+            .collect();
+        let find = |wanted: &str| keys.iter().position(|key| *key == wanted);
+        let index = after
+            .and_then(find)
+            .map(|index| index + 1)
+            .or_else(|| before.and_then(find))
+            .unwrap_or(keys.len());
+        let name = key.key_text().unwrap_or_default().to_owned();
+        let insert = |value| Edit::InsertKey {
+            path: map.clone(),
+            index,
+            key: name.clone(),
+            value,
+        };
+        match with.resolve() {
+            Err(value) => self.edit(insert(value)),
+            Ok(fragment) => {
+                let known = value(fragment.node());
+                let edit = Edit::InsertKeyFragment {
+                    path: map.clone(),
+                    index,
+                    key: name.clone(),
+                    fragment,
+                };
+                match (self.edit(edit), known) {
+                    (Err(_), Some(value)) => self.edit(insert(value)),
+                    (done, _) => done,
+                }
+            }
+        }
+    }
+
+    fn item(&mut self, list: &Path, index: usize, with: New<'_>) -> Result<(), yaml::Error> {
+        let path = list.clone();
+        match with.resolve() {
+            Err(value) => self.edit(Edit::Insert { path, index, value }),
+            Ok(fragment) => {
+                let known = value(fragment.node());
+                let edit = Edit::InsertFragment {
+                    path: path.clone(),
+                    index,
+                    fragment,
+                };
+                match (self.edit(edit), known) {
+                    (Err(_), Some(value)) => self.edit(Edit::Insert { path, index, value }),
+                    (done, _) => done,
+                }
+            }
+        }
+    }
+
+    /// A comment that cannot be written at its place (inside brackets) is left out: nothing that
+    /// means anything is lost.
+    fn comment(&mut self, path: Path, place: Place, text: String) -> Result<(), yaml::Error> {
+        let edit = Edit::SetComment { path, place, text };
+        if let Ok(stream) = self.stream.apply(self.document, &[edit]) {
+            self.stream = stream;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether two nodes mean the same (V5: parsed values; M1: aliases by what they stand for).
+
+use yaml::{Kind, Node, Reader, Value};
+
+/// Whether two nodes mean the same to the package tools.
+///
+/// Where a value cannot be decided (duplicate keys, M6) the texts decide.
+pub(super) fn same(a: Node<'_>, b: Node<'_>) -> bool {
+    if a.source() == b.source() && a.kind() != Kind::Alias && !a.source().contains('*') {
+        return true;
+    }
+    match (a.to_value(Reader::V3), b.to_value(Reader::V3)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a.source() == b.source(),
+    }
+}
+
+/// The same for nodes that may be missing.
+pub(super) fn same_opt(a: Option<Node<'_>>, b: Option<Node<'_>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => same(a, b),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// The value that a node stands for; `None` where it cannot be decided.
+pub(super) fn value(node: Node<'_>) -> Option<Value> {
+    node.to_value(Reader::V3).ok()
+}
+
+/// Whether any mapping in a document holds a key twice, or a key that is no scalar: such a document
+/// is one value (M6).
+pub(super) fn undecidable(node: Node<'_>) -> bool {
+    let mut open = vec![node];
+    while let Some(node) = open.pop() {
+        match node.kind() {
+            Kind::Mapping => {
+                let mut seen = std::collections::BTreeSet::new();
+                for entry in node.entries() {
+                    if !entry.key.key_text().is_some_and(|key| seen.insert(key)) {
+                        return true;
+                    }
+                    open.push(entry.value);
+                }
+            }
+            Kind::Sequence => open.extend(node.items()),
+            Kind::Scalar | Kind::Alias => {}
+        }
+    }
+    false
+}
+
+/// JSON text with sorted keys, so that equal values have equal texts.
+pub(crate) fn canonical(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Object(map) => {
+            let sorted: std::collections::BTreeMap<&String, String> = map
+                .iter()
+                .map(|(key, value)| (key, canonical(value)))
+                .collect();
+            let fields: Vec<String> = sorted
+                .into_iter()
+                .map(|(key, value)| format!("{}:{value}", serde_json::Value::from(key.as_str())))
+                .collect();
+            format!("{{{}}}", fields.join(","))
+        }
+        serde_json::Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(canonical).collect();
+            format!("[{}]", items.join(","))
+        }
+        scalar => scalar.to_string(),
+    }
+}

@@ -1,0 +1,323 @@
+//! The merge of one YAML file: documents pair by identity, their texts are put together (§1b.2, §1b.4).
+
+use model::{ConflictValue, Decision, PackagePath};
+use yaml::{Document, Limits, Stream};
+
+use super::apply;
+use super::compare::{same, undecidable};
+use super::layout::Schemas;
+use super::marks::{Identity, identity, unmarked};
+use super::record::{Recorder, node_value};
+use super::value::{Three, Walk};
+use super::{MergeError, Side};
+
+/// What becomes of a file.
+pub(super) enum Outcome {
+    /// It holds this text.
+    Text(String),
+    /// Nothing is left of it.
+    Gone,
+    /// Its documents cannot be told apart or read: it merges as text (M7).
+    AsText,
+}
+
+/// The documents of one side.
+struct Documents {
+    stream: Option<Stream>,
+    ids: Vec<Identity>,
+}
+
+impl Documents {
+    fn document(&self, index: Option<usize>) -> Option<Document<'_>> {
+        self.stream.as_ref()?.document(index?)
+    }
+
+    fn find(&self, id: &Identity) -> Option<usize> {
+        self.ids.iter().position(|other| other == id)
+    }
+}
+
+/// Merges the texts of a file; `None` is a side without the file.
+pub(super) fn merge(
+    path: &PackagePath,
+    texts: [Option<&str>; 3],
+    schemas: &Schemas<'_>,
+    record: &mut Recorder<'_>,
+) -> Result<Outcome, MergeError> {
+    let sides = [Side::Base, Side::Local, Side::Upstream];
+    let mut read = Vec::with_capacity(3);
+    for (side, text) in sides.into_iter().zip(texts) {
+        match documents(path, side, text)? {
+            Some(documents) => read.push(documents),
+            None => return Ok(Outcome::AsText),
+        }
+    }
+    let [base, local, upstream] = read.as_slice() else {
+        return Ok(Outcome::AsText);
+    };
+    let mut pieces = local_pieces(base, local, upstream, schemas, record);
+    for (index, id) in upstream.ids.iter().enumerate() {
+        if local.find(id).is_none() {
+            new_piece(&mut pieces, index, id, [base, local, upstream], record);
+        }
+    }
+    order(&mut pieces);
+    let kept: Vec<&Piece> = pieces.iter().filter(|piece| piece.text.is_some()).collect();
+    if kept.is_empty() {
+        return Ok(Outcome::Gone);
+    }
+    let explicit = local
+        .document(Some(0))
+        .is_none_or(|first| first.text().starts_with("---"));
+    Ok(Outcome::Text(join(
+        kept.into_iter().filter_map(|p| p.text.as_deref()),
+        explicit,
+    )))
+}
+
+/// Parses one side; `None` where the file must merge as text.
+fn documents(
+    path: &PackagePath,
+    side: Side,
+    text: Option<&str>,
+) -> Result<Option<Documents>, MergeError> {
+    let Some(text) = text else {
+        return Ok(Some(Documents {
+            stream: None,
+            ids: Vec::new(),
+        }));
+    };
+    let Ok(stream) = Stream::parse(text, &Limits::default()) else {
+        return Ok(None);
+    };
+    if stream.is_empty() {
+        return Ok(None);
+    }
+    let ids: Vec<Identity> = stream.documents().map(|d| identity(d.root())).collect();
+    for (index, id) in ids.iter().enumerate() {
+        if ids.get(..index).is_some_and(|before| before.contains(id)) {
+            if id.name.is_empty() {
+                return Ok(None);
+            }
+            let (file, resource) = (path.clone(), id.record());
+            return Err(MergeError::DuplicateResource {
+                side,
+                file,
+                resource,
+            });
+        }
+    }
+    Ok(Some(Documents {
+        stream: Some(stream),
+        ids,
+    }))
+}
+
+/// A document of the result.
+#[derive(Debug)]
+struct Piece {
+    /// Its text; `None` for a local document that goes.
+    text: Option<String>,
+    base: Option<usize>,
+    local: Option<usize>,
+    upstream: Option<usize>,
+}
+
+fn local_pieces(
+    base: &Documents,
+    local: &Documents,
+    upstream: &Documents,
+    schemas: &Schemas<'_>,
+    record: &mut Recorder<'_>,
+) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let Some(stream) = &local.stream else {
+        return pieces;
+    };
+    for (index, id) in local.ids.iter().enumerate() {
+        let (from, to) = (base.find(id), upstream.find(id));
+        let Some(mine) = stream.document(index) else {
+            continue;
+        };
+        let text = match (base.document(from), upstream.document(to)) {
+            (ours, Some(theirs)) => {
+                record.enter(id.record(), is_secret(id));
+                Some(field_merge(
+                    stream,
+                    [ours, Some(mine), Some(theirs)],
+                    schemas,
+                    record,
+                ))
+            }
+            (Some(ours), None) => {
+                record.enter(id.record(), is_secret(id));
+                let gone = deleted_upstream(ours, mine, is_secret(id), record);
+                (!gone).then(|| mine.text().to_owned())
+            }
+            (None, None) => Some(mine.text().to_owned()),
+        };
+        pieces.push(Piece {
+            text,
+            base: from,
+            local: Some(index),
+            upstream: to,
+        });
+    }
+    pieces
+}
+
+/// Merges one document that local and upstream have; its new text.
+fn field_merge(
+    stream: &Stream,
+    documents: [Option<Document<'_>>; 3],
+    schemas: &Schemas<'_>,
+    record: &mut Recorder<'_>,
+) -> String {
+    let [base, local, upstream] = documents.map(|document| document.map(|d| d.root()));
+    let three = Three {
+        base,
+        local,
+        upstream,
+    };
+    let [_, Some(mine), Some(theirs)] = documents else {
+        return String::new();
+    };
+    let whole = crate::conflicts::FieldPath::default();
+    let conflicts = record.len();
+    let mut walk = Walk::new(record);
+    if [base, local, upstream]
+        .into_iter()
+        .flatten()
+        .any(undecidable)
+    {
+        // M6: the whole document is one value.
+        let taken = if walk.whole(three) { theirs } else { mine };
+        return taken.text().to_owned();
+    }
+    walk.document(three, schemas.of(mine.root()));
+    let ops = walk.ops;
+    // M16: what both sides added is a conflict unless equal, also where no field clashes.
+    if base.is_none() && !same(mine.root(), theirs.root()) && record.len() == conflicts {
+        _ = record.field(&whole, None, local, upstream);
+    }
+    let edited = apply::apply(stream, mine.index(), ops).ok();
+    let text = edited.and_then(|edited| Some(edited.document(mine.index())?.text().to_owned()));
+    text.unwrap_or_else(|| {
+        // What cannot be written stays as it is, and is said.
+        record.truncate(conflicts);
+        record.kept_local(&whole, base, local, upstream);
+        mine.text().to_owned()
+    })
+}
+
+/// A resource that upstream deleted: it goes if nobody touched it.
+fn deleted_upstream(
+    base: Document<'_>,
+    local: Document<'_>,
+    secret: bool,
+    record: &mut Recorder<'_>,
+) -> bool {
+    if base.text().trim() == local.text().trim()
+        || unmarked(base.text()).trim() == unmarked(local.text()).trim()
+    {
+        return true;
+    }
+    if same(base.root(), local.root()) {
+        // Only its form was changed: it stays, as with the peer, and nobody needs to look.
+        let values = [base, local].map(|d| node_value(Some(d.root()), secret));
+        let [base, local] = values;
+        record.note([base, local, ConflictValue::Absent], Decision::Local);
+        return false;
+    }
+    record.resource([Some(base.root()), Some(local.root()), None]) == Decision::Upstream
+}
+
+/// A resource that only upstream has: new, or deleted locally.
+fn new_piece(
+    pieces: &mut Vec<Piece>,
+    index: usize,
+    id: &Identity,
+    [base, _, upstream]: [&Documents; 3],
+    record: &mut Recorder<'_>,
+) {
+    let Some(theirs) = upstream.document(Some(index)) else {
+        return;
+    };
+    let from = base.find(id);
+    if let Some(ours) = base.document(from) {
+        if same(ours.root(), theirs.root()) {
+            return; // M4: it stays deleted.
+        }
+        record.enter(id.record(), is_secret(id));
+        if record.resource([Some(ours.root()), None, Some(theirs.root())]) == Decision::Local {
+            return;
+        }
+    }
+    if theirs.is_empty() {
+        return;
+    }
+    let piece = Piece {
+        text: Some(theirs.text().to_owned()),
+        base: None,
+        local: None,
+        upstream: Some(index),
+    };
+    let following = pieces
+        .iter()
+        .enumerate()
+        .filter(|(_, piece)| piece.text.is_some() && piece.upstream > Some(index))
+        .min_by_key(|(_, piece)| piece.upstream);
+    let at = following.map_or(pieces.len(), |(at, _)| at);
+    pieces.insert(at, piece);
+}
+
+/// Takes upstream's order of documents where upstream changed it and nobody did locally (§1b.7).
+fn order(pieces: &mut [Piece]) {
+    let mut common: Vec<(usize, usize, usize, usize)> = pieces
+        .iter()
+        .enumerate()
+        .filter_map(|(at, piece)| Some((piece.base?, piece.local?, piece.upstream?, at)))
+        .collect();
+    common.sort_unstable();
+    if !common.iter().map(|c| c.1).is_sorted() || common.iter().map(|c| c.2).is_sorted() {
+        return;
+    }
+    let places: Vec<usize> = common.iter().map(|c| c.3).collect();
+    common.sort_by_key(|c| c.2);
+    let mut moved: Vec<Option<Option<String>>> = common
+        .iter()
+        .map(|c| pieces.get_mut(c.3).map(|piece| piece.text.take()))
+        .collect();
+    for (place, text) in places.into_iter().zip(&mut moved) {
+        if let (Some(piece), Some(text)) = (pieces.get_mut(place), text.take()) {
+            piece.text = text;
+        }
+    }
+}
+
+/// Puts documents together; untouched ones in their old order give the old text, byte for byte.
+fn join<'p>(pieces: impl Iterator<Item = &'p str>, explicit: bool) -> String {
+    let mut text = String::new();
+    for (at, piece) in pieces.enumerate() {
+        let marked = piece.starts_with("---");
+        if at == 0 {
+            let bare = piece
+                .strip_prefix("---\n")
+                .or_else(|| piece.strip_prefix("---\r\n"));
+            text.push_str(bare.filter(|_| !explicit).unwrap_or(piece));
+            continue;
+        }
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        if !marked {
+            text.push_str("---\n");
+        }
+        text.push_str(piece);
+    }
+    text
+}
+
+pub(super) fn is_secret(id: &Identity) -> bool {
+    id.group.is_empty() && id.kind == "Secret"
+}

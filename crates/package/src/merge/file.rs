@@ -1,0 +1,121 @@
+//! The merge of one file: by id or bytes first, then as YAML, else as text (M7, M16).
+
+use model::{Decision, File, FileMode, PackagePath};
+
+use super::documents::{self, Outcome};
+use super::layout::Schemas;
+use super::record::Recorder;
+use super::{MergeError, kptfile};
+
+/// The three sides of one file.
+pub(super) type Files3<'f> = [Option<&'f File>; 3];
+
+/// What a file is, which decides how it merges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The root's Kptfile, or a subpackage's.
+    Kptfile {
+        /// Whether name, upstream and lock stay local.
+        own_identity: bool,
+    },
+    /// Resources.
+    Yaml,
+    /// Everything else: bytes.
+    Bytes,
+}
+
+/// The file of the result; `None` if there is none.
+pub(super) fn merge(
+    path: &PackagePath,
+    kind: Kind,
+    sides: Files3<'_>,
+    schemas: &Schemas<'_>,
+    record: &mut Recorder<'_>,
+) -> Result<Option<File>, MergeError> {
+    let [base, local, upstream] = sides;
+    let own = kind == Kind::Kptfile { own_identity: true };
+    if base == upstream || local == upstream {
+        return Ok(local.cloned());
+    }
+    if base == local && !own {
+        return Ok(upstream.cloned());
+    }
+    let texts = sides.map(|file| file.map(File::as_text));
+    let readable = texts.iter().all(|text| !matches!(text, Some(None)));
+    let texts = texts.map(Option::flatten);
+    let outcome = match kind {
+        Kind::Kptfile { own_identity } if readable => {
+            kptfile::merge(path, texts, own_identity, record)?
+        }
+        Kind::Yaml if readable => documents::merge(path, texts, schemas, record)?,
+        _ => Outcome::AsText,
+    };
+    Ok(match outcome {
+        Outcome::Gone => None,
+        Outcome::AsText => as_text(sides, record),
+        Outcome::Text(text) => Some(put(sides, text)),
+    })
+}
+
+/// A file that is one value: from the side that changed it; if both did, what is local stays, or
+/// comes back where it was deleted (as the peer does), and the conflict says so.
+fn as_text(sides: Files3<'_>, record: &mut Recorder<'_>) -> Option<File> {
+    let [base, local, upstream] = sides;
+    if base == local {
+        return upstream.cloned();
+    }
+    if same_but_mode(local, upstream) || same_but_mode(base, upstream) {
+        return local.map(|file| with_mode(file.clone(), mode(sides)));
+    }
+    let decision = match local {
+        Some(_) => Decision::Local,
+        None => Decision::Upstream,
+    };
+    let decision = record.whole_file(sides, decision);
+    match decision {
+        Decision::Local => local.cloned(),
+        Decision::Upstream => upstream.cloned(),
+    }
+}
+
+fn same_but_mode(a: Option<&File>, b: Option<&File>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a.bytes() == b.bytes(),
+        _ => false,
+    }
+}
+
+/// A new text in the local file, which stays as it is where the text is the same.
+fn put(sides: Files3<'_>, text: String) -> File {
+    let [_, local, upstream] = sides;
+    let mode = mode(sides);
+    for known in [local, upstream].into_iter().flatten() {
+        if known.bytes().as_ref() == text.as_bytes() && known.mode() == mode {
+            return known.clone();
+        }
+    }
+    File::New {
+        mode,
+        bytes: text.into_bytes().into(),
+    }
+}
+
+/// The mode merges on its own: upstream's if upstream changed it.
+fn mode([base, local, upstream]: Files3<'_>) -> FileMode {
+    let modes = [base, local, upstream].map(|file| file.map(File::mode));
+    match modes {
+        [base, Some(_), Some(upstream)] if base != Some(upstream) && base.is_some() => upstream,
+        [_, Some(local), _] => local,
+        [_, None, upstream] => upstream.unwrap_or_default(),
+    }
+}
+
+fn with_mode(file: File, mode: FileMode) -> File {
+    if file.mode() == mode {
+        return file;
+    }
+    File::New {
+        mode,
+        bytes: file.bytes().clone(),
+    }
+}

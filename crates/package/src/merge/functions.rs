@@ -1,0 +1,213 @@
+//! A Kptfile's pipeline: functions pair by name, else by what they run and how (M8, M15).
+
+use yaml::Node;
+
+use super::compare::same;
+use super::list::{Slot, combine};
+use super::value::{Place, Three, Verdict, Walk};
+use crate::conflicts::PathStep;
+use crate::schema::Schema;
+
+/// Merges a list of functions; `None` where it holds something else than maps.
+///
+/// A function that was added locally is never dropped. One that upstream inserts lands where upstream
+/// put it.
+pub(super) fn merge<'a>(
+    walk: &mut Walk<'a, '_, '_>,
+    at: &Place,
+    three: Three<'a>,
+    schema: Schema<'_>,
+) -> Option<Verdict<'a>> {
+    let [base, local, upstream] = items(three)?;
+    let slots = named_slots(&base, &local, &upstream);
+    Some(combine(walk, at, three, &slots, schema))
+}
+
+/// The functions of each side; `None` where one of them is no map.
+fn items<'a>(three: Three<'a>) -> Option<[Vec<Node<'a>>; 3]> {
+    let sides = [three.base, three.local, three.upstream];
+    let sides = sides
+        .map(|node| -> Vec<Node<'a>> { node.into_iter().flat_map(|node| node.items()).collect() });
+    let maps = sides
+        .iter()
+        .flatten()
+        .all(|node| node.kind() == yaml::Kind::Mapping);
+    maps.then_some(sides)
+}
+
+fn named_slots(base: &[Node<'_>], local: &[Node<'_>], upstream: &[Node<'_>]) -> Vec<Slot> {
+    let mut slots = slots(local, upstream, &pair(base, local), &pair(base, upstream));
+    name(&mut slots, base, local, upstream);
+    slots
+}
+
+/// The order of the local functions that upstream asks for; `None` where upstream left the order
+/// alone, or somebody changed it locally.
+pub(super) fn wanted_order(three: Three<'_>) -> Option<Vec<usize>> {
+    let [base, local, upstream] = items(three)?;
+    upstream_order(&named_slots(&base, &local, &upstream))
+}
+
+fn text<'a>(function: Node<'a>, key: &str) -> &'a str {
+    function
+        .get(key)
+        .and_then(|node| node.as_str())
+        .unwrap_or_default()
+}
+
+/// What a function runs, without its version: the image without tag and digest, or the command's
+/// first word.
+pub(crate) fn runs(function: Node<'_>) -> String {
+    let image = text(function, "image");
+    if image.is_empty() {
+        let command = text(function, "exec").split_whitespace().next();
+        return format!("exec {}", command.unwrap_or_default());
+    }
+    let image = image.split('@').next().unwrap_or(image);
+    let (path, last) = image
+        .rsplit_once('/')
+        .map_or(("", image), |(path, last)| (path, last));
+    let last = last.split(':').next().unwrap_or(last);
+    format!("{path}/{last}")
+}
+
+/// For each function of `a` its partner in `b`: by name, by being equal, by what it runs in order.
+fn pair(a: &[Node<'_>], b: &[Node<'_>]) -> Vec<Option<usize>> {
+    let mut partner = vec![None; a.len()];
+    let mut taken = vec![false; b.len()];
+    let named = |x: Node<'_>, y: Node<'_>| {
+        let name = text(x, "name");
+        !name.is_empty() && name == text(y, "name")
+    };
+    let alike = |x: Node<'_>, y: Node<'_>| {
+        let both_named = !text(x, "name").is_empty() && !text(y, "name").is_empty();
+        !both_named && runs(x) == runs(y)
+    };
+    let rules: [&dyn Fn(Node<'_>, Node<'_>) -> bool; 3] = [&named, &|x, y| same(x, y), &alike];
+    for rule in rules {
+        for (from, partner) in a.iter().zip(&mut partner) {
+            if partner.is_some() {
+                continue;
+            }
+            let mut free = b.iter().zip(&mut taken).enumerate();
+            if let Some((index, (_, taken))) =
+                free.find(|(_, (to, taken))| !**taken && rule(*from, **to))
+            {
+                *taken = true;
+                *partner = Some(index);
+            }
+        }
+    }
+    partner
+}
+
+fn slots(
+    local: &[Node<'_>],
+    upstream: &[Node<'_>],
+    to_local: &[Option<usize>],
+    to_upstream: &[Option<usize>],
+) -> Vec<Slot> {
+    let find = |partners: &[Option<usize>], index| partners.iter().position(|p| *p == Some(index));
+    // What both sides added may still be the same function.
+    let free = |len: usize, partners: &[Option<usize>]| -> Vec<usize> {
+        (0..len)
+            .filter(|index| find(partners, *index).is_none())
+            .collect()
+    };
+    let new_local = free(local.len(), to_local);
+    let new_upstream = free(upstream.len(), to_upstream);
+    let added = pair(&picked(local, &new_local), &picked(upstream, &new_upstream));
+    let both = |index: usize| {
+        let at = new_local.iter().position(|new| *new == index)?;
+        new_upstream.get((*added.get(at)?)?).copied()
+    };
+    let step = PathStep::Index(0);
+    let mut slots: Vec<Slot> = (0..local.len())
+        .map(|index| {
+            let from = find(to_local, index);
+            let known = from.and_then(|from| to_upstream.get(from).copied().flatten());
+            let upstream = known.or_else(|| both(index));
+            Slot {
+                base: from,
+                local: Some(index),
+                upstream,
+                step: step.clone(),
+            }
+        })
+        .collect();
+    for index in 0..upstream.len() {
+        if slots.iter().all(|slot| slot.upstream != Some(index)) {
+            let from = find(to_upstream, index);
+            slots.push(Slot {
+                base: from,
+                local: None,
+                upstream: Some(index),
+                step: step.clone(),
+            });
+        }
+    }
+    slots
+}
+
+fn picked<'a>(side: &[Node<'a>], of: &[usize]) -> Vec<Node<'a>> {
+    of.iter()
+        .filter_map(|index| side.get(*index).copied())
+        .collect()
+}
+
+/// Names each slot for records: by its name, else by what it runs, with a count where that is not
+/// enough.
+fn name(slots: &mut [Slot], base: &[Node<'_>], local: &[Node<'_>], upstream: &[Node<'_>]) {
+    let mut seen: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    for slot in slots {
+        let sides = [
+            (base, slot.base),
+            (upstream, slot.upstream),
+            (local, slot.local),
+        ];
+        let mut nodes = sides
+            .iter()
+            .filter_map(|(side, index)| side.get((*index)?).copied());
+        let Some(first) = nodes.clone().next() else {
+            continue;
+        };
+        let named = nodes.find(|node| !text(*node, "name").is_empty());
+        slot.step = if let Some(node) = named {
+            PathStep::Element(vec![("name".to_owned(), text(node, "name").to_owned())])
+        } else {
+            let runs = runs(first).trim_start_matches('/').to_owned();
+            let count = seen.entry(runs.clone()).or_insert(0);
+            *count += 1;
+            let mut keys = vec![("runs".to_owned(), runs)];
+            if *count > 1 {
+                keys.push(("nth".to_owned(), count.to_string()));
+            }
+            PathStep::Element(keys)
+        };
+    }
+}
+
+/// The order of the local functions (by position before any operation) that upstream asks for;
+/// `None` where upstream left the order alone or somebody changed it locally.
+fn upstream_order(slots: &[Slot]) -> Option<Vec<usize>> {
+    let mut common: Vec<(usize, usize, usize)> = slots
+        .iter()
+        .filter_map(|slot| Some((slot.base?, slot.local?, slot.upstream?)))
+        .collect();
+    common.sort_by_key(|(base, ..)| *base);
+    let sorted = |pick: fn(&(usize, usize, usize)) -> usize| common.iter().map(pick).is_sorted();
+    if !sorted(|c| c.1) || sorted(|c| c.2) {
+        return None;
+    }
+    let places: Vec<usize> = common.iter().map(|c| c.1).collect();
+    common.sort_by_key(|c| c.2);
+    let wanted: Vec<usize> = common.iter().map(|c| c.1).collect();
+    let mut order: Vec<usize> = slots.iter().filter_map(|slot| slot.local).collect();
+    order.sort_unstable();
+    for (place, from) in places.into_iter().zip(wanted) {
+        if let Some(slot) = order.get_mut(place) {
+            *slot = from;
+        }
+    }
+    Some(order)
+}

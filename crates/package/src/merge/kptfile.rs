@@ -1,0 +1,132 @@
+//! The merge of a Kptfile: by identity, in order, in place (§1c.1, M15).
+
+use model::PackagePath;
+use yaml::{Edit, Kind, Limits, Node, Path, Step, Stream};
+
+use super::apply;
+use super::documents::Outcome;
+use super::functions;
+use super::marks::identity;
+use super::record::Recorder;
+use super::value::{Three, Walk};
+use super::{MergeError, Side};
+use crate::kptfile::{Kptfile, ReadError};
+use crate::schema::Schema;
+
+/// What a downstream package calls its own: a raw upstream has nothing to say about it.
+static OWN: &[&[&str]] = &[
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["upstream"],
+    &["upstreamLock"],
+];
+
+/// Merges the texts of a Kptfile; a second document is carried untouched (M6).
+///
+/// A root's Kptfile that cannot be read is an error (M5); a subpackage's merges as text.
+pub(super) fn merge(
+    path: &PackagePath,
+    texts: [Option<&str>; 3],
+    own_identity: bool,
+    record: &mut Recorder<'_>,
+) -> Result<Outcome, MergeError> {
+    let root = path.dir().is_empty();
+    let sides = [Side::Base, Side::Local, Side::Upstream];
+    let mut streams = Vec::with_capacity(3);
+    for (side, text) in sides.into_iter().zip(texts) {
+        let Some(text) = text else {
+            streams.push(None);
+            continue;
+        };
+        match Kptfile::parse(text) {
+            Ok(_) => {}
+            Err(source) if root => return Err(MergeError::ReadKptfile { side, source }),
+            Err(_) => return Ok(Outcome::AsText),
+        }
+        let parsed = Stream::parse(text, &Limits::default()).map_err(ReadError::Parse);
+        streams.push(Some(
+            parsed.map_err(|source| MergeError::ReadKptfile { side, source })?,
+        ));
+    }
+    let [base, Some(local), Some(upstream)] = streams.as_slice() else {
+        return Ok(Outcome::AsText);
+    };
+    let local = reordered(base.as_ref(), local, upstream);
+    let base = base
+        .as_ref()
+        .and_then(|stream| stream.document(0))
+        .map(|d| d.root());
+    let three = Three {
+        base,
+        local: local.document(0).map(|d| d.root()),
+        upstream: upstream.document(0).map(|d| d.root()),
+    };
+    let id = three.local.map(identity).unwrap_or_default();
+    record.enter(id.record(), false);
+    let conflicts = record.len();
+    let mut walk = Walk::new(record);
+    if own_identity {
+        walk.own = OWN;
+    }
+    walk.document(three, Schema::kptfile());
+    let ops = walk.ops;
+    Ok(match apply::apply(&local, 0, ops) {
+        Ok(stream) => Outcome::Text(stream.text().to_owned()),
+        Err(_) => {
+            let whole = crate::conflicts::FieldPath::default();
+            record.truncate(conflicts);
+            record.kept_local(&whole, three.base, three.local, three.upstream);
+            Outcome::Text(local.text().to_owned())
+        }
+    })
+}
+
+/// The local Kptfile with its functions in upstream's order, where upstream changed the order and
+/// nobody did so locally (M15).
+fn reordered(base: Option<&Stream>, local: &Stream, upstream: &Stream) -> Stream {
+    let root = |stream: &Stream, list: &Path| {
+        let root = stream.document(0)?.root().find(list)?;
+        (root.kind() == Kind::Sequence).then_some(())
+    };
+    let mut result = local.clone();
+    for name in ["mutators", "validators"] {
+        let list = Path::keys(["pipeline", name]);
+        let Some(base) = base else { continue };
+        if [base, local, upstream]
+            .iter()
+            .any(|side| root(side, &list).is_none())
+        {
+            continue;
+        }
+        let node = |stream| find(stream, &list);
+        let three = Three {
+            base: node(base),
+            local: node(local),
+            upstream: node(upstream),
+        };
+        let Some(order) = functions::wanted_order(three) else {
+            continue;
+        };
+        let items: Vec<_> = three.local.into_iter().flat_map(|l| l.items()).collect();
+        let moved = order.iter().enumerate().filter_map(|(at, from)| {
+            let fragment = items.get(*from)?.lift();
+            Some(Edit::InsertFragment {
+                path: list.clone(),
+                index: items.len() + at,
+                fragment,
+            })
+        });
+        let gone = items.iter().map(|_| Edit::Remove {
+            path: list.join(Step::Index(0)),
+        });
+        let edits: Vec<Edit> = moved.chain(gone).collect();
+        if let Ok(stream) = result.apply(0, &edits) {
+            result = stream;
+        }
+    }
+    result
+}
+
+fn find<'a>(stream: &'a Stream, path: &Path) -> Option<Node<'a>> {
+    stream.document(0)?.root().find(path)
+}

@@ -1,0 +1,291 @@
+//! Which files belong to which package, and what becomes of whole subpackages (§1c).
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Conflict, ConflictValue, File, Files, PackagePath};
+use sha2::{Digest, Sha256};
+use yaml::Node;
+
+use super::file::{self, Files3, Kind};
+use super::marks::unmarked;
+use super::record::Recorder;
+use super::{MergeError, MergeOptions, Merged, Side};
+use crate::ignore::Ignore;
+use crate::kptfile::{self, Kptfile, ReadError};
+use crate::schema::{Crds, Schema};
+
+/// The three sides of a merge.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sides<'f> {
+    pub(super) base: &'f Files,
+    pub(super) local: &'f Files,
+    pub(super) upstream: &'f Files,
+}
+
+impl<'f> Sides<'f> {
+    pub(super) fn all(self) -> [&'f Files; 3] {
+        [self.base, self.local, self.upstream]
+    }
+
+    pub(super) fn of(self, path: &PackagePath) -> Files3<'f> {
+        self.all().map(|files| files.get(path))
+    }
+
+    /// Every path of any side, in order.
+    pub(super) fn paths(self) -> BTreeSet<&'f PackagePath> {
+        self.all()
+            .into_iter()
+            .flat_map(|files| files.keys())
+            .collect()
+    }
+
+    /// M5: each side has a Kptfile.
+    pub(super) fn check(self, options: &MergeOptions) -> Result<(), MergeError> {
+        let sides = [Side::Base, Side::Local, Side::Upstream];
+        for (side, files) in sides.into_iter().zip(self.all()) {
+            if options.need_kptfile && !files.contains_key(&kptfile::path()) {
+                return Err(MergeError::ReadKptfile {
+                    side,
+                    source: ReadError::Missing,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is known of resources' lists: built in, and from CRDs once somebody asks.
+#[derive(Debug)]
+pub(super) struct Schemas<'f> {
+    sides: Sides<'f>,
+    crds: OnceCell<Crds>,
+}
+
+impl<'f> Schemas<'f> {
+    pub(super) fn new(sides: Sides<'f>) -> Self {
+        Self {
+            sides,
+            crds: OnceCell::new(),
+        }
+    }
+
+    /// The schema of a resource.
+    pub(super) fn of(&self, root: Node<'_>) -> Schema<'_> {
+        let text = |key: &str| {
+            root.get(key)
+                .and_then(|node| node.as_str())
+                .unwrap_or_default()
+        };
+        let crds = self
+            .crds
+            .get_or_init(|| Crds::of([self.sides.local, self.sides.upstream]));
+        Schema::of(text("apiVersion"), text("kind"), crds)
+    }
+}
+
+/// The resource merge.
+pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, MergeError> {
+    sides.check(options)?;
+    let schemas = Schemas::new(sides);
+    let mut conflicts = Vec::new();
+    let whole = whole_subpackages(sides, options, &mut conflicts);
+    let ignored = sides.all().map(Ignore::of);
+    let mut files = Files::new();
+    for path in sides.paths() {
+        if let Some((_, fate)) = whole.iter().rev().find(|(dir, _)| inside(path, dir)) {
+            if *fate == Fate::Keep
+                && let Some(file) = sides.local.get(path)
+            {
+                files.insert(path.clone(), file.clone());
+            }
+            continue;
+        }
+        let kind = kind(path, options, &ignored);
+        let mut record = Recorder::new(options, path);
+        let merged = file::merge(path, kind, sides.of(path), &schemas, &mut record)?;
+        conflicts.extend(record.finish());
+        if let Some(file) = merged {
+            files.insert(path.clone(), file);
+        }
+    }
+    clashes(sides, options, &mut files, &mut conflicts);
+    Ok(Merged { files, conflicts })
+}
+
+/// What a path is.
+pub(super) fn kind(path: &PackagePath, options: &MergeOptions, ignored: &[Ignore; 3]) -> Kind {
+    let name = path.file_name();
+    if name == kptfile::FILE_NAME {
+        return Kind::Kptfile {
+            own_identity: options.own_identity && path.dir().is_empty(),
+        };
+    }
+    let yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+    // An ignored file is no resource: it merges as bytes (M7, M16).
+    if yaml && !ignored.iter().any(|ignore| ignore.matches(path)) {
+        Kind::Yaml
+    } else {
+        Kind::Bytes
+    }
+}
+
+/// The directories of a package's subpackages, with whether they follow an upstream of their own.
+pub(super) fn subpackages(files: &Files) -> BTreeMap<&str, &File> {
+    files
+        .iter()
+        .filter(|(path, _)| path.file_name() == kptfile::FILE_NAME && !path.dir().is_empty())
+        .map(|(path, file)| (path.dir(), file))
+        .collect()
+}
+
+/// Whether a path lies in a directory.
+pub(super) fn inside(path: &PackagePath, dir: &str) -> bool {
+    path.as_str()
+        .strip_prefix(dir)
+        .is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// What becomes of a subpackage that does not merge file by file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// What is local stays, there or not there.
+    Keep,
+    /// It goes.
+    Remove,
+}
+
+/// Subpackages that one side deleted, or that were led to another upstream locally.
+///
+/// One that upstream deletes goes only if nothing in it was changed; one that was deleted locally
+/// stays away. A directory that merely lost or gained its Kptfile merges by its paths (M16).
+fn whole_subpackages<'f>(
+    sides: Sides<'f>,
+    options: &MergeOptions,
+    conflicts: &mut Vec<Conflict>,
+) -> BTreeMap<&'f str, Fate> {
+    let mut fates: BTreeMap<&str, Fate> = BTreeMap::new();
+    for (dir, file) in subpackages(sides.base) {
+        if fates
+            .keys()
+            .any(|outer| dir.starts_with(&format!("{outer}/")))
+        {
+            continue;
+        }
+        let [base, local, upstream] = sides.all().map(|files| content(files, dir));
+        let fate = match (local.is_empty(), upstream.is_empty()) {
+            (true, true) => continue,
+            (true, false) => {
+                if base != upstream {
+                    record(dir, [&base, &local, &upstream], options, conflicts);
+                }
+                Fate::Keep
+            }
+            (false, true) if unchanged(&base, &local) => Fate::Remove,
+            (false, true) => {
+                record(dir, [&base, &local, &upstream], options, conflicts);
+                Fate::Keep
+            }
+            (false, false) if led_elsewhere(file, sides, dir) => Fate::Keep,
+            (false, false) => continue,
+        };
+        fates.insert(dir, fate);
+    }
+    fates
+}
+
+type Content<'f> = BTreeMap<&'f PackagePath, &'f File>;
+
+fn content<'f>(files: &'f Files, dir: &str) -> Content<'f> {
+    files.iter().filter(|(path, _)| inside(path, dir)).collect()
+}
+
+/// Whether a person changed nothing: identity marks of a clone do not count.
+fn unchanged(base: &Content<'_>, local: &Content<'_>) -> bool {
+    base.len() == local.len()
+        && base.iter().zip(local).all(|((a, old), (b, new))| {
+            a == b
+                && (old == new
+                    || match (old.as_text(), new.as_text()) {
+                        (Some(old), Some(new)) => unmarked(old) == unmarked(new),
+                        _ => false,
+                    })
+        })
+}
+
+/// A subpackage whose own upstream was changed locally follows that one, not ours (§1c.1).
+fn led_elsewhere(base: &File, sides: Sides<'_>, dir: &str) -> bool {
+    let path = PackagePath::parse(&format!("{dir}/{}", kptfile::FILE_NAME));
+    let local = path.ok().and_then(|path| sides.local.get(&path));
+    let Some(local) = local.filter(|local| *local != base) else {
+        return false;
+    };
+    let upstream = |file: &File| {
+        let fields = Kptfile::of_file(file).ok()?.fields().clone();
+        fields.upstream?.git
+    };
+    match (upstream(base), upstream(local)) {
+        (Some(base), Some(local)) => base != local,
+        (None, Some(_)) => true,
+        _ => false,
+    }
+}
+
+/// Records a subpackage as one conflict, at its Kptfile.
+fn record(
+    dir: &str,
+    contents: [&Content<'_>; 3],
+    options: &MergeOptions,
+    conflicts: &mut Vec<Conflict>,
+) {
+    let Ok(path) = PackagePath::parse(&format!("{dir}/{}", kptfile::FILE_NAME)) else {
+        return;
+    };
+    let mut record = Recorder::new(options, &path);
+    record.subpackage(contents.map(tree_value));
+    conflicts.extend(record.finish());
+}
+
+/// A subpackage's value in a record: the hash of its files.
+fn tree_value(content: &Content<'_>) -> ConflictValue {
+    if content.is_empty() {
+        return ConflictValue::Absent;
+    }
+    let mut hash = Sha256::new();
+    for (path, file) in content {
+        hash.update(path.as_str().as_bytes());
+        hash.update([0]);
+        hash.update(Sha256::digest(file.bytes()));
+    }
+    ConflictValue::Hash(format!(
+        "sha256:{}",
+        crate::conflicts::hex(&hash.finalize(), 32)
+    ))
+}
+
+/// A file cannot stand where a directory does: what is local stays, upstream's is recorded.
+fn clashes(
+    sides: Sides<'_>,
+    options: &MergeOptions,
+    files: &mut Files,
+    conflicts: &mut Vec<Conflict>,
+) {
+    let paths: Vec<PackagePath> = files.keys().cloned().collect();
+    for path in &paths {
+        let below: Vec<&PackagePath> = paths.iter().filter(|p| inside(p, path.as_str())).collect();
+        if below.is_empty() {
+            continue;
+        }
+        let losers: Vec<&PackagePath> = if sides.local.contains_key(path) {
+            below
+        } else {
+            vec![path]
+        };
+        for loser in losers {
+            let mut record = Recorder::new(options, loser);
+            record.clash(sides.of(loser));
+            conflicts.extend(record.finish());
+            files.remove(loser);
+        }
+    }
+}

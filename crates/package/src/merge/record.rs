@@ -1,0 +1,244 @@
+//! Making conflicts (V4): what is recorded, what wins, and what gates.
+
+use model::{Conflict, ConflictPolicy, ConflictState, ConflictValue, Decision, File, PackagePath};
+use sha2::{Digest, Sha256};
+use yaml::Node;
+
+use super::{MergeOptions, compare};
+use crate::conflicts::{FieldPath, PathStep, conflict_id, hex};
+
+/// Gathers the conflicts of one file.
+#[derive(Debug)]
+pub(super) struct Recorder<'o> {
+    options: &'o MergeOptions,
+    file: PackagePath,
+    resource: String,
+    /// Whether values are recorded as hashes: the resource is a Secret.
+    secret: bool,
+    conflicts: Vec<Conflict>,
+}
+
+impl<'o> Recorder<'o> {
+    pub(super) fn new(options: &'o MergeOptions, file: &PackagePath) -> Self {
+        Self {
+            options,
+            file: file.clone(),
+            resource: String::new(),
+            secret: false,
+            conflicts: Vec::new(),
+        }
+    }
+
+    /// Says which resource the following conflicts are about.
+    pub(super) fn enter(&mut self, resource: String, secret: bool) {
+        self.resource = resource;
+        self.secret = secret;
+    }
+
+    pub(super) fn finish(self) -> Vec<Conflict> {
+        self.conflicts
+    }
+
+    /// Forgets what was recorded since there were `len` conflicts: it did not happen.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.conflicts.truncate(len);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.conflicts.len()
+    }
+
+    /// A field that both sides changed, or one changed and the other deleted: says who wins.
+    pub(super) fn field(
+        &mut self,
+        path: &FieldPath,
+        base: Option<Node<'_>>,
+        local: Option<Node<'_>>,
+        upstream: Option<Node<'_>>,
+    ) -> Decision {
+        let decision = match self.options.policy {
+            ConflictPolicy::Upstream => Decision::Upstream,
+            ConflictPolicy::Local => Decision::Local,
+            ConflictPolicy::Block if self.options.draft => Decision::Local,
+            ConflictPolicy::Block => Decision::Upstream,
+        };
+        self.decided(path, [base, local, upstream], decision);
+        decision
+    }
+
+    /// A field where the local side stays whatever the policy says.
+    pub(super) fn kept_local(
+        &mut self,
+        path: &FieldPath,
+        base: Option<Node<'_>>,
+        local: Option<Node<'_>>,
+        upstream: Option<Node<'_>>,
+    ) {
+        self.decided(path, [base, local, upstream], Decision::Local);
+    }
+
+    /// A whole resource that one side deleted and the other changed. Under `Block` what is local
+    /// stays, as with the peer: a person decides before anything is lost.
+    pub(super) fn resource(&mut self, sides: [Option<Node<'_>>; 3]) -> Decision {
+        let decision = self.whole(Decision::Local);
+        self.decided(&FieldPath::default(), sides, decision);
+        decision
+    }
+
+    fn whole(&self, blocked: Decision) -> Decision {
+        match self.options.policy {
+            ConflictPolicy::Upstream => Decision::Upstream,
+            ConflictPolicy::Local => Decision::Local,
+            ConflictPolicy::Block if self.options.draft => Decision::Local,
+            ConflictPolicy::Block => blocked,
+        }
+    }
+
+    fn decided(&mut self, path: &FieldPath, sides: [Option<Node<'_>>; 3], decision: Decision) {
+        let state = self.state();
+        let secret = self.secret && hidden(path);
+        let [base, local, upstream] = sides.map(|node| node_value(node, secret));
+        self.push(path, [base, local, upstream], decision, state);
+    }
+
+    /// Comments that both sides changed (M14): local stays, nothing is gated.
+    pub(super) fn comments(&mut self, path: &FieldPath, sides: [&str; 3]) {
+        let path = path.join(PathStep::Comment);
+        let values = sides.map(|text| match text {
+            "" => ConflictValue::Absent,
+            text => ConflictValue::Json(serde_json::Value::from(text).to_string()),
+        });
+        self.push(&path, values, Decision::Local, ConflictState::Recorded);
+    }
+
+    /// A whole file that both sides changed, or one changed and the other deleted; `blocked` is what
+    /// wins under `Block`.
+    pub(super) fn whole_file(&mut self, sides: [Option<&File>; 3], blocked: Decision) -> Decision {
+        self.enter(String::new(), false);
+        let (state, decision) = (self.state(), self.whole(blocked));
+        self.push(
+            &FieldPath::default(),
+            sides.map(file_value),
+            decision,
+            state,
+        );
+        decision
+    }
+
+    /// A local change that a strategy replaces by its nature: noted, nothing is gated.
+    pub(super) fn replaced_file(&mut self, sides: [Option<&File>; 3]) {
+        self.enter(String::new(), false);
+        self.note(sides.map(file_value), Decision::Upstream);
+    }
+
+    /// A subpackage that one side deleted and the other changed: what is local stays.
+    pub(super) fn subpackage(&mut self, values: [ConflictValue; 3]) {
+        let state = self.state();
+        self.push(&FieldPath::default(), values, Decision::Local, state);
+    }
+
+    /// A file of upstream that has no place beside what is local.
+    pub(super) fn clash(&mut self, sides: [Option<&File>; 3]) {
+        let state = self.state();
+        self.push(
+            &FieldPath::default(),
+            sides.map(file_value),
+            Decision::Local,
+            state,
+        );
+    }
+
+    /// Something that is noted but gates nothing.
+    pub(super) fn note(&mut self, values: [ConflictValue; 3], decision: Decision) {
+        self.push(
+            &FieldPath::default(),
+            values,
+            decision,
+            ConflictState::Recorded,
+        );
+    }
+
+    fn state(&self) -> ConflictState {
+        match self.options.policy {
+            ConflictPolicy::Block => ConflictState::Open,
+            ConflictPolicy::Upstream | ConflictPolicy::Local => ConflictState::Recorded,
+        }
+    }
+
+    fn push(
+        &mut self,
+        path: &FieldPath,
+        values: [ConflictValue; 3],
+        decision: Decision,
+        state: ConflictState,
+    ) {
+        let path = path.to_string();
+        let id = conflict_id(&self.file, &self.resource, &path);
+        if self.conflicts.iter().any(|c| c.id == id) {
+            return;
+        }
+        let [base, local, upstream] = values;
+        self.conflicts.push(Conflict {
+            id,
+            file: self.file.clone(),
+            resource: self.resource.clone(),
+            path,
+            base,
+            local,
+            upstream,
+            decision,
+            state,
+            derived_from: None,
+        });
+    }
+}
+
+/// Whether a path of a Secret may show its value: metadata and the type may, nothing else.
+pub(crate) fn hidden(path: &FieldPath) -> bool {
+    match path.0.first() {
+        Some(PathStep::Field(name)) if name == "metadata" => {
+            // An annotation may hold the whole Secret (kubectl's last-applied-configuration).
+            path.0.get(1) == Some(&PathStep::Field("annotations".to_owned())) || path.0.len() < 2
+        }
+        Some(PathStep::Field(name)) => !matches!(name.as_str(), "type" | "apiVersion" | "kind"),
+        _ => true,
+    }
+}
+
+/// A node's value as a record holds it.
+pub(crate) fn node_value(node: Option<Node<'_>>, secret: bool) -> ConflictValue {
+    let Some(node) = node else {
+        return ConflictValue::Absent;
+    };
+    let json = match compare::value(node).and_then(|value| value.to_json()) {
+        Some(json) => compare::canonical(&json),
+        None => serde_json::Value::from(node.source()).to_string(),
+    };
+    if secret {
+        hash(json.as_bytes())
+    } else {
+        ConflictValue::Json(json)
+    }
+}
+
+/// A file as a record holds it: its text, or the hash of what is no text.
+pub(crate) fn file_value(file: Option<&File>) -> ConflictValue {
+    match file {
+        None => ConflictValue::Absent,
+        Some(file) => match file.as_text() {
+            Some(text) if !looks_secret(text) => {
+                ConflictValue::Json(serde_json::Value::from(text).to_string())
+            }
+            _ => hash(file.bytes()),
+        },
+    }
+}
+
+/// A file that may hold a Secret is never recorded in clear.
+fn looks_secret(text: &str) -> bool {
+    text.contains("Secret")
+}
+
+pub(crate) fn hash(bytes: &[u8]) -> ConflictValue {
+    ConflictValue::Hash(format!("sha256:{}", hex(&Sha256::digest(bytes), 32)))
+}

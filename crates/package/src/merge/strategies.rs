@@ -1,0 +1,169 @@
+//! The strategies that work on whole files: fast-forward, force-delete-replace, copy-merge (§1c.4).
+//!
+//! Bytes are copied, nothing is parsed but Kptfiles. A local change that a strategy replaces by its
+//! nature is noted as a record that gates nothing: whoever asks for it wants that.
+
+use std::collections::BTreeSet;
+
+use model::{Conflict, File, Files, PackagePath};
+
+use super::file::{self, Files3, Kind};
+use super::layout::{Schemas, Sides, inside, subpackages};
+use super::marks::unmarked;
+use super::record::Recorder;
+use super::{MergeError, MergeOptions, Merged};
+use crate::kptfile::{self, Edit, Kptfile};
+
+/// Upstream's package, if nobody changed anything locally (M10: by bytes; `kpt-merge` comments, the
+/// lock and what a render noted do not count).
+pub(super) fn fast_forward(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, MergeError> {
+    sides.check(options)?;
+    let mut changed: BTreeSet<String> = BTreeSet::new();
+    let packages = |files| -> BTreeSet<&str> { subpackages(files).into_keys().collect() };
+    let (base, local) = (packages(sides.base), packages(sides.local));
+    let lone: Vec<&str> = base.symmetric_difference(&local).copied().collect();
+    changed.extend(lone.iter().map(|dir| format!("{dir} (Package)")));
+    for path in sides.paths() {
+        let [base, local, _] = sides.of(path);
+        if lone.iter().any(|dir| inside(path, dir)) || untouched(path, base, local) {
+            continue;
+        }
+        changed.insert(path.to_string());
+    }
+    if changed.is_empty() {
+        return force_delete_replace(sides, options);
+    }
+    Err(MergeError::LocalChanges {
+        files: changed.into_iter().collect(),
+    })
+}
+
+fn untouched(path: &PackagePath, base: Option<&File>, local: Option<&File>) -> bool {
+    if base == local {
+        return true;
+    }
+    let (Some(base), Some(local)) = (base, local) else {
+        return false;
+    };
+    let (Some(old), Some(new)) = (base.as_text(), local.as_text()) else {
+        return false;
+    };
+    if path.file_name() != kptfile::FILE_NAME {
+        return base.mode() == local.mode() && unmarked(old) == unmarked(new);
+    }
+    // The same name and no lock on both sides: what is left was written by a person.
+    let name = Kptfile::parse(new).map(|kptfile| kptfile.fields().name.clone());
+    let bare = |text: &str| -> Option<String> {
+        let name = name.clone().ok()?;
+        let edits = [Edit::SetName(name), Edit::RemoveUpstream, Edit::RemoveLock];
+        let bare = Kptfile::parse(text).ok()?.edit(&edits).ok()?;
+        let bare = bare.without_render().ok()?;
+        Some(unmarked(bare.text()))
+    };
+    bare(old).is_some_and(|old| Some(old) == bare(new))
+}
+
+/// Upstream's package, whatever is local; the root's Kptfile merges, so that the package keeps its
+/// own identity. Subpackages with an upstream of their own stay.
+pub(super) fn force_delete_replace(
+    sides: Sides<'_>,
+    options: &MergeOptions,
+) -> Result<Merged, MergeError> {
+    sides.check(options)?;
+    let remote = remote_subpackages(sides.local);
+    let mut merged = Replacing::new(sides, options);
+    for path in sides.paths() {
+        let [base, local, upstream] = sides.of(path);
+        if *path == kptfile::path() {
+            merged.root_kptfile(path)?;
+        } else if remote.iter().any(|dir| inside(path, dir)) {
+            merged.put(path, local);
+        } else {
+            if local != base && local != upstream {
+                merged.replaced(path, [base, local, upstream]);
+            }
+            merged.put(path, upstream);
+        }
+    }
+    Ok(merged.done())
+}
+
+/// Upstream's files over the local ones; what upstream dropped goes, what is only local stays.
+pub(super) fn copy_merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, MergeError> {
+    sides.check(options)?;
+    let mut merged = Replacing::new(sides, options);
+    for path in sides.paths() {
+        let [base, local, upstream] = sides.of(path);
+        if *path == kptfile::path() {
+            merged.root_kptfile(path)?;
+            continue;
+        }
+        if (upstream.is_some() || base.is_some()) && local != base && local != upstream {
+            merged.replaced(path, [base, local, upstream]);
+        }
+        match (base, local, upstream) {
+            (_, _, Some(upstream)) => merged.put(path, Some(upstream)),
+            (None, local, None) => merged.put(path, local),
+            (Some(_), _, None) => {}
+        }
+    }
+    Ok(merged.done())
+}
+
+/// The directories of local subpackages that follow an upstream of their own.
+fn remote_subpackages(files: &Files) -> Vec<&str> {
+    let remote = subpackages(files).into_iter().filter(|(_, file)| {
+        Kptfile::of_file(file).is_ok_and(|kptfile| kptfile.fields().upstream.is_some())
+    });
+    remote.map(|(dir, _)| dir).collect()
+}
+
+/// The result of a strategy while it is made.
+struct Replacing<'f, 'o> {
+    sides: Sides<'f>,
+    options: &'o MergeOptions,
+    files: Files,
+    conflicts: Vec<Conflict>,
+}
+
+impl<'f, 'o> Replacing<'f, 'o> {
+    fn new(sides: Sides<'f>, options: &'o MergeOptions) -> Self {
+        Self {
+            sides,
+            options,
+            files: Files::new(),
+            conflicts: Vec::new(),
+        }
+    }
+
+    fn put(&mut self, path: &PackagePath, file: Option<&File>) {
+        if let Some(file) = file {
+            self.files.insert(path.clone(), file.clone());
+        }
+    }
+
+    fn replaced(&mut self, path: &PackagePath, sides: Files3<'_>) {
+        let mut record = Recorder::new(self.options, path);
+        record.replaced_file(sides);
+        self.conflicts.extend(record.finish());
+    }
+
+    fn root_kptfile(&mut self, path: &PackagePath) -> Result<(), MergeError> {
+        let mut record = Recorder::new(self.options, path);
+        let kind = Kind::Kptfile {
+            own_identity: self.options.own_identity,
+        };
+        let schemas = Schemas::new(self.sides);
+        let merged = file::merge(path, kind, self.sides.of(path), &schemas, &mut record)?;
+        self.conflicts.extend(record.finish());
+        self.put(path, merged.as_ref());
+        Ok(())
+    }
+
+    fn done(self) -> Merged {
+        Merged {
+            files: self.files,
+            conflicts: self.conflicts,
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! The merge of one value: what becomes of a local node (§1b.5 with M1–M4).
+
+use model::Decision;
+use yaml::{Kind, Node, Path, Step};
+
+use super::apply::{New, Op};
+use super::compare::{same, same_opt};
+use super::record::Recorder;
+use super::{comments, functions, list};
+use crate::conflicts::FieldPath;
+use crate::schema::{List, Schema};
+
+/// One value as the three sides hold it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Three<'a> {
+    pub(super) base: Option<Node<'a>>,
+    pub(super) local: Option<Node<'a>>,
+    pub(super) upstream: Option<Node<'a>>,
+}
+
+impl<'a> Three<'a> {
+    fn map(self, pick: impl Fn(Node<'a>) -> Option<Node<'a>>) -> Self {
+        Self {
+            base: self.base.and_then(&pick),
+            local: self.local.and_then(&pick),
+            upstream: self.upstream.and_then(&pick),
+        }
+    }
+}
+
+/// Where a value stands: in the local document, and in the words of a record.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) path: Path,
+    pub(super) field: FieldPath,
+}
+
+impl Place {
+    pub(super) fn root() -> Self {
+        Self {
+            path: Path::root(),
+            field: FieldPath::default(),
+        }
+    }
+
+    pub(super) fn key(&self, key: &str) -> Self {
+        Self {
+            path: self.path.join(Step::Key(key.to_owned())),
+            field: self.field.field(key),
+        }
+    }
+}
+
+/// What is known of a value: its fields, or how its elements pair.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'s> {
+    /// What is known of its fields, or of its elements' fields.
+    pub(super) schema: Schema<'s>,
+    /// How it merges if it is a list.
+    pub(super) list: List<'s>,
+}
+
+impl<'s> Known<'s> {
+    pub(super) fn of(schema: Schema<'s>) -> Self {
+        Self {
+            schema,
+            list: List::Atomic,
+        }
+    }
+
+    fn field(self, name: &str) -> Self {
+        match self.schema.list(name) {
+            (List::Atomic, _) => Self::of(self.schema.field(name)),
+            (list, schema) => Self { schema, list },
+        }
+    }
+}
+
+/// What becomes of a local value; its own inside may have been changed by operations already.
+#[derive(Debug)]
+pub(super) enum Verdict<'a> {
+    /// It stays as it is, there or not there.
+    Keep,
+    /// It goes.
+    Remove,
+    /// It becomes this.
+    Take(New<'a>),
+}
+
+/// Merges one document into operations on the local one.
+pub(super) struct Walk<'a, 'r, 'o> {
+    pub(super) record: &'r mut Recorder<'o>,
+    pub(super) ops: Vec<Op<'a>>,
+    /// Fields that are not merged: paths that stay as they are locally.
+    pub(super) own: &'static [&'static [&'static str]],
+}
+
+impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
+    pub(super) fn new(record: &'r mut Recorder<'o>) -> Self {
+        Self {
+            record,
+            ops: Vec::new(),
+            own: &[],
+        }
+    }
+
+    /// Merges the root of a document that all sides hold (the base may not).
+    pub(super) fn document(&mut self, three: Three<'a>, schema: Schema<'_>) {
+        let place = Place::root();
+        let verdict = self.node(&place, three, Known::of(schema));
+        if let Verdict::Take(new) = verdict {
+            self.ops.push(Op::Replace {
+                at: place.path,
+                with: new,
+            });
+        }
+    }
+
+    /// Merges a document as one value; says whether upstream's is taken.
+    pub(super) fn whole(&mut self, three: Three<'a>) -> bool {
+        let Three {
+            base,
+            local,
+            upstream,
+        } = three;
+        if same_opt(local, upstream) || same_opt(base, upstream) {
+            return false;
+        }
+        let field = FieldPath::default();
+        same_opt(base, local)
+            || self.record.field(&field, base, local, upstream) == Decision::Upstream
+    }
+
+    /// Decides one value.
+    pub(super) fn node(&mut self, at: &Place, three: Three<'a>, known: Known<'_>) -> Verdict<'a> {
+        let Three {
+            base,
+            local,
+            upstream,
+        } = three;
+        match (local, upstream) {
+            (None, None) => Verdict::Keep,
+            (None, Some(upstream)) => self.without_local(at, base, upstream, known),
+            (Some(local), None) => self.without_upstream(at, base, local, known),
+            (Some(local), Some(upstream)) => self.both(at, base, local, upstream, known),
+        }
+    }
+
+    /// Deleted locally, or new upstream.
+    fn without_local(
+        &mut self,
+        at: &Place,
+        base: Option<Node<'a>>,
+        upstream: Node<'a>,
+        known: Known<'_>,
+    ) -> Verdict<'a> {
+        let Some(base) = base else {
+            return Verdict::Take(New::Node(upstream));
+        };
+        if same(base, upstream) {
+            return Verdict::Keep; // M4: it stays deleted.
+        }
+        match self
+            .record
+            .field(&at.field, Some(base), None, Some(upstream))
+        {
+            Decision::Local => Verdict::Keep,
+            Decision::Upstream => Verdict::Take(New::Changed {
+                base,
+                upstream,
+                list: keyed(known),
+            }),
+        }
+    }
+
+    /// Deleted upstream, or new locally.
+    fn without_upstream(
+        &mut self,
+        at: &Place,
+        base: Option<Node<'a>>,
+        local: Node<'a>,
+        known: Known<'_>,
+    ) -> Verdict<'a> {
+        let Some(base) = base else {
+            return Verdict::Keep;
+        };
+        if same(base, local) {
+            return Verdict::Remove;
+        }
+        if base.kind() == Kind::Mapping && local.kind() == Kind::Mapping {
+            // Local additions stay, what upstream knew goes; nothing is left of a map without additions.
+            let added = local.entries().any(|entry| {
+                let key = entry.key.key_text();
+                key.is_some_and(|key| base.get(key).is_none())
+            });
+            let three = Three {
+                base: Some(base),
+                local: Some(local),
+                upstream: None,
+            };
+            let before = self.ops.len();
+            let kept = self.fields(at, three, known);
+            if added || kept {
+                return Verdict::Keep;
+            }
+            self.ops.truncate(before);
+            return Verdict::Remove;
+        }
+        match self.record.field(&at.field, Some(base), Some(local), None) {
+            Decision::Local => Verdict::Keep,
+            Decision::Upstream => Verdict::Remove,
+        }
+    }
+
+    fn both(
+        &mut self,
+        at: &Place,
+        base: Option<Node<'a>>,
+        local: Node<'a>,
+        upstream: Node<'a>,
+        known: Known<'_>,
+    ) -> Verdict<'a> {
+        if base.is_some_and(|base| base.source() == upstream.source())
+            || local.source() == upstream.source()
+        {
+            return Verdict::Keep;
+        }
+        let was_null = base.is_some_and(|base| base.is_null());
+        if upstream.is_null() && base.is_some() && !was_null && !local.is_null() {
+            return self.null_upstream(at, base, local, upstream);
+        }
+        if local.is_null() && base.is_some() && !was_null {
+            if !same_opt(base, Some(upstream)) {
+                self.record
+                    .kept_local(&at.field, base, Some(local), Some(upstream));
+            }
+            return Verdict::Keep; // A local null is a deletion that somebody wrote down.
+        }
+        let three = Three {
+            base,
+            local: Some(local),
+            upstream: Some(upstream),
+        };
+        match (local.kind(), upstream.kind()) {
+            (Kind::Mapping, Kind::Mapping) => {
+                let base = base.filter(|base| base.kind() == Kind::Mapping);
+                self.fields(at, Three { base, ..three }, known);
+                return Verdict::Keep;
+            }
+            (Kind::Sequence, Kind::Sequence) => {
+                if let Some(verdict) = self.elements(at, three, known) {
+                    return verdict;
+                }
+            }
+            _ => {}
+        }
+        if same(local, upstream) || same_opt(base, Some(upstream)) {
+            return Verdict::Keep;
+        }
+        if same_opt(base, Some(local)) {
+            return Verdict::Take(New::Node(upstream));
+        }
+        match self
+            .record
+            .field(&at.field, base, Some(local), Some(upstream))
+        {
+            Decision::Local => Verdict::Keep,
+            Decision::Upstream => Verdict::Take(New::Node(upstream)),
+        }
+    }
+
+    /// A `null` that upstream wrote over a value deletes the field (M2), local additions too.
+    fn null_upstream(
+        &mut self,
+        at: &Place,
+        base: Option<Node<'a>>,
+        local: Node<'a>,
+        upstream: Node<'a>,
+    ) -> Verdict<'a> {
+        if same_opt(base, Some(local)) {
+            return Verdict::Remove;
+        }
+        match self
+            .record
+            .field(&at.field, base, Some(local), Some(upstream))
+        {
+            Decision::Local => Verdict::Keep,
+            Decision::Upstream => Verdict::Remove,
+        }
+    }
+
+    /// Merges the fields of a local map; says whether any field of the base was kept in it.
+    fn fields(&mut self, at: &Place, three: Three<'a>, known: Known<'_>) -> bool {
+        let Some(local) = three.local else {
+            return false;
+        };
+        let mut kept = false;
+        let mut gone = Vec::new();
+        for entry in local.entries() {
+            let Some(key) = entry.key.key_text() else {
+                continue;
+            };
+            let place = at.key(key);
+            if self.is_own(&place.path) {
+                kept = true;
+                continue;
+            }
+            let field = three.map(|node| node.get(key));
+            match self.node(&place, field, known.field(key)) {
+                Verdict::Keep => {
+                    kept |= field.base.is_some();
+                    comments::merge(self, &place, three, key);
+                }
+                Verdict::Remove => {
+                    gone.push(key);
+                    self.ops.push(Op::Remove { at: place.path });
+                }
+                Verdict::Take(new) => {
+                    kept = true;
+                    self.ops.push(Op::Replace {
+                        at: place.path.clone(),
+                        with: new,
+                    });
+                    comments::merge(self, &place, three, key);
+                }
+            }
+        }
+        let Some(upstream) = three.upstream else {
+            return kept;
+        };
+        let mut after: Option<String> = None;
+        for entry in upstream.entries() {
+            let Some(key) = entry.key.key_text() else {
+                continue;
+            };
+            if local.get(key).is_some() {
+                if !gone.contains(&key) {
+                    after = Some(key.to_owned());
+                }
+                continue;
+            }
+            let place = at.key(key);
+            if self.is_own(&place.path) {
+                continue;
+            }
+            let field = three.map(|node| node.get(key));
+            if let Verdict::Take(new) = self.node(&place, field, known.field(key)) {
+                let next = upstream
+                    .entries()
+                    .skip_while(|e| e.key.key_text() != Some(key))
+                    .skip(1);
+                let mut next = next.filter_map(|e| e.key.key_text());
+                let before = next.find(|k| local.get(k).is_some() && !gone.contains(k));
+                self.ops.push(Op::Insert {
+                    map: at.path.clone(),
+                    key: entry.key,
+                    after: after.clone(),
+                    before: before.map(str::to_owned),
+                    with: new,
+                });
+                kept = true;
+                after = Some(key.to_owned());
+            }
+        }
+        kept
+    }
+
+    /// Merges the elements of a list by their keys; `None` where the list is one value.
+    fn elements(&mut self, at: &Place, three: Three<'a>, known: Known<'_>) -> Option<Verdict<'a>> {
+        match known.list {
+            List::Atomic => None,
+            List::Functions => functions::merge(self, at, three, known.schema),
+            list => list::merge(self, at, three, list, known.schema),
+        }
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        self.own.iter().any(|own| {
+            let steps = path.steps();
+            steps.len() == own.len()
+                && steps
+                    .iter()
+                    .zip(own.iter())
+                    .all(|(step, name)| *step == Step::from(*name))
+        })
+    }
+}
+
+/// The keys by which a list pairs, for a list that comes back after a local deletion.
+fn keyed(known: Known<'_>) -> Option<Vec<String>> {
+    match known.list {
+        List::Map(keys) => Some(
+            keys.iter()
+                .map(|key| key.name.clone().into_owned())
+                .collect(),
+        ),
+        List::Set | List::Values | List::Functions => Some(Vec::new()),
+        List::Atomic => None,
+    }
+}

@@ -1,0 +1,280 @@
+//! The built-in kinds: only fields that lead to a list map or a set are named.
+//!
+//! Source: the `x-kubernetes-patch-strategy`, `x-kubernetes-list-map-keys` and `x-kubernetes-list-type`
+//! facts of Kubernetes' OpenAPI documents. A list that the API server itself replaces as a whole
+//! (tolerations, Ingress rules, `volumeClaimTemplates` …) is left out and so is atomic.
+
+use super::{Key, List, Schema};
+
+/// A type: its interesting fields.
+#[derive(Debug)]
+pub struct Type(&'static [(&'static str, Field)]);
+
+#[derive(Debug)]
+enum Field {
+    Object(&'static Type),
+    Map(&'static [Key], &'static Type),
+    Set,
+    Values,
+    Functions(&'static Type),
+}
+
+impl Type {
+    fn get(&self, name: &str) -> Option<&'static Field> {
+        self.0.iter().find(|(n, _)| *n == name).map(|(_, f)| f)
+    }
+
+    pub(super) fn field(&self, name: &str) -> Schema<'static> {
+        match self.get(name) {
+            Some(Field::Object(t)) => Schema::Builtin(t),
+            _ => Schema::Unknown,
+        }
+    }
+
+    pub(super) fn list(&self, name: &str) -> (List<'static>, Schema<'static>) {
+        match self.get(name) {
+            Some(Field::Map(keys, t)) => (List::Map(keys), Schema::Builtin(t)),
+            Some(Field::Set) => (List::Set, Schema::Unknown),
+            Some(Field::Values) => (List::Values, Schema::Unknown),
+            Some(Field::Functions(t)) => (List::Functions, Schema::Builtin(t)),
+            _ => (List::Atomic, Schema::Unknown),
+        }
+    }
+}
+
+/// The type of a kind; versions of a kind do not differ in the keys of their lists.
+pub(super) fn find(group: &str, kind: &str) -> Option<&'static Type> {
+    let of = |table: &'static [(&str, &Type)]| table.iter().find(|(k, _)| *k == kind).map(|t| t.1);
+    match group {
+        "" => of(CORE),
+        "apps" | "extensions" => of(APPS),
+        "batch" => of(BATCH),
+        "admissionregistration.k8s.io" => of(ADMISSION),
+        "storage.k8s.io" if kind == "CSINode" => Some(&CSI_NODE),
+        "resource.k8s.io" if kind == "ResourceClaim" => Some(&RESOURCE_CLAIM),
+        "apiextensions.k8s.io"
+        | "apiregistration.k8s.io"
+        | "autoscaling"
+        | "certificates.k8s.io"
+        | "flowcontrol.apiserver.k8s.io"
+        | "networking.k8s.io"
+        | "policy" => Some(&CONDITIONED),
+        _ => None,
+    }
+}
+
+static CORE: &[(&str, &Type)] = &[
+    ("Pod", &POD),
+    ("PodTemplate", &POD_TEMPLATE_OBJECT),
+    ("ReplicationController", &WORKLOAD),
+    ("Service", &SERVICE),
+    ("ServiceAccount", &SERVICE_ACCOUNT),
+    ("Node", &NODE),
+    ("Namespace", &CONDITIONED),
+    ("PersistentVolumeClaim", &CONDITIONED),
+    ("ComponentStatus", &COMPONENT_STATUS),
+];
+
+static APPS: &[(&str, &Type)] = &[
+    ("DaemonSet", &WORKLOAD),
+    ("Deployment", &WORKLOAD),
+    ("ReplicaSet", &WORKLOAD),
+    ("StatefulSet", &WORKLOAD),
+];
+
+static BATCH: &[(&str, &Type)] = &[("Job", &WORKLOAD), ("CronJob", &CRON_JOB)];
+
+static ADMISSION: &[(&str, &Type)] = &[
+    ("MutatingWebhookConfiguration", &WEBHOOKS),
+    ("ValidatingWebhookConfiguration", &WEBHOOKS),
+    ("ValidatingAdmissionPolicy", &ADMISSION_POLICY),
+    ("MutatingAdmissionPolicy", &ADMISSION_POLICY),
+];
+
+static NAME: &[Key] = &[Key::new("name")];
+static TYPE: &[Key] = &[Key::new("type")];
+static IP: &[Key] = &[Key::new("ip")];
+static LEAF: Type = Type(&[]);
+
+static META: Type = Type(&[
+    ("finalizers", Field::Set),
+    ("ownerReferences", Field::Map(&[Key::new("uid")], &LEAF)),
+]);
+
+/// What every object has.
+pub(super) static OBJECT: Type = Type(&[("metadata", Field::Object(&META))]);
+
+static CONDITIONS: Type = Type(&[("conditions", Field::Map(TYPE, &LEAF))]);
+
+static CONDITIONED: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("status", Field::Object(&CONDITIONS)),
+]);
+
+static RESOURCES: Type = Type(&[("claims", Field::Map(NAME, &LEAF))]);
+
+static CONTAINER: Type = Type(&[
+    ("env", Field::Map(NAME, &LEAF)),
+    (
+        "ports",
+        Field::Map(
+            &[Key::new("containerPort"), Key::or("protocol", "TCP")],
+            &LEAF,
+        ),
+    ),
+    ("resources", Field::Object(&RESOURCES)),
+    (
+        "volumeDevices",
+        Field::Map(&[Key::new("devicePath")], &LEAF),
+    ),
+    ("volumeMounts", Field::Map(&[Key::new("mountPath")], &LEAF)),
+]);
+
+static POD_SPEC: Type = Type(&[
+    ("containers", Field::Map(NAME, &CONTAINER)),
+    ("ephemeralContainers", Field::Map(NAME, &CONTAINER)),
+    ("hostAliases", Field::Map(IP, &LEAF)),
+    ("imagePullSecrets", Field::Map(NAME, &LEAF)),
+    ("initContainers", Field::Map(NAME, &CONTAINER)),
+    ("resourceClaims", Field::Map(NAME, &LEAF)),
+    ("resources", Field::Object(&RESOURCES)),
+    ("schedulingGates", Field::Map(NAME, &LEAF)),
+    (
+        "topologySpreadConstraints",
+        Field::Map(
+            &[Key::new("topologyKey"), Key::new("whenUnsatisfiable")],
+            &LEAF,
+        ),
+    ),
+    ("volumes", Field::Map(NAME, &LEAF)),
+]);
+
+static POD_STATUS: Type = Type(&[
+    ("conditions", Field::Map(TYPE, &LEAF)),
+    ("hostIPs", Field::Map(IP, &LEAF)),
+    ("podIPs", Field::Map(IP, &LEAF)),
+    ("resourceClaimStatuses", Field::Map(NAME, &LEAF)),
+]);
+
+static POD: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&POD_SPEC)),
+    ("status", Field::Object(&POD_STATUS)),
+]);
+
+static POD_TEMPLATE: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&POD_SPEC)),
+]);
+
+static POD_TEMPLATE_OBJECT: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("template", Field::Object(&POD_TEMPLATE)),
+]);
+
+static TEMPLATED: Type = Type(&[("template", Field::Object(&POD_TEMPLATE))]);
+
+static WORKLOAD: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&TEMPLATED)),
+    ("status", Field::Object(&CONDITIONS)),
+]);
+
+static JOB_TEMPLATE: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&TEMPLATED)),
+]);
+
+static CRON_JOB_SPEC: Type = Type(&[("jobTemplate", Field::Object(&JOB_TEMPLATE))]);
+
+static CRON_JOB: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&CRON_JOB_SPEC)),
+]);
+
+static SERVICE_SPEC: Type = Type(&[(
+    "ports",
+    Field::Map(&[Key::new("port"), Key::or("protocol", "TCP")], &LEAF),
+)]);
+
+static SERVICE: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&SERVICE_SPEC)),
+    ("status", Field::Object(&CONDITIONS)),
+]);
+
+static SERVICE_ACCOUNT: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("secrets", Field::Map(NAME, &LEAF)),
+]);
+
+static NODE_SPEC: Type = Type(&[("podCIDRs", Field::Set)]);
+
+static NODE_STATUS: Type = Type(&[
+    ("addresses", Field::Map(TYPE, &LEAF)),
+    ("conditions", Field::Map(TYPE, &LEAF)),
+]);
+
+static NODE: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&NODE_SPEC)),
+    ("status", Field::Object(&NODE_STATUS)),
+]);
+
+static COMPONENT_STATUS: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("conditions", Field::Map(TYPE, &LEAF)),
+]);
+
+static WEBHOOK: Type = Type(&[("matchConditions", Field::Map(NAME, &LEAF))]);
+
+static WEBHOOKS: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("webhooks", Field::Map(NAME, &WEBHOOK)),
+]);
+
+static ADMISSION_POLICY_SPEC: Type = Type(&[
+    ("matchConditions", Field::Map(NAME, &LEAF)),
+    ("variables", Field::Map(NAME, &LEAF)),
+]);
+
+static ADMISSION_POLICY: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&ADMISSION_POLICY_SPEC)),
+    ("status", Field::Object(&CONDITIONS)),
+]);
+
+static CSI_NODE_SPEC: Type = Type(&[("drivers", Field::Map(NAME, &LEAF))]);
+
+static CSI_NODE: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&CSI_NODE_SPEC)),
+]);
+
+static RESOURCE_CLAIM_STATUS: Type =
+    Type(&[("reservedFor", Field::Map(&[Key::new("uid")], &LEAF))]);
+
+static RESOURCE_CLAIM: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("status", Field::Object(&RESOURCE_CLAIM_STATUS)),
+]);
+
+static FUNCTION: Type = Type(&[("selectors", Field::Values), ("exclude", Field::Values)]);
+
+static PIPELINE: Type = Type(&[
+    ("mutators", Field::Functions(&FUNCTION)),
+    ("validators", Field::Functions(&FUNCTION)),
+]);
+
+static INFO: Type = Type(&[(
+    "readinessGates",
+    Field::Map(&[Key::new("conditionType")], &LEAF),
+)]);
+
+/// A Kptfile: conditions, gates and selectors are sets, pipelines merge by identity (M15).
+pub(super) static KPTFILE: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("info", Field::Object(&INFO)),
+    ("pipeline", Field::Object(&PIPELINE)),
+    ("status", Field::Object(&CONDITIONS)),
+]);

@@ -1,0 +1,174 @@
+//! List maps of custom resources, from the CustomResourceDefinitions that a package holds.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use model::Files;
+use serde_json::Value;
+use yaml::{Limits, Reader, Stream};
+
+use super::{Key, List, Schema};
+
+/// The CRDs of a package, by group, kind and version.
+#[derive(Debug, Clone, Default)]
+pub struct Crds(BTreeMap<(String, String), BTreeMap<String, Type>>);
+
+/// A type: the fields that lead to a list map or a set.
+#[derive(Debug, Clone, Default)]
+pub struct Type {
+    fields: BTreeMap<String, Field>,
+    /// The type of every field that is not named (`additionalProperties`).
+    any: Option<Box<Type>>,
+}
+
+#[derive(Debug, Clone)]
+enum Field {
+    Object(Type),
+    Map(Vec<Key>, Type),
+    Set,
+}
+
+impl Crds {
+    /// Reads the CRDs of the files of several sides; of the same version the later side counts.
+    ///
+    /// Files without the word are not parsed, files that do not parse are left out: a merge must not
+    /// fail for lack of a schema.
+    pub fn of<'f>(sides: impl IntoIterator<Item = &'f Files>) -> Self {
+        let mut crds = Self::default();
+        for files in sides {
+            for (path, file) in files {
+                let name = path.file_name();
+                if !name.ends_with(".yaml") && !name.ends_with(".yml") {
+                    continue;
+                }
+                if let Some(text) = file.as_text()
+                    && text.contains("CustomResourceDefinition")
+                {
+                    crds.read(text);
+                }
+            }
+        }
+        crds
+    }
+
+    fn read(&mut self, text: &str) {
+        let Ok(stream) = Stream::parse(text, &Limits::default()) else {
+            return;
+        };
+        for document in stream.documents() {
+            let root = document.root();
+            let kind = root.get("kind").and_then(|kind| kind.as_str());
+            if kind == Some("CustomResourceDefinition")
+                && let Ok(json) = root.to_json(Reader::V3)
+            {
+                self.add(&json);
+            }
+        }
+    }
+
+    fn add(&mut self, crd: &Value) {
+        let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str);
+        let (Some(group), Some(kind)) = (text("/spec/group"), text("/spec/names/kind")) else {
+            return;
+        };
+        let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
+        let known = self
+            .0
+            .entry((group.to_owned(), kind.to_owned()))
+            .or_default();
+        for version in versions.into_iter().flatten() {
+            let schema = version.pointer("/schema/openAPIV3Schema");
+            let name = version.get("name").and_then(Value::as_str);
+            if let (Some(schema), Some(name)) = (schema, name) {
+                known.insert(name.to_owned(), Type::of(schema));
+            }
+        }
+    }
+
+    /// The type of a kind: of the version, else of any version that is known.
+    pub fn find(&self, group: &str, version: &str, kind: &str) -> Option<&Type> {
+        let versions = self.0.get(&(group.to_owned(), kind.to_owned()))?;
+        versions
+            .get(version)
+            .or_else(|| versions.values().next_back())
+    }
+}
+
+impl Type {
+    fn of(schema: &Value) -> Self {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let fields = properties.into_iter().flatten();
+        let fields = fields.filter_map(|(name, schema)| Some((name.clone(), Field::of(schema)?)));
+        let any = schema
+            .get("additionalProperties")
+            .filter(|any| any.is_object());
+        let any = any
+            .map(|any| Box::new(Self::of(any)))
+            .filter(|any| !any.is_empty());
+        Self {
+            fields: fields.collect(),
+            any,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.fields.is_empty() && self.any.is_none()
+    }
+
+    pub(super) fn field(&self, name: &str) -> Schema<'_> {
+        match (name, self.fields.get(name)) {
+            (_, Some(Field::Object(t))) => Schema::Custom(t),
+            ("metadata", None) => Schema::Builtin(&super::builtin::OBJECT).field(name),
+            _ => self.any.as_deref().map_or(Schema::Unknown, Schema::Custom),
+        }
+    }
+
+    pub(super) fn list(&self, name: &str) -> (List<'_>, Schema<'_>) {
+        match self.fields.get(name) {
+            Some(Field::Map(keys, t)) => (List::Map(keys), Schema::Custom(t)),
+            Some(Field::Set) => (List::Set, Schema::Unknown),
+            _ => (List::Atomic, Schema::Unknown),
+        }
+    }
+}
+
+impl Field {
+    /// What a property says; `None` if it leads to nothing of interest.
+    fn of(schema: &Value) -> Option<Self> {
+        let Some(items) = schema.get("items") else {
+            let t = Type::of(schema);
+            return (!t.is_empty()).then_some(Self::Object(t));
+        };
+        match schema
+            .get("x-kubernetes-list-type")
+            .and_then(Value::as_str)?
+        {
+            "set" => Some(Self::Set),
+            "map" => {
+                let names = schema.get("x-kubernetes-list-map-keys")?.as_array()?;
+                let keys: Option<Vec<Key>> = names.iter().map(|name| key(name, items)).collect();
+                Some(Self::Map(
+                    keys.filter(|keys| !keys.is_empty())?,
+                    Type::of(items),
+                ))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn key(name: &Value, items: &Value) -> Option<Key> {
+    let name = name.as_str()?;
+    let default = items
+        .get("properties")?
+        .get(name)
+        .and_then(|field| field.get("default"));
+    let default = default.map(|value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    Some(Key {
+        name: Cow::Owned(name.to_owned()),
+        default: default.map(Cow::Owned),
+    })
+}

@@ -1,0 +1,105 @@
+//! Which lists of a resource are maps by key and which are sets, so that a merge pairs their
+//! elements (decisions.md M13).
+//!
+//! Knowledge comes from two places: a compact table of the built-in kinds, and the
+//! CustomResourceDefinitions that a package holds. Everything else is an atomic list. This module
+//! never looks at values beyond the keys that it names, and validates nothing.
+
+mod builtin;
+mod crd;
+
+pub use crd::Crds;
+
+/// One key of a list map, with the value that stands for it where it is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The field's name.
+    pub name: std::borrow::Cow<'static, str>,
+    /// What an element without it means, such as `TCP`; `None` if the key is required.
+    pub default: Option<std::borrow::Cow<'static, str>>,
+}
+
+impl Key {
+    const fn new(name: &'static str) -> Self {
+        Self {
+            name: std::borrow::Cow::Borrowed(name),
+            default: None,
+        }
+    }
+
+    const fn or(name: &'static str, default: &'static str) -> Self {
+        Self {
+            name: std::borrow::Cow::Borrowed(name),
+            default: Some(std::borrow::Cow::Borrowed(default)),
+        }
+    }
+}
+
+/// How a list merges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List<'a> {
+    /// As one value.
+    Atomic,
+    /// Scalars, each of which is there or not.
+    Set,
+    /// Elements that pair by these keys.
+    Map(&'a [Key]),
+    /// Values of any kind, each of which is there or not (a Kptfile's selectors, M15).
+    Values,
+    /// Steps of a Kptfile's pipeline, by identity and in order (M15).
+    Functions,
+}
+
+/// What is known of a value's fields, wherever the knowledge comes from.
+#[derive(Debug, Clone, Copy)]
+pub enum Schema<'a> {
+    /// Nothing: every list below is atomic.
+    Unknown,
+    /// A type of the built-in table.
+    Builtin(&'static builtin::Type),
+    /// A type of a CRD in the package.
+    Custom(&'a crd::Type),
+}
+
+impl<'a> Schema<'a> {
+    /// The schema of a resource, by group and kind (a version bump changes no list's keys).
+    pub fn of(api_version: &str, kind: &str, crds: &'a Crds) -> Self {
+        let (group, version) = split_api_version(api_version);
+        if let Some(custom) = crds.find(group, version, kind) {
+            return Self::Custom(custom);
+        }
+        Self::Builtin(builtin::find(group, kind).unwrap_or(&builtin::OBJECT))
+    }
+
+    /// The schema of a Kptfile (M15).
+    pub fn kptfile() -> Self {
+        Self::Builtin(&builtin::KPTFILE)
+    }
+
+    /// What is known of a field of this value.
+    #[must_use]
+    pub fn field(self, name: &str) -> Self {
+        match self {
+            Self::Unknown => Self::Unknown,
+            Self::Builtin(t) => t.field(name),
+            Self::Custom(t) => t.field(name),
+        }
+    }
+
+    /// How the list under a field merges, and what is known of its elements.
+    pub fn list(self, name: &str) -> (List<'a>, Self) {
+        match self {
+            Self::Unknown => (List::Atomic, Self::Unknown),
+            Self::Builtin(t) => t.list(name),
+            Self::Custom(t) => t.list(name),
+        }
+    }
+}
+
+/// `group/version` in two; the core group is empty.
+pub fn split_api_version(api_version: &str) -> (&str, &str) {
+    api_version.rsplit_once('/').unwrap_or(("", api_version))
+}
+
+#[cfg(test)]
+mod tests;

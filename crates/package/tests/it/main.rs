@@ -1,0 +1,57 @@
+//! This room against what the existing implementation recorded, and its laws.
+
+#[expect(unreachable_pub, reason = "the module is shared with testkit")]
+#[path = "../../../testkit/src/vectors/kptfile.rs"]
+mod kptfile;
+
+use std::path::PathBuf;
+
+/// A recorded set, where this checkout has it.
+fn recorded(set: &str) -> Option<PathBuf> {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
+    let root = std::env::var_os("OFFSHOOT_VECTORS")
+        .map_or(here, PathBuf::from)
+        .join(set);
+    if root.is_dir() {
+        return Some(root);
+    }
+    eprintln!("skipped: no recorded vectors of `{set}` here");
+    None
+}
+
+/// Holds the differences of a set against those that are known.
+fn check(results: Vec<(String, Option<&'static str>, Option<String>)>) {
+    let mut unexplained = Vec::new();
+    let (total, mut different) = (results.len(), 0);
+    for (name, known, difference) in results {
+        different += usize::from(difference.is_some());
+        match (known, difference) {
+            (None, Some(difference)) => unexplained.push(format!("{name}:\n{difference}\n")),
+            (Some(decision), None) => {
+                unexplained.push(format!(
+                    "{name}: known by {decision} to differ, but does not\n"
+                ));
+            }
+            _ => {}
+        }
+    }
+    println!(
+        "{total} cases, {different} differ, {} unexplained",
+        unexplained.len()
+    );
+    assert!(unexplained.is_empty(), "{}", unexplained.concat());
+}
+
+#[test]
+fn kptfiles_read_as_kpt_reads_them() {
+    let Some(root) = recorded("kptfile") else {
+        return;
+    };
+    let cases = kptfile::read(&root).unwrap();
+    check(
+        cases
+            .iter()
+            .map(|case| (case.name.clone(), kptfile::known(case), kptfile::run(case)))
+            .collect(),
+    );
+}

@@ -1,0 +1,140 @@
+//! The vectors of `kptfile`: reading and validating Kptfiles against what kpt does.
+//!
+//! Accepted or refused at the same stage, meaning compared by value, validation texts exactly. What
+//! M18 reads more leniently or more strictly is listed by [`known`] with the decision.
+
+use std::path::Path;
+
+use model::{File, Files, PackagePath};
+use package::kptfile::Kptfile;
+use serde_json::Value;
+
+/// One case, read.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Its name, unique in the set.
+    pub name: String,
+    /// The Kptfile.
+    pub text: String,
+    /// Why strict decoding refused it.
+    pub decode_error: Option<String>,
+    /// The Kptfile as kpt writes it back.
+    pub written: Option<String>,
+    /// Why validation refused it.
+    pub validate_error: Option<String>,
+}
+
+/// Reads `cases.json` of the set's folder.
+///
+/// # Errors
+/// The file cannot be read, or is no list of cases.
+pub fn read(folder: &Path) -> std::io::Result<Vec<Case>> {
+    let text = std::fs::read_to_string(folder.join("cases.json"))?;
+    let cases: Vec<Value> = serde_json::from_str(&text)?;
+    let case = |value: &Value| {
+        let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        Case {
+            name: text("name").unwrap_or_default(),
+            text: text("text").unwrap_or_default(),
+            decode_error: text("decode_error"),
+            written: text("written"),
+            validate_error: text("validate_error"),
+        }
+    };
+    Ok(cases.iter().map(case).collect())
+}
+
+/// The decision that makes a case differ.
+pub fn known(case: &Case) -> Option<&'static str> {
+    let lenient = case
+        .decode_error
+        .as_ref()
+        .is_some_and(|why| why.contains("not found in type"));
+    // M18: unknown fields are kept and warned about; only what leaves the package is refused.
+    (lenient || case.name == "kptfile-configpath-08").then_some("M18")
+}
+
+/// Runs a case: what differs, or nothing.
+pub fn run(case: &Case) -> Option<String> {
+    let parsed = Kptfile::parse(&case.text);
+    let kptfile = match (parsed, &case.decode_error) {
+        (Err(_), Some(_)) => return None,
+        (Ok(_), Some(why)) => return Some(format!("accepted, but kpt refuses: {why}")),
+        (Err(why), None) => return Some(format!("refused: {why}")),
+        (Ok(kptfile), None) => kptfile,
+    };
+    let edited = kptfile.edit(&[]).map(|same| same.text().to_owned());
+    if edited.as_deref() != Ok(case.text.as_str()) {
+        return Some("no edit changed the text".to_owned());
+    }
+    if let Some(written) = &case.written {
+        let peer = Kptfile::parse(written).map(|peer| peer.fields().clone());
+        if let Some(difference) = fields_differ(kptfile.fields(), peer.as_ref().ok()) {
+            return Some(difference);
+        }
+    }
+    let problems = kptfile.validate(Some((&package(), "")));
+    let ours = problems.first().map(|problem| problem.what.as_str());
+    let theirs = case.validate_error.as_deref();
+    let same = match (ours, theirs) {
+        (Some(ours), Some(theirs)) => reason(ours) == reason(theirs),
+        (ours, theirs) => ours.is_none() && theirs.is_none(),
+    };
+    (!same).then(|| format!("validation says\n{ours:?}\nbut kpt\n{theirs:?}"))
+}
+
+/// Field, value and reason; the way that a missing file is described depends on the directory.
+fn reason(text: &str) -> String {
+    let text = text.replace("open <pkg>/missing.yaml: ", "");
+    text.trim().to_owned()
+}
+
+fn fields_differ(
+    ours: &package::kptfile::Fields,
+    theirs: Option<&package::kptfile::Fields>,
+) -> Option<String> {
+    let mut ours = ours.clone();
+    let mut theirs = theirs?.clone();
+    // kpt writes a map's keys sorted and drops texts that are empty.
+    for fields in [&mut ours, &mut theirs] {
+        let lists = [
+            &mut fields.pipeline.mutators,
+            &mut fields.pipeline.validators,
+        ];
+        for function in lists.into_iter().flatten() {
+            function.config_map.sort();
+        }
+        fields.namespace = fields.namespace.take().filter(|text| !text.is_empty());
+        if fields
+            .upstream
+            .as_ref()
+            .is_some_and(|u| *u == Default::default())
+        {
+            fields.upstream = None;
+        }
+        if fields
+            .inventory
+            .as_ref()
+            .is_some_and(|i| *i == Default::default())
+        {
+            fields.inventory = None;
+        }
+    }
+    (ours != theirs).then(|| format!("fields differ:\n{ours:#?}\n{theirs:#?}"))
+}
+
+/// The files that the cases name.
+fn package() -> Files {
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cfg\n";
+    let files = [
+        ("cfg.yaml", map.to_owned()),
+        ("two.yaml", format!("{map}---\n{map}")),
+        ("notkrm.yaml", "a: 1\n".to_owned()),
+    ];
+    let named = files.into_iter().filter_map(|(path, text)| {
+        PackagePath::parse(path)
+            .ok()
+            .map(|path| (path, File::text(text)))
+    });
+    named.collect()
+}
