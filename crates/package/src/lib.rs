@@ -1,4 +1,5 @@
-//! Packages as files in, files out: Kptfiles, clone and init, three-way merge with conflicts as data.
+//! Packages as files in, files out: Kptfiles, clone and init, mutations, rendering as a conversation, three-way
+//! merge with conflicts as data.
 //!
 //! Everything here is pure: bytes come in as [`model::Files`], bytes go out. This room never sees a
 //! ref, a cluster or a clock, and it never re-emits a text that it was not asked to change.
@@ -10,4 +11,9 @@ pub mod ignore;
 pub mod init;
 pub mod kptfile;
 pub mod merge;
+pub mod mutate;
+pub mod render;
 pub mod schema;
+mod sheet;
+
+pub use sheet::SheetError;

@@ -63,20 +63,42 @@ pub(crate) struct Sheet {
 impl Sheet {
     /// Parses a file.
     pub(crate) fn parse(path: &PackagePath, file: &File) -> Result<Self, SheetError> {
-        let text = file.as_text().ok_or_else(|| SheetError::NotText { path: path.clone() })?;
-        let wrong = |source| SheetError::Parse { path: path.clone(), source };
+        let text = file
+            .as_text()
+            .ok_or_else(|| SheetError::NotText { path: path.clone() })?;
+        let wrong = |source| SheetError::Parse {
+            path: path.clone(),
+            source,
+        };
         let stream = Stream::parse(text, &Limits::default()).map_err(wrong)?;
         let mut leaves = Vec::with_capacity(stream.len());
         for document in stream.documents().filter(|document| !document.is_empty()) {
             let value = Value::read(&document).map_err(wrong)?;
-            leaves.push(Leaf { document: document.index(), value: Arc::new(value) });
+            leaves.push(Leaf {
+                document: document.index(),
+                value: Arc::new(value),
+            });
         }
-        Ok(Self { path: path.clone(), stream, leaves })
+        Ok(Self {
+            path: path.clone(),
+            stream,
+            leaves,
+        })
     }
 
     /// The documents that have content, in order.
     pub(crate) fn leaves(&self) -> &[Leaf] {
         &self.leaves
+    }
+
+    /// The text of one document alone, saying this.
+    pub(crate) fn only(&self, at: usize, value: &Arc<Value>) -> Result<String, SheetError> {
+        let text = self.rewrite(|other| (other == at).then(|| value.clone()))?;
+        let text = text.unwrap_or_else(|| self.stream.text().to_owned());
+        Ok(text
+            .strip_prefix("---\n")
+            .map(str::to_owned)
+            .unwrap_or(text))
     }
 
     /// The text in which each document says what the function answers; `None` in the answer drops the document.
@@ -99,8 +121,11 @@ impl Sheet {
             .iter()
             .map(|(leaf, value)| (leaf.document, &*leaf.value, &**value))
             .collect();
-        let written = yaml::owned::rewrite(&self.stream, &pairs)
-            .map_err(|source| SheetError::Write { path: self.path.clone(), source })?;
+        let written =
+            yaml::owned::rewrite(&self.stream, &pairs).map_err(|source| SheetError::Write {
+                path: self.path.clone(),
+                source,
+            })?;
         if written.is_none() && dropped.is_empty() {
             return Ok(None);
         }
@@ -108,7 +133,9 @@ impl Sheet {
         if dropped.is_empty() {
             return Ok(Some(stream.text().to_owned()));
         }
-        let kept = stream.documents().filter(|document| !dropped.contains(&document.index()));
+        let kept = stream
+            .documents()
+            .filter(|document| !dropped.contains(&document.index()));
         Ok(Some(kept.map(|document| document.text()).collect()))
     }
 }

@@ -68,7 +68,13 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     for item in items.iter_mut() {
         for place in &places {
             if place.fits(item) && set(item.value_mut(), &place.path, &wanted, place.create) {
-                results.push(at_field(item, &place.path.join("."), &*message));
+                let mut result = at_field(item, &place.path.join("."), &*message);
+                if let Some((_, index)) = &mut result.file {
+                    *index = item.index;
+                }
+                if !results.contains(&result) {
+                    results.push(result);
+                }
             }
         }
     }

@@ -32,12 +32,20 @@ pub(super) fn apply(
         return make(desk, wanted());
     };
     let documents = desk.documents(&path)?;
-    let Some(context) = documents.get_mut(at) else { return Ok(()) };
+    let Some(context) = documents.get_mut(at) else {
+        return Ok(());
+    };
     if is_done(context, wanted(), remove) {
         return Ok(());
     }
-    let shape = || MutateError::Shape { file: path.to_string(), field: "data", wanted: "mapping" };
-    let data = Arc::make_mut(context).ensure_map(&["data"]).ok_or_else(shape)?;
+    let shape = || MutateError::Shape {
+        file: path.to_string(),
+        field: "data",
+        wanted: "mapping",
+    };
+    let data = Arc::make_mut(context)
+        .ensure_map(&["data"])
+        .ok_or_else(shape)?;
     for (key, text) in wanted() {
         data.set_str(key, text);
     }
@@ -96,7 +104,10 @@ fn make<'w>(
     ]);
     let free = |path: &PackagePath, desk: &Desk<'_>| !desk.paths().contains(path);
     let names = [FILE, "package-context-kptfile.yaml"];
-    let path = names.iter().filter_map(|name| PackagePath::parse(name).ok()).find(|path| free(path, desk));
+    let path = names
+        .iter()
+        .filter_map(|name| PackagePath::parse(name).ok())
+        .find(|path| free(path, desk));
     let path = path.ok_or(MutateError::PackageContextMissing)?;
     desk.make(path, File::text(yaml::owned::to_text(&context)));
     Ok(())

@@ -24,7 +24,11 @@ pub(super) struct Desk<'f> {
 
 impl<'f> Desk<'f> {
     pub(super) fn new(files: &'f Files) -> Self {
-        Self { files, made: BTreeMap::new(), open: BTreeMap::new() }
+        Self {
+            files,
+            made: BTreeMap::new(),
+            open: BTreeMap::new(),
+        }
     }
 
     /// The files as they came, and those made since.
@@ -39,15 +43,25 @@ impl<'f> Desk<'f> {
     /// Whether a file's bytes hold a text: a cheap look before parsing.
     pub(super) fn mentions(&self, path: &PackagePath, needle: &str) -> bool {
         self.open.contains_key(path)
-            || self.file(path).and_then(File::as_text).is_some_and(|text| text.contains(needle))
+            || self
+                .file(path)
+                .and_then(File::as_text)
+                .is_some_and(|text| text.contains(needle))
     }
 
     /// The documents of a file, to be changed.
-    pub(super) fn documents(&mut self, path: &PackagePath) -> Result<&mut [Arc<Value>], MutateError> {
+    pub(super) fn documents(
+        &mut self,
+        path: &PackagePath,
+    ) -> Result<&mut [Arc<Value>], MutateError> {
         if !self.open.contains_key(path) {
             let file = self.file(path).ok_or(MutateError::KptfileMissing)?;
             let sheet = Sheet::parse(path, file).map_err(MutateError::File)?;
-            let documents = sheet.leaves().iter().map(|leaf| leaf.value.clone()).collect();
+            let documents = sheet
+                .leaves()
+                .iter()
+                .map(|leaf| leaf.value.clone())
+                .collect();
             self.open.insert(path.clone(), Open { sheet, documents });
         }
         let open = self.open.get_mut(path).ok_or(MutateError::KptfileMissing)?;
@@ -70,7 +84,10 @@ impl<'f> Desk<'f> {
         let mut files = self.files.clone();
         files.extend(self.made);
         for (path, open) in self.open {
-            let text = open.sheet.rewrite(|at| open.documents.get(at).cloned()).map_err(MutateError::File)?;
+            let text = open
+                .sheet
+                .rewrite(|at| open.documents.get(at).cloned())
+                .map_err(MutateError::File)?;
             if let (Some(text), Some(file)) = (text, files.get(&path)) {
                 let file = file.with_bytes(text.into_bytes());
                 files.insert(path, file);

@@ -38,12 +38,28 @@ pub fn previous(files: &Files) -> Result<BTreeMap<String, Previous>, MutateError
     let mut desk = Desk::new(files);
     let mut found = BTreeMap::new();
     for point in points::find(&mut desk)? {
-        let Some(value) = desk.documents(&point.file)?.get(point.index) else { continue };
-        let annotation = |key| value.lookup(&["metadata", "annotations", key]).and_then(Value::text);
-        let Some(name) = annotation(INJECTED_NAME).or_else(|| annotation(INJECTED)) else { continue };
-        let Some(content) = value.get(point.field()) else { continue };
+        let Some(value) = desk.documents(&point.file)?.get(point.index) else {
+            continue;
+        };
+        let annotation = |key| {
+            value
+                .lookup(&["metadata", "annotations", key])
+                .and_then(Value::text)
+        };
+        let Some(name) = annotation(INJECTED_NAME).or_else(|| annotation(INJECTED)) else {
+            continue;
+        };
+        let Some(content) = value.get(point.field()) else {
+            continue;
+        };
         let content = content.to_json().to_string();
-        found.insert(point.condition_type(), Previous { name: name.to_owned(), content });
+        found.insert(
+            point.condition_type(),
+            Previous {
+                name: name.to_owned(),
+                content,
+            },
+        );
     }
     Ok(found)
 }
@@ -70,19 +86,28 @@ pub(super) fn apply(
             write(desk, &point, name, content)?;
         }
         let condition = Condition::new(&kind, verdict.status, verdict.reason, verdict.message);
-        let shape = || MutateError::Shape { file: "Kptfile".to_owned(), field: "info or status", wanted: "mapping" };
+        let shape = || MutateError::Shape {
+            file: "Kptfile".to_owned(),
+            field: "info or status",
+            wanted: "mapping",
+        };
         let root = Arc::make_mut(desk.kptfile()?);
         kptfile::set_condition(root, &condition).ok_or_else(shape)?;
         if point.required && kptfile::add_gate(root, &kind).ok_or_else(shape)? {
             gates.push(kind);
         }
-        outcomes.push(Injected { point, condition, object });
+        outcomes.push(Injected {
+            point,
+            condition,
+            object,
+        });
     }
     Ok((outcomes, gates))
 }
 
 fn fits(injection: &Injection, point: &Point) -> bool {
-    let same = |wanted: &Option<String>, have: &str| wanted.as_deref().is_none_or(|wanted| wanted == have);
+    let same =
+        |wanted: &Option<String>, have: &str| wanted.as_deref().is_none_or(|wanted| wanted == have);
     same(&injection.group, &point.group)
         && same(&injection.version, &point.version)
         && same(&injection.kind, &point.kind)
@@ -139,7 +164,12 @@ fn judge(point: &Point, injections: &[Injection], previous: Option<&Previous>) -
 fn stale(reason: &'static str, message: String, previous: Option<&Previous>) -> Verdict {
     let kept = previous.and_then(|p| Some((p, serde_json::from_str(&p.content).ok()?)));
     let Some((previous, content)) = kept else {
-        return Verdict { content: None, status: Status::False, reason, message };
+        return Verdict {
+            content: None,
+            status: Status::False,
+            reason,
+            message,
+        };
     };
     let name = &previous.name;
     Verdict {
@@ -158,22 +188,40 @@ fn api_kind(point: &Point) -> String {
     }
 }
 
-fn write(desk: &mut Desk<'_>, point: &Point, name: &str, content: &Value) -> Result<(), MutateError> {
-    let Some(document) = desk.documents(&point.file)?.get_mut(point.index) else { return Ok(()) };
+fn write(
+    desk: &mut Desk<'_>,
+    point: &Point,
+    name: &str,
+    content: &Value,
+) -> Result<(), MutateError> {
+    let Some(document) = desk.documents(&point.file)?.get_mut(point.index) else {
+        return Ok(());
+    };
     let field = point.field();
-    let marked = |key| document.lookup(&["metadata", "annotations", key]).and_then(Value::text) == Some(name);
+    let marked = |key| {
+        document
+            .lookup(&["metadata", "annotations", key])
+            .and_then(Value::text)
+            == Some(name)
+    };
     let is_done = document.get(field).is_some_and(|old| old.same(content));
     if is_done && marked(INJECTED) && marked(INJECTED_NAME) {
         return Ok(());
     }
     let value = Arc::make_mut(document);
-    let shape = || MutateError::Shape { file: point.file.to_string(), field: "the resource", wanted: "mapping" };
+    let shape = || MutateError::Shape {
+        file: point.file.to_string(),
+        field: "the resource",
+        wanted: "mapping",
+    };
     let top = value.as_map_mut().ok_or_else(shape)?;
     match top.get_mut(field) {
         Some(old) => overwrite(old, content),
         None => top.push(field, content.clone()),
     }
-    let annotations = value.ensure_map(&["metadata", "annotations"]).ok_or_else(shape)?;
+    let annotations = value
+        .ensure_map(&["metadata", "annotations"])
+        .ok_or_else(shape)?;
     annotations.set_str(INJECTED_NAME, name);
     annotations.set_str(INJECTED, name);
     Ok(())

@@ -4,10 +4,17 @@ use model::{Condition, Status};
 use yaml::owned::{Map, Value};
 
 /// A mapping at the Kptfile's top, made in front of the first of the given keys where it is missing.
-pub(super) fn section<'k>(kptfile: &'k mut Value, key: &str, before: &[&str]) -> Option<&'k mut Map> {
+pub(super) fn section<'k>(
+    kptfile: &'k mut Value,
+    key: &str,
+    before: &[&str],
+) -> Option<&'k mut Map> {
     let top = kptfile.as_map_mut()?;
     if top.get(key).is_none() {
-        let at = top.entries().iter().position(|entry| before.contains(&&*entry.key));
+        let at = top
+            .entries()
+            .iter()
+            .position(|entry| before.contains(&&*entry.key));
         top.insert(at.unwrap_or(top.len()), key, Value::null());
     }
     top.get_mut(key)?.ensure_map(&[])
@@ -16,8 +23,14 @@ pub(super) fn section<'k>(kptfile: &'k mut Value, key: &str, before: &[&str]) ->
 /// Sets a condition in place, or appends it; one that says the same already is left as it is written.
 pub(super) fn set_condition(kptfile: &mut Value, wanted: &Condition) -> Option<()> {
     let is_it = |value: &Value| value.get("type").and_then(Value::text) == Some(&wanted.kind);
-    let listed = kptfile.lookup(&["status", "conditions"]).and_then(Value::as_seq);
-    if listed.is_some_and(|seq| seq.items().iter().any(|item| is_it(item) && says(item, wanted))) {
+    let listed = kptfile
+        .lookup(&["status", "conditions"])
+        .and_then(Value::as_seq);
+    if listed.is_some_and(|seq| {
+        seq.items()
+            .iter()
+            .any(|item| is_it(item) && says(item, wanted))
+    }) {
         return Some(());
     }
     let status = section(kptfile, "status", &[])?;
@@ -45,7 +58,10 @@ fn condition(condition: &Condition) -> Value {
         ("type", Value::string(condition.kind.as_str())),
         ("status", Value::string(condition.status.as_str())),
     ];
-    for (key, text) in [("reason", &condition.reason), ("message", &condition.message)] {
+    for (key, text) in [
+        ("reason", &condition.reason),
+        ("message", &condition.message),
+    ] {
         if !text.is_empty() {
             fields.push((key, Value::string(text.as_str())));
         }
@@ -56,7 +72,9 @@ fn condition(condition: &Condition) -> Value {
 /// Appends a readiness gate unless it is there; whether it was missing (V8: in place, never sorted).
 pub(super) fn add_gate(kptfile: &mut Value, kind: &str) -> Option<bool> {
     let is_it = |value: &Value| value.get("conditionType").and_then(Value::text) == Some(kind);
-    let listed = kptfile.lookup(&["info", "readinessGates"]).and_then(Value::as_seq);
+    let listed = kptfile
+        .lookup(&["info", "readinessGates"])
+        .and_then(Value::as_seq);
     if listed.is_some_and(|seq| seq.items().iter().any(is_it)) {
         return Some(false);
     }
@@ -65,6 +83,8 @@ pub(super) fn add_gate(kptfile: &mut Value, kind: &str) -> Option<bool> {
         info.set("readinessGates", Value::seq([]));
     }
     let gates = info.get_mut("readinessGates")?.as_seq_mut()?;
-    gates.items_mut().push(Value::map([("conditionType", Value::string(kind))]));
+    gates
+        .items_mut()
+        .push(Value::map([("conditionType", Value::string(kind))]));
     Some(true)
 }

@@ -21,7 +21,7 @@ use desk::Desk;
 
 pub use inject::{Injected, Previous, previous};
 pub use pipeline::is_own_function;
-pub use points::{INJECTION, INJECTED, INJECTED_NAME, Point, injection_points};
+pub use points::{INJECTED, INJECTED_NAME, INJECTION, Point, injection_points};
 
 /// One change of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,8 +108,14 @@ impl Mutation {
                 remove: recipe.remove_keys.clone(),
                 create: recipe.create_context,
             },
-            Self::Pipeline { variant: recipe.variant.clone(), pipeline: recipe.pipeline.clone() },
-            Self::Inject { injections: recipe.injections.clone(), previous },
+            Self::Pipeline {
+                variant: recipe.variant.clone(),
+                pipeline: recipe.pipeline.clone(),
+            },
+            Self::Inject {
+                injections: recipe.injections.clone(),
+                previous,
+            },
         ]
     }
 }
@@ -123,21 +129,29 @@ pub fn apply(files: &Files, mutations: &[Mutation]) -> Result<Mutated, MutateErr
     let (mut injected, mut gates_added) = (Vec::new(), Vec::new());
     for mutation in mutations {
         match mutation {
-            Mutation::Context { set, remove, create } => {
+            Mutation::Context {
+                set,
+                remove,
+                create,
+            } => {
                 context::apply(&mut desk, set, remove, *create)?;
             }
             Mutation::Pipeline { variant, pipeline } => {
                 pipeline::apply(&mut desk, variant, pipeline)?;
             }
-            Mutation::Inject { injections, previous } => {
+            Mutation::Inject {
+                injections,
+                previous,
+            } => {
                 let (outcomes, gates) = inject::apply(&mut desk, injections, previous)?;
                 injected.extend(outcomes);
                 gates_added.extend(gates);
             }
         }
     }
-    Ok(Mutated { files: desk.finish()?, injected, gates_added })
+    Ok(Mutated {
+        files: desk.finish()?,
+        injected,
+        gates_added,
+    })
 }
-
-#[cfg(test)]
-mod tests;

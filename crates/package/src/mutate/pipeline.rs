@@ -26,20 +26,34 @@ pub fn is_own_function(variant: &ObjectName, name: &str) -> bool {
     }
 }
 
-pub(super) fn apply(desk: &mut Desk<'_>, variant: &ObjectName, wanted: &Pipeline) -> Result<(), MutateError> {
-    let lists = [("mutators", &wanted.mutators), ("validators", &wanted.validators)];
+pub(super) fn apply(
+    desk: &mut Desk<'_>,
+    variant: &ObjectName,
+    wanted: &Pipeline,
+) -> Result<(), MutateError> {
+    let lists = [
+        ("mutators", &wanted.mutators),
+        ("validators", &wanted.validators),
+    ];
     let lists = lists.map(|(key, functions)| (key, named(variant, functions)));
     let kptfile = desk.kptfile()?;
-    let done = lists.iter().all(|(key, functions)| is_done(kptfile, key, variant, functions));
+    let done = lists
+        .iter()
+        .all(|(key, functions)| is_done(kptfile, key, variant, functions));
     if done {
         return Ok(());
     }
-    let shape = |field| MutateError::Shape { file: "Kptfile".to_owned(), field, wanted: "list" };
+    let shape = |field| MutateError::Shape {
+        file: "Kptfile".to_owned(),
+        field,
+        wanted: "list",
+    };
     let kptfile = Arc::make_mut(kptfile);
     let pipeline = super::kptfile::section(kptfile, "pipeline", &["inventory", "status"])
         .ok_or_else(|| shape("pipeline"))?;
     for (key, functions) in lists {
-        list(pipeline, key, variant, functions).ok_or_else(|| shape("pipeline.mutators or validators"))?;
+        list(pipeline, key, variant, functions)
+            .ok_or_else(|| shape("pipeline.mutators or validators"))?;
     }
     if pipeline.is_empty()
         && let Some(kptfile) = kptfile.as_map_mut()
@@ -50,13 +64,20 @@ pub(super) fn apply(desk: &mut Desk<'_>, variant: &ObjectName, wanted: &Pipeline
 }
 
 fn named(variant: &ObjectName, functions: &[Function]) -> Vec<(String, Value)> {
-    let name = |index: usize, function: &Function| format!("PackageVariant.{variant}.{}.{index}", function.name);
+    let name = |index: usize, function: &Function| {
+        format!("PackageVariant.{variant}.{}.{index}", function.name)
+    };
     let functions = functions.iter().enumerate();
-    functions.map(|(index, f)| (name(index, f), value(f, &name(index, f)))).collect()
+    functions
+        .map(|(index, f)| (name(index, f), value(f, &name(index, f))))
+        .collect()
 }
 
 fn is_own(variant: &ObjectName, function: &Value) -> bool {
-    function.get("name").and_then(Value::text).is_some_and(|name| is_own_function(variant, name))
+    function
+        .get("name")
+        .and_then(Value::text)
+        .is_some_and(|name| is_own_function(variant, name))
 }
 
 /// Whether a list begins with exactly these functions and holds no other of ours.
@@ -64,11 +85,22 @@ fn is_done(kptfile: &Value, key: &str, variant: &ObjectName, wanted: &[(String, 
     let list = kptfile.lookup(&["pipeline", key]).and_then(Value::as_seq);
     let items = list.map(|seq| seq.items()).unwrap_or_default();
     items.len() >= wanted.len()
-        && items.iter().zip(wanted).all(|(item, (_, wanted))| item.same(wanted))
-        && items.iter().skip(wanted.len()).all(|item| !is_own(variant, item))
+        && items
+            .iter()
+            .zip(wanted)
+            .all(|(item, (_, wanted))| item.same(wanted))
+        && items
+            .iter()
+            .skip(wanted.len())
+            .all(|item| !is_own(variant, item))
 }
 
-fn list(pipeline: &mut Map, key: &str, variant: &ObjectName, wanted: Vec<(String, Value)>) -> Option<()> {
+fn list(
+    pipeline: &mut Map,
+    key: &str,
+    variant: &ObjectName,
+    wanted: Vec<(String, Value)>,
+) -> Option<()> {
     let missing = pipeline.get(key).is_none_or(Value::is_null);
     if missing && wanted.is_empty() {
         return Some(());
@@ -81,7 +113,9 @@ fn list(pipeline: &mut Map, key: &str, variant: &ObjectName, wanted: Vec<(String
     }
     let items = pipeline.get_mut(key)?.as_seq_mut()?.items_mut();
     let mut own: Vec<Value> = Vec::new();
-    let (mine, others) = std::mem::take(items).into_iter().partition(|item| is_own(variant, item));
+    let (mine, others) = std::mem::take(items)
+        .into_iter()
+        .partition(|item| is_own(variant, item));
     own.extend::<Vec<Value>>(mine);
     for (name, wanted) in wanted {
         let same_name = |item: &Value| item.get("name").and_then(Value::text) == Some(&name);
@@ -114,13 +148,19 @@ fn value(function: &Function, name: &str) -> Value {
     text("configPath", &function.config_path);
     if !function.config_map.is_empty() {
         let pairs = function.config_map.iter();
-        fields.push(("configMap", Value::map(pairs.map(|(k, v)| (k.as_str(), Value::string(v.as_str()))))));
+        fields.push((
+            "configMap",
+            Value::map(pairs.map(|(k, v)| (k.as_str(), Value::string(v.as_str())))),
+        ));
     }
     fields.push(("name", Value::string(name)));
     if let Some(tag) = &function.tag {
         fields.push(("tag", Value::string(tag.as_str())));
     }
-    for (key, selectors) in [("selectors", &function.selectors), ("exclude", &function.exclude)] {
+    for (key, selectors) in [
+        ("selectors", &function.selectors),
+        ("exclude", &function.exclude),
+    ] {
         if !selectors.is_empty() {
             fields.push((key, Value::seq(selectors.iter().map(selector))));
         }
@@ -135,10 +175,24 @@ fn selector(selector: &Selector) -> Value {
         ("name", &selector.name),
         ("namespace", &selector.namespace),
     ];
-    let texts = texts.into_iter().filter_map(|(key, text)| Some((key, Value::string(text.as_deref()?))));
-    let maps = [("labels", &selector.labels), ("annotations", &selector.annotations)];
-    let maps = maps.into_iter().filter(|(_, map)| !map.is_empty()).map(|(key, map)| {
-        (key, Value::map(map.iter().map(|(k, v)| (k.as_str(), Value::string(v.as_str())))))
-    });
+    let texts = texts
+        .into_iter()
+        .filter_map(|(key, text)| Some((key, Value::string(text.as_deref()?))));
+    let maps = [
+        ("labels", &selector.labels),
+        ("annotations", &selector.annotations),
+    ];
+    let maps = maps
+        .into_iter()
+        .filter(|(_, map)| !map.is_empty())
+        .map(|(key, map)| {
+            (
+                key,
+                Value::map(
+                    map.iter()
+                        .map(|(k, v)| (k.as_str(), Value::string(v.as_str()))),
+                ),
+            )
+        });
     Value::map(texts.chain(maps))
 }

@@ -47,7 +47,11 @@ impl Point {
 
     /// The field that is injected: `data` of a ConfigMap, `spec` of anything else (R92).
     pub fn field(&self) -> &'static str {
-        if self.group.is_empty() && self.kind == "ConfigMap" { "data" } else { "spec" }
+        if self.group.is_empty() && self.kind == "ConfigMap" {
+            "data"
+        } else {
+            "spec"
+        }
     }
 }
 
@@ -70,15 +74,23 @@ pub(super) fn find(desk: &mut Desk<'_>) -> Result<Vec<Point>, MutateError> {
             continue;
         }
         for (index, value) in desk.documents(&file)?.iter().enumerate() {
-            let Some(wish) = value.lookup(&["metadata", "annotations", INJECTION]) else { continue };
+            let Some(wish) = value.lookup(&["metadata", "annotations", INJECTION]) else {
+                continue;
+            };
             let wish = wish.text().unwrap_or_default();
             let point = point(&file, index, value, wish == "required");
             if wish != "required" && wish != "optional" {
                 let (kind, name) = (&point.kind, &point.name);
-                errors.push(format!("{file}: {kind}/{name} has invalid {INJECTION:?} annotation value of {wish:?}"));
+                errors.push(format!(
+                    "{file}: {kind}/{name} has invalid {INJECTION:?} annotation value of {wish:?}"
+                ));
             }
             let kind = point.condition_type();
-            if let Some(other) = points.iter().rev().find(|other| other.condition_type() == kind) {
+            if let Some(other) = points
+                .iter()
+                .rev()
+                .find(|other| other.condition_type() == kind)
+            {
                 errors.push(format!(
                     "duplicate injection conditionType {kind:?} ({} and {file})",
                     other.file
@@ -87,7 +99,11 @@ pub(super) fn find(desk: &mut Desk<'_>) -> Result<Vec<Point>, MutateError> {
             points.push(point);
         }
     }
-    if errors.is_empty() { Ok(points) } else { Err(MutateError::InjectionPoints(errors.join(", "))) }
+    if errors.is_empty() {
+        Ok(points)
+    } else {
+        Err(MutateError::InjectionPoints(errors.join(", ")))
+    }
 }
 
 fn is_resource_file(path: &PackagePath) -> bool {
@@ -96,7 +112,13 @@ fn is_resource_file(path: &PackagePath) -> bool {
 }
 
 fn point(file: &PackagePath, index: usize, value: &Value, required: bool) -> Point {
-    let text = |path: &[&str]| value.lookup(path).and_then(Value::text).unwrap_or_default().to_owned();
+    let text = |path: &[&str]| {
+        value
+            .lookup(path)
+            .and_then(Value::text)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let api_version = text(&["apiVersion"]);
     let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
     let namespace = text(&["metadata", "namespace"]);

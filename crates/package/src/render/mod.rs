@@ -5,7 +5,6 @@
 //! documents, [`Render::resume`] takes the answer. So it runs the same under simulation, in a test and against a
 //! container. Files arrive and leave as bytes; a file whose documents nobody changed stays as it is.
 
-mod ignore;
 mod plan;
 mod select;
 mod status;
@@ -37,7 +36,8 @@ pub struct Item {
     pub id: Option<u32>,
     /// The document.
     pub value: Arc<Value>,
-    /// Its file, relative to the package whose pipeline runs; none for a new resource without a wish.
+    /// Its file, relative to the package that it belongs to (of a new one: whose pipeline runs); none for a new
+    /// resource without a wish.
     pub path: Option<String>,
     /// Its position in the file.
     pub index: Option<u32>,
@@ -153,7 +153,9 @@ impl Render {
 
     /// Takes the answer to the last [`Step::Run`].
     pub fn resume(&mut self, answer: Result<Output, Failure>) {
-        let Some(task) = self.plan.tasks.get(self.cursor).cloned() else { return };
+        let Some(task) = self.plan.tasks.get(self.cursor).cloned() else {
+            return;
+        };
         self.cursor += 1;
         let mut output = match answer {
             Ok(output) => output,
@@ -161,12 +163,23 @@ impl Render {
         };
         let items = std::mem::take(&mut output.items);
         let failed = output.exit_code != 0
-            || output.results.iter().any(|result| result.severity == Severity::Error);
+            || output
+                .results
+                .iter()
+                .any(|result| result.severity == Severity::Error);
         if failed {
-            output.exit_code = if output.exit_code == 0 { 1 } else { output.exit_code };
+            output.exit_code = if output.exit_code == 0 {
+                1
+            } else {
+                output.exit_code
+            };
             return self.record(&task, output, None);
         }
-        let taken = if task.validator { Ok(()) } else { self.stock.take_back(&task, items) };
+        let taken = if task.validator {
+            Ok(())
+        } else {
+            self.stock.take_back(&task, items)
+        };
         self.record(&task, output, taken.err());
     }
 
@@ -177,7 +190,8 @@ impl Render {
         let config = match &task.function.config_path {
             Some(path) => {
                 let now = self.stock.config(&task.package, path);
-                let Some(config) = now.or_else(|| self.stock.config_as_read(&task.package, path)) else {
+                let Some(config) = now.or_else(|| self.stock.config_as_read(&task.package, path))
+                else {
                     return Err(Blocked::Before(missing_config(task, path)));
                 };
                 Some(config)
@@ -185,7 +199,12 @@ impl Render {
             None => select::config_map(&task.function).map(Arc::new),
         };
         let items = self.stock.seen(task);
-        Ok(Run { function: task.function.clone(), config, items, validator: task.validator })
+        Ok(Run {
+            function: task.function.clone(),
+            config,
+            items,
+            validator: task.validator,
+        })
     }
 
     /// Notes how a step went; an error of any kind ends the render (M20).
@@ -194,8 +213,13 @@ impl Render {
         let failed = output.exit_code != 0 || execution_error.is_some();
         if failed {
             let why = execution_error.clone().unwrap_or_else(|| {
-                let first = output.results.iter().find(|result| result.severity == Severity::Error);
-                let first = first.or_else(|| output.results.last()).map(|result| result.message.as_str());
+                let first = output
+                    .results
+                    .iter()
+                    .find(|result| result.severity == Severity::Error);
+                let first = first
+                    .or_else(|| output.results.last())
+                    .map(|result| result.message.as_str());
                 let why = first.unwrap_or_else(|| output.stderr.trim());
                 format!("function {:?} failed: {why}", status::label(function))
             });
@@ -207,7 +231,11 @@ impl Render {
             exec: function.exec.clone(),
             validator: task.validator,
             stderr: execution_error.clone().unwrap_or(output.stderr),
-            exit_code: if failed && output.exit_code == 0 { 1 } else { output.exit_code },
+            exit_code: if failed && output.exit_code == 0 {
+                1
+            } else {
+                output.exit_code
+            },
             results: output.results,
         });
         self.execution_error = execution_error;
@@ -215,12 +243,20 @@ impl Render {
 
     fn finish(&mut self) -> Rendered {
         let kept = self.error.is_none() || self.options.keep_on_failure;
-        let written = if kept { self.stock.write(&self.files) } else { Ok(self.files.clone()) };
+        let written = if kept {
+            self.stock.write(&self.files)
+        } else {
+            Ok(self.files.clone())
+        };
         let mut files = written.unwrap_or_else(|error| {
-            self.error.get_or_insert_with(|| format!("pkg.render: pkg .: {error}"));
+            self.error
+                .get_or_insert_with(|| format!("pkg.render: pkg .: {error}"));
             self.files.clone()
         });
-        let status = RenderStatus { steps: self.steps.clone(), error: self.error.clone() };
+        let status = RenderStatus {
+            steps: self.steps.clone(),
+            error: self.error.clone(),
+        };
         if self.mirrored && !self.options.without_status {
             status::mirror(&mut files, &status, self.execution_error.as_deref());
         }
@@ -237,7 +273,11 @@ enum Blocked {
 }
 
 fn missing_config(task: &Task, path: &str) -> String {
-    let (list, what) = if task.validator { ("validators", "validator") } else { ("mutators", "mutator") };
+    let (list, what) = if task.validator {
+        ("validators", "validator")
+    } else {
+        ("mutators", "mutator")
+    };
     let name = match &task.function.image {
         Some(image) => short_name(image),
         None => task.function.exec.as_deref().unwrap_or_default(),
@@ -255,10 +295,11 @@ fn short_name(image: &str) -> &str {
 
 /// The message of the `Rendered` condition, with the package that failed.
 fn wrap(package: &str, why: &str, pipeline: bool) -> String {
-    let place = if package.is_empty() { ".".to_owned() } else { format!("./{package}") };
+    let place = if package.is_empty() {
+        ".".to_owned()
+    } else {
+        format!("./{package}")
+    };
     let within = if pipeline { "\n\tpipeline.run: " } else { " " };
     format!("pkg.render: pkg {place}:{within}{why}")
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use model::{Files, Function, PackagePath, join_problems};
+use model::{Files, Function, join_problems};
 
 use crate::kptfile::Kptfile;
-
-use super::ignore::Ignore;
 
 const BFS: &str = "kpt.dev/bfs-rendering";
 const KEEP: &str = "kpt.dev/save-on-render-failure";
@@ -24,19 +22,12 @@ pub(super) struct Task {
     pub(super) first: bool,
 }
 
-/// A package in the tree.
-#[derive(Debug, Clone)]
-pub(super) struct Package {
-    pub(super) dir: Arc<str>,
-    pub(super) ignore: Ignore,
-}
-
 /// Everything that is to run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
     pub(super) tasks: Vec<Task>,
-    /// By directory.
-    pub(super) packages: Vec<Package>,
+    /// The directories of all packages.
+    pub(super) packages: Vec<Arc<str>>,
     /// Whether the root's Kptfile asks to keep partial results.
     pub(super) keep_on_failure: bool,
 }
@@ -44,11 +35,15 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn read(files: &Files) -> Result<Self, String> {
         let mut dirs: Vec<(Arc<str>, Kptfile)> = Vec::new();
-        for (path, file) in files.iter().filter(|(path, _)| path.file_name() == "Kptfile") {
+        for (path, file) in files
+            .iter()
+            .filter(|(path, _)| path.file_name() == "Kptfile")
+        {
             let dir: Arc<str> = path.dir().into();
             let place = if dir.is_empty() { "." } else { &*dir };
-            let kptfile = Kptfile::of_file(file)
-                .map_err(|error| format!("error reading Kptfile at {place:?}: {}", chain(&error)))?;
+            let kptfile = Kptfile::of_file(file).map_err(|error| {
+                format!("error reading Kptfile at {place:?}: {}", chain(&error))
+            })?;
             let problems = kptfile.validate(Some((files, &dir)));
             if !problems.is_empty() {
                 return Err(join_problems(&problems));
@@ -65,18 +60,24 @@ impl Plan {
             value.is_some_and(|value| value.eq_ignore_ascii_case("true"))
         };
         let (bfs, keep_on_failure) = (asks(BFS), asks(KEEP));
-        let packages = dirs
-            .iter()
-            .map(|(dir, _)| Package { dir: dir.clone(), ignore: ignore(files, dir) })
-            .collect();
-        let tasks = order(dirs, bfs).into_iter().flat_map(|(dir, kptfile)| tasks(&dir, &kptfile));
-        Ok(Self { tasks: tasks.collect(), packages, keep_on_failure })
+        let packages = dirs.iter().map(|(dir, _)| dir.clone()).collect();
+        let tasks = order(dirs, bfs)
+            .into_iter()
+            .flat_map(|(dir, kptfile)| tasks(&dir, &kptfile));
+        Ok(Self {
+            tasks: tasks.collect(),
+            packages,
+            keep_on_failure,
+        })
     }
 
     /// The innermost package that a file belongs to.
-    pub(super) fn package_of(&self, path: &str) -> Option<&Package> {
-        let inside = |package: &&Package| within(&package.dir, path).is_some();
-        self.packages.iter().filter(inside).max_by_key(|package| package.dir.len())
+    pub(super) fn package_of(&self, path: &str) -> Option<&Arc<str>> {
+        let inside = self
+            .packages
+            .iter()
+            .filter(|dir| within(dir, path).is_some());
+        inside.max_by_key(|dir| dir.len())
     }
 
     /// Whether any function sees the files of a package.
@@ -95,24 +96,26 @@ pub(super) fn within<'p>(dir: &str, path: &'p str) -> Option<&'p str> {
     path.strip_prefix(dir)?.strip_prefix('/')
 }
 
-fn ignore(files: &Files, dir: &str) -> Ignore {
-    let path = if dir.is_empty() { ".krmignore".to_owned() } else { format!("{dir}/.krmignore") };
-    let file = PackagePath::parse(&path).ok().and_then(|path| files.get(&path));
-    file.and_then(|file| file.as_text()).map(Ignore::parse).unwrap_or_default()
-}
-
 /// Children before their parents, siblings by name; or (`bfs`) parents first, level by level.
 fn order(mut dirs: Vec<(Arc<str>, Kptfile)>, bfs: bool) -> Vec<(Arc<str>, Kptfile)> {
     if bfs {
         let level = |dirs: &[Arc<str>], dir: &Arc<str>| {
-            dirs.iter().filter(|other| other != &dir && within(other, dir).is_some()).count()
+            dirs.iter()
+                .filter(|other| other != &dir && within(other, dir).is_some())
+                .count()
         };
         let names: Vec<Arc<str>> = dirs.iter().map(|(dir, _)| dir.clone()).collect();
         dirs.sort_by_key(|(dir, _)| (level(&names, dir), dir.clone()));
         return dirs;
     }
     // A parent's key ends where its children's go on: `~` sorts it behind all of them.
-    let key = |dir: &str| if dir.is_empty() { "\u{10ffff}".to_owned() } else { format!("{dir}/\u{10ffff}") };
+    let key = |dir: &str| {
+        if dir.is_empty() {
+            "\u{10ffff}".to_owned()
+        } else {
+            format!("{dir}/\u{10ffff}")
+        }
+    };
     dirs.sort_by_key(|(dir, _)| key(dir));
     dirs
 }
@@ -125,7 +128,13 @@ fn tasks(dir: &Arc<str>, kptfile: &Kptfile) -> Vec<Task> {
         for (index, function) in functions.iter().enumerate() {
             let first = tasks.is_empty();
             let (package, function) = (dir.clone(), function.clone());
-            tasks.push(Task { package, function, validator, index, first });
+            tasks.push(Task {
+                package,
+                function,
+                validator,
+                index,
+                first,
+            });
         }
     }
     tasks

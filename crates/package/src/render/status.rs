@@ -11,7 +11,11 @@ const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
 /// The image as it would be fetched: with the default registry, and a tag.
 pub fn resolved_image(image: &str, tag: Option<&str>) -> String {
-    let full = if image.contains('/') { image.to_owned() } else { format!("{DEFAULT_PREFIX}/{image}") };
+    let full = if image.contains('/') {
+        image.to_owned()
+    } else {
+        format!("{DEFAULT_PREFIX}/{image}")
+    };
     let last = full.rsplit('/').next().unwrap_or(&full);
     match tag {
         _ if last.contains([':', '@']) => full,
@@ -34,13 +38,21 @@ pub(super) fn label(function: &Function) -> String {
 pub(super) fn mirror(files: &mut Files, status: &RenderStatus, execution_error: Option<&str>) {
     let path = kptfile::path();
     let Some(file) = files.get(&path) else { return };
-    let Ok(sheet) = Sheet::parse(&path, file) else { return };
-    let Some(leaf) = sheet.leaves().first() else { return };
+    let Ok(sheet) = Sheet::parse(&path, file) else {
+        return;
+    };
+    let Some(leaf) = sheet.leaves().first() else {
+        return;
+    };
     let mut value = Value::clone(&leaf.value);
     set(&mut value, status, execution_error);
     let first = std::sync::Arc::new(value);
     let text = sheet.rewrite(|at| {
-        if at == 0 { Some(first.clone()) } else { sheet.leaves().get(at).map(|leaf| leaf.value.clone()) }
+        if at == 0 {
+            Some(first.clone())
+        } else {
+            sheet.leaves().get(at).map(|leaf| leaf.value.clone())
+        }
     });
     if let Ok(Some(text)) = text {
         let file = file.with_bytes(text.into_bytes());
@@ -50,14 +62,21 @@ pub(super) fn mirror(files: &mut Files, status: &RenderStatus, execution_error: 
 
 fn set(kptfile: &mut Value, status: &RenderStatus, execution_error: Option<&str>) {
     let details = details(status, execution_error);
-    let Some(map) = kptfile.ensure_map(&["status"]) else { return };
+    let Some(map) = kptfile.ensure_map(&["status"]) else {
+        return;
+    };
     if map.get("conditions").is_none_or(Value::is_null) {
         map.set("conditions", Value::seq([]));
     }
     if let Some(conditions) = map.get_mut("conditions").and_then(Value::as_seq_mut) {
         let new = condition(status);
-        let is_rendered = |value: &Value| value.get("type").and_then(Value::text) == Some("Rendered");
-        match conditions.items_mut().iter_mut().find(|value| is_rendered(value)) {
+        let is_rendered =
+            |value: &Value| value.get("type").and_then(Value::text) == Some("Rendered");
+        match conditions
+            .items_mut()
+            .iter_mut()
+            .find(|value| is_rendered(value))
+        {
             Some(old) if old.same(&new) => {}
             Some(old) => update(old, new),
             None => conditions.items_mut().push(new),
@@ -74,8 +93,11 @@ fn set(kptfile: &mut Value, status: &RenderStatus, execution_error: Option<&str>
 
 /// Sets the fields of a condition in place, so that a comment at one of them stays.
 fn update(old: &mut Value, new: Value) {
-    let (Some(fields), Some(new)) = (old.as_map_mut(), new.as_map()) else { return };
-    fields.retain(|key, _| new.get(key).is_some() || !["status", "reason", "message"].contains(&key));
+    let (Some(fields), Some(new)) = (old.as_map_mut(), new.as_map()) else {
+        return;
+    };
+    fields
+        .retain(|key, _| new.get(key).is_some() || !["status", "reason", "message"].contains(&key));
     for (key, value) in new.iter() {
         if !fields.get(key).is_some_and(|old| old.same(value)) {
             fields.set(key, value.clone());
@@ -84,7 +106,11 @@ fn update(old: &mut Value, new: Value) {
 }
 
 fn condition(status: &RenderStatus) -> Value {
-    let (state, reason) = if status.succeeded() { ("True", "RenderSuccess") } else { ("False", "RenderFailed") };
+    let (state, reason) = if status.succeeded() {
+        ("True", "RenderSuccess")
+    } else {
+        ("False", "RenderFailed")
+    };
     let mut fields = vec![
         ("type", Value::string("Rendered")),
         ("status", Value::string(state)),
@@ -113,8 +139,13 @@ fn details(status: &RenderStatus, execution_error: Option<&str>) -> Option<Value
     }
     let failed = status.steps.last().filter(|step| step.exit_code != 0);
     if let Some(step) = failed {
-        let name = if step.name.is_empty() { image(step).or_else(|| step.exec.clone()) } else { Some(step.name.clone()) };
-        let why = execution_error.map_or_else(|| format!("exit code {}", step.exit_code), str::to_owned);
+        let name = if step.name.is_empty() {
+            image(step).or_else(|| step.exec.clone())
+        } else {
+            Some(step.name.clone())
+        };
+        let why =
+            execution_error.map_or_else(|| format!("exit code {}", step.exit_code), str::to_owned);
         let summary = format!("{}: {why}", name.unwrap_or_default());
         fields.push(("errorSummary", Value::string(summary)));
     }
@@ -122,7 +153,9 @@ fn details(status: &RenderStatus, execution_error: Option<&str>) -> Option<Value
 }
 
 fn image(step: &FunctionResult) -> Option<String> {
-    step.image.as_deref().map(|image| resolved_image(image, None))
+    step.image
+        .as_deref()
+        .map(|image| resolved_image(image, None))
 }
 
 fn step(step: &FunctionResult, execution_error: Option<&str>) -> Value {
@@ -136,13 +169,20 @@ fn step(step: &FunctionResult, execution_error: Option<&str>) -> Value {
     text("image", image(step).as_deref());
     text("exec", step.exec.as_deref());
     text("executionError", execution_error);
-    text("stderr", Some(step.stderr.as_str()).filter(|_| execution_error.is_none() && step.exit_code != 0));
+    text(
+        "stderr",
+        Some(step.stderr.as_str()).filter(|_| execution_error.is_none() && step.exit_code != 0),
+    );
     fields.push(("exitCode", Value::plain(step.exit_code.to_string())));
     if !step.results.is_empty() {
         fields.push(("results", Value::seq(step.results.iter().map(result))));
     }
-    let errors: Vec<Value> =
-        step.results.iter().filter(|r| r.severity == Severity::Error).map(result).collect();
+    let errors: Vec<Value> = step
+        .results
+        .iter()
+        .filter(|r| r.severity == Severity::Error)
+        .map(result)
+        .collect();
     if !errors.is_empty() {
         fields.push(("errorResults", Value::seq(errors)));
     }
@@ -162,12 +202,21 @@ fn result(result: &FunctionResultItem) -> Value {
             ("namespace", &resource.namespace),
         ];
         let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
-        fields.push(("resourceRef", Value::map(texts.map(|(key, text)| (key, Value::string(text.as_str()))))));
+        fields.push((
+            "resourceRef",
+            Value::map(texts.map(|(key, text)| (key, Value::string(text.as_str())))),
+        ));
     }
     if let Some(path) = &result.field {
         let mut field = vec![("path", Value::string(path.as_str()))];
-        for (key, json) in [("currentValue", &result.current), ("proposedValue", &result.proposed)] {
-            if let Some(value) = json.as_deref().and_then(|json| serde_json::from_str(json).ok()) {
+        for (key, json) in [
+            ("currentValue", &result.current),
+            ("proposedValue", &result.proposed),
+        ] {
+            if let Some(value) = json
+                .as_deref()
+                .and_then(|json| serde_json::from_str(json).ok())
+            {
                 field.push((key, Value::from_json(&value)));
             }
         }
@@ -181,7 +230,10 @@ fn result(result: &FunctionResultItem) -> Value {
         fields.push(("file", Value::map(file)));
     }
     if !result.tags.is_empty() {
-        let tags = result.tags.iter().map(|(key, text)| (key.as_str(), Value::string(text.as_str())));
+        let tags = result
+            .tags
+            .iter()
+            .map(|(key, text)| (key.as_str(), Value::string(text.as_str())));
         fields.push(("tags", Value::map(tags)));
     }
     Value::map(fields)

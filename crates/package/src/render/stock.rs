@@ -6,6 +6,7 @@ use std::sync::Arc;
 use model::{File, Files, PackagePath};
 use yaml::owned::Value;
 
+use crate::ignore::Ignore;
 use crate::sheet::{Sheet, SheetError};
 
 use super::Item;
@@ -46,26 +47,37 @@ pub(super) struct Stock {
 
 impl Stock {
     pub(super) fn read(files: &Files, plan: &Plan) -> Result<Self, SheetError> {
-        let packages = plan.packages.iter().map(|package| package.dir.clone()).collect();
-        let mut stock = Self { packages, ..Self::default() };
+        let mut stock = Self {
+            packages: plan.packages.clone(),
+            ..Self::default()
+        };
+        let ignore = Ignore::of(files);
         for (path, file) in files.iter().filter(|(path, _)| is_resource_file(path)) {
-            let Some(package) = plan.package_of(path.as_str()) else { continue };
-            let relative = within(&package.dir, path.as_str()).unwrap_or(path.as_str());
-            if plan.is_seen(&package.dir) && !package.ignore.ignores(relative) {
-                stock.read_file(path, file, &package.dir)?;
+            let Some(package) = plan.package_of(path.as_str()) else {
+                continue;
+            };
+            if plan.is_seen(package) && !ignore.matches(path) {
+                stock.read_file(path, file, package)?;
             }
         }
         Ok(stock)
     }
 
-    fn read_file(&mut self, path: &PackagePath, file: &File, package: &Arc<str>) -> Result<(), SheetError> {
+    fn read_file(
+        &mut self,
+        path: &PackagePath,
+        file: &File,
+        package: &Arc<str>,
+    ) -> Result<(), SheetError> {
         let sheet = Sheet::parse(path, file)?;
         let mut index = 0;
         for (leaf, read) in sheet.leaves().iter().enumerate() {
             let values: Vec<(Option<usize>, Arc<Value>)> = match list_items(&read.value) {
                 Some(items) => {
                     let items = items.iter().enumerate();
-                    items.map(|(at, item)| (Some(at), Arc::new(item.clone()))).collect()
+                    items
+                        .map(|(at, item)| (Some(at), Arc::new(item.clone())))
+                        .collect()
                 }
                 None => vec![(None, read.value.clone())],
             };
@@ -77,7 +89,11 @@ impl Stock {
                     package: package.clone(),
                     path: path.as_str().to_owned(),
                     index: Some(index),
-                    home: Some(Home { path: path.clone(), leaf, item }),
+                    home: Some(Home {
+                        path: path.clone(),
+                        leaf,
+                        item,
+                    }),
                 });
                 self.next += 1;
                 index += 1;
@@ -94,7 +110,14 @@ impl Stock {
             .iter()
             .filter(|entry| *entry.package == *package || within(package, &entry.package).is_some())
             .collect();
-        seen.sort_by_key(|entry| (*entry.package != *package, &entry.path, entry.index, entry.id));
+        seen.sort_by_key(|entry| {
+            (
+                *entry.package != *package,
+                &entry.path,
+                entry.index,
+                entry.id,
+            )
+        });
         seen
     }
 
@@ -106,7 +129,7 @@ impl Stock {
             .map(|entry| Item {
                 id: Some(entry.id),
                 value: entry.value.clone(),
-                path: within(&task.package, &entry.path).map(str::to_owned),
+                path: within(&entry.package, &entry.path).map(str::to_owned),
                 index: entry.index,
             })
             .collect()
@@ -116,7 +139,11 @@ impl Stock {
     pub(super) fn config(&self, package: &str, path: &str) -> Option<Arc<Value>> {
         let path = full(package, &crate::kptfile::clean_config_path(path).ok()?);
         let of = |entry: &&Entry| *entry.package == *package && entry.path == path;
-        self.entries.iter().filter(of).min_by_key(|entry| entry.index).map(|entry| entry.value.clone())
+        self.entries
+            .iter()
+            .filter(of)
+            .min_by_key(|entry| entry.index)
+            .map(|entry| entry.value.clone())
     }
 
     /// The same as it was read: a function may have dropped it meanwhile.
@@ -131,7 +158,9 @@ impl Stock {
         self.scope(package).into_iter().try_for_each(|entry| {
             let place = within(package, &entry.path).unwrap_or(&entry.path);
             not_krm(place, &entry.value).map_or(Ok(()), |why| {
-                Err(format!("input resource list must contain only KRM resources: {place}: {why}"))
+                Err(format!(
+                    "input resource list must contain only KRM resources: {place}: {why}"
+                ))
             })
         })
     }
@@ -142,8 +171,14 @@ impl Stock {
         let mut kept = BTreeMap::new();
         let mut made = Vec::new();
         for item in items {
-            let place = item.path.clone().unwrap_or_else(|| default_path(&item.value));
-            let same = self.entries.iter().any(|e| Some(e.id) == item.id && Arc::ptr_eq(&e.value, &item.value));
+            let place = item
+                .path
+                .clone()
+                .unwrap_or_else(|| default_path(&item.value));
+            let same = self
+                .entries
+                .iter()
+                .any(|e| Some(e.id) == item.id && Arc::ptr_eq(&e.value, &item.value));
             if !same && let Some(why) = not_krm(&place, &item.value) {
                 let what = "output resource list must contain only KRM resources";
                 return Err(format!("{what}: {place}: {why}"));
@@ -155,31 +190,45 @@ impl Stock {
                 _ => made.push((place, item)),
             }
         }
-        self.entries.retain(|entry| !handed.contains(&entry.id) || kept.contains_key(&entry.id));
+        self.entries
+            .retain(|entry| !handed.contains(&entry.id) || kept.contains_key(&entry.id));
         let packages = self.packages.clone();
         for entry in &mut self.entries {
-            let Some((place, item)) = kept.remove(&entry.id) else { continue };
+            let Some((place, item)) = kept.remove(&entry.id) else {
+                continue;
+            };
             entry.value = item.value;
-            if within(&task.package, &entry.path) != Some(place.as_str()) {
-                entry.path = checked(task, &place)?;
+            if within(&entry.package, &entry.path) != Some(place.as_str()) {
+                entry.path = checked(&entry.package, &place)?;
                 entry.package = owner(&packages, &entry.path);
                 entry.index = item.index;
             }
         }
-        made.into_iter().try_for_each(|(place, item)| self.add(task, &place, item))
+        made.into_iter()
+            .try_for_each(|(place, item)| self.add(task, &place, item))
     }
 
     fn add(&mut self, task: &Task, place: &str, item: Item) -> Result<(), String> {
-        let path = checked(task, place)?;
+        let path = checked(&task.package, place)?;
         let wanted = item.index;
         let is_there = |entry: &Entry| entry.path == path && entry.index == wanted;
         if self.entries.iter().any(is_there) {
             let index = wanted.map(|index| index.to_string()).unwrap_or_default();
-            return Err(format!("resource at path {place:?} and index {index:?} already exists"));
+            return Err(format!(
+                "resource at path {place:?} and index {index:?} already exists"
+            ));
         }
         let package = owner(&self.packages, &path);
         let (id, value, home) = (self.next, item.value, None);
-        self.entries.push(Entry { id, value, read: None, package, path, index: wanted, home });
+        self.entries.push(Entry {
+            id,
+            value,
+            read: None,
+            package,
+            path,
+            index: wanted,
+            home,
+        });
         self.next += 1;
         Ok(())
     }
@@ -188,7 +237,9 @@ impl Stock {
     pub(super) fn write(&self, files: &Files) -> Result<Files, SheetError> {
         let mut out = files.clone();
         for (path, sheet) in &self.sheets {
-            let Some(file) = files.get(path) else { continue };
+            let Some(file) = files.get(path) else {
+                continue;
+            };
             let stays: Vec<&Entry> = self.at_home(path);
             if let Some(text) = sheet.rewrite(|leaf| self.leaf(sheet, leaf, &stays))? {
                 if stays.is_empty() && !sheet.leaves().is_empty() {
@@ -198,14 +249,24 @@ impl Stock {
                 }
             }
         }
-        let mut strays: Vec<&Entry> = self.entries.iter().filter(|entry| !entry.is_at_home()).collect();
+        let mut strays: Vec<&Entry> = self
+            .entries
+            .iter()
+            .filter(|entry| !entry.is_at_home())
+            .collect();
         strays.sort_by_key(|entry| (&entry.path, entry.index.is_none(), entry.index, entry.id));
         for entry in strays {
-            let Ok(path) = PackagePath::parse(&entry.path) else { continue };
+            let Ok(path) = PackagePath::parse(&entry.path) else {
+                continue;
+            };
             let text = self.text(entry)?;
             let file = match out.get(&path) {
                 Some(old) => old.with_bytes(appended(old, &text).into_bytes()),
-                None => File::text(if path.as_str().ends_with(".json") { json(&entry.value) } else { text }),
+                None => File::text(if path.as_str().ends_with(".json") {
+                    json(&entry.value)
+                } else {
+                    text
+                }),
             };
             out.insert(path, file);
         }
@@ -221,7 +282,10 @@ impl Stock {
 
     /// What a document says now; nothing if its resources are gone.
     fn leaf(&self, sheet: &Sheet, leaf: usize, stays: &[&Entry]) -> Option<Arc<Value>> {
-        let here: Vec<&&Entry> = stays.iter().filter(|entry| entry.leaf() == Some(leaf)).collect();
+        let here: Vec<&&Entry> = stays
+            .iter()
+            .filter(|entry| entry.leaf() == Some(leaf))
+            .collect();
         let read = &sheet.leaves().get(leaf)?.value;
         let Some(items) = list_items(read) else {
             return here.first().map(|entry| entry.value.clone());
@@ -235,25 +299,29 @@ impl Stock {
         }
         let mut list = Value::clone(read);
         let seq = list.get_mut("items").and_then(Value::as_seq_mut)?;
-        *seq.items_mut() = here.iter().map(|entry| Value::clone(&entry.value)).collect();
+        *seq.items_mut() = here
+            .iter()
+            .map(|entry| Value::clone(&entry.value))
+            .collect();
         Some(Arc::new(list))
     }
 
     /// The text of a resource that leaves its file, or is new: its own text where it has one.
     fn text(&self, entry: &Entry) -> Result<String, SheetError> {
         let own = entry.home.as_ref().filter(|home| home.item.is_none());
-        let Some((home, sheet)) = own.and_then(|home| Some((home, self.sheets.get(&home.path)?))) else {
+        let Some((home, sheet)) = own.and_then(|home| Some((home, self.sheets.get(&home.path)?)))
+        else {
             return Ok(yaml::owned::to_text(&entry.value));
         };
-        let text = sheet.rewrite(|leaf| (leaf == home.leaf).then(|| entry.value.clone()))?;
-        let text = text.unwrap_or_else(|| yaml::owned::to_text(&entry.value));
-        Ok(text.strip_prefix("---\n").map(str::to_owned).unwrap_or(text))
+        sheet.only(home.leaf, &entry.value)
     }
 }
 
 impl Entry {
     fn is_at_home(&self) -> bool {
-        self.home.as_ref().is_some_and(|home| home.path.as_str() == self.path)
+        self.home
+            .as_ref()
+            .is_some_and(|home| home.path.as_str() == self.path)
     }
 
     fn leaf(&self) -> Option<usize> {
@@ -261,18 +329,27 @@ impl Entry {
     }
 
     fn is_unchanged(&self) -> bool {
-        self.read.as_ref().is_some_and(|read| Arc::ptr_eq(read, &self.value))
+        self.read
+            .as_ref()
+            .is_some_and(|read| Arc::ptr_eq(read, &self.value))
     }
 }
 
 fn full(package: &str, path: &str) -> String {
-    if package.is_empty() { path.to_owned() } else { format!("{package}/{path}") }
+    if package.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{package}/{path}")
+    }
 }
 
 /// `Kptfile`, and what ends in `.yaml`, `.yml` or `.json`.
 fn is_resource_file(path: &PackagePath) -> bool {
     let name = path.file_name();
-    name == "Kptfile" || [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end))
+    name == "Kptfile"
+        || [".yaml", ".yml", ".json"]
+            .iter()
+            .any(|end| name.ends_with(end))
 }
 
 /// The items of a `kind: List`.
@@ -280,23 +357,40 @@ fn list_items(value: &Value) -> Option<&[Value]> {
     let kind = value.get("kind").and_then(Value::text)?;
     let bare = value.lookup(&["metadata", "name"]).is_none();
     let listed = kind == "List" || (kind.ends_with("List") && bare);
-    value.get("items").filter(|_| listed)?.as_seq().map(|seq| seq.items())
+    value
+        .get("items")
+        .filter(|_| listed)?
+        .as_seq()
+        .map(|seq| seq.items())
 }
 
 /// Why a document is no resource; `None` if it is one.
 fn not_krm(path: &str, value: &Value) -> Option<&'static str> {
-    let has = |keys: &[&str]| value.lookup(keys).and_then(Value::text).is_some_and(|text| !text.is_empty());
+    let has = |keys: &[&str]| {
+        value
+            .lookup(keys)
+            .and_then(Value::text)
+            .is_some_and(|text| !text.is_empty())
+    };
     let file = path.rsplit('/').next().unwrap_or(path);
-    let kustomization = ["kustomization.yaml", "kustomization.yml", "Kustomization"].contains(&file)
-        || value.get("apiVersion").and_then(Value::text).is_some_and(|v| v.starts_with("kustomize.config.k8s.io"))
-        || (value.get("kind").and_then(Value::text) == Some("Kustomization") && !has(&["apiVersion"]));
+    let kustomization = ["kustomization.yaml", "kustomization.yml", "Kustomization"]
+        .contains(&file)
+        || value
+            .get("apiVersion")
+            .and_then(Value::text)
+            .is_some_and(|v| v.starts_with("kustomize.config.k8s.io"))
+        || (value.get("kind").and_then(Value::text) == Some("Kustomization")
+            && !has(&["apiVersion"]));
     if kustomization {
         return None;
     }
     [
         (&["apiVersion"][..], "resource must have `apiVersion`"),
         (&["kind"][..], "resource must have `kind`"),
-        (&["metadata", "name"][..], "resource must have `metadata.name`"),
+        (
+            &["metadata", "name"][..],
+            "resource must have `metadata.name`",
+        ),
     ]
     .into_iter()
     .find(|(keys, _)| !has(keys))
@@ -306,22 +400,36 @@ fn not_krm(path: &str, value: &Value) -> Option<&'static str> {
 /// Where a resource without a file goes: `namespace/kind_name.yaml`.
 fn default_path(value: &Value) -> String {
     let text = |path: &[&str]| value.lookup(path).and_then(Value::text).unwrap_or_default();
-    let (kind, name) = (text(&["kind"]).to_lowercase(), text(&["metadata", "name"]).to_lowercase());
-    full(&text(&["metadata", "namespace"]).to_lowercase(), &format!("{kind}_{name}.yaml"))
+    let (kind, name) = (
+        text(&["kind"]).to_lowercase(),
+        text(&["metadata", "name"]).to_lowercase(),
+    );
+    full(
+        &text(&["metadata", "namespace"]).to_lowercase(),
+        &format!("{kind}_{name}.yaml"),
+    )
 }
 
 /// A path that a function gave, relative to the root; refused if it leaves the package.
-fn checked(task: &Task, place: &str) -> Result<String, String> {
-    let outside = || format!("function must not modify resources outside of package: resource has path {place}");
-    let clean = crate::kptfile::clean_config_path(place.trim_start_matches('/')).map_err(|_| outside())?;
-    let path = full(&task.package, &clean);
-    PackagePath::parse(&path).map(|_| path).map_err(|_| outside())
+fn checked(package: &str, place: &str) -> Result<String, String> {
+    let outside = || {
+        format!("function must not modify resources outside of package: resource has path {place}")
+    };
+    let clean =
+        crate::kptfile::clean_config_path(place.trim_start_matches('/')).map_err(|_| outside())?;
+    let path = full(package, &clean);
+    PackagePath::parse(&path)
+        .map(|_| path)
+        .map_err(|_| outside())
 }
 
 /// The innermost package of a path.
 fn owner(packages: &[Arc<str>], path: &str) -> Arc<str> {
     let inside = packages.iter().filter(|dir| within(dir, path).is_some());
-    inside.max_by_key(|dir| dir.len()).cloned().unwrap_or_else(|| "".into())
+    inside
+        .max_by_key(|dir| dir.len())
+        .cloned()
+        .unwrap_or_else(|| "".into())
 }
 
 fn appended(file: &File, text: &str) -> String {

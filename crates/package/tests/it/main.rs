@@ -3,8 +3,45 @@
 #[expect(unreachable_pub, reason = "the module is shared with testkit")]
 #[path = "../../../testkit/src/vectors/kptfile.rs"]
 mod kptfile;
+#[expect(unreachable_pub, reason = "the module is shared with testkit")]
+#[path = "../../../testkit/src/vectors/render.rs"]
+mod vectors;
+
+mod mutate;
+mod render;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use model::{BlobId, File, FileMode, Files, PackagePath};
+
+/// A package as a snapshot has it: every file kept by git.
+fn kept(texts: &[(&str, &str)]) -> Files {
+    let file = |at: usize, text: &str| File::Kept {
+        id: BlobId::from_bytes(&[u8::try_from(at).unwrap(); 20]).unwrap(),
+        mode: FileMode::Regular,
+        bytes: Arc::from(text.as_bytes()),
+    };
+    let path = |path: &str| PackagePath::parse(path).unwrap();
+    texts
+        .iter()
+        .enumerate()
+        .map(|(at, (p, text))| (path(p), file(at, text)))
+        .collect()
+}
+
+fn text<'f>(files: &'f Files, path: &str) -> &'f str {
+    files[path].as_text().unwrap()
+}
+
+/// The paths of the files that a step made or changed.
+fn changed(files: &Files) -> Vec<&str> {
+    files
+        .iter()
+        .filter(|(_, file)| file.id().is_none())
+        .map(|(path, _)| path.as_str())
+        .collect()
+}
 
 /// A recorded set, where this checkout has it.
 fn recorded(set: &str) -> Option<PathBuf> {
@@ -52,6 +89,26 @@ fn kptfiles_read_as_kpt_reads_them() {
         cases
             .iter()
             .map(|case| (case.name.clone(), kptfile::known(case), kptfile::run(case)))
+            .collect(),
+    );
+}
+
+#[test]
+fn renders_agree_with_the_recorded_ones() {
+    let Some(root) = recorded("render") else {
+        return;
+    };
+    let cases = vectors::read(&root).unwrap();
+    let cases = cases.iter().filter(|case| vectors::can_run(case));
+    check(
+        cases
+            .map(|case| {
+                (
+                    case.name.clone(),
+                    vectors::known(&case.name),
+                    vectors::run(case),
+                )
+            })
             .collect(),
     );
 }

@@ -80,9 +80,7 @@ pub const KNOWN: &[(&str, &str)] = &[
         "apply-setters-wire-not-resourcelist",
         "X2: a built-in is not fed by a stream",
     ),
-    (
-        "X2: a built-in is not fed by a stream",
-    ),
+    ("X2: a built-in is not fed by a stream",),
     (
         "search-replace-by-value-regex-capture-missing",
         "M20: a failed step leaves what it was given",

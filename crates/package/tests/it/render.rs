@@ -1,0 +1,317 @@
+//! Rendering: what a function may do to a package, and what it never does.
+
+use std::sync::Arc;
+
+use model::{File, FunctionResultItem, PackagePath, Severity};
+use package::render::{Item, Options, Output, Render, Rendered, Step};
+use yaml::owned::Value;
+
+use crate::{changed, kept, text, vectors};
+
+const KPTFILE: &str = "\
+# the package
+apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: app # its name
+  annotations:
+    config.kubernetes.io/local-config: \"true\"
+pipeline:
+  mutators:
+    # first of all
+    - image: set-namespace:v0.4
+      configMap:
+        namespace: prod
+";
+
+const SERVICE: &str = "\
+# licence
+
+apiVersion: v1
+kind: Service
+metadata:
+    name:  web   # odd spacing
+    namespace: 'old' # ours
+spec:
+    ports: [ {port: 80} ]
+---
+# only a comment
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c, namespace: prod}
+";
+
+fn built_in(texts: &[(&str, &str)]) -> Rendered {
+    vectors::render(kept(texts), Options::default())
+}
+
+/// Renders with one function of the test's own for every step.
+fn with(texts: &[(&str, &str)], function: impl Fn(&mut Vec<Item>) -> Output) -> Rendered {
+    let mut render = Render::new(kept(texts), Options::default());
+    loop {
+        match render.next() {
+            Step::Done(rendered) => return *rendered,
+            Step::Run(mut run) => {
+                let mut output = function(&mut run.items);
+                output.items = run.items;
+                render.resume(Ok(output));
+            }
+        }
+    }
+}
+
+#[test]
+fn v5_only_what_changed_changes_and_every_comment_stays() {
+    let rendered = built_in(&[
+        ("Kptfile", KPTFILE),
+        ("README.md", "no resource"),
+        (
+            "cm.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: prod\n",
+        ),
+        ("svc.yaml", SERVICE),
+    ]);
+    assert_eq!(changed(&rendered.files), ["Kptfile", "svc.yaml"]);
+    assert_eq!(
+        text(&rendered.files, "svc.yaml"),
+        SERVICE.replace("'old'", "'prod'")
+    );
+    assert!(text(&rendered.files, "Kptfile").starts_with(KPTFILE));
+    assert!(rendered.status.succeeded());
+}
+
+#[test]
+fn m12_the_status_is_written_only_where_its_value_changes() {
+    let texts = [
+        ("Kptfile", KPTFILE),
+        (
+            "svc.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata:\n  name: s\n  namespace: prod\n",
+        ),
+    ];
+    let once = built_in(&texts);
+    let kptfile = text(&once.files, "Kptfile").to_owned();
+    assert!(kptfile.contains("reason: RenderSuccess"), "{kptfile}");
+    let commented = kptfile.replace("reason: RenderSuccess", "reason: RenderSuccess # fine");
+    let again = built_in(&[("Kptfile", &commented), texts[1]]);
+    assert!(
+        changed(&again.files).is_empty(),
+        "{}",
+        text(&again.files, "Kptfile")
+    );
+}
+
+#[test]
+fn m20_an_error_result_fails_the_step_and_leaves_the_files() {
+    let texts = [("Kptfile", KPTFILE), ("svc.yaml", SERVICE)];
+    let rendered = with(&texts, |items| {
+        items.clear();
+        Output {
+            results: vec![FunctionResultItem {
+                message: "not like this".to_owned(),
+                severity: Severity::Error,
+                resource: None,
+                field: None,
+                current: None,
+                proposed: None,
+                file: None,
+                tags: Vec::new(),
+            }],
+            ..Output::default()
+        }
+    });
+    assert_eq!(changed(&rendered.files), ["Kptfile"]);
+    let error = rendered.status.error.unwrap();
+    assert!(
+        error.contains("\"set-namespace:v0.4\"") && error.contains("not like this"),
+        "{error}"
+    );
+    assert!(text(&rendered.files, "Kptfile").contains("reason: RenderFailed"));
+}
+
+#[test]
+fn m17_a_list_is_handed_over_item_by_item_and_written_back_in_place() {
+    let list = "\
+apiVersion: v1
+kind: List
+items: # two of them
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: a # first
+    namespace: old
+# about b
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: b
+    namespace: prod
+";
+    let rendered = built_in(&[("Kptfile", KPTFILE), ("list.yaml", list)]);
+    assert_eq!(
+        text(&rendered.files, "list.yaml"),
+        list.replace("namespace: old", "namespace: prod")
+    );
+}
+
+#[test]
+fn resources_can_be_made_moved_and_dropped() {
+    let texts = [
+        ("Kptfile", KPTFILE),
+        (
+            "a.yaml",
+            "# a\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a # its name\n",
+        ),
+        (
+            "b.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b1\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b2\n",
+        ),
+        (
+            "c.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n",
+        ),
+    ];
+    let rendered = with(&texts, |items| {
+        let name = |item: &Item| {
+            item.value
+                .str_at(&["metadata", "name"])
+                .unwrap_or_default()
+                .to_owned()
+        };
+        items.retain(|item| !["b1", "c"].contains(&name(item).as_str()));
+        for item in items.iter_mut().filter(|item| name(item) == "a") {
+            item.path = Some("moved/a.yaml".to_owned());
+        }
+        let new = Value::map([
+            ("apiVersion", Value::string("v1")),
+            ("kind", Value::string("ConfigMap")),
+            (
+                "metadata",
+                Value::map([
+                    ("name", Value::string("new")),
+                    ("namespace", Value::string("ns")),
+                ]),
+            ),
+        ]);
+        items.push(Item {
+            id: None,
+            value: Arc::new(new),
+            path: None,
+            index: None,
+        });
+        Output::default()
+    });
+    let paths: Vec<&str> = rendered.files.keys().map(PackagePath::as_str).collect();
+    assert_eq!(
+        paths,
+        ["Kptfile", "b.yaml", "moved/a.yaml", "ns/configmap_new.yaml"]
+    );
+    assert!(text(&rendered.files, "moved/a.yaml").contains("name: a # its name"));
+    assert!(
+        text(&rendered.files, "b.yaml").contains("b2")
+            && !text(&rendered.files, "b.yaml").contains("b1")
+    );
+}
+
+#[test]
+fn a_function_cannot_write_outside_its_package() {
+    for path in ["../out.yaml", "a/../../out.yaml", ".git/config"] {
+        let rendered = with(
+            &[
+                ("Kptfile", KPTFILE),
+                ("a.yaml", "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n"),
+            ],
+            |items| {
+                for item in items.iter_mut() {
+                    item.path = Some(path.to_owned());
+                }
+                Output::default()
+            },
+        );
+        let error = rendered.status.error.unwrap_or_default();
+        assert!(
+            error.contains("must not modify resources outside of package"),
+            "{path}: {error}"
+        );
+        assert_eq!(changed(&rendered.files), ["Kptfile"]);
+    }
+}
+
+#[test]
+fn packages_run_depth_first_and_parents_see_everything_below() {
+    let package = |name: &str, ns: &str| {
+        KPTFILE
+            .replace("name: app", &format!("name: {name}"))
+            .replace("namespace: prod", &format!("namespace: {ns}"))
+    };
+    let cm = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: x\n";
+    let (root, a, ab) = (package("root", "r"), package("a", "a"), package("ab", "ab"));
+    let mut render = Render::new(
+        kept(&[
+            ("Kptfile", &root),
+            ("a/Kptfile", &a),
+            ("a/b/Kptfile", &ab),
+            ("a/b/cm.yaml", cm),
+            ("z.yaml", cm),
+        ]),
+        Options::default(),
+    );
+    let mut order = Vec::new();
+    while let Step::Run(run) = render.next() {
+        order.push((run.function.config_map[0].1.clone(), run.items.len()));
+        render.resume(Ok(Output {
+            items: run.items,
+            ..Output::default()
+        }));
+    }
+    assert_eq!(
+        order,
+        [
+            ("ab".to_owned(), 2),
+            ("a".to_owned(), 3),
+            ("r".to_owned(), 5)
+        ]
+    );
+}
+
+#[test]
+fn a_package_without_functions_is_not_even_parsed() {
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\nstatus:\n  conditions:\n  - type: Rendered\n    status: \"True\"\n    reason: RenderSuccess\n";
+    let files = kept(&[
+        ("Kptfile", kptfile),
+        ("broken.yaml", "a: ["),
+        ("values.yaml", "a: 1\n"),
+    ]);
+    let rendered = vectors::render(files.clone(), Options::default());
+    assert_eq!(rendered.files, files);
+    assert!(changed(&rendered.files).is_empty());
+}
+
+#[test]
+fn bad_input_is_named_and_nothing_is_lost() {
+    for (path, content, wanted) in [
+        ("x.yaml", "a: [", "x.yaml"),
+        ("x.yaml", "\u{0}", "x.yaml"),
+        ("Kptfile", "a: [", "Kptfile"),
+        ("sub/Kptfile", "kind: Other\n", "sub"),
+    ] {
+        let mut files = kept(&[("Kptfile", KPTFILE)]);
+        files.insert(PackagePath::parse(path).unwrap(), File::text(content));
+        let rendered = vectors::render(files.clone(), Options::default());
+        let error = rendered.status.error.unwrap_or_default();
+        assert!(error.contains(wanted), "{path}: {error}");
+        assert_eq!(rendered.files.get(path), files.get(path));
+    }
+}
+
+#[test]
+fn x2_an_unknown_image_names_the_flag_that_would_run_it() {
+    let kptfile = KPTFILE.replace("set-namespace:v0.4", "example.com/mine:v1");
+    let rendered = built_in(&[("Kptfile", &kptfile)]);
+    let error = rendered.status.error.unwrap();
+    assert!(
+        error.contains("example.com/mine:v1") && error.contains("--fn-runtime"),
+        "{error}"
+    );
+}

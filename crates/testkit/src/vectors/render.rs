@@ -1,0 +1,314 @@
+//! The vectors of `render`: whole packages through their pipelines, with the built-in functions.
+//!
+//! Trees are compared document by document and by value. In the Kptfile's status, what functions print to their
+//! error stream is informational, a result without severity is `info`, and where the recorded condition says only
+//! `already handled error`, ours may say more (M20).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use functions::{BuiltIns, Call};
+use model::{File, Files, PackagePath};
+use package::render::{Failure, Item, Options, Output, Render, Rendered, Step};
+use serde_json::Value;
+
+/// One case, read.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Its name, unique in the set.
+    pub name: String,
+    /// The package.
+    pub input: BTreeMap<String, String>,
+    /// What must be available, such as `builtin:set-labels` or `starlark`.
+    pub needs: Vec<String>,
+    /// 0, or how it failed.
+    pub exit_code: i64,
+    /// The text of every file that differs from the input.
+    pub changed: BTreeMap<String, String>,
+    /// Files that must be gone.
+    pub deleted: BTreeSet<String>,
+    /// Whether the result is written back into the package.
+    pub in_place: bool,
+}
+
+/// Reads all cases of a folder, by name.
+///
+/// # Errors
+/// A folder or file that cannot be read.
+pub fn read(folder: &Path) -> std::io::Result<Vec<Case>> {
+    let mut cases = BTreeMap::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            let json: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
+            if let Some(case) = case(&json) {
+                cases.insert(case.name.clone(), case);
+            }
+        }
+    }
+    Ok(cases.into_values().collect())
+}
+
+fn case(json: &Value) -> Option<Case> {
+    let texts = |key: &str| -> BTreeMap<String, String> {
+        let fields = json
+            .get(key)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten();
+        fields
+            .filter_map(|(path, text)| Some((path.clone(), text.as_str()?.to_owned())))
+            .collect()
+    };
+    let list = |key: &str| -> Vec<String> {
+        let items = json
+            .get(key)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        items
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect()
+    };
+    Some(Case {
+        name: json.get("name")?.as_str()?.to_owned(),
+        input: texts("input"),
+        needs: list("needs"),
+        exit_code: json.get("exit_code")?.as_i64()?,
+        changed: texts("expected_changed"),
+        deleted: list("expected_deleted").into_iter().collect(),
+        in_place: json
+            .get("output")
+            .and_then(Value::as_str)
+            .unwrap_or("in-place")
+            == "in-place",
+    })
+}
+
+/// Cases where we differ on purpose, with the decision that says so.
+pub const KNOWN: &[(&str, &str)] = &[
+    (
+        "render-configmap-scalars",
+        "V5: a Kptfile is edited, not written anew from its fields",
+    ),
+    (
+        "render-configpath-6",
+        "M11, M20: an invalid configuration fails the step",
+    ),
+    ("render-kptfile-no-name", "M18: a Kptfile is read leniently"),
+    (
+        "render-kptfile-unknown-field",
+        "M18: unknown fields are kept",
+    ),
+    (
+        "render-kptfile-upstream-kept",
+        "V5: a Kptfile is edited, not written anew from its fields",
+    ),
+    (
+        "render-list-kind",
+        "M17: the items of a list are rendered in place",
+    ),
+    (
+        "render-non-krm-yaml-no-pipeline",
+        "V5: what no function sees is not looked at",
+    ),
+    (
+        "render-reader-annotations-in-file",
+        "V5: nobody asked to take these annotations off",
+    ),
+    (
+        "render-resourcelist-kind",
+        "M17: the items of a list are rendered in place",
+    ),
+    (
+        "render-scalars-after-set-namespace",
+        "M20: a block scalar whose value stays is not written anew",
+    ),
+    (
+        "render-selectors-overlap",
+        "M20: a resource is handed over once",
+    ),
+    (
+        "render-selectors-unknown-field",
+        "M18: unknown fields are kept",
+    ),
+    (
+        "render-unknown-function-second",
+        "X2: the error names the flag that would run the function",
+    ),
+    (
+        "render-unknown-validator",
+        "X2: the error names the flag that would run the function",
+    ),
+];
+
+/// The decision that makes us differ in a case, if there is one.
+pub fn known(name: &str) -> Option<&'static str> {
+    KNOWN
+        .iter()
+        .find(|(case, _)| *case == name)
+        .map(|(_, decision)| *decision)
+}
+
+/// Whether the functions that a case needs are all built in, and its result is a package.
+pub fn can_run(case: &Case) -> bool {
+    case.in_place
+        && case.needs.iter().all(|need| {
+            need.strip_prefix("builtin:")
+                .is_some_and(|name| functions::find(name).is_some())
+        })
+}
+
+/// A package of texts.
+pub fn files(texts: &BTreeMap<String, String>) -> Files {
+    let path = |path: &String| PackagePath::parse(path).ok();
+    texts
+        .iter()
+        .filter_map(|(p, text)| Some((path(p)?, File::text(text))))
+        .collect()
+}
+
+/// Renders a package with the built-in functions.
+pub fn render(files: Files, options: Options) -> Rendered {
+    let mut render = Render::new(files, options);
+    loop {
+        match render.next() {
+            Step::Done(rendered) => return *rendered,
+            Step::Run(run) => {
+                let items = run.items.into_iter().map(to_function).collect();
+                let call = Call {
+                    function: run.function,
+                    config: run.config,
+                    items,
+                };
+                let answer = BuiltIns
+                    .call(call)
+                    .map_err(|error| Failure(error.to_string()));
+                render.resume(answer.map(|outcome| Output {
+                    items: outcome.items.into_iter().map(from_function).collect(),
+                    results: outcome.results,
+                    exit_code: outcome.exit_code,
+                    stderr: outcome.stderr,
+                }));
+            }
+        }
+    }
+}
+
+fn to_function(item: Item) -> functions::Item {
+    let Item {
+        id,
+        value,
+        path,
+        index,
+    } = item;
+    functions::Item {
+        id,
+        value,
+        path,
+        index,
+    }
+}
+
+fn from_function(item: functions::Item) -> Item {
+    let functions::Item {
+        id,
+        value,
+        path,
+        index,
+    } = item;
+    Item {
+        id,
+        value,
+        path,
+        index,
+    }
+}
+
+/// Runs a case; `None` where we agree, else how we differ, one difference a line.
+pub fn run(case: &Case) -> Option<String> {
+    let rendered = render(files(&case.input), Options::default());
+    let mut out = Vec::new();
+    let failed = i64::from(!rendered.status.succeeded());
+    if failed != case.exit_code {
+        out.push(format!(
+            "exit code {failed}, recorded {}: {:?}",
+            case.exit_code, rendered.status.error
+        ));
+    }
+    let mut expected = case.input.clone();
+    expected.extend(case.changed.clone());
+    expected.retain(|path, _| !case.deleted.contains(path));
+    for (path, text) in &expected {
+        match rendered.files.get(path.as_str()).and_then(File::as_text) {
+            None => out.push(format!("{path} is missing")),
+            Some(ours) => out.extend(difference(path, ours, text)),
+        }
+    }
+    for path in rendered
+        .files
+        .keys()
+        .filter(|path| !expected.contains_key(path.as_str()))
+    {
+        out.push(format!("{path} should not be there"));
+    }
+    (!out.is_empty()).then(|| out.join("\n"))
+}
+
+fn difference(path: &str, ours: &str, theirs: &str) -> Option<String> {
+    let (a, b) = (documents(ours), documents(theirs));
+    let same = match (&a, &b) {
+        (Some(a), Some(b)) => a == b,
+        _ => ours == theirs,
+    };
+    (!same).then(|| format!("{path}:\n--- ours\n{ours}\n--- recorded\n{theirs}"))
+}
+
+fn documents(text: &str) -> Option<Vec<Value>> {
+    let stream = yaml::Stream::parse(text, &yaml::Limits::default()).ok()?;
+    let documents = stream.documents().filter(|document| !document.is_empty());
+    documents
+        .map(|document| Some(normal(document.to_json(yaml::Reader::V3).ok()?)))
+        .collect()
+}
+
+/// The same document without what is informational only.
+fn normal(mut document: Value) -> Value {
+    if document.get("kind").and_then(Value::as_str) != Some("Kptfile") {
+        return document;
+    }
+    if let Some(conditions) = document
+        .pointer_mut("/status/conditions")
+        .and_then(Value::as_array_mut)
+    {
+        for condition in conditions.iter_mut() {
+            let rendered = condition.get("type").and_then(Value::as_str) == Some("Rendered");
+            if let (true, Some(fields)) = (rendered, condition.as_object_mut()) {
+                fields.remove("message");
+            }
+        }
+        conditions.sort_by_key(Value::to_string);
+    }
+    for list in ["mutationSteps", "validationSteps"] {
+        let steps = document.pointer_mut(&format!("/status/renderStatus/{list}"));
+        for step in steps.and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(fields) = step.as_object_mut() {
+                fields.remove("stderr");
+            }
+            for results in ["results", "errorResults"] {
+                let results = step.get_mut(results).and_then(Value::as_array_mut);
+                for result in results
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_object_mut)
+                {
+                    result.entry("severity").or_insert_with(|| "info".into());
+                }
+            }
+        }
+    }
+    document
+}
