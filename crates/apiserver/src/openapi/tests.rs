@@ -1,0 +1,140 @@
+//! The recorded documents of the two custom kinds, and that every reference leads somewhere.
+
+use super::*;
+use crate::builtin::definitions;
+
+fn testdata(name: &str) -> Value {
+    let path = format!("{}/testdata/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn custom() -> Vec<Kind> {
+    let crds = ["widgets", "regions"].map(|name| {
+        let mut crd = testdata(name);
+        crate::builtin::crd::default(&mut crd);
+        Crd::read(&crd).unwrap()
+    });
+    crds.iter()
+        .flat_map(|crd| crd.versions.iter().map(|v| Kind::custom(crd, v)))
+        .collect()
+}
+
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let kept = map
+                .iter()
+                .filter(|(k, v)| *k != "description" || !v.is_string());
+            Value::Object(kept.map(|(k, v)| (k.clone(), plain(v))).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(plain).collect()),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn documents_of_custom_kinds_are_the_recorded_ones() {
+    let kinds = custom();
+    let scenario = testdata("http/openapi-v3");
+    let mut compared = 0;
+    for step in scenario["steps"].as_array().unwrap() {
+        let reduced = step["reduced"].as_str().unwrap_or_default();
+        let path = step["request"]["path"].as_str().unwrap_or_default();
+        let Some(version) = path.strip_prefix("/openapi/v3/apis/shop.example.dev/") else {
+            continue;
+        };
+        let document = document("shop.example.dev", version, &kinds);
+        let body = &step["response"]["body"];
+        if reduced.starts_with("openapi-v3") {
+            let schemas = document["components"]["schemas"].as_object().unwrap();
+            let mut names: Vec<&String> = schemas.keys().collect();
+            names.sort();
+            assert_eq!(json!(names), body["components"]["schemaNames"]);
+            for (name, wanted) in body["components"]["schemas"].as_object().unwrap() {
+                assert_eq!(&schemas[name], wanted, "{name}");
+            }
+            for (path, methods) in body["paths"].as_object().unwrap() {
+                let item = document["paths"][path].as_object().unwrap();
+                let mut found: Vec<&String> = item.keys().filter(|k| *k != "parameters").collect();
+                found.sort();
+                assert_eq!(json!(found), *methods, "{path}");
+            }
+            assert_eq!(document["info"]["title"], body["info"]["title"]);
+            compared += 1;
+        } else if reduced.starts_with("one-path") {
+            for (path, wanted) in body.as_object().unwrap() {
+                for (part, wanted) in wanted.as_object().unwrap() {
+                    assert_eq!(
+                        plain(&document["paths"][path][part]),
+                        *wanted,
+                        "{path} {part}"
+                    );
+                }
+            }
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 3);
+}
+
+fn check_links(value: &Value, document: &Value) {
+    match value {
+        Value::Object(map) => {
+            if let Some(link) = map.get("$ref").and_then(Value::as_str) {
+                let pointer = link.strip_prefix('#').unwrap();
+                assert!(document.pointer(pointer).is_some(), "{link}");
+            }
+            map.values().for_each(|v| check_links(v, document));
+        }
+        Value::Array(items) => items.iter().for_each(|v| check_links(v, document)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    let mut kinds = custom();
+    kinds.extend(definitions().iter().map(Kind::builtin));
+    for kind in &kinds {
+        let document = document(&kind.group, &kind.version, &kinds);
+        assert!(
+            document["components"]["schemas"][kind.component()].is_object(),
+            "{}",
+            kind.kind
+        );
+        check_links(&document, &document);
+    }
+    let swagger = swagger(&kinds);
+    check_links(&swagger, &swagger);
+    let namespace = &swagger["definitions"]["io.k8s.api.core.v1.Namespace"]["properties"]["spec"];
+    assert_eq!(
+        namespace["$ref"],
+        "#/definitions/io.k8s.api.core.v1.NamespaceSpec"
+    );
+}
+
+#[test]
+fn parts_of_built_in_kinds_have_names() {
+    let kinds: Vec<Kind> = definitions().iter().map(Kind::builtin).collect();
+    let document = document("", "v1", &kinds);
+    let spec =
+        &document["components"]["schemas"]["io.k8s.api.core.v1.Namespace"]["properties"]["spec"];
+    assert!(
+        spec["description"]
+            .as_str()
+            .unwrap()
+            .starts_with("Spec defines the behavior of the Namespace.")
+    );
+    assert_eq!(
+        spec["allOf"][0]["$ref"],
+        "#/components/schemas/io.k8s.api.core.v1.NamespaceSpec"
+    );
+    let patch = &document["paths"]["/api/v1/namespaces/{namespace}/configmaps/{name}"]["patch"];
+    assert!(
+        patch["parameters"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|p| p["name"] == "fieldValidation")
+    );
+}
