@@ -42,74 +42,97 @@ pub(super) fn media_type(content_type: &str) -> String {
     }
 }
 
-/// Parses an object from a body.
-pub(super) fn object(bytes: &Bytes, content_type: &str) -> Result<Value, Failure> {
+/// An object from a body, and what a strict reader would refuse about its text.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    pub(super) object: Value,
+    /// `duplicate field "spec.size"`, in the order of the text.
+    pub(super) duplicates: Vec<String>,
+}
+
+/// Parses an object of a kind from a body.
+pub(super) fn object(bytes: &Bytes, content_type: &str, kind: &str) -> Result<Decoded, Failure> {
     match media_type(content_type).as_str() {
-        "application/json" => json(bytes),
-        "application/yaml" => yaml(bytes),
+        "application/json" => json(bytes).map_err(|why| undecodable(bytes, kind, &why)),
+        "application/yaml" => yaml(bytes).map_err(|why| undecodable(bytes, kind, &why)),
         _ => Err(Failure::unsupported_media_type(&READ)),
     }
 }
 
-/// Parses JSON that must be an object.
-pub(super) fn json(bytes: &Bytes) -> Result<Value, Failure> {
-    let parsed: Result<Value, _> = serde_json::from_slice(bytes);
-    match parsed {
-        Ok(value) if value.is_object() => Ok(value),
-        Ok(_) => Err(undecodable(
-            bytes,
-            "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
-        )),
-        Err(error) => Err(undecodable(
-            bytes,
-            &format!(
-                "couldn't get version/kind; json parse error: {}",
-                go_words(bytes, &error)
-            ),
-        )),
-    }
+/// Parses JSON that must be an object; the last of duplicate keys wins.
+pub(super) fn json(bytes: &Bytes) -> Result<Decoded, String> {
+    let couldnt = |why: &str| format!("couldn't get version/kind; json parse error: {why}");
+    let (value, duplicates) =
+        super::strict::parse(bytes).map_err(|e| couldnt(&go_words(bytes, &e)))?;
+    let found = match &value {
+        Value::Object(_) => {
+            let duplicates = duplicates
+                .iter()
+                .map(|path| format!("duplicate field \"{path}\""))
+                .collect();
+            return Ok(Decoded {
+                object: value,
+                duplicates,
+            });
+        }
+        Value::Null => return Err("Object 'Kind' is missing in 'null'".to_owned()),
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+    };
+    Err(couldnt(&format!(
+        "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+    )))
 }
 
-/// Parses the first document of a YAML text.
-pub(super) fn yaml(bytes: &Bytes) -> Result<Value, Failure> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|_| undecodable(bytes, "yaml: invalid leading UTF-8 octet"))?;
-    let parsed =
-        yaml::first_document_json(text, yaml::Reader::Sigs, false, &yaml::Limits::default());
-    parsed.map_err(|e| undecodable(bytes, &format!("yaml: line {}: {}", e.line(), e.message())))
+/// Parses the first document of a YAML text; the last of duplicate keys wins.
+pub(super) fn yaml(bytes: &Bytes) -> Result<Decoded, String> {
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
+    let limits = yaml::Limits::default();
+    let read = |strict| yaml::first_document_json(text, yaml::Reader::Sigs, strict, &limits);
+    let object = read(false).map_err(|e| format!("yaml: line {}: {}", e.line(), e.message()))?;
+    let duplicates = read(true)
+        .err()
+        .map(|e| format!("line {}: {}", e.line(), e.message()));
+    Ok(Decoded {
+        object,
+        duplicates: duplicates.into_iter().collect(),
+    })
 }
 
+/// What Go's decoder says about a broken text.
 fn go_words(bytes: &Bytes, error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();
     }
-    let line_start = bytes
+    let lines = bytes
         .split_inclusive(|b| *b == b'\n')
-        .take(error.line().saturating_sub(1))
-        .map(<[u8]>::len)
-        .sum::<usize>();
-    let at = line_start + error.column().saturating_sub(1);
+        .take(error.line().saturating_sub(1));
+    let at = lines.map(<[u8]>::len).sum::<usize>() + error.column().saturating_sub(1);
+    let place = if error.to_string().starts_with("trailing characters") {
+        "after top-level value"
+    } else {
+        "looking for beginning of value"
+    };
     match bytes.get(at) {
-        Some(byte) => format!(
-            "invalid character '{}' looking for beginning of value",
-            char::from(*byte)
-        ),
+        Some(byte) => format!("invalid character '{}' {place}", char::from(*byte)),
         None => error.to_string(),
     }
 }
 
-/// 400 quoting the body as the real server does: 30 bytes of text, or hex where it is short.
-fn undecodable(bytes: &Bytes, why: &str) -> Failure {
-    let shown = if bytes.is_empty() {
-        "<empty>".to_owned()
-    } else if bytes.len() <= 5 {
-        bytes.iter().map(|b| format!("{b:02x}")).collect()
-    } else {
-        let head = bytes.get(..30).unwrap_or(bytes);
-        let dots = if bytes.len() > 30 { " ..." } else { "" };
-        format!("{}{dots}", String::from_utf8_lossy(head))
+/// 400 quoting the body as the real server does: 30 bytes, in hex unless it looks like JSON.
+fn undecodable(bytes: &Bytes, kind: &str, why: &str) -> Failure {
+    const SHOWN: usize = 30;
+    let head = bytes.get(..SHOWN).unwrap_or(bytes);
+    let dots = if bytes.len() > SHOWN { " ..." } else { "" };
+    let shown = match bytes.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{dots}", String::from_utf8_lossy(head)),
+        Some(_) => head.iter().map(|b| format!("{b:02x}")).collect::<String>() + dots,
     };
     Failure::bad_request(format!(
-        "the object provided is unrecognized (must be of type Unstructured): {why} ({shown})"
+        "the object provided is unrecognized (must be of type {kind}): {why} ({shown})"
     ))
 }

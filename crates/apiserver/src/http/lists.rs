@@ -47,9 +47,14 @@ impl Door {
     }
 
     pub(super) async fn list(&self, asked: Asked) -> Result<Response, Failure> {
-        let form = asked
-            .accept
-            .choose(|s| matches!(s, Shape::Object | Shape::Table(_) | Shape::PartialList(_)))?;
+        let form = asked.accept.choose(|s| s != Shape::Discovery)?;
+        if matches!(form.shape, Shape::Partial(_)) {
+            return Err(Failure::new(
+                406,
+                "NotAcceptable",
+                "you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)",
+            ));
+        }
         let query = list_query(&asked.query)?;
         if let Some(version) = rv_parameter(&asked.query, true)? {
             self.reach(version).await?;
@@ -325,7 +330,9 @@ pub(super) struct Rows<'a> {
 pub(super) fn table(rows: Rows<'_>) -> Result<Value, Failure> {
     let text = rows.query.get("includeObject");
     let include = Include::parse(text).ok_or_else(|| {
-        Failure::bad_request(format!("unrecognized includeObject value: \"{text}\""))
+        Failure::bad_request(format!(
+            "Unable to convert to Table as requested: includeObject: Invalid value: \"{text}\": must be 'Metadata', 'Object', 'None', or empty"
+        ))
     })?;
     let form = table::Form {
         include,

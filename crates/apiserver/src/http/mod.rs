@@ -11,6 +11,7 @@ mod negotiate;
 mod path;
 mod query;
 mod respond;
+mod strict;
 mod watches;
 mod writes;
 

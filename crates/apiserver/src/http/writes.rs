@@ -46,11 +46,19 @@ fn options(asked: &Asked, kind: &str) -> Result<WriteOptions, Failure> {
     if given.len() > 128 {
         return refuse(FieldError::too_long("fieldManager", 128));
     }
+    if let Some((at, c)) = given.char_indices().find(|(_, c)| c.is_control()) {
+        let detail = format!(
+            "invalid character U+{:04X} (at position {at})",
+            u32::from(c)
+        );
+        return refuse(FieldError::invalid("fieldManager", given, detail));
+    }
     Ok(WriteOptions {
         dry_run: dry_run(query, kind)?,
         field_manager: manager.to_owned(),
         field_validation,
         force: query.flag("force"),
+        duplicates: Vec::new(),
     })
 }
 
@@ -69,9 +77,12 @@ fn dry_run(query: &Query, kind: &str) -> Result<bool, Failure> {
 impl Door {
     pub(super) async fn create(&self, asked: Asked) -> Result<Response, Failure> {
         let form = asked.accept.choose(shapes)?;
-        let options = options(&asked, "CreateOptions")?;
+        let mut options = options(&asked, "CreateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
-        let object = body::object(&bytes, &asked.content_type)?;
+        let kind = &asked.target.resource.kind;
+        let decoded = body::object(&bytes, &asked.content_type, kind)?;
+        options.duplicates = decoded.duplicates;
+        let object = decoded.object;
         let written = self
             .core
             .create(&asked.target, &asked.whose, object, &options)
@@ -88,9 +99,12 @@ impl Door {
 
     pub(super) async fn update(&self, asked: Asked) -> Result<Response, Failure> {
         let form = asked.accept.choose(shapes)?;
-        let options = options(&asked, "UpdateOptions")?;
+        let mut options = options(&asked, "UpdateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
-        let object = body::object(&bytes, &asked.content_type)?;
+        let kind = &asked.target.resource.kind;
+        let decoded = body::object(&bytes, &asked.content_type, kind)?;
+        options.duplicates = decoded.duplicates;
+        let object = decoded.object;
         if asked.target.subresource == "scale" {
             let written = self
                 .put_scale(
@@ -122,7 +136,11 @@ impl Door {
         let kind = PatchKind::of(&body::media_type(&asked.content_type), custom)?;
         let options = options(&asked, "PatchOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
-        let patch = parse_patch(kind, &bytes)?;
+        let patch = parse_patch(
+            kind,
+            &bytes,
+            options.field_validation == FieldValidation::Strict,
+        )?;
         if asked.target.subresource == "scale" {
             let rules = asked.target.rules()?;
             let compute = |scale: &Value| patching::apply(rules, kind, scale, &patch);
@@ -262,17 +280,17 @@ async fn delete_options(
         dry_run(query, "DeleteOptions")?;
         return DeleteOptions::parse(&options);
     }
-    let parsed = body::object(&bytes, content_type).map_err(|failure| {
-        if failure.code == 415 {
-            return failure;
-        }
-        let why = failure
-            .message
-            .split_once("Unstructured): ")
-            .map_or("", |(_, why)| why);
-        let why = why.rsplit_once(" (").map_or(why, |(why, _)| why);
-        Failure::new(500, "", why)
-    })?;
+    if body::media_type(content_type) == "application/vnd.kubernetes.protobuf" {
+        return Err(Failure::unsupported_media_type(&[
+            "application/json",
+            "application/yaml",
+        ]));
+    }
+    let parsed = match body::media_type(content_type).as_str() {
+        "application/yaml" => body::yaml(&bytes),
+        _ => body::json(&bytes),
+    };
+    let parsed = parsed.map_err(|why| Failure::new(500, "", why))?.object;
     let (kind, version) = (
         parsed.get("kind").and_then(Value::as_str),
         parsed.get("apiVersion").and_then(Value::as_str),
@@ -290,9 +308,20 @@ async fn delete_options(
     Ok(options)
 }
 
-fn parse_patch(kind: PatchKind, bytes: &Bytes) -> Result<Value, Failure> {
+fn parse_patch(kind: PatchKind, bytes: &Bytes, strict: bool) -> Result<Value, Failure> {
     if kind == PatchKind::Apply {
-        return body::yaml(bytes);
+        let decoded = body::yaml(bytes);
+        let decoded = decoded.map_err(|why| {
+            Failure::bad_request(format!(
+                "error decoding YAML: error converting YAML to JSON: {why}"
+            ))
+        })?;
+        if let Some(twice) = decoded.duplicates.first().filter(|_| strict) {
+            return Err(Failure::bad_request(format!(
+                "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {twice}"
+            )));
+        }
+        return Ok(decoded.object);
     }
     let parsed: Result<Value, _> = serde_json::from_slice(bytes);
     parsed.map_err(|e| Failure::bad_request(format!("error decoding patch: {e}")))

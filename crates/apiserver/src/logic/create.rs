@@ -6,6 +6,7 @@ use super::{
     Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta, metadata,
     metadata_mut, report_unknown,
 };
+use crate::logic::update::Means;
 use crate::status::Failure;
 
 /// Computes a new object from a body.
@@ -19,6 +20,7 @@ pub fn create(
     namespace: &str,
     options: &WriteOptions,
     moment: &Moment,
+    means: Means,
 ) -> Result<Prepared, Failure> {
     let mut warnings = Vec::new();
     metadata::check_types(rules, &object)?;
@@ -31,7 +33,7 @@ pub fn create(
         ));
     }
     let unknown = convert::admit(rules, &mut object);
-    report_unknown(rules, &unknown, options.field_validation, &mut warnings)?;
+    report_unknown(rules, &unknown, options, &mut warnings)?;
     let given_managers = object.pointer("/metadata/managedFields").cloned();
     fill(rules, &mut object, moment);
     if rules.version.status
@@ -40,14 +42,20 @@ pub fn create(
     {
         root.remove("status");
     }
-    managed::created(rules, &mut object, given_managers, options, moment);
+    match means {
+        Means::Apply => managed::take(
+            &mut object,
+            &json!({"metadata": {"managedFields": given_managers}}),
+        ),
+        _ => managed::created(rules, &mut object, given_managers, options, moment),
+    }
+    start(rules, &mut object);
     let mut errors = metadata::validate(rules, &object);
     warnings.extend(metadata::warnings(None, &object));
     errors.extend(convert::check(rules, &object, None, &errors));
     if !errors.is_empty() {
         return Err(rules.invalid(meta(&object, "name"), &errors));
     }
-    start(rules, &mut object);
     Ok(Prepared { object, warnings })
 }
 

@@ -1,40 +1,112 @@
 //! The seam to field ownership: who wrote which field, kept in `metadata.managedFields`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::update::Part;
 use super::{Moment, Rules, WriteOptions, metadata_mut};
+use crate::apply::{self, ApplyError, Writer, same_but_times};
+use crate::status::Failure;
 
-/// Records the manager of a new object.
-pub fn created(
-    _rules: Rules<'_>,
-    object: &mut Value,
-    given: Option<Value>,
-    _options: &WriteOptions,
-    _moment: &Moment,
-) {
-    put(object, given);
+/// Runs `with` with the writer of a request; kinds without a schema are not tracked.
+fn writing<T>(
+    rules: Rules<'_>,
+    subresource: &str,
+    options: &WriteOptions,
+    moment: &Moment,
+    with: impl FnOnce(Writer<'_>) -> T,
+) -> Option<T> {
+    let schema = rules.version.schema.as_ref()?;
+    let empty = json!({});
+    let (blank, reset): (&Value, &[&str]) = match rules.resource.built_in {
+        Some(kind) => (kind.blank(), kind.reset(subresource)),
+        None if subresource == "status" => (&empty, &["spec"]),
+        None if rules.version.status => (&empty, &["status"]),
+        None => (&empty, &[]),
+    };
+    let api_version = rules.api_version();
+    Some(with(Writer {
+        manager: &options.field_manager,
+        api_version: &api_version,
+        subresource,
+        now: &moment.now,
+        schema,
+        reset,
+        blank,
+    }))
 }
 
-/// Records the manager of the changed fields.
+/// Records the manager of a new object; `given` are the entries that the body carried.
+pub fn created(
+    rules: Rules<'_>,
+    object: &mut Value,
+    given: Option<Value>,
+    options: &WriteOptions,
+    moment: &Moment,
+) {
+    put(object, given);
+    writing(rules, "", options, moment, |writer| {
+        apply::track(None, object, writer)
+    });
+}
+
+/// Records the manager of the changed fields; `asked` is the wanted object before the server kept what is not
+/// the request's to write (the real server records that too).
 pub fn updated(
-    _rules: Rules<'_>,
+    rules: Rules<'_>,
     old: &Value,
     new: &mut Value,
     asked: &Value,
-    _part: Part,
-    _options: &WriteOptions,
-    _moment: &Moment,
+    part: Part,
+    options: &WriteOptions,
+    moment: &Moment,
 ) {
-    let given = asked
-        .pointer("/metadata/managedFields")
-        .or_else(|| old.pointer("/metadata/managedFields"));
-    put(new, given.cloned());
+    let subresource = if part == Part::Status { "status" } else { "" };
+    let mut tracked = asked.clone();
+    writing(rules, subresource, options, moment, |writer| {
+        apply::track(Some(old), &mut tracked, writer)
+    });
+    take(new, &tracked);
 }
 
 /// Takes the managed fields that an apply has computed.
 pub fn take(new: &mut Value, applied: &Value) {
     put(new, applied.pointer("/metadata/managedFields").cloned());
+}
+
+/// Merges an applied configuration into `old` (none: a new object), entries included.
+///
+/// # Errors
+/// 409 with the owners of what it would change, or 500 for a configuration that the schema does not know.
+pub fn applied(
+    rules: Rules<'_>,
+    old: Option<&Value>,
+    config: &Value,
+    part: Part,
+    options: &WriteOptions,
+    moment: &Moment,
+) -> Result<Value, Failure> {
+    let subresource = if part == Part::Status { "status" } else { "" };
+    let result = writing(rules, subresource, options, moment, |writer| {
+        apply::apply(old, config, writer, options.force)
+    });
+    match result {
+        None => Err(Failure::new(
+            415,
+            "UnsupportedMediaType",
+            "apply is not supported for this kind",
+        )),
+        Some(Ok(object)) => Ok(object),
+        Some(Err(ApplyError::Conflicts(conflicts))) => {
+            let message = apply::conflict_message(&conflicts);
+            let causes = conflicts.iter().map(|c| {
+                json!({"reason": "FieldManagerConflict", "message": format!("conflict with {}", c.manager), "field": c.path})
+            });
+            Err(Failure::new(409, "Conflict", message).with_causes(causes.collect()))
+        }
+        Some(Err(error @ ApplyError::Misfit { .. })) => {
+            Err(Failure::new(500, "", error.to_string()))
+        }
+    }
 }
 
 fn put(object: &mut Value, fields: Option<Value>) {
@@ -43,25 +115,19 @@ fn put(object: &mut Value, fields: Option<Value>) {
     };
     match fields.filter(|f| f.as_array().is_some_and(|list| !list.is_empty())) {
         Some(fields) => drop(metadata.insert("managedFields".to_owned(), fields)),
-        None => drop(metadata.remove("managedFields")),
+        None => drop(metadata.shift_remove("managedFields")),
     }
 }
 
 /// Whether two states are equal, the times of their managed fields and their resource versions apart.
 #[must_use]
 pub fn same(old: &Value, new: &Value) -> bool {
-    bare(old) == bare(new)
-}
-
-fn bare(object: &Value) -> Value {
-    let mut bare = object.clone();
-    if let Some(metadata) = metadata_mut(&mut bare) {
-        metadata.remove("resourceVersion");
-        if let Some(Value::Array(entries)) = metadata.get_mut("managedFields") {
-            for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-                entry.remove("time");
-            }
+    let bare = |object: &Value| {
+        let mut bare = object.clone();
+        if let Some(metadata) = metadata_mut(&mut bare) {
+            metadata.shift_remove("resourceVersion");
         }
-    }
-    bare
+        bare
+    };
+    same_but_times(&bare(old), &bare(new))
 }

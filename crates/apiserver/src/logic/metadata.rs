@@ -15,7 +15,12 @@ use crate::status::Failure;
 pub fn check_types(rules: Rules<'_>, object: &Value) -> Result<(), Failure> {
     let problem = match rules.resource.built_in {
         Some(kind) => kind.type_error(object),
-        None => object.get("metadata").and_then(meta::type_error),
+        None => match object.get("metadata") {
+            Some(Value::String(_)) => {
+                Some("json: cannot unmarshal string into Go value of type v1.ObjectMeta".to_owned())
+            }
+            other => other.and_then(meta::type_error),
+        },
     };
     let Some(problem) = problem else {
         return Ok(());
@@ -94,17 +99,12 @@ pub fn keep(old: &Value, new: &mut Value) {
     tidy(metadata);
     metadata.remove("selfLink");
     let before = |field: &str| old.get("metadata").and_then(|m| m.get(field)).cloned();
-    for field in [
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    for field in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if let (false, Some(kept)) = (metadata.contains_key(field), before(field)) {
             metadata.insert(field.to_owned(), kept);
         }
     }
-    for field in ["generation", "resourceVersion"] {
+    for field in ["creationTimestamp", "generation", "resourceVersion"] {
         match before(field) {
             Some(kept) => drop(metadata.insert(field.to_owned(), kept)),
             None => drop(metadata.remove(field)),

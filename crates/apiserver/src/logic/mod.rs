@@ -55,6 +55,8 @@ pub struct WriteOptions {
     pub field_validation: FieldValidation,
     /// Whether an apply takes over fields of others.
     pub force: bool,
+    /// What a strict reader refuses about the text of the body.
+    pub duplicates: Vec<String>,
 }
 
 /// A resource in the version that a request speaks.
@@ -205,34 +207,37 @@ fn namespace_of(resource: &Resource, object: &mut Value, namespace: &str) -> Res
     Ok(())
 }
 
-/// Refuses or warns about unknown fields, as the request asked.
+/// Refuses or warns about duplicate and unknown fields, as the request asked.
 ///
 /// # Errors
 /// 400 naming all of them, under `Strict`.
 pub fn report_unknown(
     rules: Rules<'_>,
     unknown: &[String],
-    mode: FieldValidation,
+    options: &WriteOptions,
     warnings: &mut Vec<String>,
 ) -> Result<(), Failure> {
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    match mode {
+    let unknown = unknown
+        .iter()
+        .map(|path| format!("unknown field \"{path}\""));
+    let all: Vec<String> = options.duplicates.iter().cloned().chain(unknown).collect();
+    match options.field_validation {
+        _ if all.is_empty() => Ok(()),
         FieldValidation::Ignore => Ok(()),
         FieldValidation::Warn => {
-            warnings.extend(
-                unknown
-                    .iter()
-                    .map(|path| format!("unknown field \"{path}\"")),
-            );
+            warnings.extend(all);
             Ok(())
         }
         FieldValidation::Strict => {
-            let all: Vec<String> = unknown
-                .iter()
-                .map(|path| format!("unknown field \"{path}\""))
-                .collect();
+            // YAML's own strictness comes as a block of its own.
+            let block = |text: &String| {
+                if text.starts_with("line ") {
+                    format!("yaml: unmarshal errors:\n  {text}")
+                } else {
+                    text.clone()
+                }
+            };
+            let all: Vec<String> = all.iter().map(block).collect();
             let kind = &rules.resource.kind;
             Err(Failure::bad_request(format!(
                 "{kind} in version \"{}\" cannot be handled as a {kind}: strict decoding error: {}",

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Rules;
+use crate::patch::{self, PatchError};
 use crate::status::Failure;
 
 /// How a patch is to be read.
@@ -57,26 +58,23 @@ pub fn merge(old: &Value, patch: &Value) -> Value {
 /// # Errors
 /// 400 for a patch of the wrong form, 422 for one that does not fit the object.
 pub fn apply(
-    _rules: Rules<'_>,
+    rules: Rules<'_>,
     kind: PatchKind,
     old: &Value,
-    patch: &Value,
+    body: &Value,
 ) -> Result<Value, Failure> {
-    match kind {
-        PatchKind::Json => {
-            let operations = serde_json::from_value::<json_patch::Patch>(patch.clone())
-                .map_err(|e| Failure::bad_request(format!("error decoding patch: {e}")))?;
-            let mut new = old.clone();
-            json_patch::patch(&mut new, &operations).map_err(|_| {
-                Failure::new(
-                    422,
-                    "Invalid",
-                    "the server rejected our request due to an error in our request",
-                )
-                .with_details(Map::new())
-            })?;
-            Ok(new)
+    let patched = match (kind, rules.resource.built_in) {
+        (PatchKind::Json, _) => patch::json_patch(old, body),
+        (PatchKind::Strategic, Some(built_in)) => {
+            patch::strategic(old, body, built_in.schema_json())
         }
-        _ => Ok(merge(old, patch)),
-    }
+        _ => patch::merge_patch(old, body),
+    };
+    patched.map_err(|error| match error {
+        PatchError::Unreadable(text) => Failure::bad_request(text),
+        PatchError::TooLarge(text) => Failure::new(413, "RequestEntityTooLarge", text),
+        PatchError::Unfit(_) => {
+            Failure::new(422, "Invalid", error.to_string()).with_details(Map::new())
+        }
+    })
 }

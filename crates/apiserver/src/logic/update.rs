@@ -82,7 +82,7 @@ pub fn update(
     check_name(&new, name)?;
     preconditions(rules, old, &new, means)?;
     let unknown = convert::admit(rules, &mut new);
-    report_unknown(rules, &unknown, options.field_validation, &mut warnings)?;
+    report_unknown(rules, &unknown, options, &mut warnings)?;
     let asked = new.clone();
     take_over(rules, old, &mut new, part);
     if means == Means::Apply {
@@ -150,10 +150,9 @@ fn preconditions(rules: Rules<'_>, old: &Value, new: &Value, means: Means) -> Re
         let needed =
             means == Means::Put && resource.built_in.is_none_or(|kind| kind.versioned_updates);
         if needed {
-            let shown = if resource.custom() { "0" } else { "0x0" };
             let error = FieldError::invalid_raw(
                 "metadata.resourceVersion",
-                shown,
+                "0",
                 "must be specified for an update",
             );
             return Err(Failure::invalid(group, plural, name, &[error]));

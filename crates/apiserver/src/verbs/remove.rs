@@ -61,7 +61,17 @@ impl DeleteOptions {
                 &supported,
             ));
         }
-        let dry = body.get("dryRun").and_then(Value::as_array);
+        let dry = body
+            .get("dryRun")
+            .and_then(Value::as_array)
+            .filter(|list| !list.is_empty());
+        if let Some(list) = dry.filter(|list| list.iter().any(|v| v != "All")) {
+            return refuse(FieldError::not_supported(
+                "dryRun",
+                Value::Array(list.clone()),
+                &["All"],
+            ));
+        }
         Ok(Self {
             dry_run: dry.is_some_and(|list| list.iter().any(|v| v == "All")),
             propagation: policy
@@ -288,6 +298,11 @@ fn with_cleanup(old: &Value, deleted: Deleted, now: &str) -> Deleted {
         {
             list.push(super::crds::CLEANUP.into());
         }
+    }
+    if let Some(status) = marked.get_mut("status").and_then(Value::as_object_mut) {
+        let text = "CustomResource deletion is in progress";
+        let reason = "InstanceDeletionInProgress";
+        crate::builtin::crd::set_condition(status, "Terminating", "True", reason, text, now);
     }
     Deleted::Mark(marked)
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Core, Shown, Target, Whose, Written, lost, refused};
 use crate::gateway::{Outcome, Verb};
+use crate::logic::managed;
 use crate::logic::patching::{self, PatchKind};
 use crate::logic::update::{Means, Part, Update, Updated, update};
 use crate::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
@@ -17,7 +18,7 @@ use crate::storage::{CommitError, Draft, Expect, Object, Op, key_of};
 const ATTEMPTS: usize = 8;
 
 /// An object may have this many bytes (the store of the real server refuses more).
-const OBJECT_LIMIT: usize = 3 << 19;
+const OBJECT_LIMIT: usize = 2 << 20;
 
 /// The limit of objects of a resource with a larger request limit is that limit.
 fn object_limit(target: &Target) -> usize {
@@ -50,7 +51,14 @@ impl Core {
         let mut moment = self.moment();
         let generated = name.is_empty() && !meta(&body, "generateName").is_empty();
         for _ in 0..ATTEMPTS {
-            let prepared = create(rules, body.clone(), &target.namespace, options, &moment)?;
+            let prepared = create(
+                rules,
+                body.clone(),
+                &target.namespace,
+                options,
+                &moment,
+                Means::Put,
+            )?;
             let target = &target
                 .clone()
                 .at(&target.namespace, meta(&prepared.object, "name"));
@@ -203,37 +211,65 @@ impl Core {
         &self,
         target: &Target,
         whose: &Whose,
-        patch: &Value,
+        config: &Value,
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
-        if self
-            .store
-            .get(&target.resource.key(), &target.key())
-            .is_none()
-            && target.subresource.is_empty()
-        {
-            let created = self
-                .create(
-                    &target.clone().at(&target.namespace, ""),
-                    whose,
-                    patch.clone(),
-                    options,
-                )
-                .await;
-            match created {
+        check_config(target, config)?;
+        let part = if target.subresource == "status" && rules.version.status {
+            Part::Status
+        } else {
+            Part::Main
+        };
+        let stored = target.resource.backing != Backing::Virtual;
+        let missing = stored
+            && self
+                .store
+                .get(&target.resource.key(), &target.key())
+                .is_none();
+        if missing && target.subresource.is_empty() {
+            match self.apply_new(target, whose, config, options).await {
                 Err(failure) if failure.reason == "AlreadyExists" => {}
                 other => return other,
             }
         }
+        let moment = self.moment();
         let compute = |old: &Value| {
             Ok((
-                patching::apply(rules, PatchKind::Merge, old, patch)?,
-                Means::Patch,
+                managed::applied(rules, Some(old), config, part, options, &moment)?,
+                Means::Apply,
             ))
         };
         self.modify(target, whose, Verb::Patch, &compute, options)
             .await
+    }
+
+    async fn apply_new(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        config: &Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        let rules = target.rules()?;
+        self.check_namespace(target, true)?;
+        let moment = self.moment();
+        let mut object = config.clone();
+        if let Some(metadata) = metadata_mut(&mut object) {
+            metadata
+                .entry("name")
+                .or_insert_with(|| target.name.clone().into());
+        }
+        let object = managed::applied(rules, None, &object, Part::Main, options, &moment)?;
+        let prepared = create(
+            rules,
+            object,
+            &target.namespace,
+            options,
+            &moment,
+            Means::Apply,
+        )?;
+        self.create_once(target, whose, prepared, options).await
     }
 
     /// Reads the current state in the version of the request, from the store or, for virtual resources, the gateway.
@@ -436,5 +472,36 @@ impl Core {
             );
         }
         Ok(())
+    }
+}
+
+/// Checks an applied configuration before it is merged.
+fn check_config(target: &Target, config: &Value) -> Result<(), Failure> {
+    let text = |key: &str| config.get(key).and_then(Value::as_str).unwrap_or_default();
+    if text("apiVersion").is_empty() || text("kind").is_empty() {
+        let (group, version) = text("apiVersion")
+            .rsplit_once('/')
+            .unwrap_or(("", text("apiVersion")));
+        return Err(Failure::bad_request(format!(
+            "invalid object type: {group}/{version}, Kind={}",
+            text("kind")
+        )));
+    }
+    if config
+        .pointer("/metadata/managedFields")
+        .is_some_and(|m| !m.is_null())
+    {
+        return Err(Failure::bad_request("metadata.managedFields must be nil"));
+    }
+    match meta(config, "name") {
+        "" => Err(Failure::bad_request(format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            target.name
+        ))),
+        name if name != target.name => Err(Failure::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            target.name
+        ))),
+        _ => Ok(()),
     }
 }
