@@ -24,6 +24,7 @@ pub mod words;
 pub use base::{BaseChoice, base_of};
 pub use check::{Violation, check};
 pub use decide::decide;
+pub use drafts::digests;
 pub use explain::explain;
 pub use observed::{
     Base, Failure, Feeder, Lineage, Observed, OldUpstream, RepositorySummary, Rival, Stated,

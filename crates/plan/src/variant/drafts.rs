@@ -13,8 +13,8 @@ use super::holdings::{Holdings, workspace_number};
 use super::published::{base_ref, deletion_proposed, no_lock};
 use super::recipe::recipe;
 use super::{
-    BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RepositorySummary, RevisionRef,
-    Step, UpdateDraft, retry, status, words,
+    BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RepositorySummary, Resolution,
+    RevisionRef, Step, Subject, UpdateDraft, retry, status, words,
 };
 use crate::{Next, Report, digest};
 
@@ -50,6 +50,19 @@ impl<'a> Inputs<'a> {
             full,
         }
     }
+}
+
+/// Today's input digests: of what the machine alone makes, and of a draft with today's base
+/// (V21). `None` while the inputs are not all there.
+pub fn digests(o: &Observed) -> Option<(Digest, Digest)> {
+    let (Subject::Valid(variant), Resolution::Found(upstream)) = (&o.variant, &o.upstream) else {
+        return None;
+    };
+    let uid = variant.meta.uid.as_ref()?;
+    let repository = o.repositories.get(&variant.spec.downstream.repo)?;
+    let holdings = Holdings::of(o, variant, uid);
+    let inputs = Inputs::of(o, variant, uid, upstream, repository, &holdings);
+    Some((inputs.digest, inputs.full))
 }
 
 /// Plans the drafts, given that everything else is in order.

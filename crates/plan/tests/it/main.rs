@@ -1,0 +1,9 @@
+//! Decisions as case folders, and laws over random worlds.
+
+mod cases;
+mod digest;
+mod revision;
+mod set;
+mod simulate;
+mod variant;
+mod wire;
