@@ -49,6 +49,15 @@ pub enum Error {
         /// Why.
         message: String,
     },
+    /// The git store failed.
+    #[error("cannot {attempt}")]
+    Store {
+        /// What was attempted.
+        attempt: &'static str,
+        /// Why.
+        #[source]
+        source: store::Error,
+    },
     /// The outside failed.
     #[error(transparent)]
     Port {
@@ -83,6 +92,7 @@ impl Error {
             Self::NotFound { .. } => Class::NotFound,
             Self::Conflict { .. } => Class::Conflict,
             Self::Render { .. } => Class::Invalid,
+            Self::Store { source, .. } => source.class(),
             Self::Port { source } => source.class,
             Self::Stopped => Class::Unavailable,
         }

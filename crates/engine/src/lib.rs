@@ -8,7 +8,28 @@
 //! It decides nothing that `plan` could decide, never sees wire types, YAML or sockets, and meets the
 //! outside only through [`ports`].
 
+mod codec;
+mod commits;
+pub mod controllers;
+mod cpu;
+mod discover;
+mod engine;
 mod error;
+mod failures;
+mod git;
+mod index;
+mod kitchen;
+mod locks;
 pub mod ports;
+mod recover;
+mod repos;
+mod shelve;
+mod stats;
+pub mod usecase;
 
+pub use cpu::Cpu;
+pub use engine::{Engine, Options};
 pub use error::{Error, Result};
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,3 @@ pub(crate) fn go_text(value: &serde_json::Value) -> String {
         other => render::sorted_json(other),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,5 @@
-//! The walls between the engine and the outside: what it asks of records, of the cluster, of time,
-//! of functions and of a simulation.
+//! The walls between the engine and the outside: what it asks of records, of the cluster, of time
+//! and of a simulation. (What runs functions is `functions`' own trait.)
 //!
 //! All of them speak `model`; `offshoot` implements them over `apiserver` and `api`, a twin over
 //! memory. A port carries out one thing and decides nothing: what an implementation retries, it
@@ -12,8 +12,7 @@ mod records;
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use model::{Class, Function, Namespace, ObjectName, Uid};
+use model::{Class, Namespace, ObjectName, Uid};
 
 pub use cluster::{
     Cluster, ClusterEvent, EventType, Found, Gvk, ObjectContent, ObjectSummary, OurKind, Requester,
@@ -67,43 +66,6 @@ pub trait Ids: Send + Sync + fmt::Debug {
     fn revision_uid(&self, namespace: &Namespace, name: &ObjectName) -> Uid;
 }
 
-/// Runs functions that are not built in (X2): exec, container, remote.
-#[async_trait]
-pub trait Functions: Send + Sync + fmt::Debug {
-    /// Runs one function on a `ResourceList` text.
-    ///
-    /// # Errors
-    /// The function could not be started; a function that ran and failed is an output.
-    async fn run(&self, function: &Function, input: String) -> Result<FunctionOutput, PortError>;
-}
-
-/// What a function left behind.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FunctionOutput {
-    /// The `ResourceList` text that it wrote.
-    pub output: String,
-    /// What it printed besides.
-    pub stderr: String,
-    /// 0, or how it failed.
-    pub exit_code: i32,
-}
-
-/// No function can be run outside.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoFunctions;
-
-#[async_trait]
-impl Functions for NoFunctions {
-    async fn run(&self, function: &Function, _input: String) -> Result<FunctionOutput, PortError> {
-        let what = function.image.as_deref().or(function.exec.as_deref());
-        Err(PortError::new(
-            Class::Denied,
-            format!("run function {:?}", what.unwrap_or("without an image")),
-            "it is not built in, and no runtime for it is enabled",
-        ))
-    }
-}
-
 /// A moment just before or after a side effect of the engine's own.
 ///
 /// Those inside of `store` and of the object store have points of their own.
@@ -144,7 +106,7 @@ impl Faults for NoFaults {
 }
 
 /// Everything outside, in one value.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Ports {
     /// Records of package revisions.
     pub records: Arc<dyn Records>,
@@ -154,10 +116,20 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// Identities.
     pub ids: Arc<dyn Ids>,
-    /// External functions.
-    pub functions: Arc<dyn Functions>,
+    /// What runs functions that are not built in (X2); built-in ones run in place.
+    pub functions: Arc<dyn functions::Runner>,
     /// Fault points.
     pub faults: Arc<dyn Faults>,
+}
+
+impl fmt::Debug for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ports")
+            .field("records", &self.records)
+            .field("cluster", &self.cluster)
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Seconds since 1970 as RFC 3339 in UTC, by the civil calendar.

@@ -1,0 +1,70 @@
+//! Intents: the whole records that follow from a submission (engine.md, "After an unclean stop").
+
+use model::{Namespace, ObjectKey, ObjectName, Revision};
+use serde_json::{Value, json};
+
+use super::reader::{Fields, parse};
+use super::{CodecError, revision};
+
+/// The format that [`encode_intent`] writes.
+const FORMAT: u64 = 1;
+
+/// One record that follows from a submission.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Record {
+    /// It is written.
+    Put {
+        /// As it will be, but for its versions.
+        record: Box<Revision>,
+        /// Whether it describes the commit that the writer makes on the branch, whose id is not
+        /// known when the intent is written.
+        at_branch_commit: bool,
+    },
+    /// It is removed.
+    Delete(ObjectKey),
+}
+
+/// Writes the records of one submission.
+pub(crate) fn encode_intent(records: &[Record]) -> Vec<u8> {
+    let list: Vec<Value> = records.iter().map(one).collect();
+    json!({ "format": FORMAT, "records": list })
+        .to_string()
+        .into_bytes()
+}
+
+fn one(record: &Record) -> Value {
+    match record {
+        Record::Put {
+            record,
+            at_branch_commit,
+        } => json!({ "put": revision::to_json(record), "atBranchCommit": at_branch_commit }),
+        Record::Delete(key) => {
+            json!({ "delete": { "namespace": key.namespace.as_str(), "name": key.name.as_str() } })
+        }
+    }
+}
+
+/// Reads what [`encode_intent`] wrote.
+///
+/// # Errors
+/// Another shape, or a newer format.
+pub(crate) fn decode_intent(bytes: &[u8]) -> Result<Vec<Record>, CodecError> {
+    let text = std::str::from_utf8(bytes).map_err(|e| CodecError::Json(e.to_string()))?;
+    let value = parse(text, FORMAT)?;
+    Fields::of(&value, "intent")?.list("records", read_one)
+}
+
+fn read_one(value: &Value) -> Result<Record, CodecError> {
+    let fields = Fields::of(value, "records")?;
+    if let Some(put) = fields.get("put") {
+        return Ok(Record::Put {
+            record: Box::new(revision::from_json(put)?),
+            at_branch_commit: fields.flag("atBranchCommit"),
+        });
+    }
+    let key = fields.object("delete")?;
+    Ok(Record::Delete(ObjectKey::new(
+        key.parsed("namespace", |t| Namespace::parse(t).ok())?,
+        key.parsed("name", |t| ObjectName::parse(t).ok())?,
+    )))
+}

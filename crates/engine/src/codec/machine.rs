@@ -1,0 +1,64 @@
+//! The `offshoot:` trailer (decisions.md V19).
+
+use model::{CommitId, Digest, Machine, Namespace, ObjectName, Owner, TreeId, Uid, WorkspaceName};
+use serde_json::{Value, json};
+
+use super::CodecError;
+use super::reader::{Fields, parse};
+
+/// The format that [`encode_machine`] writes.
+const FORMAT: u64 = 1;
+
+/// Writes it as one line, keys in a fixed order.
+pub(crate) fn encode_machine(machine: &Machine) -> String {
+    to_json(machine).to_string()
+}
+
+pub(super) fn to_json(machine: &Machine) -> Value {
+    json!({
+        "format": FORMAT,
+        "owner": {
+            "namespace": machine.owner.namespace.as_str(),
+            "name": machine.owner.name.as_str(),
+            "uid": machine.owner.uid.as_str(),
+        },
+        "workspace": machine.workspace.as_str(),
+        "digest": machine.digest.as_str(),
+        "fullDigest": machine.full_digest.as_str(),
+        "m": machine.m_tree.to_string(),
+        "v": machine.v_tree.to_string(),
+        "base": machine.base.map(|c| c.to_string()),
+        "baseTree": machine.base_tree.map(|t| t.to_string()),
+        "gates": machine.gates,
+        "contextKeys": machine.context_keys,
+    })
+}
+
+/// Reads what [`encode_machine`] wrote.
+///
+/// # Errors
+/// Another shape, or a newer format.
+pub(crate) fn decode_machine(text: &str) -> Result<Machine, CodecError> {
+    from_json(&parse(text, FORMAT)?)
+}
+
+pub(super) fn from_json(value: &Value) -> Result<Machine, CodecError> {
+    let fields = Fields::of(value, "machine")?;
+    let owner = fields.object("owner")?;
+    Ok(Machine {
+        owner: Owner {
+            namespace: owner.parsed("namespace", |t| Namespace::parse(t).ok())?,
+            name: owner.parsed("name", |t| ObjectName::parse(t).ok())?,
+            uid: owner.parsed("uid", |t| Uid::parse(t).ok())?,
+        },
+        workspace: fields.parsed("workspace", |t| WorkspaceName::parse(t).ok())?,
+        digest: fields.parsed("digest", Digest::parse)?,
+        full_digest: fields.parsed("fullDigest", Digest::parse)?,
+        m_tree: fields.parsed("m", TreeId::parse)?,
+        v_tree: fields.parsed("v", TreeId::parse)?,
+        base: fields.opt_parsed("base", CommitId::parse)?,
+        base_tree: fields.opt_parsed("baseTree", TreeId::parse)?,
+        gates: fields.texts("gates")?,
+        context_keys: fields.texts("contextKeys")?.into_iter().collect(),
+    })
+}

@@ -1,0 +1,96 @@
+//! Parts that several texts share: metadata, locks, conditions.
+
+use model::{CommitId, Condition, GitLock, ObjectMeta, OwnerReference, Status, Uid};
+use serde_json::{Value, json};
+
+use super::CodecError;
+use super::reader::Fields;
+
+pub(super) fn meta_json(meta: &ObjectMeta) -> Value {
+    json!({
+        "uid": meta.uid.as_ref().map(Uid::as_str),
+        "resourceVersion": meta.resource_version,
+        "generation": meta.generation,
+        "created": meta.created,
+        "deleted": meta.deleted,
+        "labels": meta.labels,
+        "annotations": meta.annotations,
+        "finalizers": meta.finalizers,
+        "owners": meta.owners.iter().map(owner_json).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn meta(fields: Fields<'_>) -> Result<ObjectMeta, CodecError> {
+    Ok(ObjectMeta {
+        uid: fields.opt_parsed("uid", |t| Uid::parse(t).ok())?,
+        resource_version: fields.string("resourceVersion")?,
+        generation: fields.int("generation")?,
+        created: fields.string("created")?,
+        deleted: fields.opt_text("deleted")?.map(str::to_owned),
+        labels: fields.map("labels")?,
+        annotations: fields.map("annotations")?,
+        finalizers: fields.texts("finalizers")?,
+        owners: fields.list("owners", owner)?,
+    })
+}
+
+fn owner_json(owner: &OwnerReference) -> Value {
+    json!({
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid.as_str(),
+        "controller": owner.controller,
+        "blockOwnerDeletion": owner.block_owner_deletion,
+    })
+}
+
+fn owner(value: &Value) -> Result<OwnerReference, CodecError> {
+    let fields = Fields::of(value, "owners")?;
+    Ok(OwnerReference {
+        api_version: fields.string("apiVersion")?,
+        kind: fields.string("kind")?,
+        name: fields.string("name")?,
+        uid: fields.parsed("uid", |t| Uid::parse(t).ok())?,
+        controller: fields.flag("controller"),
+        block_owner_deletion: fields.flag("blockOwnerDeletion"),
+    })
+}
+
+pub(super) fn lock_json(lock: &GitLock) -> Value {
+    json!({
+        "repo": lock.repo,
+        "directory": lock.directory,
+        "ref": lock.git_ref,
+        "commit": lock.commit.map(|c| c.to_string()),
+    })
+}
+
+pub(super) fn lock(value: &Value) -> Result<GitLock, CodecError> {
+    let fields = Fields::of(value, "lock")?;
+    Ok(GitLock {
+        repo: fields.string("repo")?,
+        directory: fields.string("directory")?,
+        git_ref: fields.string("ref")?,
+        commit: fields.opt_parsed("commit", CommitId::parse)?,
+    })
+}
+
+pub(super) fn condition_json(condition: &Condition) -> Value {
+    json!({
+        "type": condition.kind,
+        "status": condition.status.as_str(),
+        "reason": condition.reason,
+        "message": condition.message,
+    })
+}
+
+pub(super) fn condition(value: &Value) -> Result<Condition, CodecError> {
+    let fields = Fields::of(value, "conditions")?;
+    Ok(Condition {
+        kind: fields.string("type")?,
+        status: Status::parse(fields.text("status")?),
+        reason: fields.string("reason")?,
+        message: fields.string("message")?,
+    })
+}

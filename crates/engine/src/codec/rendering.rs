@@ -1,0 +1,118 @@
+//! What a render reported, inside of a record.
+
+use model::{FunctionResult, FunctionResultItem, RenderStatus, ResourceRef, Severity};
+use serde_json::{Value, json};
+
+use super::CodecError;
+use super::reader::{Fields, wrong};
+
+pub(super) fn to_json(status: &RenderStatus) -> Value {
+    json!({
+        "error": status.error,
+        "steps": status.steps.iter().map(step_json).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn from_json(value: &Value) -> Result<RenderStatus, CodecError> {
+    let fields = Fields::of(value, "renderStatus")?;
+    Ok(RenderStatus {
+        error: fields.opt_text("error")?.map(str::to_owned),
+        steps: fields.list("steps", step)?,
+    })
+}
+
+fn step_json(step: &FunctionResult) -> Value {
+    json!({
+        "name": step.name,
+        "image": step.image,
+        "exec": step.exec,
+        "validator": step.validator,
+        "stderr": step.stderr,
+        "exitCode": step.exit_code,
+        "results": step.results.iter().map(item_json).collect::<Vec<_>>(),
+    })
+}
+
+fn step(value: &Value) -> Result<FunctionResult, CodecError> {
+    let fields = Fields::of(value, "steps")?;
+    Ok(FunctionResult {
+        name: fields.string("name")?,
+        image: fields.opt_text("image")?.map(str::to_owned),
+        exec: fields.opt_text("exec")?.map(str::to_owned),
+        validator: fields.flag("validator"),
+        stderr: fields.string("stderr")?,
+        exit_code: i32::try_from(fields.int("exitCode")?).map_err(|_| wrong("exitCode"))?,
+        results: fields.list("results", item)?,
+    })
+}
+
+fn item_json(item: &FunctionResultItem) -> Value {
+    let resource = item.resource.as_ref().map(|r| {
+        json!({
+            "apiVersion": r.api_version,
+            "kind": r.kind,
+            "namespace": r.namespace,
+            "name": r.name,
+        })
+    });
+    let file = item
+        .file
+        .as_ref()
+        .map(|(path, index)| json!({ "path": path, "index": index }));
+    let tags = item.tags.iter().map(|(k, v)| json!([k, v]));
+    json!({
+        "message": item.message,
+        "severity": item.severity.as_str(),
+        "resource": resource,
+        "field": item.field,
+        "current": item.current,
+        "proposed": item.proposed,
+        "file": file,
+        "tags": tags.collect::<Vec<_>>(),
+    })
+}
+
+fn item(value: &Value) -> Result<FunctionResultItem, CodecError> {
+    let fields = Fields::of(value, "results")?;
+    let text = |field: &str| Ok(fields.opt_text(field)?.map(str::to_owned));
+    Ok(FunctionResultItem {
+        message: fields.string("message")?,
+        severity: match fields.text("severity")? {
+            "error" => Severity::Error,
+            "warning" => Severity::Warning,
+            _ => Severity::Info,
+        },
+        resource: fields.get("resource").map(resource).transpose()?,
+        field: text("field")?,
+        current: text("current")?,
+        proposed: text("proposed")?,
+        file: fields.get("file").map(file).transpose()?,
+        tags: fields.list("tags", tag)?,
+    })
+}
+
+fn resource(value: &Value) -> Result<ResourceRef, CodecError> {
+    let fields = Fields::of(value, "resource")?;
+    Ok(ResourceRef {
+        api_version: fields.string("apiVersion")?,
+        kind: fields.string("kind")?,
+        namespace: fields.string("namespace")?,
+        name: fields.string("name")?,
+    })
+}
+
+fn file(value: &Value) -> Result<(String, Option<u32>), CodecError> {
+    let fields = Fields::of(value, "file")?;
+    let index = fields.get("index").and_then(Value::as_u64);
+    Ok((
+        fields.string("path")?,
+        index.and_then(|i| u32::try_from(i).ok()),
+    ))
+}
+
+fn tag(value: &Value) -> Result<(String, String), CodecError> {
+    match value.as_array().map(Vec::as_slice) {
+        Some([Value::String(k), Value::String(v)]) => Ok((k.clone(), v.clone())),
+        _ => Err(wrong("tags")),
+    }
+}

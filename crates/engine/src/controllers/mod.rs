@@ -1,0 +1,120 @@
+//! Wakes reconciles by keys: watches feed what is known, what is known names keys, keys take turns.
+//!
+//! The only trigger is a key (`models:P7`); a periodic look at everything repairs lost events. Many
+//! keys are worked on at once, since most of them wait for the store, which makes batches of them.
+
+mod cron;
+pub mod queue;
+mod repository;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::Class;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::stats::count;
+use crate::{Engine, Error, Result};
+use queue::{Done, Key};
+
+impl Engine {
+    /// Runs watches and controllers until [`Engine::stop`]; ends once every turn has ended.
+    pub async fn run(&self) {
+        let mut tasks = JoinSet::new();
+        watch::start(self, &mut tasks);
+        let resync = self.clone();
+        tasks.spawn(async move { resync.resync().await });
+        self.work().await;
+        // Watches wait for news that need not come.
+        tasks.abort_all();
+        while tasks.join_next().await.is_some() {}
+        self.stop_kinds();
+    }
+
+    async fn work(&self) {
+        self.loaded().await;
+        let permits = Arc::new(tokio::sync::Semaphore::new(self.inner.options.in_flight));
+        let mut turns = JoinSet::new();
+        loop {
+            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
+                break;
+            };
+            let Some(key) = self.inner.queue.next().await else {
+                break;
+            };
+            let engine = self.clone();
+            turns.spawn(async move {
+                let done = engine.turn(&key).await;
+                engine.inner.queue.done(&key, done);
+                drop(permit);
+            });
+            while turns.try_join_next().is_some() {}
+        }
+        while turns.join_next().await.is_some() {}
+    }
+
+    /// Waits until everything was seen once: decisions on half a picture would undo the other half.
+    async fn loaded(&self) {
+        while !self.is_ready() && self.alive().is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    async fn turn(&self, key: &Key) -> Done {
+        let before = Instant::now();
+        let result = match key {
+            Key::Repository(key) => {
+                count(&self.counters().repository_reconciles);
+                repository::reconcile(self, key).await
+            }
+            Key::Set(_) | Key::Variant(_) => Ok(Done::Rest),
+        };
+        tracing::debug!(?key, elapsed = ?before.elapsed(), ok = result.is_ok(), "turn");
+        match result {
+            Ok(done) => done,
+            Err(Error::Stopped) => Done::Rest,
+            Err(error) if error.class() == Class::Conflict => {
+                count(&self.counters().conflicts);
+                Done::Again
+            }
+            Err(error) => {
+                count(&self.counters().failures);
+                tracing::warn!(?key, error = %error.chain(), "a turn failed");
+                Done::Failed
+            }
+        }
+    }
+
+    async fn resync(&self) {
+        loop {
+            tokio::time::sleep(self.inner.options.resync).await;
+            self.look_at_everything();
+        }
+    }
+
+    /// Puts every key in line.
+    pub fn look_at_everything(&self) {
+        let keys: Vec<Key> = self.world(|w| {
+            let repositories = w
+                .repositories
+                .iter()
+                .map(|r| Key::Repository(r.key.clone()));
+            let sets = w.sets.iter().map(|s| Key::Set(s.key.clone()));
+            let variants = w.variants().map(|v| Key::Variant(v.key.clone()));
+            repositories.chain(sets).chain(variants).collect()
+        });
+        for key in keys {
+            self.inner.queue.add(key);
+        }
+    }
+}
+
+/// A failure of a port as an error of ours.
+pub(crate) fn port(source: crate::ports::PortError) -> Error {
+    Error::Port { source }
+}
+
+/// What a turn came to.
+pub(crate) type Turn = Result<Done>;

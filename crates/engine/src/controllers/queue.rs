@@ -1,0 +1,250 @@
+//! A level-triggered work queue: a key is all there is, and it is in line at most once.
+//!
+//! A key that is worked on is not handed out again; what arrives meanwhile puts it in line once
+//! more afterwards (`models:P7`). Namespaces take turns, so that one tenant's thousand keys do not
+//! hold up another's one. Failures back off for each key alone (V16). Order depends on nothing but
+//! the order of calls and tokio's clock: a paused runtime replays it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use model::{Namespace, ObjectKey};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// What is reconciled. Repositories come first: others wait for what they hold.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// A registered repository.
+    Repository(ObjectKey),
+    /// A set.
+    Set(ObjectKey),
+    /// A variant.
+    Variant(ObjectKey),
+}
+
+impl Key {
+    fn namespace(&self) -> &Namespace {
+        match self {
+            Self::Repository(key) | Self::Set(key) | Self::Variant(key) => &key.namespace,
+        }
+    }
+}
+
+/// What became of a key's turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// Rest until something wakes it.
+    Rest,
+    /// Again at once: something else was found than expected.
+    Again,
+    /// Again after this time, unless something wakes it before.
+    After(Duration),
+    /// It failed: again after a time that grows with each failure in a row.
+    Failed,
+}
+
+const FIRST_BACKOFF: Duration = Duration::from_millis(200);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+/// Conflicts in a row before they count as failures: two writers that never agree must not spin.
+const PATIENCE: u32 = 8;
+
+#[derive(Debug, Default)]
+struct Inner {
+    lines: BTreeMap<Namespace, VecDeque<Key>>,
+    /// Namespaces with keys in line, the next one first.
+    turns: VecDeque<Namespace>,
+    waiting: BTreeSet<Key>,
+    running: BTreeSet<Key>,
+    again: BTreeSet<Key>,
+    timers: BTreeSet<(Instant, Key)>,
+    due: BTreeMap<Key, Instant>,
+    failures: BTreeMap<Key, u32>,
+    closed: bool,
+}
+
+/// The queue.
+#[derive(Debug, Default)]
+pub struct Queue {
+    inner: Mutex<Inner>,
+    changed: Notify,
+}
+
+impl Queue {
+    /// Puts a key in line, unless it is there.
+    pub fn add(&self, key: Key) {
+        self.with(|inner| inner.add(key));
+        self.changed.notify_one();
+    }
+
+    /// Puts a key in line after a time, unless it is to come sooner.
+    pub fn add_after(&self, key: Key, after: Duration) {
+        self.with(|inner| inner.add_after(key, Instant::now() + after));
+        self.changed.notify_one();
+    }
+
+    /// The next key; `None` once the queue is closed. The caller must answer with [`Queue::done`].
+    pub async fn next(&self) -> Option<Key> {
+        loop {
+            let changed = self.changed.notified();
+            let until = match self.with(Inner::take) {
+                Take::Key(key) => {
+                    // Another waiter may have work, too.
+                    self.changed.notify_one();
+                    return Some(key);
+                }
+                Take::Closed => {
+                    self.changed.notify_waiters();
+                    self.changed.notify_one();
+                    return None;
+                }
+                Take::Wait(until) => until,
+            };
+            match until {
+                Some(until) => {
+                    tokio::select! {
+                        biased;
+                        () = changed => {}
+                        () = tokio::time::sleep_until(until) => {}
+                    }
+                }
+                None => changed.await,
+            }
+        }
+    }
+
+    /// Says what became of a key's turn.
+    pub fn done(&self, key: &Key, done: Done) {
+        self.with(|inner| inner.done(key, done));
+        self.changed.notify_one();
+    }
+
+    /// Ends every wait; nothing is handed out any more.
+    pub fn close(&self) {
+        self.with(|inner| inner.closed = true);
+        self.changed.notify_waiters();
+        self.changed.notify_one();
+    }
+
+    /// Keys that are in line or worked on; timers do not count.
+    pub fn busy(&self) -> usize {
+        self.with(|inner| inner.waiting.len() + inner.running.len())
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&mut Inner) -> T) -> T {
+        let mut inner = self
+            .inner
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        f(&mut inner)
+    }
+}
+
+enum Take {
+    Key(Key),
+    Wait(Option<Instant>),
+    Closed,
+}
+
+impl Inner {
+    fn add(&mut self, key: Key) {
+        if self.running.contains(&key) {
+            self.again.insert(key);
+            return;
+        }
+        self.cancel_timer(&key);
+        if !self.waiting.insert(key.clone()) {
+            return;
+        }
+        let namespace = key.namespace().clone();
+        let line = self.lines.entry(namespace.clone()).or_default();
+        if line.is_empty() {
+            self.turns.push_back(namespace);
+        }
+        line.push_back(key);
+    }
+
+    fn add_after(&mut self, key: Key, at: Instant) {
+        if self.waiting.contains(&key) || self.due.get(&key).is_some_and(|due| *due <= at) {
+            return;
+        }
+        self.cancel_timer(&key);
+        self.due.insert(key.clone(), at);
+        self.timers.insert((at, key));
+    }
+
+    fn cancel_timer(&mut self, key: &Key) {
+        if let Some(at) = self.due.remove(key) {
+            self.timers.remove(&(at, key.clone()));
+        }
+    }
+
+    fn take(&mut self) -> Take {
+        if self.closed {
+            return Take::Closed;
+        }
+        let now = Instant::now();
+        while let Some((at, key)) = self.timers.first().cloned() {
+            if at > now {
+                break;
+            }
+            self.add(key.clone());
+            // A key that is worked on keeps no timer beside its mark.
+            self.cancel_timer(&key);
+        }
+        let Some(namespace) = self.turns.pop_front() else {
+            return Take::Wait(self.timers.first().map(|(at, _)| *at));
+        };
+        let line = self.lines.entry(namespace.clone()).or_default();
+        let key = line.pop_front();
+        if line.is_empty() {
+            self.lines.remove(&namespace);
+        } else {
+            self.turns.push_back(namespace);
+        }
+        match key {
+            Some(key) => {
+                self.waiting.remove(&key);
+                self.running.insert(key.clone());
+                Take::Key(key)
+            }
+            None => Take::Wait(self.timers.first().map(|(at, _)| *at)),
+        }
+    }
+
+    fn done(&mut self, key: &Key, done: Done) {
+        self.running.remove(key);
+        let woken = self.again.remove(key);
+        let failures = match done {
+            Done::Rest | Done::After(_) => {
+                self.failures.remove(key);
+                0
+            }
+            Done::Again | Done::Failed => {
+                let count = self.failures.entry(key.clone()).or_default();
+                *count += 1;
+                *count
+            }
+        };
+        let now = Instant::now();
+        match done {
+            Done::Rest => {}
+            Done::Again if failures <= PATIENCE => self.add(key.clone()),
+            Done::Again => self.add_after(key.clone(), now + backoff(failures - PATIENCE)),
+            Done::After(time) => self.add_after(key.clone(), now + time),
+            Done::Failed => self.add_after(key.clone(), now + backoff(failures)),
+        }
+        if woken {
+            self.add(key.clone());
+        }
+    }
+}
+
+fn backoff(failures: u32) -> Duration {
+    let doubled = FIRST_BACKOFF.saturating_mul(1_u32 << failures.saturating_sub(1).min(16));
+    doubled.min(LONGEST_BACKOFF)
+}
+
+#[cfg(test)]
+mod tests;

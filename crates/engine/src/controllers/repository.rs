@@ -1,0 +1,292 @@
+//! A registered repository: opened, read, looked at again.
+//!
+//! What cannot be done is said on the `Repository` and tried again; records stay as they were, since
+//! an unreachable server says nothing about packages (A7: never partial).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{Class, Condition, ObjectKey, Repository, RepositoryStatus, Status, join_problems};
+
+use super::queue::Done;
+use super::{Turn, cron, port};
+use crate::discover::Found;
+use crate::ports::{OurKind, Point, StoredRepository, rfc3339};
+use crate::repos::Open;
+use crate::shelve::Follow;
+use crate::stats::count;
+use crate::{Engine, Error, Result};
+
+/// The peer's finalizer (package-orchestration.md §1.2).
+const FINALIZER: &str = "config.porch.kpt.dev/repository";
+/// How many problems a condition names.
+const NAMED: usize = 10;
+
+/// Brings the records of one repository in line with what is in git.
+pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
+    let Some(stored) = engine.world(|w| w.repositories.get(key).cloned()) else {
+        return gone(engine, key).await;
+    };
+    if stored.meta.is_deleting() {
+        unregister(engine, &stored).await?;
+        return Ok(Done::Rest);
+    }
+    if !stored.meta.finalizers.iter().any(|f| f == FINALIZER) {
+        finalizers(engine, &stored, true).await?;
+        return Ok(Done::Rest);
+    }
+    let repository = match &stored.parsed {
+        Ok(repository) => repository.clone(),
+        Err(problems) => {
+            let condition = failed("Error", &join_problems(problems));
+            write(engine, &stored, |status| {
+                status.conditions = vec![condition]
+            })
+            .await?;
+            return Ok(Done::Rest);
+        }
+    };
+    if let Some(other) = overlapping(engine, &repository) {
+        let condition = failed("Error", &other);
+        write(engine, &stored, |status| {
+            status.conditions = vec![condition]
+        })
+        .await?;
+        return Ok(Done::After(engine.inner.options.resync));
+    }
+    match look(engine, &stored, &repository).await {
+        Ok((open, found)) => settled(engine, &stored, &open, &found).await,
+        Err(Error::Stopped) => Err(Error::Stopped),
+        Err(error) if error.class() == Class::Conflict => Err(error),
+        Err(error) => {
+            let condition = failed("Error", &error.chain());
+            write(engine, &stored, |status| {
+                status.conditions = vec![condition]
+            })
+            .await?;
+            Err(error)
+        }
+    }
+}
+
+async fn look(
+    engine: &Engine,
+    stored: &StoredRepository,
+    repository: &Repository,
+) -> Result<(Arc<Open>, Found)> {
+    let open = engine.open_repository(repository).await?;
+    let asked = run_once_due(engine, stored, repository);
+    let hinted = engine.inner.repos.take_hint(&stored.key);
+    let local = is_local(repository);
+    let due = poll_due(engine, stored);
+    // A local repository's refs are read in place; a remote is asked when it is time.
+    let fetch = !local && (asked || hinted || due || stored.status.last_full_sync.is_empty());
+    let found = engine.discover(&open, fetch).await?;
+    Ok((open, found))
+}
+
+fn is_local(repository: &Repository) -> bool {
+    repository.git.repo.starts_with("file://")
+}
+
+/// Whether `spec.sync.runOnceAt` has come and was not obeyed yet.
+fn run_once_due(engine: &Engine, stored: &StoredRepository, repository: &Repository) -> bool {
+    let at = &repository.run_once_at;
+    !at.is_empty() && *at != stored.status.observed_run_once_at && *at <= rfc3339(engine.now())
+}
+
+fn poll_due(engine: &Engine, stored: &StoredRepository) -> bool {
+    let next = &stored.status.next_full_sync;
+    next.is_empty() || *next <= rfc3339(engine.now())
+}
+
+/// Writes what was found, and says when to look again.
+async fn settled(engine: &Engine, stored: &StoredRepository, open: &Open, found: &Found) -> Turn {
+    let repository = &open.repository;
+    let now = engine.now();
+    let count = engine.world(|w| {
+        let all = w
+            .revisions
+            .of_repository(&stored.key.namespace, &repository.name);
+        u32::try_from(all.len()).unwrap_or(u32::MAX)
+    });
+    let mut condition = Condition::new("Ready", Status::True, "Ready", "Repository Ready");
+    if !found.problems.is_empty() {
+        condition.message = summary(&found.problems);
+    }
+    let local = is_local(repository);
+    let looked = !local && (poll_due(engine, stored) || stored.status.last_full_sync.is_empty());
+    let next = next_look(engine, repository, now);
+    let asked = run_once_due(engine, stored, repository);
+    write(engine, stored, |status| {
+        status.conditions = vec![condition];
+        status.package_count = count;
+        status.git_commit = found.head.map(|c| c.to_string()).unwrap_or_default();
+        if status.last_full_sync.is_empty() || looked || asked {
+            status.last_full_sync = rfc3339(now);
+            // A local repository is looked at all the time: no time is promised.
+            status.next_full_sync = if local { String::new() } else { rfc3339(next) };
+        }
+        if asked {
+            status
+                .observed_run_once_at
+                .clone_from(&repository.run_once_at);
+        }
+    })
+    .await?;
+    let pause = if local {
+        engine.inner.options.local_poll
+    } else {
+        Duration::from_secs(u64::try_from(next - now).unwrap_or(1).max(1))
+    };
+    Ok(Done::After(pause))
+}
+
+fn next_look(engine: &Engine, repository: &Repository, now: i64) -> i64 {
+    let interval = engine.inner.options.remote_poll.as_secs();
+    let usual = now + i64::try_from(interval).unwrap_or(60);
+    let next = match repository.sync_schedule.as_str() {
+        "" => usual,
+        schedule => cron::next(schedule, now).unwrap_or(usual),
+    };
+    let once = parse_soon(&repository.run_once_at, now);
+    once.map_or(next, |once| next.min(once))
+}
+
+/// A time that lies ahead, by how its text compares: both are RFC 3339 in UTC.
+fn parse_soon(at: &str, now: i64) -> Option<i64> {
+    if at.is_empty() || *at <= *rfc3339(now) {
+        return None;
+    }
+    // Within a day, minute by minute: farther ones are found by the polls in between.
+    (1..=1_440)
+        .map(|m| now + m * 60)
+        .find(|t| *at <= *rfc3339(*t))
+}
+
+fn summary(problems: &[String]) -> String {
+    let mut named: Vec<&str> = problems.iter().take(NAMED).map(String::as_str).collect();
+    let more = format!("and {} more", problems.len().saturating_sub(NAMED));
+    if problems.len() > NAMED {
+        named.push(&more);
+    }
+    format!("Repository Ready; not served: {}", named.join("; "))
+}
+
+fn failed(reason: &str, message: &str) -> Condition {
+    Condition::new("Ready", Status::False, reason, message)
+}
+
+/// The status is written where it changed.
+async fn write(
+    engine: &Engine,
+    stored: &StoredRepository,
+    change: impl FnOnce(&mut RepositoryStatus),
+) -> Result<()> {
+    let mut status = stored.status.clone();
+    status.observed_generation = stored.meta.generation;
+    change(&mut status);
+    if status == stored.status {
+        return Ok(());
+    }
+    engine.point(Point::BeforeStatus)?;
+    let cluster = &engine.ports().cluster;
+    let version = &stored.meta.resource_version;
+    let written = cluster
+        .set_repository_status(&stored.key, version, &status)
+        .await;
+    let written = written.map_err(port)?;
+    count(&engine.counters().statuses);
+    engine.learn(|world| {
+        let changed = world.repositories.put(written);
+        let mut wake = crate::index::Wake::default();
+        if let Some(changed) = changed {
+            wake.repository(world, &changed);
+        }
+        wake
+    });
+    Ok(())
+}
+
+/// Another registration of the same URL that cannot stand beside this one (V25); the older stays.
+fn overlapping(engine: &Engine, repository: &Repository) -> Option<String> {
+    engine.world(|w| {
+        w.repositories
+            .iter()
+            .filter(|other| other.key != repository.key && !other.meta.is_deleting())
+            .filter(|other| {
+                let mine = (&repository.meta.created, &repository.key);
+                (&other.meta.created, &other.key) < mine
+            })
+            .filter_map(|other| other.parsed.as_ref().ok())
+            .filter(|other| other.git.repo == repository.git.repo)
+            .find_map(|other| overlap(repository, other))
+    })
+}
+
+fn overlap(mine: &Repository, other: &Repository) -> Option<String> {
+    let inside = |a: &str, b: &str| {
+        let (a, b) = (a.trim_matches('/'), b.trim_matches('/'));
+        b.is_empty() || a == b || a.starts_with(&format!("{b}/"))
+    };
+    let (a, b) = (&mine.git.directory, &other.git.directory);
+    let nested = inside(a, b) || inside(b, a);
+    if mine.git.branch != other.git.branch && nested {
+        return Some(format!(
+            "branch {:?} of {} overlaps with branch {:?}, which repository {} registers: their tags would collide; register another directory",
+            mine.git.branch, mine.git.repo, other.git.branch, other.key
+        ));
+    }
+    let same_namespace = mine.key.namespace == other.key.namespace;
+    (same_namespace && a.trim_matches('/') == b.trim_matches('/')).then(|| {
+        format!(
+            "the same directory and branch of {} are registered as repository {} already",
+            mine.git.repo, other.key
+        )
+    })
+}
+
+/// Forgets a repository: its records go, git stays as it is.
+async fn unregister(engine: &Engine, stored: &StoredRepository) -> Result<()> {
+    forget_records(engine, &stored.key).await?;
+    engine.inner.repos.close(&stored.key);
+    if stored.meta.finalizers.iter().any(|f| f == FINALIZER) {
+        finalizers(engine, stored, false).await?;
+    }
+    Ok(())
+}
+
+/// The object is gone, whoever took the finalizer off.
+async fn gone(engine: &Engine, key: &ObjectKey) -> Turn {
+    forget_records(engine, key).await?;
+    engine.inner.repos.close(key);
+    Ok(Done::Rest)
+}
+
+async fn forget_records(engine: &Engine, key: &ObjectKey) -> Result<()> {
+    let Ok(name) = model::RepositoryName::parse(key.name.as_str()) else {
+        return Ok(());
+    };
+    let all = engine.world(|w| w.revisions.of_repository(&key.namespace, &name));
+    for some in all.chunks(256) {
+        engine
+            .record(some.iter().map(Follow::delete).collect())
+            .await?;
+    }
+    Ok(())
+}
+
+async fn finalizers(engine: &Engine, stored: &StoredRepository, add: bool) -> Result<()> {
+    engine.point(Point::BeforeFinalizer)?;
+    let mut list = stored.meta.finalizers.clone();
+    list.retain(|f| f != FINALIZER);
+    if add {
+        list.push(FINALIZER.to_owned());
+    }
+    let cluster = &engine.ports().cluster;
+    let version = &stored.meta.resource_version;
+    cluster
+        .set_finalizers(OurKind::Repository, &stored.key, version, &list)
+        .await
+        .map_err(port)
+}

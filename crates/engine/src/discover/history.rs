@@ -1,0 +1,166 @@
+//! What the history of a package says: who made it, with which task, and under which number.
+
+use model::{CommitId, Conflict, GitLock, Machine, RevisionNumber, Task};
+use plan::variant::{Lineage, OldUpstream};
+use store::Dir;
+
+use crate::git::Notes;
+use crate::repos::Open;
+use crate::{Error, Result};
+
+/// How far back a history is read; longer ones are cut, which is said nowhere since nothing of
+/// ours is that long: a draft has one commit for each change.
+const LIMIT: usize = 2_000;
+
+/// How many foreign commits may lie on top of a draft of ours.
+const PATIENCE: usize = 256;
+
+fn failed(source: store::Error) -> Error {
+    Error::Store {
+        attempt: "read the history",
+        source,
+    }
+}
+
+/// What the commits of one revision say.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Told {
+    /// The task that made it.
+    pub(crate) task: Option<Task>,
+    /// The machine's newest note.
+    pub(crate) machine: Option<Machine>,
+    /// The conflicts of its newest merge.
+    pub(crate) conflicts: Vec<Conflict>,
+    /// When the first of them was committed, in seconds since 1970.
+    pub(crate) created: i64,
+    /// Trailers of ours that cannot be read.
+    pub(crate) unreadable: Vec<String>,
+}
+
+/// Whether a trailer's package is this one; the peer writes the path with and without the
+/// repository's directory.
+fn is_package(open: &Open, dir: &Dir, named: &str) -> bool {
+    let named = named.trim_matches('/');
+    named == dir.as_str()
+        || dir
+            .below(open.layout.root())
+            .is_some_and(|below| below.as_str() == named)
+}
+
+/// The workspace that an approval names; `None` for any other commit.
+pub(crate) fn workspace_of(open: &Open, commit: CommitId) -> Option<String> {
+    let commit = open.repo.commit(commit).ok()?;
+    let notes = Notes::of(&commit.message);
+    let approval = notes.kpt.into_iter().find(|k| k.revision > 0)?;
+    Some(approval.workspace)
+}
+
+/// The approval in a commit: workspace and number of this package.
+pub(crate) fn approval(open: &Open, dir: &Dir, message: &str) -> Option<(String, i64)> {
+    let notes = Notes::of(message);
+    let mine = notes
+        .kpt
+        .into_iter()
+        .find(|k| k.revision > 0 && is_package(open, dir, &k.package))?;
+    Some((mine.workspace, mine.revision))
+}
+
+/// Reads the commits of one workspace from its tip back to where it started.
+pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str>) -> Result<Told> {
+    let mut told = Told::default();
+    let mut seen_one = false;
+    let commits = open.repo.first_parents(tip, LIMIT).map_err(failed)?;
+    for (step, id) in commits.into_iter().enumerate() {
+        let commit = open.repo.commit(id).map_err(failed)?;
+        let notes = Notes::of(&commit.message);
+        let mut mine = notes
+            .kpt
+            .iter()
+            .filter(|k| k.revision <= 0 && is_package(open, dir, &k.package))
+            .filter(|k| workspace.is_none_or(|w| w == k.workspace))
+            .peekable();
+        // A person's own commit on a draft has no trailer: it belongs to the draft if one of ours
+        // lies below it, which the next rounds find out.
+        if mine.peek().is_none() {
+            let elsewhere = notes.kpt.iter().any(|k| k.revision > 0);
+            if seen_one || elsewhere || step > PATIENCE {
+                break;
+            }
+            continue;
+        }
+        seen_one = true;
+        told.created = commit.committer.time.seconds;
+        told.unreadable.extend(notes.unreadable.iter().cloned());
+        if told.machine.is_none() {
+            told.machine.clone_from(&notes.machine);
+            if notes.machine.is_some() || told.conflicts.is_empty() {
+                told.conflicts.clone_from(&notes.conflicts);
+            }
+        }
+        if let Some(task) = mine.find_map(|k| k.task.clone()) {
+            told.task = Some(task);
+            break;
+        }
+    }
+    Ok(told)
+}
+
+/// The highest number that the branch's history ever gave to a package (decisions.md X5).
+pub(crate) fn highest_number(open: &Open, dir: &Dir, head: CommitId) -> Result<RevisionNumber> {
+    let mut at = open.repo.last_change(head, dir).map_err(failed)?;
+    for _ in 0..LIMIT {
+        let Some(id) = at else { break };
+        let commit = open.repo.commit(id).map_err(failed)?;
+        if let Some((_, number)) = approval(open, dir, &commit.message) {
+            return Ok(RevisionNumber(number));
+        }
+        at = match commit.parents.first() {
+            Some(parent) => open.repo.last_change(*parent, dir).map_err(failed)?,
+            None => None,
+        };
+    }
+    Ok(RevisionNumber::NONE)
+}
+
+/// Where the content of a directory at a commit of the branch stems from (decisions.md V20): the
+/// newest machine note in its history, unless an init or a clone without one lies in between.
+pub(crate) fn lineage(
+    open: &Open,
+    dir: &Dir,
+    commit: CommitId,
+    lock: Option<&GitLock>,
+    old_upstream: impl Fn() -> OldUpstream,
+) -> Result<Lineage> {
+    let mut at = Some(commit);
+    for _ in 0..LIMIT {
+        let Some(id) = at else { break };
+        let found = open.repo.commit(id).map_err(failed)?;
+        let notes = Notes::of(&found.message);
+        if let Some(machine) = notes.machine {
+            return Ok(Lineage::Trailer(machine));
+        }
+        if let Some((workspace, _)) = approval(open, dir, &found.message)
+            && let Some(draft) = found.parents.get(1)
+        {
+            let told = told(open, dir, *draft, Some(&workspace))?;
+            if let Some(machine) = told.machine {
+                return Ok(Lineage::Trailer(machine));
+            }
+            match told.task {
+                Some(Task::Init { .. }) => {
+                    return Ok(Lineage::Diverged("it was made anew (init)".to_owned()));
+                }
+                Some(Task::Clone { .. } | Task::CloneGit(_)) => break,
+                _ => {}
+            }
+        }
+        at = match found.parents.first() {
+            Some(parent) => open.repo.last_change(*parent, dir).map_err(failed)?,
+            None => None,
+        };
+    }
+    Ok(Lineage::NoTrailer {
+        lock: lock.cloned(),
+        old_upstream: old_upstream(),
+    })
+}

@@ -1,0 +1,348 @@
+//! Refs that others moved become records: on registration, when somebody pushes, after a crash.
+//!
+//! Refs and trees are the truth about contents and lifecycle, records about everything else
+//! (owners, labels, notes). Only what differs from what was seen last is looked into; a record that
+//! describes its ref's commit is not read again. Nothing is changed in git here, except that commits which
+//! a push took out of a draft's history are kept under a recovery ref (decisions.md V23).
+
+mod history;
+mod record;
+mod survey;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+
+use futures::StreamExt as _;
+use model::{CommitId, Lifecycle, PackageName, Revision};
+use store::{RefName, Refs};
+
+use crate::git::RefKind;
+use crate::index::PackageKey;
+use crate::repos::{Open, Seen};
+use crate::stats::count;
+use crate::{Engine, Error, Result};
+
+pub(crate) use history::{highest_number, lineage};
+pub(crate) use record::{Origin, apply_kptfile, chain, self_lock, tag_of};
+pub(crate) use survey::label_latest;
+
+/// The label of the latest published revision, stored (decisions.md A7).
+pub(crate) const LATEST: &str = "kpt.dev/latest-revision";
+
+/// What a look at a repository found.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found {
+    /// The branch's head.
+    pub(crate) head: Option<CommitId>,
+    /// What cannot be served, and why.
+    pub(crate) problems: Vec<String>,
+}
+
+/// How many packages are looked into at once: their records go to the store in batches.
+const AT_ONCE: usize = 64;
+
+impl Engine {
+    /// Brings the records of a repository in line with its refs.
+    ///
+    /// # Errors
+    /// The repository cannot be read, or records cannot be written.
+    pub(crate) async fn discover(&self, open: &Arc<Open>, fetch: bool) -> Result<Found> {
+        count(&self.counters().discoveries);
+        let failed = |attempt| move |source| Error::Store { attempt, source };
+        let refs = if fetch {
+            open.repo.fetch().await.map_err(failed("fetch"))?
+        } else {
+            open.repo.refs().map_err(failed("read the refs"))?
+        };
+        let before = open
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let mut view = view(open, &refs)?;
+        let touched = self.touched(open, &view, &before)?;
+        let mut problems: BTreeSet<String> =
+            std::mem::take(&mut view.problems).into_iter().collect();
+        // A problem of a package that is not looked into again is still there.
+        let mut kept = before.problems.clone();
+        kept.retain(|p| {
+            !touched
+                .iter()
+                .any(|t| p.starts_with(&format!("package {t}:")))
+        });
+        problems.extend(kept.into_iter().filter(|p| p.starts_with("package ")));
+        let results: Vec<Result<Vec<String>>> = futures::stream::iter(touched)
+            .map(|package| async move { self.discover_package(open, &package).await })
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        for result in results {
+            problems.extend(result?);
+        }
+        let problems: Vec<String> = problems.into_iter().collect();
+        let head = view.refs.get(&open.layout.branch_ref()?).copied();
+        *open.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen {
+            refs: view.refs,
+            whole: true,
+            problems: problems.clone(),
+        };
+        Ok(Found { head, problems })
+    }
+
+    /// The packages that have to be looked into: where a ref is neither what was seen last nor what
+    /// its record says, where a record has no ref, and where the branch's directory differs.
+    fn touched(&self, open: &Open, view: &View, before: &Seen) -> Result<BTreeSet<PackageName>> {
+        let (namespace, repository) = (&open.key().namespace, &open.repository.name);
+        let mut touched = BTreeSet::new();
+        let package_key = |package: &PackageName| PackageKey::new(namespace, repository, package);
+        for (name, (kind, commit)) in &view.kinds {
+            let Some(package) = package_of(kind) else {
+                continue;
+            };
+            if before.refs.get(name) != Some(commit) {
+                let known = self.world(|w| w.revisions.of_package(&package_key(package)));
+                if !known.iter().any(|r| describes(r, kind, *commit)) {
+                    touched.insert(package.clone());
+                }
+            }
+        }
+        for name in before.refs.keys().filter(|n| !view.refs.contains_key(*n)) {
+            if let Ok(Some(kind)) = open.layout.read(name)
+                && let Some(package) = package_of(&kind)
+            {
+                let known = self.world(|w| w.revisions.of_package(&package_key(package)));
+                if known.iter().any(|r| same_ref(r, &kind)) {
+                    touched.insert(package.clone());
+                }
+            }
+        }
+        let branch = open.layout.branch_ref()?;
+        let head = view.refs.get(&branch);
+        if !before.whole || before.refs.get(&branch) != head {
+            touched.extend(self.changed_on_branch(open, head.copied())?);
+        }
+        if !before.whole {
+            let all = self.world(|w| w.revisions.of_repository(namespace, repository));
+            let lost = all
+                .iter()
+                .filter(|r| !r.placeholder && !crate::recover::stands_in(&view.refs, r));
+            touched.extend(lost.map(|r| r.package.clone()));
+        }
+        Ok(touched)
+    }
+
+    /// Packages whose directory on the branch is not what their placeholder says.
+    fn changed_on_branch(
+        &self,
+        open: &Open,
+        head: Option<CommitId>,
+    ) -> Result<BTreeSet<PackageName>> {
+        let failed = |source| Error::Store {
+            attempt: "read the branch",
+            source,
+        };
+        let mut trees = BTreeMap::new();
+        if let Some(head) = head {
+            let root = open.repo.commit(head).map_err(failed)?.tree;
+            for (dir, tree) in open
+                .repo
+                .packages(root, open.layout.root())
+                .map_err(failed)?
+            {
+                if let Ok(package) = PackageName::parse(dir.as_str()) {
+                    trees.insert(package, tree);
+                }
+            }
+        }
+        let (namespace, repository) = (&open.key().namespace, &open.repository.name);
+        let known: BTreeMap<PackageName, model::TreeId> = self.world(|w| {
+            let all = w.revisions.of_repository(namespace, repository);
+            let heads = all.iter().filter(|r| r.placeholder);
+            heads.map(|r| (r.package.clone(), r.tree)).collect()
+        });
+        let names = trees.keys().chain(known.keys());
+        Ok(names
+            .filter(|name| trees.get(*name) != known.get(*name))
+            .cloned()
+            .collect())
+    }
+
+    /// Brings the records of one package in line; returns what cannot be served.
+    pub(crate) async fn discover_package(
+        &self,
+        open: &Arc<Open>,
+        package: &PackageName,
+    ) -> Result<Vec<String>> {
+        count(&self.counters().discovered);
+        let key = PackageKey::new(&open.key().namespace, &open.repository.name, package);
+        let guard = self.inner.locks.package(&key).await;
+        self.alive()?;
+        // Under the lock both are read anew: a change of ours may just have been recorded.
+        let refs = open.repo.refs().map_err(|source| Error::Store {
+            attempt: "read the refs",
+            source,
+        })?;
+        let view = package_view(open, &refs, package)?;
+        let known = self.world(|w| w.revisions.of_package(&key));
+        let survey = survey::survey(self, open, &key, &view, &known)?;
+        for lost in &survey.lost {
+            self.keep_lost(open, lost).await?;
+        }
+        self.record(survey.follow).await?;
+        drop(guard);
+        Ok(survey
+            .problems
+            .into_iter()
+            .map(|p| format!("package {package}: {p}"))
+            .collect())
+    }
+
+    /// Keeps commits reachable that a push took out of a draft's history (V23).
+    async fn keep_lost(&self, open: &Open, lost: &survey::Lost) -> Result<()> {
+        let failed = |source| Error::Store {
+            attempt: "keep lost commits",
+            source,
+        };
+        if !open.repo.has_commit(lost.commit).map_err(failed)? {
+            return Ok(());
+        }
+        let name = format!("refs/offshoot/recovered/{}/{}", lost.name, lost.commit);
+        let Ok(name) = RefName::parse(&name) else {
+            return Ok(());
+        };
+        let submission = store::Submission {
+            refs: vec![store::RefEdit {
+                name: name.clone(),
+                expect: store::Expect::Any,
+                to: Some(lost.commit),
+                scope: store::Scope::Local,
+            }],
+            ..store::Submission::default()
+        };
+        if let store::Answer::Published(_) = open.repo.submit(submission).await.map_err(failed)? {
+            let message = format!(
+                "a push took commit {} out of the history of {}; it is kept as {}",
+                lost.commit,
+                lost.name,
+                name.as_str()
+            );
+            self.tell(
+                crate::ports::OurKind::Repository,
+                open.key(),
+                crate::ports::EventType::Warning,
+                "HistoryReplaced",
+                message,
+            )
+            .await;
+        }
+        Ok(())
+    }
+}
+
+/// The refs of a repository that mean something to a registration.
+#[derive(Debug, Default)]
+pub(crate) struct View {
+    /// With what they are.
+    pub(crate) kinds: BTreeMap<RefName, (RefKind, CommitId)>,
+    /// By name alone.
+    pub(crate) refs: BTreeMap<RefName, CommitId>,
+    problems: Vec<String>,
+}
+
+fn view(open: &Open, refs: &Refs) -> Result<View> {
+    let mut view = View::default();
+    for (name, commit) in refs {
+        match open.layout.read(name) {
+            Ok(Some(kind)) => {
+                view.refs.insert(name.clone(), *commit);
+                view.kinds.insert(name.clone(), (kind, *commit));
+            }
+            Ok(None) => {}
+            Err(why) => view.problems.push(format!("ref {}: {why}", name.as_str())),
+        }
+    }
+    Ok(view)
+}
+
+/// The refs of one package, and the branch.
+fn package_view(open: &Open, refs: &Refs, package: &PackageName) -> Result<View> {
+    let dir = open.layout.dir(package);
+    let mut view = View::default();
+    let mut take = |name: &RefName, commit: CommitId| match open.layout.read(name) {
+        Ok(Some(kind)) if package_of(&kind).is_none_or(|p| p == package) => {
+            view.refs.insert(name.clone(), commit);
+            view.kinds.insert(name.clone(), (kind, commit));
+        }
+        _ => {}
+    };
+    for place in [
+        "heads/drafts",
+        "heads/proposed",
+        "heads/deletionProposed",
+        "tags",
+    ] {
+        let prefix = format!("refs/{place}/{dir}/");
+        let Ok(first) = RefName::parse(&format!("{prefix}0")) else {
+            continue;
+        };
+        // Names of workspaces and tags start with a digit or a letter: nothing sorts before.
+        for (name, commit) in refs
+            .range(first..)
+            .take_while(|(name, _)| name.as_str().starts_with(&prefix))
+        {
+            take(name, *commit);
+        }
+    }
+    let branch = open.layout.branch_ref()?;
+    if let Some(head) = refs.get(&branch) {
+        take(&branch, *head);
+    }
+    Ok(view)
+}
+
+/// Whether a record is the one of a ref.
+fn same_ref(record: &Revision, kind: &RefKind) -> bool {
+    let open = |lifecycle, workspace: &model::WorkspaceName| {
+        record.lifecycle == lifecycle && record.workspace == *workspace
+    };
+    match kind {
+        RefKind::Branch => false,
+        RefKind::Draft(_, workspace) => open(Lifecycle::Draft, workspace),
+        RefKind::Proposed(_, workspace) => open(Lifecycle::Proposed, workspace),
+        RefKind::Tag(_, tag) => record.lifecycle.is_published() && is_tagged(record, tag),
+        RefKind::DeletionProposed(_, what) => {
+            record.lifecycle == Lifecycle::DeletionProposed
+                && (is_tagged(record, what) || (record.placeholder && record.workspace == *what))
+        }
+    }
+}
+
+/// Whether a record already says what a ref says.
+fn describes(record: &Revision, kind: &RefKind, commit: CommitId) -> bool {
+    // A deletion proposal is marked by a ref's being there, wherever it points.
+    let marks = matches!(kind, RefKind::DeletionProposed(..));
+    same_ref(record, kind) && (marks || record.commit == commit)
+}
+
+/// Whether a published record has this tag.
+pub(crate) fn is_tagged(record: &Revision, tag: &model::WorkspaceName) -> bool {
+    if record.placeholder {
+        return false;
+    }
+    let number = model::RevisionNumber::of_tag(tag.as_str());
+    if number.is_numbered() {
+        record.revision == number
+    } else {
+        !record.revision.is_numbered() && record.workspace == *tag
+    }
+}
+
+fn package_of(kind: &RefKind) -> Option<&PackageName> {
+    match kind {
+        RefKind::Branch => None,
+        RefKind::Draft(package, _)
+        | RefKind::Proposed(package, _)
+        | RefKind::Tag(package, _)
+        | RefKind::DeletionProposed(package, _) => Some(package),
+    }
+}

@@ -1,0 +1,310 @@
+//! A record made from what git says.
+
+use std::sync::Arc;
+
+use model::{
+    CommitId, GitLock, Lifecycle, ObjectKey, ObjectMeta, ObjectName, PackageName, Revision,
+    RevisionNumber, Task, TreeId, WorkspaceName, compose_name,
+};
+use package::kptfile::Kptfile;
+use store::{Dir, Snapshot};
+
+use super::history::{self, Told};
+use crate::git::Layout;
+use crate::index::PackageKey;
+use crate::ports::rfc3339;
+use crate::repos::Open;
+use crate::{Engine, Error, Result};
+
+/// Where one revision stands in git.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    /// Its lifecycle, as the refs tell it.
+    pub(crate) lifecycle: Lifecycle,
+    /// Its workspace, as far as the ref tells it (a tag's is its last segment).
+    pub(crate) workspace: WorkspaceName,
+    /// The tag's last segment.
+    pub(crate) tag: Option<WorkspaceName>,
+    /// Its commit.
+    pub(crate) commit: CommitId,
+    /// Whether it is the branch's head.
+    pub(crate) placeholder: bool,
+}
+
+impl Origin {
+    /// A draft or a proposal.
+    pub(crate) fn open(lifecycle: Lifecycle, ws: &WorkspaceName, commit: CommitId) -> Self {
+        Self {
+            lifecycle,
+            workspace: ws.clone(),
+            tag: None,
+            commit,
+            placeholder: false,
+        }
+    }
+
+    /// A tag.
+    pub(crate) fn tag(tag: &WorkspaceName, commit: CommitId, deletion: bool) -> Self {
+        Self {
+            tag: Some(tag.clone()),
+            ..Self::open(published(deletion), tag, commit)
+        }
+    }
+
+    /// The branch's head.
+    pub(crate) fn head(branch: &WorkspaceName, commit: CommitId, deletion: bool) -> Self {
+        Self {
+            placeholder: true,
+            ..Self::open(published(deletion), branch, commit)
+        }
+    }
+
+    /// What it is, for people.
+    pub(crate) fn label(&self) -> String {
+        match (&self.tag, self.placeholder) {
+            (Some(tag), _) => format!("tag {tag}"),
+            (None, true) => format!("branch {}", self.workspace),
+            (None, false) => format!("{} {}", self.lifecycle, self.workspace),
+        }
+    }
+}
+
+fn published(deletion: bool) -> Lifecycle {
+    if deletion {
+        Lifecycle::DeletionProposed
+    } else {
+        Lifecycle::Published
+    }
+}
+
+/// A record, and what of it could not be read.
+pub(crate) struct Built {
+    /// The record.
+    pub(crate) record: Revision,
+    /// Problems.
+    pub(crate) problems: Vec<String>,
+}
+
+/// The lock that names a revision's own content (package-orchestration.md §4; the directory is
+/// whole, so that a clone's lock leads back here).
+pub(crate) fn self_lock(
+    open: &Open,
+    package: &PackageName,
+    origin: &Origin,
+    commit: CommitId,
+) -> GitLock {
+    let dir = open.layout.dir(package);
+    let git_ref = match (&origin.tag, origin.placeholder, origin.lifecycle) {
+        (Some(tag), ..) => format!("{dir}/{tag}"),
+        (None, true, _) => open.layout.branch().to_owned(),
+        (None, false, Lifecycle::Proposed) => format!("proposed/{dir}/{}", origin.workspace),
+        (None, false, _) => format!("drafts/{dir}/{}", origin.workspace),
+    };
+    GitLock {
+        repo: open.repository.git.repo.clone(),
+        directory: dir.to_string(),
+        git_ref,
+        commit: Some(commit),
+    }
+}
+
+/// Makes the record of an origin; `None` if there is no package at it.
+///
+/// # Errors
+/// Git cannot be read. A package that cannot be understood has a record with what is known.
+pub(crate) fn build(
+    engine: &Engine,
+    open: &Open,
+    key: &PackageKey,
+    origin: &Origin,
+    known: &[Arc<Revision>],
+) -> Result<Option<Built>> {
+    let failed = |source| Error::Store {
+        attempt: "read a package",
+        source,
+    };
+    let dir = open.layout.dir(&key.package);
+    let commit = open.repo.commit(origin.commit).map_err(failed)?;
+    let Some(tree) = open.repo.subtree(commit.tree, &dir).map_err(failed)? else {
+        return Ok(None);
+    };
+    let mut problems = Vec::new();
+    let snapshot = match open.repo.snapshot(tree) {
+        Ok(snapshot) if is_package(&snapshot) => Some(snapshot),
+        Ok(_) => return Ok(None),
+        Err(error) => {
+            problems.push(error.to_string());
+            None
+        }
+    };
+    let approval = origin
+        .tag
+        .as_ref()
+        .and_then(|_| history::approval(open, &dir, &commit.message));
+    let told = told(open, &dir, origin, &commit.parents, approval.as_ref())?;
+    problems.extend(told.unreadable.iter().cloned());
+    let workspace = approval
+        .as_ref()
+        .and_then(|(ws, _)| WorkspaceName::parse(ws).ok())
+        .unwrap_or_else(|| origin.workspace.clone());
+    let name = compose_name(&key.repository, &key.package, &workspace);
+    let name = match ObjectName::parse(&name) {
+        Ok(name) => ObjectKey::new(key.namespace.clone(), name),
+        Err(error) => {
+            problems.push(error.to_string());
+            return Ok(None);
+        }
+    };
+    let before = known.iter().find(|r| r.key == name);
+    let mut record = blank(
+        engine,
+        open,
+        key,
+        origin,
+        (name, workspace),
+        (before, &told),
+    );
+    record.tree = tree;
+    if origin.lifecycle.is_published() {
+        record.published_by = match before {
+            Some(b) if b.commit == origin.commit => b.published_by.clone(),
+            _ => commit.author.email.clone(),
+        };
+        record.published_at = rfc3339(commit.author.time.seconds);
+    }
+    if let Some(snapshot) = snapshot {
+        match Kptfile::of_files(&snapshot.files) {
+            Ok(kptfile) => apply_kptfile(&mut record, &kptfile),
+            Err(error) => problems.push(chain(&error)),
+        }
+    }
+    Ok(Some(Built { record, problems }))
+}
+
+/// A record of which nothing but its place is known.
+fn blank(
+    engine: &Engine,
+    open: &Open,
+    key: &PackageKey,
+    origin: &Origin,
+    (name, workspace): (ObjectKey, WorkspaceName),
+    (before, told): (Option<&Arc<Revision>>, &Told),
+) -> Revision {
+    let meta = before.map_or_else(
+        || ObjectMeta {
+            uid: Some(engine.ports().ids.revision_uid(&name.namespace, &name.name)),
+            created: if told.created > 0 {
+                rfc3339(told.created)
+            } else {
+                String::new()
+            },
+            ..ObjectMeta::default()
+        },
+        |b| b.meta.clone(),
+    );
+    let revision = match &origin.tag {
+        Some(tag) => RevisionNumber::of_tag(tag.as_str()),
+        None if origin.placeholder => RevisionNumber::UNNUMBERED,
+        None => RevisionNumber::NONE,
+    };
+    let told_task: Option<Task> = told.task.clone();
+    Revision {
+        key: name,
+        meta,
+        repository: key.repository.clone(),
+        package: key.package.clone(),
+        workspace,
+        revision,
+        lifecycle: origin.lifecycle,
+        tasks: told_task.map_or_else(
+            || before.map(|b| b.tasks.clone()).unwrap_or_default(),
+            |task| vec![task],
+        ),
+        readiness_gates: Vec::new(),
+        package_labels: std::collections::BTreeMap::new(),
+        package_annotations: std::collections::BTreeMap::new(),
+        resolved_conflicts: before
+            .map(|b| b.resolved_conflicts.clone())
+            .unwrap_or_default(),
+        upstream_lock: None,
+        self_lock: Some(self_lock(open, &key.package, origin, origin.commit)),
+        conditions: Vec::new(),
+        deployment: open.repository.deployment,
+        published_by: String::new(),
+        published_at: String::new(),
+        conflicts: told.conflicts.clone(),
+        render_status: None,
+        commit: origin.commit,
+        tree: placeholder_tree(before),
+        machine: told.machine.clone(),
+        noted_digest: before.and_then(|b| b.noted_digest.clone()),
+        placeholder: origin.placeholder,
+        content_version: String::new(),
+    }
+}
+
+/// Overwritten by the caller; a record always names a tree.
+fn placeholder_tree(before: Option<&Arc<Revision>>) -> TreeId {
+    before.map_or_else(zero_tree, |b| b.tree)
+}
+
+#[expect(clippy::expect_used, reason = "20 bytes fit into an id of up to 32")]
+fn zero_tree() -> TreeId {
+    TreeId::from_bytes(&[0; 20]).expect("20 bytes are an id")
+}
+
+/// Takes what a Kptfile says into a record (package-orchestration.md §3, "Kptfile ↔ PR round trip").
+pub(crate) fn apply_kptfile(record: &mut Revision, kptfile: &Kptfile) {
+    let fields = kptfile.fields();
+    record
+        .readiness_gates
+        .clone_from(&fields.info.readiness_gates);
+    record.package_labels.clone_from(&fields.labels);
+    record.package_annotations.clone_from(&fields.annotations);
+    record.conditions.clone_from(&fields.conditions);
+    record.upstream_lock = fields.upstream_lock.as_ref().and_then(|l| l.git.clone());
+    record.render_status.clone_from(&fields.render_status);
+}
+
+fn is_package(snapshot: &Snapshot) -> bool {
+    snapshot.files.contains_key(&package::kptfile::path())
+}
+
+fn told(
+    open: &Open,
+    dir: &Dir,
+    origin: &Origin,
+    parents: &[CommitId],
+    approval: Option<&(String, i64)>,
+) -> Result<Told> {
+    match (&origin.tag, approval, parents.get(1)) {
+        (Some(_), Some((workspace, _)), Some(draft)) => {
+            history::told(open, dir, *draft, Some(workspace))
+        }
+        (None, ..) if !origin.placeholder => {
+            history::told(open, dir, origin.commit, Some(origin.workspace.as_str()))
+        }
+        _ => Ok(Told::default()),
+    }
+}
+
+/// An error with all its causes, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        next = source.source();
+    }
+    text
+}
+
+/// The last segment of the tag of a record's number.
+pub(crate) fn tag_of(record: &Revision) -> String {
+    if record.revision.is_numbered() {
+        Layout::tag_of(record.revision)
+    } else {
+        record.workspace.to_string()
+    }
+}

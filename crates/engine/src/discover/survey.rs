@@ -1,0 +1,257 @@
+//! What the records of one package should be, by its refs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{CommitId, Lifecycle, ObjectKey, Revision, RevisionNumber, WorkspaceName};
+
+use super::history;
+use super::record::{self, Origin};
+use super::{LATEST, View, is_tagged};
+use crate::git::RefKind;
+use crate::index::PackageKey;
+use crate::repos::Open;
+use crate::shelve::Follow;
+use crate::{Engine, Error, Result};
+
+/// What follows for the records of one package.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// Records to write and to remove.
+    pub(crate) follow: Vec<Follow>,
+    /// Commits that a push took out of a draft's history.
+    pub(crate) lost: Vec<Lost>,
+    /// What cannot be served, and why.
+    pub(crate) problems: Vec<String>,
+}
+
+/// A commit that is not in its ref's history any more.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    /// The object name of its revision.
+    pub(crate) name: String,
+    /// The commit.
+    pub(crate) commit: CommitId,
+}
+
+/// One record as it is and as it should be.
+struct Want {
+    known: Option<Arc<Revision>>,
+    record: Revision,
+}
+
+/// Compares refs and records of a package.
+pub(crate) fn survey(
+    engine: &Engine,
+    open: &Open,
+    key: &PackageKey,
+    view: &View,
+    known: &[Arc<Revision>],
+) -> Result<Survey> {
+    let mut survey = Survey::default();
+    let mut wants: BTreeMap<ObjectKey, Want> = BTreeMap::new();
+    for origin in origins(open, key, view)? {
+        let want = want(engine, open, key, &origin, known, &mut survey)?;
+        let Some(want) = want else { continue };
+        let name = want.record.key.clone();
+        let taken = engine.world(|w| {
+            let other = w.revisions.get(&name)?;
+            (PackageKey::of(&other) != *key).then(|| PackageKey::of(&other))
+        });
+        if let Some(other) = taken {
+            survey.problems.push(format!(
+                "{} cannot be served: its object name {} is taken by package {}",
+                origin.label(),
+                name.name,
+                other.package
+            ));
+        } else if wants.contains_key(&name) {
+            survey.problems.push(format!(
+                "{} cannot be served: another revision has the object name {}",
+                origin.label(),
+                name.name
+            ));
+        } else {
+            wants.insert(name, want);
+        }
+    }
+    for record in known {
+        if !wants.contains_key(&record.key) {
+            survey.follow.push(Follow::delete(record));
+        }
+    }
+    mark_latest(&mut wants);
+    for want in wants.into_values() {
+        if want.known.as_deref() != Some(&want.record) {
+            survey.follow.push(Follow::put(want.record, want.known));
+        }
+    }
+    Ok(survey)
+}
+
+/// Where the revisions of a package stand: its tags, then drafts and proposals that are no tag yet,
+/// then the branch's directory.
+fn origins(open: &Open, key: &PackageKey, view: &View) -> Result<Vec<Origin>> {
+    let mut origins = Vec::new();
+    let mut open_ones: BTreeMap<WorkspaceName, Origin> = BTreeMap::new();
+    let deletion = |what: &WorkspaceName| {
+        let proposed = RefKind::DeletionProposed(key.package.clone(), what.clone());
+        view.kinds.values().any(|(kind, _)| *kind == proposed)
+    };
+    let mut head = None;
+    for (kind, commit) in view.kinds.values() {
+        match kind {
+            RefKind::Tag(_, tag) => origins.push(Origin::tag(tag, *commit, deletion(tag))),
+            RefKind::Draft(_, ws) => {
+                open_ones
+                    .entry(ws.clone())
+                    .or_insert_with(|| Origin::open(Lifecycle::Draft, ws, *commit));
+            }
+            // The peer's pushes are not atomic: where both stand, the later step counts.
+            RefKind::Proposed(_, ws) => {
+                let origin = Origin::open(Lifecycle::Proposed, ws, *commit);
+                open_ones.insert(ws.clone(), origin);
+            }
+            RefKind::Branch => head = Some(*commit),
+            RefKind::DeletionProposed(..) => {}
+        }
+    }
+    open_ones.retain(|ws, origin| !approved(open, view, ws, origin.commit));
+    origins.extend(open_ones.into_values());
+    let branch = WorkspaceName::parse(open.layout.branch());
+    if let (Some(head), Ok(branch)) = (head, branch) {
+        origins.extend(branch_origin(open, key, head, &branch, deletion(&branch))?);
+    }
+    Ok(origins)
+}
+
+/// A draft that a tag approved: its ref was left over by a half push.
+fn approved(open: &Open, view: &View, workspace: &WorkspaceName, commit: CommitId) -> bool {
+    let tags = view
+        .kinds
+        .values()
+        .filter(|(kind, _)| matches!(kind, RefKind::Tag(..)));
+    tags.into_iter().any(|(_, tag)| {
+        history::workspace_of(open, *tag).as_deref() == Some(workspace.as_str())
+            && open.repo.is_ancestor(commit, *tag).unwrap_or(false)
+    })
+}
+
+fn branch_origin(
+    open: &Open,
+    key: &PackageKey,
+    head: CommitId,
+    branch: &WorkspaceName,
+    deletion: bool,
+) -> Result<Option<Origin>> {
+    let failed = |source| Error::Store {
+        attempt: "read the branch",
+        source,
+    };
+    let dir = open.layout.dir(&key.package);
+    let root = open.repo.commit(head).map_err(failed)?.tree;
+    let packages = open
+        .repo
+        .packages(root, open.layout.root())
+        .map_err(failed)?;
+    let is_package = |d: &store::Dir| d.as_str() == key.package.as_str();
+    if !packages.iter().any(|(d, _)| is_package(d)) {
+        return Ok(None);
+    }
+    let commit = open.repo.last_change(head, &dir).map_err(failed)?;
+    Ok(commit.map(|commit| Origin::head(branch, commit, deletion)))
+}
+
+/// The record that an origin should have; `None` if there is no package in it.
+fn want(
+    engine: &Engine,
+    open: &Open,
+    key: &PackageKey,
+    origin: &Origin,
+    known: &[Arc<Revision>],
+    survey: &mut Survey,
+) -> Result<Option<Want>> {
+    let lifecycle = origin.lifecycle;
+    let same = known.iter().find(|r| origin.is(r));
+    if let Some(before) = same.filter(|r| r.commit == origin.commit) {
+        let mut record = Revision::clone(before);
+        if record.lifecycle != lifecycle {
+            record.lifecycle = lifecycle;
+            record.self_lock = Some(record::self_lock(open, &key.package, origin, record.commit));
+        }
+        record.deployment = open.repository.deployment;
+        return Ok(Some(Want {
+            known: Some(Arc::clone(before)),
+            record,
+        }));
+    }
+    let built = record::build(engine, open, key, origin, known)?;
+    let Some(built) = built else { return Ok(None) };
+    let before = known.iter().find(|r| r.key == built.record.key).cloned();
+    survey.problems.extend(
+        built
+            .problems
+            .iter()
+            .map(|p| format!("{}: {p}", origin.label())),
+    );
+    if let Some(before) = &before
+        && !before.placeholder
+        && !open
+            .repo
+            .is_ancestor(before.commit, origin.commit)
+            .unwrap_or(false)
+    {
+        survey.lost.push(Lost {
+            name: before.key.name.to_string(),
+            commit: before.commit,
+        });
+    }
+    Ok(Some(Want {
+        known: before,
+        record: built.record,
+    }))
+}
+
+/// The label of the latest published revision stands on it alone.
+fn mark_latest(wants: &mut BTreeMap<ObjectKey, Want>) {
+    let latest = wants
+        .values()
+        .map(|w| &w.record)
+        .filter(|r| r.lifecycle.is_published() && r.revision.is_numbered() && !r.placeholder)
+        .map(|r| r.revision)
+        .max();
+    for want in wants.values_mut() {
+        label_latest(&mut want.record, latest);
+    }
+}
+
+/// Sets or takes the label by the package's highest number.
+pub(crate) fn label_latest(record: &mut Revision, latest: Option<RevisionNumber>) {
+    let is_latest = record.lifecycle.is_published()
+        && !record.placeholder
+        && record.revision.is_numbered()
+        && Some(record.revision) == latest;
+    if is_latest {
+        record
+            .meta
+            .labels
+            .insert(LATEST.to_owned(), "true".to_owned());
+    } else {
+        record.meta.labels.remove(LATEST);
+    }
+}
+
+impl Origin {
+    /// Whether a record is the one of this origin.
+    fn is(&self, record: &Revision) -> bool {
+        match &self.tag {
+            Some(tag) => record.lifecycle.is_published() && is_tagged(record, tag),
+            None if self.placeholder => record.placeholder,
+            None => {
+                !record.placeholder
+                    && record.workspace == self.workspace
+                    && !record.lifecycle.is_published()
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The engine as one value: the ports, the store, what is known, and what is under way.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use model::{ObjectKey, Revision};
+
+use crate::controllers::queue::{Key, Queue};
+use crate::cpu::Cpu;
+use crate::failures::Failures;
+use crate::index::{Changed, Wake, World};
+use crate::locks::Locks;
+use crate::ports::{ClusterEvent, EventType, OurKind, Point, Ports};
+use crate::repos::Repos;
+use crate::stats::{Counters, Stats, count};
+use crate::{Error, Result};
+
+/// How the engine works; every field has a default.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where cooking runs.
+    pub cpu: Cpu,
+    /// How many keys are worked on at once: far more than CPU workers, since most of them wait for
+    /// the store, which makes batches of them.
+    pub in_flight: usize,
+    /// How often a local repository's refs are looked at.
+    pub local_poll: Duration,
+    /// How often a remote is asked for its refs, unless its schedule says otherwise.
+    pub remote_poll: Duration,
+    /// How often everything is looked at again, to repair lost events.
+    pub resync: Duration,
+    /// The user that controllers act as.
+    pub service: String,
+    /// Whether the object store was lost and is rebuilt from git (`offshoot up --rebuild`).
+    pub rebuild: bool,
+    /// Bytes of each cache.
+    pub cache_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let cpus = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        Self {
+            cpu: Cpu::threads(cpus),
+            in_flight: 512,
+            local_poll: Duration::from_secs(2),
+            remote_poll: Duration::from_secs(60),
+            resync: Duration::from_secs(600),
+            service: "porch-controllers".to_owned(),
+            rebuild: false,
+            cache_bytes: 32 << 20,
+        }
+    }
+}
+
+/// The engine. Clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the engine is made of.
+pub(crate) struct Inner {
+    pub(crate) ports: Ports,
+    pub(crate) store: Arc<dyn store::Store>,
+    pub(crate) options: Options,
+    pub(crate) queue: Queue,
+    pub(crate) locks: Locks,
+    pub(crate) repos: Repos,
+    pub(crate) failures: Failures,
+    pub(crate) stats: Counters,
+    pub(crate) kinds: Mutex<BTreeMap<crate::ports::Gvk, tokio::task::AbortHandle>>,
+    world: RwLock<World>,
+    stopped: AtomicBool,
+}
+
+impl Engine {
+    /// An engine over these ports and this store; nothing runs until [`Engine::run`].
+    pub fn new(ports: Ports, store: Arc<dyn store::Store>, options: Options) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                ports,
+                store,
+                options,
+                queue: Queue::default(),
+                locks: Locks::default(),
+                repos: Repos::default(),
+                failures: Failures::default(),
+                stats: Counters::default(),
+                kinds: Mutex::default(),
+                world: RwLock::default(),
+                stopped: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// What was done since the start.
+    pub fn stats(&self) -> Stats {
+        self.inner.stats.read()
+    }
+
+    /// Whether everything was seen once: before that, nobody should rely on a list.
+    pub fn is_ready(&self) -> bool {
+        self.world(World::is_loaded)
+    }
+
+    /// Keys that are in line or worked on; 0 with nothing woken is rest.
+    pub fn busy(&self) -> usize {
+        self.inner.queue.busy()
+    }
+
+    /// Somebody pushed to this URL (a webhook's hint): every repository there is looked at now.
+    pub fn hint(&self, url: &str) {
+        let keys: Vec<ObjectKey> = self.world(|w| {
+            let at = |r: &&Arc<crate::ports::StoredRepository>| {
+                r.parsed.as_ref().is_ok_and(|r| r.git.repo == url)
+            };
+            w.repositories
+                .iter()
+                .filter(at)
+                .map(|r| r.key.clone())
+                .collect()
+        });
+        for key in keys {
+            self.inner.repos.look_again(&key);
+            self.inner.queue.add(Key::Repository(key));
+        }
+    }
+
+    pub(crate) fn ports(&self) -> &Ports {
+        &self.inner.ports
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        self.inner.ports.clock.unix_seconds()
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.inner.stats
+    }
+
+    /// Looks at what is known.
+    pub(crate) fn world<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+        look(
+            &self
+                .inner
+                .world
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    /// Takes news into what is known, and wakes whom they touch.
+    pub(crate) fn learn(&self, take: impl FnOnce(&mut World) -> Wake) {
+        let wake = {
+            let mut world = self
+                .inner
+                .world
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            take(&mut world)
+        };
+        self.wake(wake);
+    }
+
+    /// Takes a record that was written or heard of.
+    pub(crate) fn learn_revision(&self, revision: Revision) {
+        self.learn(|world| {
+            let changed = world.revisions.put(revision);
+            revision_wake(world, changed)
+        });
+    }
+
+    /// Takes the deletion of a record.
+    pub(crate) fn learn_revision_gone(&self, key: &ObjectKey, version: &str) {
+        self.learn(|world| {
+            let changed = world.revisions.delete(key, version);
+            revision_wake(world, changed)
+        });
+    }
+
+    pub(crate) fn wake(&self, wake: Wake) {
+        let queue = &self.inner.queue;
+        wake.repositories
+            .into_iter()
+            .for_each(|key| queue.add(Key::Repository(key)));
+        wake.sets
+            .into_iter()
+            .for_each(|key| queue.add(Key::Set(key)));
+        wake.variants
+            .into_iter()
+            .for_each(|key| queue.add(Key::Variant(key)));
+    }
+
+    /// Dies here if a simulation says so, or the process is on its way out.
+    pub(crate) fn point(&self, point: Point) -> Result<()> {
+        if self.inner.ports.faults.dies_at(point) {
+            self.stop();
+        }
+        self.alive()
+    }
+
+    /// Whether the engine may still write.
+    pub(crate) fn alive(&self) -> Result<()> {
+        if self.inner.stopped.load(Ordering::Acquire) {
+            return Err(Error::Stopped);
+        }
+        Ok(())
+    }
+
+    /// Stops everything; writes that are under way end by themselves.
+    pub fn stop(&self) {
+        self.inner.stopped.store(true, Ordering::Release);
+        self.inner.queue.close();
+    }
+
+    /// Tells people about something.
+    pub(crate) async fn tell(
+        &self,
+        kind: OurKind,
+        about: &ObjectKey,
+        event_type: EventType,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
+        count(&self.inner.stats.events);
+        let event = ClusterEvent {
+            kind,
+            about: about.clone(),
+            event_type,
+            reason: reason.to_owned(),
+            message: message.into(),
+        };
+        self.inner.ports.cluster.event(event).await;
+    }
+}
+
+/// Whom a change of a record wakes.
+pub(crate) fn revision_wake(world: &World, changed: Option<Changed<Revision>>) -> Wake {
+    let mut wake = Wake::default();
+    if let Some(changed) = changed {
+        wake.revision(world, &changed);
+    }
+    wake
+}

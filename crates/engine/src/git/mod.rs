@@ -1,0 +1,15 @@
+//! Where things are in git and how commits speak: names of refs, messages, trailers, signatures.
+//!
+//! It follows package-orchestration.md §2 and §4 to the letter (decisions.md A5), so that a
+//! repository can move between Porch and Offshoot; our own trailers are additions. Pure text.
+
+mod layout;
+mod message;
+mod sign;
+
+pub(crate) use layout::{Layout, RefKind};
+pub(crate) use message::{Kpt, Message, Notes, Subject};
+pub(crate) use sign::{author_of, committer};
+
+#[cfg(test)]
+mod tests;

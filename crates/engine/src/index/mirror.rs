@@ -1,0 +1,126 @@
+//! A map of objects that only ever goes forward.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::ObjectKey;
+
+/// Something with a key and a version.
+pub(crate) trait Versioned {
+    /// Its namespace and name.
+    fn key(&self) -> &ObjectKey;
+    /// Its `resourceVersion`.
+    fn version(&self) -> &str;
+}
+
+/// How many deletions are remembered: far more than a watch is ever behind.
+const TOMBSTONES: usize = 65_536;
+
+/// What one delta did to one object.
+#[derive(Debug, Clone)]
+pub(crate) struct Changed<T> {
+    /// What was known before.
+    pub(crate) old: Option<Arc<T>>,
+    /// What is known now.
+    pub(crate) new: Option<Arc<T>>,
+}
+
+/// Objects by key.
+#[derive(Debug)]
+pub(crate) struct Mirror<T> {
+    items: BTreeMap<ObjectKey, Arc<T>>,
+    /// Versions of deletions: an older event never brings an object back.
+    gone: BTreeMap<ObjectKey, u128>,
+    loaded: bool,
+}
+
+impl<T> Default for Mirror<T> {
+    fn default() -> Self {
+        Self {
+            items: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            loaded: false,
+        }
+    }
+}
+
+/// Versions are compared as numbers where they are some; anything else counts as newest.
+fn number(version: &str) -> u128 {
+    version.parse().unwrap_or(u128::MAX)
+}
+
+impl<T: Versioned> Mirror<T> {
+    /// The object of this key.
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<&Arc<T>> {
+        self.items.get(key)
+    }
+
+    /// Whether an object of this key is known, or was until it was deleted.
+    pub(crate) fn ever(&self, key: &ObjectKey) -> bool {
+        self.items.contains_key(key) || self.gone.contains_key(key)
+    }
+
+    /// All objects in key order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.items.values()
+    }
+
+    /// Whether everything was seen once.
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.loaded
+    }
+
+    /// Takes an object that is there; `None` if something newer is known.
+    pub(crate) fn put(&mut self, item: T) -> Option<Changed<T>> {
+        let version = number(item.version());
+        let known = self.items.get(item.key()).map(|i| number(i.version()));
+        let newest = known.max(self.gone.get(item.key()).copied());
+        if version != u128::MAX && newest.is_some_and(|n| n != u128::MAX && n >= version) {
+            return None;
+        }
+        self.gone.remove(item.key());
+        let new = Arc::new(item);
+        let old = self.items.insert(new.key().clone(), Arc::clone(&new));
+        Some(Changed {
+            old,
+            new: Some(new),
+        })
+    }
+
+    /// Takes a deletion; `None` if it was gone or has come back since.
+    pub(crate) fn delete(&mut self, key: &ObjectKey, version: &str) -> Option<Changed<T>> {
+        let at = number(version);
+        let known = number(self.items.get(key)?.version());
+        if known != u128::MAX && at < known {
+            return None;
+        }
+        let old = self.items.remove(key);
+        // Without a version there is nothing to compare with: a late event may bring it back,
+        // and the next one takes it away.
+        if at != u128::MAX {
+            self.gone.insert(key.clone(), at);
+            if self.gone.len() > TOMBSTONES {
+                self.gone.pop_first();
+            }
+        }
+        Some(Changed { old, new: None })
+    }
+
+    /// Takes everything there is; returns what differs from what was known.
+    pub(crate) fn snapshot(&mut self, items: Vec<T>) -> Vec<Changed<T>> {
+        self.loaded = true;
+        let present: BTreeSet<&ObjectKey> = items.iter().map(Versioned::key).collect();
+        let mut left: Vec<ObjectKey> = self.items.keys().cloned().collect();
+        left.retain(|key| !present.contains(key));
+        let mut changes: Vec<Changed<T>> = left
+            .iter()
+            .filter_map(|key| self.items.remove(key))
+            .map(|old| Changed {
+                old: Some(old),
+                new: None,
+            })
+            .collect();
+        changes.extend(items.into_iter().filter_map(|item| self.put(item)));
+        changes
+    }
+}

@@ -1,0 +1,16 @@
+//! What is known of the world without asking: mirrors of objects and records with their indexes.
+//!
+//! Fed by watches, and by our own writes at once; whatever is older than what is known is dropped.
+//! Everything here is in memory, synchronous and ordered, and is locked for moments only. It never
+//! decides: it answers which keys a change touches, and what is known about a package.
+
+mod mirror;
+mod objects;
+mod revisions;
+mod wake;
+mod world;
+
+pub(crate) use mirror::{Changed, Versioned};
+pub(crate) use revisions::PackageKey;
+pub(crate) use wake::Wake;
+pub(crate) use world::World;

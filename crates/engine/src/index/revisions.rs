@@ -1,0 +1,220 @@
+//! Records of package revisions by name, package and owner.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use model::{Namespace, ObjectKey, PackageName, RepositoryName, Revision, Task, Uid};
+
+use super::mirror::{Changed, Mirror, Versioned};
+
+impl Versioned for Revision {
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn version(&self) -> &str {
+        &self.meta.resource_version
+    }
+}
+
+/// A package of a registered repository.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PackageKey {
+    /// The namespace of its repository.
+    pub(crate) namespace: Namespace,
+    /// The repository.
+    pub(crate) repository: RepositoryName,
+    /// The package.
+    pub(crate) package: PackageName,
+}
+
+impl PackageKey {
+    /// A key of all three.
+    pub(crate) fn new(
+        namespace: &Namespace,
+        repository: &RepositoryName,
+        package: &PackageName,
+    ) -> Self {
+        Self {
+            namespace: namespace.clone(),
+            repository: repository.clone(),
+            package: package.clone(),
+        }
+    }
+
+    /// The package of a revision.
+    pub(crate) fn of(revision: &Revision) -> Self {
+        Self::new(
+            &revision.key.namespace,
+            &revision.repository,
+            &revision.package,
+        )
+    }
+}
+
+impl fmt::Display for PackageKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.namespace, self.repository, self.package)
+    }
+}
+
+/// All records, indexed.
+#[derive(Debug, Default)]
+pub(crate) struct Revisions {
+    mirror: Mirror<Revision>,
+    packages: BTreeMap<PackageKey, BTreeSet<ObjectKey>>,
+    owners: BTreeMap<Uid, BTreeSet<ObjectKey>>,
+    /// By the revisions that clone and upgrade tasks name as upstream.
+    sources: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
+}
+
+impl Revisions {
+    /// The record of this key.
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<Revision>> {
+        self.mirror.get(key).cloned()
+    }
+
+    /// Whether a record of this name was known since the start, also if it is gone by now.
+    pub(crate) fn ever(&self, key: &ObjectKey) -> bool {
+        self.mirror.ever(key)
+    }
+
+    /// Whether all records were seen once.
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.mirror.is_loaded()
+    }
+
+    /// All records of a package, placeholder included, in name order.
+    pub(crate) fn of_package(&self, package: &PackageKey) -> Vec<Arc<Revision>> {
+        self.all(self.packages.get(package))
+    }
+
+    /// All records that an object owns.
+    pub(crate) fn of_owner(&self, owner: &Uid) -> Vec<Arc<Revision>> {
+        self.all(self.owners.get(owner))
+    }
+
+    /// The names of records whose clone or upgrade task names this one as upstream.
+    pub(crate) fn made_from(&self, upstream: &ObjectKey) -> Vec<model::ObjectName> {
+        let keys = self.sources.get(upstream).into_iter().flatten();
+        keys.map(|key| key.name.clone()).collect()
+    }
+
+    /// All records of a repository, package by package.
+    pub(crate) fn of_repository(
+        &self,
+        namespace: &Namespace,
+        repository: &RepositoryName,
+    ) -> Vec<Arc<Revision>> {
+        let mine = |k: &&ObjectKey| {
+            self.mirror
+                .get(k)
+                .is_some_and(|r| r.repository == *repository)
+        };
+        // Package keys sort by namespace, then repository: a range would need the least package
+        // name; skipping is linear in the packages of the namespace before it only.
+        self.packages
+            .iter()
+            .skip_while(|(k, _)| (&k.namespace, &k.repository) < (namespace, repository))
+            .take_while(|(k, _)| (&k.namespace, &k.repository) == (namespace, repository))
+            .flat_map(|(_, keys)| keys.iter().filter(mine))
+            .filter_map(|key| self.mirror.get(key).cloned())
+            .collect()
+    }
+
+    /// The packages of a repository.
+    pub(crate) fn packages_of(
+        &self,
+        namespace: &Namespace,
+        repository: &RepositoryName,
+    ) -> Vec<PackageName> {
+        self.packages
+            .keys()
+            .skip_while(|k| (&k.namespace, &k.repository) < (namespace, repository))
+            .take_while(|k| (&k.namespace, &k.repository) == (namespace, repository))
+            .map(|k| k.package.clone())
+            .collect()
+    }
+
+    fn all(&self, keys: Option<&BTreeSet<ObjectKey>>) -> Vec<Arc<Revision>> {
+        keys.into_iter()
+            .flatten()
+            .filter_map(|key| self.mirror.get(key).cloned())
+            .collect()
+    }
+
+    /// Takes a record.
+    pub(crate) fn put(&mut self, revision: Revision) -> Option<Changed<Revision>> {
+        let changed = self.mirror.put(revision)?;
+        self.reindex(&changed);
+        Some(changed)
+    }
+
+    /// Takes a deletion.
+    pub(crate) fn delete(&mut self, key: &ObjectKey, version: &str) -> Option<Changed<Revision>> {
+        let changed = self.mirror.delete(key, version)?;
+        self.reindex(&changed);
+        Some(changed)
+    }
+
+    /// Takes all records there are.
+    pub(crate) fn snapshot(&mut self, all: Vec<Revision>) -> Vec<Changed<Revision>> {
+        let changes = self.mirror.snapshot(all);
+        for changed in &changes {
+            self.reindex(changed);
+        }
+        changes
+    }
+
+    fn reindex(&mut self, changed: &Changed<Revision>) {
+        if let Some(old) = &changed.old {
+            take(&mut self.packages, &PackageKey::of(old), &old.key);
+            for owner in &old.meta.owners {
+                take(&mut self.owners, &owner.uid, &old.key);
+            }
+            for source in sources(old) {
+                take(&mut self.sources, &source, &old.key);
+            }
+        }
+        if let Some(new) = &changed.new {
+            add(&mut self.packages, PackageKey::of(new), &new.key);
+            for owner in &new.meta.owners {
+                add(&mut self.owners, owner.uid.clone(), &new.key);
+            }
+            for source in sources(new) {
+                add(&mut self.sources, source, &new.key);
+            }
+        }
+    }
+}
+
+fn sources(revision: &Revision) -> Vec<ObjectKey> {
+    let named =
+        |name: &model::ObjectName| ObjectKey::new(revision.key.namespace.clone(), name.clone());
+    let of_task = |task: &Task| match task {
+        Task::Clone { upstream } => vec![named(upstream)],
+        Task::Upgrade {
+            old_upstream,
+            new_upstream,
+            ..
+        } => vec![named(old_upstream), named(new_upstream)],
+        Task::Init { .. } | Task::CloneGit(_) | Task::Edit { .. } => Vec::new(),
+    };
+    revision.tasks.iter().flat_map(of_task).collect()
+}
+
+/// Adds an entry to an index.
+pub(super) fn add<K: Ord>(index: &mut BTreeMap<K, BTreeSet<ObjectKey>>, at: K, key: &ObjectKey) {
+    index.entry(at).or_default().insert(key.clone());
+}
+
+/// Takes an entry out of an index.
+pub(super) fn take<K: Ord>(index: &mut BTreeMap<K, BTreeSet<ObjectKey>>, at: &K, key: &ObjectKey) {
+    if let Some(keys) = index.get_mut(at) {
+        keys.remove(key);
+        if keys.is_empty() {
+            index.remove(at);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Which keys a change touches (decisions.md V11): only those that an index names.
+
+use std::collections::BTreeSet;
+
+use model::{ObjectKey, Revision, TargetSelection};
+
+use super::mirror::Changed;
+use super::revisions::PackageKey;
+use super::world::{World, downstream_of, upstream_of};
+use crate::ports::{Gvk, ObjectSummary, Stored, StoredRepository, StoredSet, StoredVariant};
+
+/// Keys to look at.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wake {
+    /// Variants.
+    pub(crate) variants: BTreeSet<ObjectKey>,
+    /// Sets.
+    pub(crate) sets: BTreeSet<ObjectKey>,
+    /// Repositories.
+    pub(crate) repositories: BTreeSet<ObjectKey>,
+}
+
+/// Whether nothing but the status (and the version with it) differs.
+fn status_only<T: PartialEq, S>(changed: &Changed<Stored<T, S>>) -> bool {
+    let (Some(old), Some(new)) = (&changed.old, &changed.new) else {
+        return false;
+    };
+    let (a, b) = (&old.meta, &new.meta);
+    old.parsed.is_ok() == new.parsed.is_ok()
+        && a.uid == b.uid
+        && a.generation == b.generation
+        && a.deleted == b.deleted
+        && a.labels == b.labels
+        && a.annotations == b.annotations
+        && a.finalizers == b.finalizers
+        && a.owners == b.owners
+}
+
+impl Wake {
+    /// Whom a change of a record touches: who writes the package, who reads it, who owns it.
+    pub(crate) fn revision(&mut self, world: &World, changed: &Changed<Revision>) {
+        for revision in changed.old.iter().chain(&changed.new) {
+            let package = PackageKey::of(revision);
+            let near = world.claimants(&package).into_iter();
+            let near = near.chain(world.followers(&package));
+            self.variants.extend(near.map(|v| v.key.clone()));
+            let owners = revision.meta.owners.iter();
+            let owners = owners.filter_map(|o| world.variant_of_uid(&o.uid));
+            self.variants.extend(owners.map(|v| v.key.clone()));
+        }
+    }
+
+    /// Whom a change of a variant touches: itself, its set, and who shares a package with it. A
+    /// change of its status touches its set alone.
+    pub(crate) fn variant(&mut self, world: &World, changed: &Changed<StoredVariant>) {
+        for variant in changed.old.iter().chain(&changed.new) {
+            let owners = variant.meta.owners.iter().filter(|o| o.controller);
+            let owned = |set: &&std::sync::Arc<StoredSet>| {
+                owners
+                    .clone()
+                    .any(|o| set.meta.uid.as_ref() == Some(&o.uid))
+                    // S8: a set adopts variants without a controller that carry its name.
+                    || (owners.clone().next().is_none()
+                        && variant.key.namespace == set.key.namespace
+                        && variant.key.name.as_str().starts_with(set.key.name.as_str()))
+            };
+            self.sets
+                .extend(world.sets.iter().filter(owned).map(|s| s.key.clone()));
+        }
+        if status_only(changed) {
+            return;
+        }
+        for variant in changed.old.iter().chain(&changed.new) {
+            self.variants.insert(variant.key.clone());
+            let Ok(parsed) = &variant.parsed else {
+                continue;
+            };
+            let rivals = world.claimants(&downstream_of(parsed));
+            let readers = world.followers(&downstream_of(parsed));
+            let writers = world.claimants(&upstream_of(parsed));
+            let near = rivals.into_iter().chain(readers).chain(writers);
+            self.variants.extend(near.map(|v| v.key.clone()));
+        }
+    }
+
+    /// Whom a change of a set touches.
+    pub(crate) fn set(&mut self, changed: &Changed<StoredSet>) {
+        if !status_only(changed) {
+            let both = changed.old.iter().chain(&changed.new);
+            self.sets.extend(both.map(|s| s.key.clone()));
+        }
+    }
+
+    /// Whom a change of a repository touches: itself, its variants, and sets that select it.
+    pub(crate) fn repository(&mut self, world: &World, changed: &Changed<StoredRepository>) {
+        let only_status = status_only(changed);
+        let ready = |r: &Option<std::sync::Arc<StoredRepository>>| {
+            let conditions = r.iter().flat_map(|r| r.status.conditions.iter());
+            conditions.cloned().collect::<Vec<_>>()
+        };
+        if only_status && ready(&changed.old) == ready(&changed.new) {
+            return;
+        }
+        for repository in changed.old.iter().chain(&changed.new) {
+            if !only_status {
+                self.repositories.insert(repository.key.clone());
+            }
+            let key = &repository.key;
+            if let Ok(name) = model::RepositoryName::parse(key.name.as_str()) {
+                self.variants
+                    .extend(world.variants_at(&key.namespace, &name));
+            }
+            let concerned = |set: &&std::sync::Arc<StoredSet>| {
+                set.key.namespace == key.namespace
+                    && set
+                        .parsed
+                        .as_ref()
+                        .is_ok_and(|s| s.spec.targets.iter().any(|t| at_repository(t, repository)))
+            };
+            self.sets
+                .extend(world.sets.iter().filter(concerned).map(|s| s.key.clone()));
+        }
+    }
+
+    /// Whom a change of an injected or selected object touches.
+    pub(crate) fn object(&mut self, world: &World, kind: &Gvk, changed: &Changed<ObjectSummary>) {
+        for object in changed.old.iter().chain(&changed.new) {
+            self.variants
+                .extend(world.objects.interested(kind, &object.key));
+            let selects = |set: &&std::sync::Arc<StoredSet>| {
+                let near = object.cluster_scoped || set.key.namespace == object.key.namespace;
+                near && set.parsed.as_ref().is_ok_and(|s| {
+                    s.spec.targets.iter().any(|t| match &t.selection {
+                        TargetSelection::ObjectSelector { selector, .. } => {
+                            Gvk::of(&selector.api_version, &selector.kind) == *kind
+                                && selector.labels.matches(&object.labels)
+                        }
+                        _ => false,
+                    })
+                })
+            };
+            self.sets
+                .extend(world.sets.iter().filter(selects).map(|s| s.key.clone()));
+        }
+    }
+
+    /// Whom the coming or going of a whole kind touches.
+    pub(crate) fn kind(&mut self, world: &World, kind: &Gvk) {
+        self.variants.extend(world.objects.interested_in_kind(kind));
+        let selects = |set: &&std::sync::Arc<StoredSet>| {
+            set.parsed.as_ref().is_ok_and(|s| {
+                s.spec.targets.iter().any(|t| match &t.selection {
+                    TargetSelection::ObjectSelector { selector, .. } => {
+                        Gvk::of(&selector.api_version, &selector.kind) == *kind
+                    }
+                    _ => false,
+                })
+            })
+        };
+        self.sets
+            .extend(world.sets.iter().filter(selects).map(|s| s.key.clone()));
+    }
+}
+
+fn at_repository(target: &model::Target, repository: &StoredRepository) -> bool {
+    let name = repository.key.name.as_str();
+    match &target.selection {
+        TargetSelection::Repositories(list) => list.iter().any(|(r, _)| r.as_str() == name),
+        TargetSelection::RepositorySelector { selector, .. } => {
+            selector.matches(&repository.meta.labels)
+        }
+        // A template may send an object's package to any repository.
+        TargetSelection::ObjectSelector { .. } => true,
+    }
+}

@@ -1,0 +1,189 @@
+//! All mirrors together, with the indexes over variants and sets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::{Downstream, Namespace, ObjectKey, Uid, Variant};
+
+use super::mirror::{Changed, Mirror, Versioned};
+use super::objects::Objects;
+use super::revisions::{PackageKey, Revisions, add, take};
+use crate::ports::{Stored, StoredRepository, StoredSet, StoredVariant};
+
+impl<T, S> Versioned for Stored<T, S> {
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn version(&self) -> &str {
+        &self.meta.resource_version
+    }
+}
+
+/// Everything that is known.
+#[derive(Debug, Default)]
+pub(crate) struct World {
+    /// Records.
+    pub(crate) revisions: Revisions,
+    /// Repositories.
+    pub(crate) repositories: Mirror<StoredRepository>,
+    /// Sets.
+    pub(crate) sets: Mirror<StoredSet>,
+    /// Injected and selected objects.
+    pub(crate) objects: Objects,
+    variants: Mirror<StoredVariant>,
+    upstreams: BTreeMap<PackageKey, BTreeSet<ObjectKey>>,
+    downstreams: BTreeMap<PackageKey, BTreeSet<ObjectKey>>,
+    owners: BTreeMap<Uid, BTreeSet<ObjectKey>>,
+    uids: BTreeMap<Uid, ObjectKey>,
+}
+
+impl World {
+    /// Whether everything was seen once.
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.revisions.is_loaded()
+            && self.repositories.is_loaded()
+            && self.sets.is_loaded()
+            && self.variants.is_loaded()
+    }
+
+    /// A variant.
+    pub(crate) fn variant(&self, key: &ObjectKey) -> Option<&Arc<StoredVariant>> {
+        self.variants.get(key)
+    }
+
+    /// All variants.
+    pub(crate) fn variants(&self) -> impl Iterator<Item = &Arc<StoredVariant>> {
+        self.variants.iter()
+    }
+
+    /// A variant by its uid.
+    pub(crate) fn variant_of_uid(&self, uid: &Uid) -> Option<&Arc<StoredVariant>> {
+        self.variants.get(self.uids.get(uid)?)
+    }
+
+    /// The variants whose upstream is this package.
+    pub(crate) fn followers(&self, package: &PackageKey) -> Vec<Arc<StoredVariant>> {
+        self.find(self.upstreams.get(package))
+    }
+
+    /// The variants whose downstream is this package.
+    pub(crate) fn claimants(&self, package: &PackageKey) -> Vec<Arc<StoredVariant>> {
+        self.find(self.downstreams.get(package))
+    }
+
+    /// The variants that an object owns.
+    pub(crate) fn variants_of_owner(&self, owner: &Uid) -> Vec<Arc<StoredVariant>> {
+        self.find(self.owners.get(owner))
+    }
+
+    /// The variants that read from or write to a repository.
+    pub(crate) fn variants_at(
+        &self,
+        namespace: &Namespace,
+        repository: &model::RepositoryName,
+    ) -> BTreeSet<ObjectKey> {
+        let at = |index: &BTreeMap<PackageKey, BTreeSet<ObjectKey>>| {
+            index
+                .iter()
+                .skip_while(|(k, _)| (&k.namespace, &k.repository) < (namespace, repository))
+                .take_while(|(k, _)| (&k.namespace, &k.repository) == (namespace, repository))
+                .flat_map(|(_, keys)| keys.iter().cloned())
+                .collect::<Vec<_>>()
+        };
+        let both = [at(&self.upstreams), at(&self.downstreams)];
+        both.into_iter().flatten().collect()
+    }
+
+    /// The registered repository of this name, if it can be understood.
+    pub(crate) fn repository(
+        &self,
+        namespace: &Namespace,
+        name: &model::RepositoryName,
+    ) -> Option<Arc<StoredRepository>> {
+        let name = model::ObjectName::parse(name.as_str()).ok()?;
+        let key = ObjectKey::new(namespace.clone(), name);
+        self.repositories.get(&key).cloned()
+    }
+
+    fn find(&self, keys: Option<&BTreeSet<ObjectKey>>) -> Vec<Arc<StoredVariant>> {
+        keys.into_iter()
+            .flatten()
+            .filter_map(|key| self.variants.get(key).cloned())
+            .collect()
+    }
+
+    /// Takes a variant.
+    pub(crate) fn put_variant(&mut self, v: StoredVariant) -> Option<Changed<StoredVariant>> {
+        let changed = self.variants.put(v)?;
+        self.reindex(&changed);
+        Some(changed)
+    }
+
+    /// Takes a variant's deletion.
+    pub(crate) fn delete_variant(
+        &mut self,
+        key: &ObjectKey,
+        version: &str,
+    ) -> Option<Changed<StoredVariant>> {
+        let changed = self.variants.delete(key, version)?;
+        self.reindex(&changed);
+        self.objects.want(key, BTreeSet::new());
+        Some(changed)
+    }
+
+    /// Takes all variants there are.
+    pub(crate) fn snapshot_variants(
+        &mut self,
+        all: Vec<StoredVariant>,
+    ) -> Vec<Changed<StoredVariant>> {
+        let changes = self.variants.snapshot(all);
+        for changed in &changes {
+            self.reindex(changed);
+        }
+        changes
+    }
+
+    fn reindex(&mut self, changed: &Changed<StoredVariant>) {
+        if let Some(old) = &changed.old {
+            for owner in &old.meta.owners {
+                take(&mut self.owners, &owner.uid, &old.key);
+            }
+            if let Some(uid) = &old.meta.uid {
+                self.uids.remove(uid);
+            }
+            if let Ok(variant) = &old.parsed {
+                take(&mut self.upstreams, &upstream_of(variant), &old.key);
+                take(&mut self.downstreams, &downstream_of(variant), &old.key);
+            }
+        }
+        if let Some(new) = &changed.new {
+            for owner in &new.meta.owners {
+                add(&mut self.owners, owner.uid.clone(), &new.key);
+            }
+            if let Some(uid) = &new.meta.uid {
+                self.uids.insert(uid.clone(), new.key.clone());
+            }
+            if let Ok(variant) = &new.parsed {
+                add(&mut self.upstreams, upstream_of(variant), &new.key);
+                add(&mut self.downstreams, downstream_of(variant), &new.key);
+            }
+        }
+    }
+}
+
+/// The upstream package of a variant.
+pub(crate) fn upstream_of(variant: &Variant) -> PackageKey {
+    let up = &variant.spec.upstream;
+    PackageKey::new(&variant.key.namespace, &up.repo, &up.package)
+}
+
+/// The downstream package of a variant.
+pub(crate) fn downstream_of(variant: &Variant) -> PackageKey {
+    package_of(&variant.key.namespace, &variant.spec.downstream)
+}
+
+/// A downstream as a package key.
+pub(crate) fn package_of(namespace: &Namespace, at: &Downstream) -> PackageKey {
+    PackageKey::new(namespace, &at.repo, &at.package)
+}

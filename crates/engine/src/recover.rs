@@ -1,0 +1,103 @@
+//! The journal's say after an unclean stop (engine.md, "After an unclean stop").
+//!
+//! An intent of which a ref stands is rolled forward: its record is written as it was meant, with
+//! the owners and labels that git does not know. One of which none stands is dropped. The journal
+//! only saves a look: discovery alone leads to the same refs and contents.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{CommitId, Lifecycle, Revision};
+use store::{Intent, RefName, Refs};
+
+use crate::codec::{self, Record};
+use crate::repos::Open;
+use crate::shelve::{Follow, at_branch};
+use crate::{Engine, Error, Result};
+
+impl Engine {
+    /// Completes or drops what a crash left half done; once for each URL.
+    pub(crate) async fn recover(&self, open: &Open) -> Result<()> {
+        let url = open.repo.url();
+        if !self.inner.repos.needs_recovery(url) {
+            return Ok(());
+        }
+        let failed = |attempt| move |source| Error::Store { attempt, source };
+        let intents = open
+            .repo
+            .unfinished()
+            .map_err(failed("read the intent journal"))?;
+        if !intents.is_empty() {
+            let refs = open.repo.refs().map_err(failed("read the refs"))?;
+            for intent in &intents {
+                if intent.stands {
+                    self.roll_forward(&refs, intent).await?;
+                }
+            }
+            let ids: Vec<_> = intents.iter().map(|i| i.id).collect();
+            open.repo.settle(&ids).map_err(failed("settle intents"))?;
+        }
+        self.inner.repos.recovered(url);
+        Ok(())
+    }
+
+    async fn roll_forward(&self, refs: &Refs, intent: &Intent) -> Result<()> {
+        let records = match codec::decode_intent(&intent.payload) {
+            Ok(records) => records,
+            Err(error) => {
+                // Refs are the truth; what an unreadable intent knew beside them is said to be lost.
+                tracing::warn!(intent = %intent.id, %error, "an intent cannot be read");
+                return Ok(());
+            }
+        };
+        let mut follow = Vec::new();
+        for mut record in records {
+            if let Some(commit) = intent.commit {
+                at_branch(&mut record, commit);
+            }
+            follow.extend(self.still_due(refs, record).await?);
+        }
+        self.record(follow).await?;
+        Ok(())
+    }
+
+    /// What of an intent is still to be recorded.
+    async fn still_due(&self, refs: &Refs, record: Record) -> Result<Option<Follow>> {
+        let key = match &record {
+            Record::Put { record, .. } => record.key.clone(),
+            Record::Delete(key) => key.clone(),
+        };
+        let known = self.ports().records.get(&key).await;
+        let known = known.map_err(|source| Error::Port { source })?;
+        match record {
+            Record::Put { record, .. } => {
+                let done = known
+                    .as_ref()
+                    .is_some_and(|k| k.commit == record.commit && k.lifecycle == record.lifecycle);
+                if done || record.placeholder || !stands_in(refs, &record) {
+                    return Ok(None);
+                }
+                let mut record = *record;
+                if let Some(known) = &known {
+                    record.meta = known.meta.clone();
+                }
+                Ok(Some(Follow::put(record, known.map(Arc::new))))
+            }
+            Record::Delete(_) => Ok(known
+                .filter(|k| !stands_in(refs, k))
+                .map(|k| Follow::delete(&Arc::new(k)))),
+        }
+    }
+}
+
+/// Whether the ref that a record describes is where the record says.
+pub(crate) fn stands_in(refs: &BTreeMap<RefName, CommitId>, record: &Revision) -> bool {
+    let Some(lock) = &record.self_lock else {
+        return false;
+    };
+    let name = match record.lifecycle {
+        Lifecycle::Draft | Lifecycle::Proposed => RefName::branch(&lock.git_ref),
+        Lifecycle::Published | Lifecycle::DeletionProposed => RefName::tag(&lock.git_ref),
+    };
+    name.is_ok_and(|name| refs.get(&name) == Some(&record.commit))
+}

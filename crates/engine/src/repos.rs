@@ -1,0 +1,236 @@
+//! Registered repositories that are open, with the credentials that reach them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use model::{Class, CommitId, Namespace, ObjectKey, Repository, RepositoryName};
+use store::{Credential, CredentialError, Credentials, RefName, RemoteSpec};
+
+use crate::git::{Layout, committer};
+use crate::ports::Cluster;
+use crate::{Engine, Error, Result};
+
+/// A registered repository that is open.
+pub(crate) struct Open {
+    /// What it asks for.
+    pub(crate) repository: Repository,
+    /// Where things are in it.
+    pub(crate) layout: Layout,
+    /// The git repository.
+    pub(crate) repo: Arc<dyn store::Repo>,
+    /// What was seen of it at the last discovery.
+    pub(crate) seen: Mutex<Seen>,
+}
+
+/// What a discovery has seen: only what differs from it is looked at again.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Seen {
+    /// Refs of ours with their commits.
+    pub(crate) refs: BTreeMap<RefName, CommitId>,
+    /// Whether a discovery was finished.
+    pub(crate) whole: bool,
+    /// Problems with refs and packages, for the condition.
+    pub(crate) problems: Vec<String>,
+}
+
+impl Open {
+    /// The namespace and name of the `Repository` object.
+    pub(crate) fn key(&self) -> &ObjectKey {
+        &self.repository.key
+    }
+
+    /// Whether drafts can be written to it, or why not.
+    pub(crate) fn writable(&self) -> Result<(), String> {
+        if self.repo.writable() {
+            return Ok(());
+        }
+        Err(
+            "it has a working tree, so it serves as an upstream only; register a bare repository"
+                .to_owned(),
+        )
+    }
+}
+
+/// All of them.
+#[derive(Default)]
+pub(crate) struct Repos {
+    open: Mutex<BTreeMap<ObjectKey, Arc<Open>>>,
+    /// URLs whose journal was looked at.
+    recovered: Mutex<BTreeSet<String>>,
+    /// Repositories that are to be fetched although it is not time.
+    hints: Mutex<BTreeSet<ObjectKey>>,
+}
+
+impl Repos {
+    /// The open repository of an object, if it is open with this very spec.
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<Open>> {
+        lock(&self.open).get(key).cloned()
+    }
+
+    /// Forgets a repository; nothing in git changes.
+    pub(crate) fn close(&self, key: &ObjectKey) {
+        lock(&self.open).remove(key);
+    }
+
+    /// Notes that somebody hinted at news.
+    pub(crate) fn look_again(&self, key: &ObjectKey) {
+        lock(&self.hints).insert(key.clone());
+    }
+
+    /// Whether somebody hinted at news since the last question.
+    pub(crate) fn take_hint(&self, key: &ObjectKey) -> bool {
+        lock(&self.hints).remove(key)
+    }
+
+    /// Whether this URL's journal has still to be looked at; true once.
+    pub(crate) fn needs_recovery(&self, url: &str) -> bool {
+        !lock(&self.recovered).contains(url)
+    }
+
+    /// Notes that a URL's journal was looked at.
+    pub(crate) fn recovered(&self, url: &str) {
+        lock(&self.recovered).insert(url.to_owned());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Engine {
+    /// The repository of this name, opened if need be.
+    ///
+    /// # Errors
+    /// It is not registered, cannot be understood, or cannot be opened.
+    pub(crate) async fn open(
+        &self,
+        namespace: &Namespace,
+        name: &RepositoryName,
+    ) -> Result<Arc<Open>> {
+        let missing = || Error::NotFound {
+            what: "repositories.config.porch.kpt.dev",
+            name: name.to_string(),
+        };
+        let stored = self
+            .world(|w| w.repository(namespace, name))
+            .ok_or_else(missing)?;
+        match &stored.parsed {
+            Ok(repository) => self.open_repository(repository).await,
+            Err(problems) => Err(Error::Refused {
+                class: Class::Invalid,
+                problems: problems.clone(),
+            }),
+        }
+    }
+
+    /// Opens a registered repository, or hands out the open one; its journal comes first.
+    pub(crate) async fn open_repository(&self, repository: &Repository) -> Result<Arc<Open>> {
+        let repos = &self.inner.repos;
+        if let Some(open) = repos.get(&repository.key) {
+            if open.repository.git == repository.git {
+                if open.repository == *repository {
+                    return Ok(open);
+                }
+                let same = Open {
+                    repository: repository.clone(),
+                    layout: open.layout.clone(),
+                    repo: Arc::clone(&open.repo),
+                    seen: Mutex::new(lock(&open.seen).clone()),
+                };
+                return Ok(self.keep(same));
+            }
+        }
+        let layout = Layout::of(repository)?;
+        let git = &repository.git;
+        let spec = RemoteSpec {
+            create_repository: git.create,
+            branch: Some(git.branch.clone()),
+            create_branch: (git.create_branch || git.create).then(|| committer(self.now())),
+            credentials: self.credentials(&repository.key.namespace, git.secret.as_deref()),
+            ..RemoteSpec::new(&git.repo)
+        };
+        let repo = self.inner.store.open(spec).await;
+        let repo = repo.map_err(|source| Error::Store {
+            attempt: "open the repository",
+            source,
+        })?;
+        let open = self.keep(Open {
+            repository: repository.clone(),
+            layout,
+            repo,
+            seen: Mutex::default(),
+        });
+        self.recover(&open).await?;
+        Ok(open)
+    }
+
+    fn keep(&self, open: Open) -> Arc<Open> {
+        let open = Arc::new(open);
+        lock(&self.inner.repos.open).insert(open.key().clone(), Arc::clone(&open));
+        open
+    }
+
+    /// The credentials in a Secret, read anew for each attempt.
+    pub(crate) fn credentials(
+        &self,
+        namespace: &Namespace,
+        secret: Option<&str>,
+    ) -> Arc<dyn Credentials> {
+        let Some(name) = secret else {
+            return Arc::new(store::NoCredentials);
+        };
+        Arc::new(FromSecret {
+            cluster: Arc::clone(&self.ports().cluster),
+            namespace: namespace.clone(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// Credentials of a Secret (package-orchestration.md §4 "Auth").
+struct FromSecret {
+    cluster: Arc<dyn Cluster>,
+    namespace: Namespace,
+    name: String,
+}
+
+#[async_trait]
+impl Credentials for FromSecret {
+    async fn credential(&self, _url: &str) -> Result<Credential, CredentialError> {
+        let fail = |text: String| CredentialError { text };
+        let name = model::ObjectName::parse(&self.name).map_err(|e| fail(e.to_string()))?;
+        let key = ObjectKey::new(self.namespace.clone(), name);
+        let secret = self.cluster.secret(&key).await;
+        let secret = secret
+            .map_err(|e| fail(e.to_string()))?
+            .ok_or_else(|| fail(format!("secret {key} not found")))?;
+        let text = |field: &str| {
+            let bytes = secret.data.get(field)?;
+            String::from_utf8(bytes.clone()).ok()
+        };
+        if let Some(token) = text("bearerToken") {
+            return Ok(Credential::Bearer { token });
+        }
+        match (text("username"), text("password")) {
+            (username, Some(password)) => Ok(Credential::Basic {
+                username: username.unwrap_or_default(),
+                password,
+            }),
+            _ => Err(fail(format!(
+                "secret {key} of type {:?} holds neither username and password nor bearerToken",
+                secret.kind
+            ))),
+        }
+    }
+
+    async fn ca_bundle(&self, _url: &str) -> Result<Option<Vec<u8>>, CredentialError> {
+        let fail = |text: String| CredentialError { text };
+        let name = format!("{}-ca-bundle", self.namespace);
+        let name = model::ObjectName::parse(&name).map_err(|e| fail(e.to_string()))?;
+        let key = ObjectKey::new(self.namespace.clone(), name);
+        let secret = self.cluster.secret(&key).await;
+        let secret = secret.map_err(|e| fail(e.to_string()))?;
+        Ok(secret.and_then(|s| s.data.get("ca.crt").cloned()))
+    }
+}

@@ -1,0 +1,286 @@
+//! Durable first, visible last: content and refs go to git, then the records that follow from
+//! them, then the intent is settled (engine.md, "The life of one write", 5 and 6).
+//!
+//! A record that somebody else changed meanwhile (a label, an owner) is written again on top of
+//! that change: what git says is ours to say, what people wrote on the object is theirs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{Class, CommitId, ObjectMeta, Revision};
+use store::{Answer, BranchEdit, RefEdit, Submission, Written};
+
+use crate::codec::{self, Record};
+use crate::ports::{Change, Expect, Point, PortError, RecordWrite};
+use crate::repos::Open;
+use crate::stats::count;
+use crate::{Engine, Error, Result};
+
+/// A record that follows, and what it was made from.
+#[derive(Debug, Clone)]
+pub(crate) struct Follow {
+    /// What is to be recorded.
+    pub(crate) record: Record,
+    /// The record as it was read; `None` if there was none.
+    pub(crate) from: Option<Arc<Revision>>,
+}
+
+impl Follow {
+    /// A record to be written.
+    pub(crate) fn put(record: Revision, from: Option<Arc<Revision>>) -> Self {
+        Self {
+            record: Record::Put {
+                record: Box::new(record),
+                at_branch_commit: false,
+            },
+            from,
+        }
+    }
+
+    /// A record of the commit that the writer makes on the branch.
+    pub(crate) fn put_at_branch(record: Revision, from: Option<Arc<Revision>>) -> Self {
+        Self {
+            record: Record::Put {
+                record: Box::new(record),
+                at_branch_commit: true,
+            },
+            from,
+        }
+    }
+
+    /// A record to be removed.
+    pub(crate) fn delete(record: &Arc<Revision>) -> Self {
+        Self {
+            record: Record::Delete(record.key.clone()),
+            from: Some(Arc::clone(record)),
+        }
+    }
+}
+
+/// Everything that one change puts on the shelf.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    /// Commits that were built.
+    pub(crate) written: Vec<Written>,
+    /// Refs to move.
+    pub(crate) refs: Vec<RefEdit>,
+    /// A commit on the shared branch.
+    pub(crate) branch: Option<BranchEdit>,
+    /// The records that follow.
+    pub(crate) follow: Vec<Follow>,
+}
+
+impl Engine {
+    /// Puts a change on the shelf and records it; returns the records in order (`None`: removed).
+    ///
+    /// # Errors
+    /// `Conflict` if git was not as expected: nothing happened. Anything after that leaves an
+    /// intent, and is completed by the next look.
+    pub(crate) async fn shelve(&self, open: &Open, shelf: Shelf) -> Result<Vec<Option<Revision>>> {
+        self.point(Point::Cooked)?;
+        let Shelf {
+            written,
+            refs,
+            branch,
+            mut follow,
+        } = shelf;
+        let records: Vec<Record> = follow.iter().map(|f| f.record.clone()).collect();
+        let submission = Submission {
+            written,
+            refs,
+            branch,
+            intent: Some(codec::encode_intent(&records)),
+        };
+        let published = self.submit(open, submission).await?;
+        count(&self.counters().published);
+        self.point(Point::Shelved)?;
+        if let Some(commit) = published.commit {
+            for f in &mut follow {
+                at_branch(&mut f.record, commit);
+            }
+        }
+        let stored = self.record(follow).await?;
+        self.point(Point::Recorded)?;
+        if let Some(intent) = published.intent {
+            open.repo.settle(&[intent]).map_err(|source| Error::Store {
+                attempt: "settle an intent",
+                source,
+            })?;
+        }
+        self.point(Point::Settled)?;
+        Ok(stored)
+    }
+
+    async fn submit(&self, open: &Open, submission: Submission) -> Result<store::Published> {
+        let failed = |source| Error::Store {
+            attempt: "publish to the repository",
+            source,
+        };
+        let mut answer = open.repo.submit(submission).await.map_err(failed)?;
+        let mut wait = Duration::from_millis(200);
+        loop {
+            match answer {
+                Answer::Published(published) => return Ok(published),
+                Answer::Refused(refusal) => {
+                    count(&self.counters().refused);
+                    return Err(refused(&refusal));
+                }
+                Answer::Pending(handle) => {
+                    if wait > Duration::from_secs(10) {
+                        return Err(Error::Port {
+                            source: PortError::new(
+                                Class::Unavailable,
+                                format!("hear from {}", open.repo.url()),
+                                "the push was sent and not answered; what became of it is found out later",
+                            ),
+                        });
+                    }
+                    tokio::time::sleep(wait).await;
+                    wait *= 2;
+                    answer = open.repo.outcome(handle).await.map_err(failed)?;
+                }
+            }
+        }
+    }
+
+    /// Writes records, each on top of what others changed on it meanwhile.
+    ///
+    /// # Errors
+    /// The object store cannot be written.
+    pub(crate) async fn record(&self, mut follow: Vec<Follow>) -> Result<Vec<Option<Revision>>> {
+        let mut stored: Vec<Option<Revision>> = vec![None; follow.len()];
+        let mut open: Vec<usize> = (0..follow.len()).collect();
+        for _ in 0..16 {
+            if open.is_empty() {
+                return Ok(stored);
+            }
+            let writes: Vec<RecordWrite> = open
+                .iter()
+                .filter_map(|i| follow.get(*i).map(write_of))
+                .collect();
+            let answers = self.ports().records.commit(writes).await;
+            let mut again = Vec::new();
+            for (i, answer) in open.into_iter().zip(answers) {
+                let Some(f) = follow.get_mut(i) else { continue };
+                match answer {
+                    Ok(Some(record)) => {
+                        count(&self.counters().records);
+                        self.learn_revision(record.clone());
+                        if let Some(place) = stored.get_mut(i) {
+                            *place = Some(record);
+                        }
+                    }
+                    Ok(None) => self.recorded_gone(f),
+                    Err(e) if e.class == Class::NotFound => self.recorded_gone(f),
+                    Err(e) if e.class == Class::Conflict => {
+                        self.rebase(f).await?;
+                        again.push(i);
+                    }
+                    Err(source) => return Err(Error::Port { source }),
+                }
+            }
+            open = again;
+        }
+        Err(Error::conflict(
+            "the package revision is being changed by many at once; try again",
+        ))
+    }
+
+    fn recorded_gone(&self, f: &Follow) {
+        count(&self.counters().records);
+        if let Some(from) = &f.from {
+            // The deletion's own version comes with the watch; until then this one hides it.
+            self.learn_revision_gone(&from.key, &from.meta.resource_version);
+        }
+    }
+
+    async fn rebase(&self, f: &mut Follow) -> Result<()> {
+        let key = match &f.record {
+            Record::Put { record, .. } => record.key.clone(),
+            Record::Delete(key) => key.clone(),
+        };
+        let current = self.ports().records.get(&key).await;
+        let current = current.map_err(|source| Error::Port { source })?;
+        if let (Record::Put { record, .. }, Some(current)) = (&mut f.record, &current) {
+            let before = f.from.as_ref().map(|r| &r.meta);
+            record.meta = merge_meta(before, &record.meta, &current.meta);
+        }
+        f.from = current.map(Arc::new);
+        Ok(())
+    }
+}
+
+fn write_of(f: &Follow) -> RecordWrite {
+    let version = f.from.as_ref().map(|r| r.meta.resource_version.clone());
+    let expect = version.map_or(Expect::Absent, Expect::Version);
+    match &f.record {
+        Record::Put { record, .. } => RecordWrite {
+            expect,
+            change: Change::Put(record.clone()),
+        },
+        Record::Delete(key) => RecordWrite {
+            expect: match expect {
+                Expect::Absent => Expect::Any,
+                version => version,
+            },
+            change: Change::Delete(key.clone()),
+        },
+    }
+}
+
+/// Puts the commit that the writer made on the branch into a record that waits for it.
+pub(crate) fn at_branch(record: &mut Record, commit: CommitId) {
+    if let Record::Put {
+        record,
+        at_branch_commit: true,
+    } = record
+    {
+        record.commit = commit;
+        if let Some(lock) = &mut record.self_lock {
+            lock.commit = Some(commit);
+        }
+    }
+}
+
+/// What others did to the metadata since `before`, with what `ours` did on top.
+fn merge_meta(before: Option<&ObjectMeta>, ours: &ObjectMeta, theirs: &ObjectMeta) -> ObjectMeta {
+    let none = ObjectMeta::default();
+    let before = before.unwrap_or(&none);
+    let mut meta = theirs.clone();
+    for (mine, was, now) in [
+        (&ours.labels, &before.labels, &mut meta.labels),
+        (
+            &ours.annotations,
+            &before.annotations,
+            &mut meta.annotations,
+        ),
+    ] {
+        now.retain(|key, _| mine.contains_key(key) || !was.contains_key(key));
+        for (key, value) in mine {
+            if was.get(key) != Some(value) {
+                now.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    meta.owners
+        .retain(|o| ours.owners.contains(o) || !before.owners.contains(o));
+    for owner in &ours.owners {
+        if !before.owners.contains(owner) && !meta.owners.contains(owner) {
+            meta.owners.push(owner.clone());
+        }
+    }
+    if ours.finalizers != before.finalizers {
+        meta.finalizers.clone_from(&ours.finalizers);
+    }
+    meta
+}
+
+fn refused(refusal: &store::Refusal) -> Error {
+    match refusal.class() {
+        Class::Conflict => Error::conflict(refusal.to_string()),
+        class => Error::Refused {
+            class,
+            problems: vec![model::Problem::new("", refusal.to_string())],
+        },
+    }
+}

@@ -1,0 +1,208 @@
+//! Approving: what was reviewed becomes a number, a tag and the branch's content, byte for byte
+//! (decisions.md V14, V20, X5).
+
+use std::sync::Arc;
+
+use model::{Lifecycle, ObjectKey, ObjectName, Revision, RevisionNumber, compose_name};
+use plan::revision::{ApproveObserved, Publish, approve as judge};
+use store::{BranchEdit, Expect, RefEdit};
+
+use super::{Caller, Held, Made, rejected};
+use crate::discover::{LATEST, highest_number};
+use crate::git::{Message, Subject, author_of, committer};
+use crate::index::PackageKey;
+use crate::ports::rfc3339;
+use crate::repos::Open;
+use crate::shelve::{Follow, Shelf};
+use crate::{Engine, Error, Result};
+
+/// Approves a revision that is held.
+pub(super) async fn approve(
+    engine: &Engine,
+    by: &Caller,
+    held: &Held,
+    record: Revision,
+) -> Result<Made> {
+    let open = &held.open;
+    let observed = observe(engine, held)?;
+    let publish = judge(&observed).map_err(rejected)?;
+    let record = published(engine, open, by, record, &publish);
+    if by.dry_run {
+        return Ok(Made::of(record));
+    }
+    let shelf = shelf(engine, by, held, &observed, &publish, record)?;
+    let stored = engine.shelve(open, shelf).await?;
+    match stored.into_iter().next().flatten() {
+        Some(record) => Ok(Made::of(record)),
+        None => Err(Error::conflict(
+            "the package revision was deleted meanwhile",
+        )),
+    }
+}
+
+fn observe(engine: &Engine, held: &Held) -> Result<ApproveObserved> {
+    let (open, revision) = (&held.open, &held.revision);
+    let key = PackageKey::of(revision);
+    let head = engine.head(open)?;
+    let dir = open.layout.dir(&revision.package);
+    Ok(ApproveObserved {
+        revision: Arc::clone(revision),
+        siblings: engine.world(|w| w.revisions.of_package(&key)),
+        highest: highest_number(open, &dir, head)?.0,
+        deployment: open.repository.deployment,
+        ignore_author_gates: open.repository.ignore_author_gates,
+        branch: open.layout.branch().to_owned(),
+        on_branch: engine.tree_at(open, head, &revision.package)?,
+        based_on: based_on(engine, open, revision, head)?,
+    })
+}
+
+/// The package's tree that the draft was based on: what the machine noted, else what the branch
+/// held where the draft left it.
+fn based_on(
+    engine: &Engine,
+    open: &Open,
+    revision: &Revision,
+    head: model::CommitId,
+) -> Result<Option<model::TreeId>> {
+    if let Some(tree) = revision.machine.as_ref().and_then(|m| m.base_tree) {
+        return Ok(Some(tree));
+    }
+    let failed = |source| Error::Store {
+        attempt: "read the history of the draft",
+        source,
+    };
+    for commit in open
+        .repo
+        .first_parents(revision.commit, 2_000)
+        .map_err(failed)?
+        .into_iter()
+        .skip(1)
+    {
+        if open.repo.is_ancestor(commit, head).map_err(failed)? {
+            return engine.tree_at(open, commit, &revision.package);
+        }
+    }
+    Ok(None)
+}
+
+/// The record once it is published; its commit is the one that the writer makes.
+fn published(
+    engine: &Engine,
+    open: &Open,
+    by: &Caller,
+    mut record: Revision,
+    publish: &Publish,
+) -> Revision {
+    record.lifecycle = Lifecycle::Published;
+    record.revision = publish.number;
+    record.published_by.clone_from(&by.user);
+    record.published_at = rfc3339(engine.now());
+    record
+        .meta
+        .labels
+        .insert(LATEST.to_owned(), "true".to_owned());
+    // Publishing changes no file: `content_version` stays (A6).
+    if let Some(lock) = &mut record.self_lock {
+        lock.git_ref = format!("{}/{}", open.layout.dir(&record.package), publish.tag);
+    }
+    record
+}
+
+fn shelf(
+    engine: &Engine,
+    by: &Caller,
+    held: &Held,
+    observed: &ApproveObserved,
+    publish: &Publish,
+    record: Revision,
+) -> Result<Shelf> {
+    let open = &held.open;
+    let old = &held.revision;
+    let dir = open.layout.dir(&old.package);
+    let now = engine.now();
+    let message = Message {
+        subject: Subject::Approve(dir.as_str(), publish.number.0),
+        body: String::new(),
+        path: dir.as_str(),
+        workspace: old.workspace.as_str(),
+        machine: None,
+        conflicts: None,
+        acting_for: &by.acting_for,
+    };
+    let edit = BranchEdit {
+        branch: open.layout.branch_ref()?,
+        dir: dir.clone(),
+        expect: publish.expect.map_or(Expect::Absent, Expect::Is),
+        content: Some(publish.tree),
+        second_parent: Some(old.commit),
+        author: author_of(&by.user, Some(&open.repository), now),
+        committer: committer(now),
+        message: message.text(),
+        tags: vec![open.layout.tag(&old.package, &publish.tag)?],
+    };
+    let mut follow = vec![Follow::put_at_branch(record.clone(), Some(Arc::clone(old)))];
+    follow.extend(relabel(&observed.siblings, &old.key, publish.number));
+    follow.extend(placeholder(engine, open, &observed.siblings, &record));
+    Ok(Shelf {
+        written: Vec::new(),
+        refs: vec![RefEdit::delete(
+            open.layout.proposed(&old.package, &old.workspace)?,
+            old.commit,
+        )],
+        branch: Some(edit),
+        follow,
+    })
+}
+
+/// The other revisions, where the label of the latest one has to move.
+pub(super) fn relabel(
+    siblings: &[Arc<Revision>],
+    except: &ObjectKey,
+    latest: RevisionNumber,
+) -> Vec<Follow> {
+    siblings
+        .iter()
+        .filter(|s| s.key != *except)
+        .filter_map(|s| {
+            let mut record = Revision::clone(s);
+            crate::discover::label_latest(&mut record, Some(latest));
+            (record != **s).then(|| Follow::put(record, Some(Arc::clone(s))))
+        })
+        .collect()
+}
+
+/// The record of the branch's head, which has this content now.
+fn placeholder(
+    engine: &Engine,
+    open: &Open,
+    siblings: &[Arc<Revision>],
+    record: &Revision,
+) -> Option<Follow> {
+    let before = siblings.iter().find(|s| s.placeholder).cloned();
+    let branch = model::WorkspaceName::parse(open.layout.branch()).ok()?;
+    let name = compose_name(&record.repository, &record.package, &branch);
+    let key = ObjectKey::new(record.key.namespace.clone(), ObjectName::parse(&name).ok()?);
+    let mut head = record.clone();
+    head.meta = before.as_ref().map_or_else(
+        || model::ObjectMeta {
+            uid: Some(engine.ports().ids.revision_uid(&key.namespace, &key.name)),
+            ..model::ObjectMeta::default()
+        },
+        |b| b.meta.clone(),
+    );
+    head.key = key;
+    head.workspace = branch;
+    head.revision = RevisionNumber::UNNUMBERED;
+    head.placeholder = true;
+    head.tasks = Vec::new();
+    head.machine = None;
+    head.conflicts = Vec::new();
+    head.resolved_conflicts = Vec::new();
+    head.noted_digest = None;
+    head.content_version = String::new();
+    if let Some(lock) = &mut head.self_lock {
+        open.layout.branch().clone_into(&mut lock.git_ref);
+    }
+    Some(Follow::put_at_branch(head, before))
+}

@@ -1,0 +1,179 @@
+//! Updating a revision: metadata on the record, mirrored fields in a commit, lifecycle by refs.
+
+use std::sync::Arc;
+
+use model::{Door, Files, Lifecycle, ObjectKey, Revision};
+use package::render::Options;
+use plan::revision::{Change, UpdateObserved, update as judge};
+use store::{Content, Written};
+
+use super::{Caller, Held, Input, Made, Preconditions, approve, content, delete, lifecycle};
+use super::{metadata, precondition, rejected};
+use crate::commits::DraftCommit;
+use crate::git::Subject;
+use crate::shelve::{Follow, Shelf};
+use crate::{Engine, Error, Result};
+
+pub(super) async fn update(
+    engine: &Engine,
+    by: &Caller,
+    key: &ObjectKey,
+    door: Door,
+    input: Input,
+) -> Result<Made> {
+    let held = engine.hold(key).await?;
+    let old = &held.revision;
+    let want = Preconditions {
+        uid: input.meta.uid.clone(),
+        version: Some(input.meta.resource_version.clone()),
+    };
+    precondition(old, &want, &old.meta.resource_version)?;
+    let new = wished(old, &input);
+    let change = judge(&UpdateObserved {
+        old: Arc::clone(old),
+        new: Arc::new(new.clone()),
+        door,
+    })
+    .map_err(rejected)?;
+    if change == Change::default() {
+        return Ok(Made {
+            revision: Arc::clone(old),
+            ..Made::of(new)
+        });
+    }
+    if old.meta.is_deleting() && new.meta.finalizers.is_empty() {
+        if !by.dry_run {
+            delete::finish(engine, by, &held).await?;
+        }
+        return Ok(Made::of(new));
+    }
+    if change.lifecycle == Some((Lifecycle::Proposed, Lifecycle::Published)) {
+        return approve::approve(engine, by, &held, new).await;
+    }
+    carry_out(engine, by, &held, &input, new, change).await
+}
+
+/// The revision as the input wants it; what only the server says stays.
+fn wished(old: &Arc<Revision>, input: &Input) -> Revision {
+    let mut new = Revision::clone(old);
+    new.meta.labels.clone_from(&input.meta.labels);
+    new.meta.annotations.clone_from(&input.meta.annotations);
+    new.meta.owners.clone_from(&input.meta.owners);
+    new.meta.finalizers.clone_from(&input.meta.finalizers);
+    // A client that read an older state sends this label along: it is ours either way.
+    match old.meta.labels.get(crate::discover::LATEST) {
+        Some(value) => {
+            let key = crate::discover::LATEST.to_owned();
+            new.meta.labels.entry(key).or_insert_with(|| value.clone());
+        }
+        None => {}
+    }
+    new.repository = input.repository.clone();
+    new.package = input.package.clone();
+    new.workspace = input.workspace.clone();
+    new.revision = model::RevisionNumber(input.revision);
+    new.lifecycle = input.lifecycle;
+    if !input.tasks.is_empty() {
+        new.tasks.clone_from(&input.tasks);
+    }
+    new.readiness_gates.clone_from(&input.readiness_gates);
+    new.resolved_conflicts.clone_from(&input.resolved_conflicts);
+    if let Some((labels, annotations)) = &input.package_metadata {
+        new.package_labels.clone_from(labels);
+        new.package_annotations.clone_from(annotations);
+    }
+    if let Some(conditions) = &input.conditions {
+        new.conditions.clone_from(conditions);
+    }
+    new
+}
+
+/// A content change under way.
+struct Commit {
+    written: Written,
+    files: Files,
+    render: model::RenderStatus,
+}
+
+async fn carry_out(
+    engine: &Engine,
+    by: &Caller,
+    held: &Held,
+    input: &Input,
+    mut new: Revision,
+    change: Change,
+) -> Result<Made> {
+    let (open, old) = (&held.open, &held.revision);
+    let mut made = Made::of(new.clone());
+    let mut shelf = Shelf::default();
+    if change.content {
+        if let Some(commit) = commit(engine, by, held, input, &mut new).await? {
+            content::take(&mut new, &commit.files, &commit.written)?;
+            made.render = Some(commit.render);
+            made.files = Some(commit.files);
+            shelf.written.push(commit.written);
+        }
+    }
+    let moved = new.commit != old.commit || change.lifecycle.is_some();
+    if moved {
+        let to = change.lifecycle.map_or(old.lifecycle, |(_, to)| to);
+        shelf.refs = lifecycle::refs(open, old, to, new.commit)?;
+        lifecycle::moved(open, &mut new, to);
+    }
+    made.revision = Arc::new(new.clone());
+    if by.dry_run {
+        return Ok(made);
+    }
+    shelf.follow = vec![Follow::put(new, Some(Arc::clone(old)))];
+    let stored = if moved {
+        engine.shelve(open, shelf).await?
+    } else {
+        engine.record(shelf.follow).await?
+    };
+    if let Some(stored) = stored.into_iter().next().flatten() {
+        made.revision = Arc::new(stored);
+    }
+    Ok(made)
+}
+
+/// Writes what the Kptfile mirrors, and renders; `None` where no byte changes.
+async fn commit(
+    engine: &Engine,
+    by: &Caller,
+    held: &Held,
+    input: &Input,
+    new: &mut Revision,
+) -> Result<Option<Commit>> {
+    let (open, old) = (&held.open, &held.revision);
+    let snapshot = engine.snapshot(open, old.tree)?;
+    let mut files = snapshot.files.clone();
+    metadata::apply(&mut files, &metadata::edits(input, Some(old)))?;
+    content::settle_conflicts(&mut files, new)?;
+    if files == snapshot.files {
+        return Ok(None);
+    }
+    let rendered = engine.render(files, Options::default()).await?;
+    content::check(&rendered)?;
+    let written = engine.build(
+        open,
+        by,
+        &DraftCommit {
+            package: &old.package,
+            workspace: &old.workspace,
+            content: Content::Files(&rendered.files, &snapshot.opaque),
+            parents: &[old.commit],
+            subject: Subject::Render,
+            body: String::new(),
+            machine: None,
+            conflicts: &new.conflicts,
+        },
+    )?;
+    if written.tree() == Some(old.tree) {
+        return Err(Error::conflict("nothing would change"));
+    }
+    Ok(Some(Commit {
+        written,
+        files: rendered.files,
+        render: rendered.status,
+    }))
+}

@@ -1,0 +1,165 @@
+//! Saving a draft's files: texts come from people, everything else stays.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{Files, ObjectKey, PackagePath, Revision};
+use package::conflicts;
+use package::kptfile::Kptfile;
+use package::render::{Options, Rendered};
+use plan::revision::save as judge;
+use store::{Content, Written};
+
+use super::{Caller, Made, Preconditions, lifecycle, precondition, rejected};
+use crate::commits::DraftCommit;
+use crate::discover::{apply_kptfile, chain};
+use crate::git::Subject;
+use crate::shelve::{Follow, Shelf};
+use crate::{Engine, Error, Result};
+
+pub(super) async fn save(
+    engine: &Engine,
+    by: &Caller,
+    key: &ObjectKey,
+    preconditions: &Preconditions,
+    texts: BTreeMap<PackagePath, String>,
+) -> Result<Made> {
+    let held = engine.hold(key).await?;
+    let (open, old) = (&held.open, &held.revision);
+    precondition(old, preconditions, &old.content_version)?;
+    judge(old).map_err(rejected)?;
+    let snapshot = engine.snapshot(open, old.tree)?;
+    let files = merge_texts(&snapshot.files, texts);
+    readable(&files)?;
+    let mut new = Revision::clone(old);
+    let before = snapshot.files.clone();
+    if files == before {
+        return Ok(Made {
+            files: Some(files),
+            render: old.render_status.clone(),
+            ..Made::of(new)
+        });
+    }
+    let rendered = engine.render(files.clone(), Options::default()).await?;
+    check(&rendered)?;
+    let mut files = rendered.files;
+    resolve(&before, &files, &mut new);
+    settle_conflicts(&mut files, &mut new)?;
+    let written = engine.build(
+        open,
+        by,
+        &DraftCommit {
+            package: &old.package,
+            workspace: &old.workspace,
+            content: Content::Files(&files, &snapshot.opaque),
+            parents: &[old.commit],
+            subject: Subject::Render,
+            body: String::new(),
+            machine: None,
+            conflicts: &new.conflicts,
+        },
+    )?;
+    take(&mut new, &files, &written)?;
+    let mut made = Made {
+        render: Some(rendered.status),
+        files: Some(files),
+        ..Made::of(new.clone())
+    };
+    if by.dry_run {
+        return Ok(made);
+    }
+    let refs = lifecycle::refs(open, old, old.lifecycle, new.commit)?;
+    let follow = vec![Follow::put(new, Some(Arc::clone(old)))];
+    let stored = engine
+        .shelve(
+            open,
+            Shelf {
+                written: vec![written],
+                refs,
+                branch: None,
+                follow,
+            },
+        )
+        .await?;
+    if let Some(stored) = stored.into_iter().next().flatten() {
+        made.revision = Arc::new(stored);
+    }
+    Ok(made)
+}
+
+/// The texts in place of the old ones; files that are no text stay (A11).
+fn merge_texts(old: &Files, texts: BTreeMap<PackagePath, String>) -> Files {
+    let mut files: Files = old
+        .iter()
+        .filter(|(_, file)| file.as_text().is_none())
+        .map(|(path, file)| (path.clone(), file.clone()))
+        .collect();
+    for (path, text) in texts {
+        let file = match old.get(&path) {
+            Some(file) => file.with_bytes(text.into_bytes()),
+            None => model::File::new(text.into_bytes()),
+        };
+        files.insert(path, file);
+    }
+    files
+}
+
+/// A package needs a Kptfile that can be read (M5).
+fn readable(files: &Files) -> Result<Kptfile> {
+    Kptfile::of_files(files).map_err(|error| Error::Cook {
+        attempt: "save the package",
+        class: model::Class::Invalid,
+        message: chain(&error),
+    })
+}
+
+/// A failed render stores nothing.
+pub(super) fn check(rendered: &Rendered) -> Result<()> {
+    if rendered.status.succeeded() {
+        return Ok(());
+    }
+    Err(Error::Render {
+        status: Box::new(rendered.status.clone()),
+    })
+}
+
+/// Takes a written commit and its files into the record.
+pub(super) fn take(record: &mut Revision, files: &Files, written: &Written) -> Result<()> {
+    let kptfile = readable(files)?;
+    record.commit = written.commit();
+    if let Some(tree) = written.tree()
+        && record.tree != tree
+    {
+        record.tree = tree;
+        record.content_version = String::new();
+    }
+    if let Some(lock) = &mut record.self_lock {
+        lock.commit = Some(record.commit);
+    }
+    apply_kptfile(record, &kptfile);
+    Ok(())
+}
+
+/// Marks the conflicts whose fields a person edited as resolved (V4a).
+fn resolve(before: &Files, after: &Files, record: &mut Revision) {
+    if record.conflicts.iter().any(model::Conflict::blocks) {
+        conflicts::resolved_by_edit(&mut record.conflicts, before, after);
+    }
+}
+
+/// Takes what people said about conflicts into their states, and those into gate and condition.
+pub(super) fn settle_conflicts(files: &mut Files, record: &mut Revision) -> Result<()> {
+    if record.conflicts.is_empty() {
+        return Ok(());
+    }
+    let ids = record.resolved_conflicts.clone();
+    conflicts::acknowledge(&mut record.conflicts, &ids);
+    let noted = conflicts::put_gate(&readable(files)?, &record.conflicts);
+    let noted = noted.map_err(|error| Error::Cook {
+        attempt: "note the conflicts in the Kptfile",
+        class: error.class(),
+        message: chain(&error),
+    })?;
+    noted.put(files);
+    Ok(())
+}

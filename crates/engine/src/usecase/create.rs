@@ -1,0 +1,236 @@
+//! Creating a package revision for a person.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::{
+    Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, Revision, RevisionNumber, Task,
+};
+use package::render::{Options, Rendered};
+use plan::revision::{CreateObserved, CreatePlan, Creation, Source, create as judge};
+use plan::variant::RepositorySummary;
+use store::{Content as Put, RefEdit, Written};
+
+use super::{Caller, Input, Made, PackageKey, content, metadata, rejected, sources};
+use crate::commits::DraftCommit;
+use crate::discover::{Origin, self_lock};
+use crate::git::Subject;
+use crate::repos::Open;
+use crate::shelve::{Follow, Shelf};
+use crate::{Engine, Error, Result};
+
+/// The annotations that ask to keep a draft although its render failed; the second is the peer's.
+const KEEP: [&str; 2] = [
+    "offshoot.dev/push-on-render-failure",
+    "porch.kpt.dev/push-on-render-failure",
+];
+
+pub(super) async fn create(
+    engine: &Engine,
+    by: &Caller,
+    namespace: &Namespace,
+    input: Input,
+) -> Result<Made> {
+    let key = PackageKey::new(namespace, &input.repository, &input.package);
+    let guard = engine.inner.locks.package(&key).await;
+    engine.alive()?;
+    let open = match engine.open(namespace, &input.repository).await {
+        Ok(open) => Some(open),
+        Err(Error::NotFound { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    let observed = observe(engine, &key, &input, open.as_deref());
+    let plan = judge(&observed).map_err(rejected)?;
+    let Some(open) = open else {
+        return Err(Error::NotFound {
+            what: "repositories.config.porch.kpt.dev",
+            name: input.repository.to_string(),
+        });
+    };
+    let made = carry_out(engine, by, &open, &key, input, plan).await;
+    drop(guard);
+    made
+}
+
+fn observe(
+    engine: &Engine,
+    key: &PackageKey,
+    input: &Input,
+    open: Option<&Open>,
+) -> CreateObserved {
+    let named = |name: &ObjectName| {
+        let key = ObjectKey::new(key.namespace.clone(), name.clone());
+        engine.world(|w| w.revisions.get(&key))
+    };
+    let names: Vec<&ObjectName> = input.tasks.iter().flat_map(sources_of).collect();
+    let overlapping: BTreeSet<_> = engine
+        .world(|w| w.revisions.packages_of(&key.namespace, &key.repository))
+        .into_iter()
+        .filter(|p| p.overlaps(&key.package))
+        .collect();
+    CreateObserved {
+        request: Creation {
+            namespace: key.namespace.clone(),
+            repository: key.repository.clone(),
+            package: key.package.clone(),
+            workspace: input.workspace.clone(),
+            lifecycle: input.lifecycle,
+            tasks: input.tasks.clone(),
+        },
+        repository: open.map(|open| RepositorySummary {
+            deployment: open.repository.deployment,
+            branch: open.layout.branch().to_owned(),
+            writable: open.writable(),
+            ready: Ok(()),
+        }),
+        siblings: engine.world(|w| w.revisions.of_package(key)),
+        packages: overlapping,
+        sources: names
+            .into_iter()
+            .filter_map(|name| Some((name.clone(), named(name)?)))
+            .collect::<BTreeMap<_, _>>(),
+    }
+}
+
+fn sources_of(task: &Task) -> Vec<&ObjectName> {
+    match task {
+        Task::Init { .. } | Task::CloneGit(_) => Vec::new(),
+        Task::Clone { upstream } => vec![upstream],
+        Task::Edit { source } => vec![source],
+        Task::Upgrade {
+            old_upstream,
+            new_upstream,
+            local,
+            ..
+        } => vec![old_upstream, new_upstream, local],
+    }
+}
+
+async fn carry_out(
+    engine: &Engine,
+    by: &Caller,
+    open: &Arc<Open>,
+    key: &PackageKey,
+    input: Input,
+    plan: CreatePlan,
+) -> Result<Made> {
+    let mut content = sources::content(engine, open, key, &plan.source).await?;
+    metadata::apply(&mut content.files, &metadata::edits(&input, None))?;
+    let rendered = render(engine, &input, &content).await?;
+    let head = engine.head(open)?;
+    let written = engine.build(
+        open,
+        by,
+        &DraftCommit {
+            package: &key.package,
+            workspace: &input.workspace,
+            content: Put::Files(&rendered.files, &content.opaque),
+            parents: &[head],
+            subject: Subject::Task(&plan.task),
+            body: String::new(),
+            machine: None,
+            conflicts: &content.conflicts,
+        },
+    )?;
+    let mut record = record(engine, open, key, &input, &plan, &written);
+    record.conflicts.clone_from(&content.conflicts);
+    record.render_status = Some(rendered.status.clone());
+    content::take(&mut record, &rendered.files, &written)?;
+    if let Source::Edit(source) = &plan.source {
+        // A copy of what nobody rendered anew says what its source says.
+        record.upstream_lock.clone_from(&source.upstream_lock);
+    }
+    let mut made = Made {
+        render: Some(rendered.status),
+        files: Some(rendered.files),
+        warnings: content.warnings,
+        ..Made::of(record.clone())
+    };
+    if by.dry_run {
+        return Ok(made);
+    }
+    let shelf = Shelf {
+        refs: vec![RefEdit::create(
+            open.layout.draft(&key.package, &input.workspace)?,
+            written.commit(),
+        )],
+        written: vec![written],
+        branch: None,
+        follow: vec![Follow::put(record, None)],
+    };
+    let stored = engine.shelve(open, shelf).await?;
+    if let Some(stored) = stored.into_iter().next().flatten() {
+        made.revision = Arc::new(stored);
+    }
+    Ok(made)
+}
+
+async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> Result<Rendered> {
+    let keep = KEEP
+        .iter()
+        .any(|a| input.meta.annotations.get(*a).is_some_and(|v| v == "true"));
+    let options = Options {
+        keep_on_failure: keep,
+        ..Options::default()
+    };
+    let rendered = engine.render(content.files.clone(), options).await?;
+    if !keep {
+        content::check(&rendered)?;
+    }
+    Ok(rendered)
+}
+
+/// The record of a new draft.
+pub(crate) fn record(
+    engine: &Engine,
+    open: &Open,
+    key: &PackageKey,
+    input: &Input,
+    plan: &CreatePlan,
+    written: &Written,
+) -> Revision {
+    let first = !engine.world(|w| w.revisions.ever(&plan.key));
+    let ids = &engine.ports().ids;
+    let uid = if first {
+        ids.revision_uid(&plan.key.namespace, &plan.key.name)
+    } else {
+        ids.fresh_uid()
+    };
+    let origin = Origin::open(Lifecycle::Draft, &input.workspace, written.commit());
+    Revision {
+        key: plan.key.clone(),
+        meta: ObjectMeta {
+            uid: Some(uid),
+            created: crate::ports::rfc3339(engine.now()),
+            labels: input.meta.labels.clone(),
+            annotations: input.meta.annotations.clone(),
+            finalizers: input.meta.finalizers.clone(),
+            owners: input.meta.owners.clone(),
+            ..ObjectMeta::default()
+        },
+        repository: key.repository.clone(),
+        package: key.package.clone(),
+        workspace: input.workspace.clone(),
+        revision: RevisionNumber::NONE,
+        lifecycle: Lifecycle::Draft,
+        tasks: vec![plan.task.clone()],
+        readiness_gates: Vec::new(),
+        package_labels: BTreeMap::new(),
+        package_annotations: BTreeMap::new(),
+        resolved_conflicts: Vec::new(),
+        upstream_lock: None,
+        self_lock: Some(self_lock(open, &key.package, &origin, written.commit())),
+        conditions: Vec::new(),
+        deployment: open.repository.deployment,
+        published_by: String::new(),
+        published_at: String::new(),
+        conflicts: Vec::new(),
+        render_status: None,
+        commit: written.commit(),
+        tree: written.tree().unwrap_or_else(|| written.root()),
+        machine: None,
+        noted_digest: None,
+        placeholder: false,
+        content_version: String::new(),
+    }
+}

@@ -1,0 +1,186 @@
+//! Deleting, by what the revision is: a ref, a tag, or a directory on the branch.
+
+use std::sync::Arc;
+
+use model::{Lifecycle, ObjectKey, Revision};
+use plan::revision::{DeleteObserved, DeletePlan, delete as judge};
+use store::{BranchEdit, Expect, RefEdit, RefName, Scope};
+
+use super::approve::relabel;
+use super::lifecycle::mark;
+use super::{Caller, Held, Made, Preconditions, precondition, rejected};
+use crate::discover::tag_of;
+use crate::git::{Message, Notes, Subject, author_of, committer};
+use crate::index::PackageKey;
+use crate::ports::rfc3339;
+use crate::shelve::{Follow, Shelf};
+use crate::{Engine, Error, Result};
+
+pub(super) async fn delete(
+    engine: &Engine,
+    by: &Caller,
+    key: &ObjectKey,
+    preconditions: &Preconditions,
+) -> Result<Option<Made>> {
+    let held = engine.hold(key).await?;
+    let revision = &held.revision;
+    precondition(revision, preconditions, &revision.meta.resource_version)?;
+    let referenced_by = if revision.lifecycle.is_published() {
+        engine.world(|w| w.revisions.made_from(key))
+    } else {
+        Vec::new()
+    };
+    let plan = judge(&DeleteObserved {
+        revision: Arc::clone(revision),
+        referenced_by,
+    })
+    .map_err(rejected)?;
+    if !revision.meta.finalizers.is_empty() {
+        return wait_for_finalizers(engine, by, revision).await.map(Some);
+    }
+    if !by.dry_run {
+        carry_out(engine, by, &held, &plan).await?;
+    }
+    Ok(None)
+}
+
+/// Marks the object as going; it goes with its last finalizer.
+async fn wait_for_finalizers(
+    engine: &Engine,
+    by: &Caller,
+    revision: &Arc<Revision>,
+) -> Result<Made> {
+    let mut record = Revision::clone(revision);
+    if record.meta.deleted.is_none() {
+        record.meta.deleted = Some(rfc3339(engine.now()));
+    }
+    if by.dry_run || record == **revision {
+        return Ok(Made::of(record));
+    }
+    let stored = engine
+        .record(vec![Follow::put(record, Some(Arc::clone(revision)))])
+        .await?;
+    let stored = stored.into_iter().next().flatten();
+    Ok(Made::of(stored.ok_or_else(|| {
+        Error::conflict("the package revision was deleted meanwhile")
+    })?))
+}
+
+/// Deletes a revision whose finalizers are gone; it was judged when its deletion was asked for.
+pub(super) async fn finish(engine: &Engine, by: &Caller, held: &Held) -> Result<()> {
+    let expected = plan::variant::RevisionRef::of(&held.revision);
+    let plan = match held.revision.lifecycle {
+        _ if held.revision.placeholder => DeletePlan::RemoveDirectory(expected),
+        Lifecycle::Draft | Lifecycle::Proposed => DeletePlan::DropDraft(expected),
+        Lifecycle::Published | Lifecycle::DeletionProposed => DeletePlan::DropTag(expected),
+    };
+    carry_out(engine, by, held, &plan).await
+}
+
+async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan) -> Result<()> {
+    let (open, revision) = (&held.open, &held.revision);
+    let (package, workspace) = (&revision.package, &revision.workspace);
+    let mut shelf = Shelf {
+        follow: vec![Follow::delete(revision)],
+        ..Shelf::default()
+    };
+    match plan {
+        DeletePlan::DropDraft(_) => {
+            let name = if revision.lifecycle == Lifecycle::Proposed {
+                open.layout.proposed(package, workspace)?
+            } else {
+                open.layout.draft(package, workspace)?
+            };
+            shelf.refs.push(RefEdit::delete(name, revision.commit));
+            shelf.refs.extend(keep_people(engine, by, held)?);
+        }
+        DeletePlan::DropTag(_) => {
+            let tag = open.layout.tag(package, &tag_of(revision))?;
+            shelf.refs.push(RefEdit::delete(tag, revision.commit));
+            shelf.refs.extend(deletion_mark(held)?);
+            let siblings = engine.world(|w| w.revisions.of_package(&PackageKey::of(revision)));
+            let latest = siblings
+                .iter()
+                .filter(|s| s.key != revision.key && !s.placeholder)
+                .filter(|s| s.lifecycle.is_published() && s.revision.is_numbered())
+                .map(|s| s.revision)
+                .max();
+            if let Some(latest) = latest {
+                shelf
+                    .follow
+                    .extend(relabel(&siblings, &revision.key, latest));
+            }
+        }
+        DeletePlan::RemoveDirectory(_) => {
+            shelf.refs.extend(deletion_mark(held)?);
+            shelf.branch = Some(removal(engine, by, held)?);
+        }
+    }
+    engine.shelve(open, shelf).await?;
+    Ok(())
+}
+
+/// The ref that marks a deletion, if it is there.
+fn deletion_mark(held: &Held) -> Result<Option<RefEdit>> {
+    let (open, revision) = (&held.open, &held.revision);
+    let name = open
+        .layout
+        .deletion(&revision.package, &mark(open, revision))?;
+    let refs = open.repo.refs().map_err(|source| Error::Store {
+        attempt: "read the refs",
+        source,
+    })?;
+    Ok(refs.get(&name).map(|at| RefEdit::delete(name.clone(), *at)))
+}
+
+/// What people committed to a draft that a machine deletes stays reachable (V23).
+fn keep_people(engine: &Engine, by: &Caller, held: &Held) -> Result<Option<RefEdit>> {
+    let (open, revision) = (&held.open, &held.revision);
+    if by.user != engine.inner.options.service {
+        return Ok(None);
+    }
+    let tip = open.repo.commit(revision.commit);
+    let tip = tip.map_err(|source| Error::Store {
+        attempt: "read the draft",
+        source,
+    })?;
+    if Notes::of(&tip.message).machine.is_some() {
+        return Ok(None);
+    }
+    let name = format!(
+        "refs/offshoot/recovered/{}/{}",
+        revision.key.name, revision.commit
+    );
+    Ok(RefName::parse(&name).ok().map(|name| RefEdit {
+        name,
+        expect: Expect::Any,
+        to: Some(revision.commit),
+        scope: Scope::Local,
+    }))
+}
+
+fn removal(engine: &Engine, by: &Caller, held: &Held) -> Result<BranchEdit> {
+    let (open, revision) = (&held.open, &held.revision);
+    let dir = open.layout.dir(&revision.package);
+    let now = engine.now();
+    let message = Message {
+        subject: Subject::Delete(dir.as_str()),
+        body: String::new(),
+        path: dir.as_str(),
+        workspace: revision.workspace.as_str(),
+        machine: None,
+        conflicts: None,
+        acting_for: &by.acting_for,
+    };
+    Ok(BranchEdit {
+        branch: open.layout.branch_ref()?,
+        dir: dir.clone(),
+        expect: Expect::Is(revision.tree),
+        content: None,
+        second_parent: None,
+        author: author_of(&by.user, Some(&open.repository), now),
+        committer: committer(now),
+        message: message.text(),
+        tags: Vec::new(),
+    })
+}

@@ -1,0 +1,87 @@
+//! Moves between lifecycles that touch refs only: propose, reject, propose deletion, withdraw it.
+
+use std::sync::Arc;
+
+use model::{CommitId, Lifecycle, Revision};
+use store::{RefEdit, RefName};
+
+use crate::discover::tag_of;
+use crate::repos::Open;
+use crate::{Error, Result};
+
+/// The ref edits that move a revision from one lifecycle to another, its content at `to_commit`.
+///
+/// # Errors
+/// A move that is no such move: an approval has content to publish.
+pub(super) fn refs(
+    open: &Open,
+    revision: &Arc<Revision>,
+    to: Lifecycle,
+    to_commit: CommitId,
+) -> Result<Vec<RefEdit>> {
+    use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
+    let (package, ws) = (&revision.package, &revision.workspace);
+    let layout = &open.layout;
+    let from = revision.lifecycle;
+    let at = revision.commit;
+    let edits = match (from, to) {
+        (Draft, Draft) => vec![update(layout.draft(package, ws)?, at, to_commit)],
+        (Proposed, Proposed) => vec![update(layout.proposed(package, ws)?, at, to_commit)],
+        (Draft, Proposed) => vec![
+            RefEdit::delete(layout.draft(package, ws)?, at),
+            RefEdit::create(layout.proposed(package, ws)?, to_commit),
+        ],
+        (Proposed, Draft) => vec![
+            RefEdit::delete(layout.proposed(package, ws)?, at),
+            RefEdit::create(layout.draft(package, ws)?, to_commit),
+        ],
+        (Published, DeletionProposed) => {
+            vec![RefEdit::create(
+                layout.deletion(package, &mark(open, revision))?,
+                at,
+            )]
+        }
+        (DeletionProposed, Published) => {
+            let name = layout.deletion(package, &mark(open, revision))?;
+            vec![RefEdit {
+                expect: store::Expect::Any,
+                ..RefEdit::delete(name, at)
+            }]
+        }
+        _ => {
+            return Err(Error::refused(
+                model::Class::Bug,
+                "spec.lifecycle",
+                format!("{from} cannot become {to} by moving refs"),
+            ));
+        }
+    };
+    Ok(edits)
+}
+
+/// The last segment of the ref that marks a revision for deletion: its tag's, or the branch.
+pub(super) fn mark(open: &Open, revision: &Revision) -> String {
+    if revision.placeholder {
+        open.layout.branch().to_owned()
+    } else {
+        tag_of(revision)
+    }
+}
+
+fn update(name: RefName, from: CommitId, to: CommitId) -> RefEdit {
+    RefEdit::update(name, from, to)
+}
+
+/// What a record says about itself after such a move.
+pub(super) fn moved(open: &Open, record: &mut Revision, to: Lifecycle) {
+    record.lifecycle = to;
+    let dir = open.layout.dir(&record.package);
+    if let Some(lock) = &mut record.self_lock {
+        match to {
+            Lifecycle::Draft => lock.git_ref = format!("drafts/{dir}/{}", record.workspace),
+            Lifecycle::Proposed => lock.git_ref = format!("proposed/{dir}/{}", record.workspace),
+            Lifecycle::Published | Lifecycle::DeletionProposed => {}
+        }
+        lock.commit = Some(record.commit);
+    }
+}

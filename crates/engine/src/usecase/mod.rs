@@ -1,0 +1,307 @@
+//! The one entry for changing packages, for people (the gateway) and for machines (the controllers).
+//!
+//! Each verb has one shape: look at what there is, ask `plan::revision` whether it may be, cook,
+//! shelve, record, answer. Nobody is answered before everything is durable. Dry run stops before the shelf.
+//! A verb that finds its work done says so and does nothing: calling twice is calling once.
+
+mod approve;
+mod change;
+mod content;
+mod create;
+mod delete;
+mod lifecycle;
+mod metadata;
+mod sources;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{
+    Condition, ConflictId, Door, Files, Lifecycle, Namespace, ObjectKey, ObjectMeta, PackageName,
+    PackagePath, Problem, ReadinessGate, RenderStatus, RepositoryName, Revision, Task, Uid,
+    WorkspaceName,
+};
+use plan::revision::Rejected;
+
+use crate::index::PackageKey;
+use crate::ports::PortError;
+use crate::repos::Open;
+use crate::{Engine, Error, Result};
+
+/// Who asks, and whether it is only a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The user: the author of what is committed (A9).
+    pub user: String,
+    /// For whom a service acts: the `offshoot-for:` trailer; empty for nobody.
+    pub acting_for: String,
+    /// Do everything but write.
+    pub dry_run: bool,
+}
+
+impl Caller {
+    /// A person.
+    pub fn user(name: impl Into<String>) -> Self {
+        Self {
+            user: name.into(),
+            acting_for: String::new(),
+            dry_run: false,
+        }
+    }
+
+    /// The same caller, asking only.
+    #[must_use]
+    pub fn dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
+}
+
+/// What a person says about a package revision, to create or to change it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// Labels, annotations, owners, finalizers; `resource_version` and `uid` are preconditions
+    /// where given.
+    pub meta: ObjectMeta,
+    /// `spec.repository`
+    pub repository: RepositoryName,
+    /// `spec.packageName`
+    pub package: PackageName,
+    /// `spec.workspaceName`
+    pub workspace: WorkspaceName,
+    /// `spec.lifecycle`
+    pub lifecycle: Lifecycle,
+    /// `spec.revision`; ignored on creation.
+    pub revision: i64,
+    /// `spec.tasks`
+    pub tasks: Vec<Task>,
+    /// `spec.readinessGates`
+    pub readiness_gates: Vec<ReadinessGate>,
+    /// `spec.packageMetadata` (labels, annotations); `None` keeps what is there.
+    pub package_metadata: Option<(BTreeMap<String, String>, BTreeMap<String, String>)>,
+    /// `spec.resolvedConflicts`
+    pub resolved_conflicts: Vec<ConflictId>,
+    /// `status.conditions`, where a client sent them; `None` keeps what is there.
+    pub conditions: Option<Vec<Condition>>,
+}
+
+/// What a verb made.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// The revision as it is now (or would be).
+    pub revision: Arc<Revision>,
+    /// What the render reported, where one ran.
+    pub render: Option<RenderStatus>,
+    /// Its files, where the verb had them in hand.
+    pub files: Option<Files>,
+    /// What the caller should know besides.
+    pub warnings: Vec<String>,
+}
+
+impl Made {
+    fn of(revision: Revision) -> Self {
+        Self {
+            revision: Arc::new(revision),
+            render: None,
+            files: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// What must hold for a verb to be carried out; empty for anything.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Preconditions {
+    /// The object's uid.
+    pub uid: Option<Uid>,
+    /// The object's version (for files: the content version).
+    pub version: Option<String>,
+}
+
+/// The verbs, for the gateway. [`Engine`] has them as methods.
+impl Engine {
+    /// Creates a package revision: init, clone, edit or upgrade.
+    ///
+    /// # Errors
+    /// As `plan::revision::create` judges; a render that fails leaves nothing (V2).
+    pub async fn create(&self, by: &Caller, namespace: &Namespace, input: Input) -> Result<Made> {
+        create::create(self, by, namespace, input).await
+    }
+
+    /// Changes metadata, spec or lifecycle. Through [`Door::Approval`] it approves, rejects, and
+    /// withdraws a deletion.
+    ///
+    /// # Errors
+    /// As `plan::revision::{update, approve}` judge; `Conflict` where something else was expected.
+    pub async fn update(
+        &self,
+        by: &Caller,
+        key: &ObjectKey,
+        door: Door,
+        input: Input,
+    ) -> Result<Made> {
+        change::update(self, by, key, door, input).await
+    }
+
+    /// Moves a revision to another lifecycle and changes nothing else: propose, approve, reject,
+    /// propose deletion, withdraw it.
+    ///
+    /// # Errors
+    /// As [`Engine::update`].
+    pub async fn move_to(
+        &self,
+        by: &Caller,
+        key: &ObjectKey,
+        door: Door,
+        to: Lifecycle,
+    ) -> Result<Made> {
+        let old = self.revision(key).await?;
+        let input = Input {
+            lifecycle: to,
+            ..input_of(&old)
+        };
+        change::update(self, by, key, door, input).await
+    }
+
+    /// The files of a revision, as its record names them.
+    ///
+    /// # Errors
+    /// There is no such revision; git cannot be read.
+    pub async fn resources(&self, key: &ObjectKey) -> Result<(Arc<Revision>, Files)> {
+        let revision = self.revision(key).await?;
+        let open = self.open(&key.namespace, &revision.repository).await?;
+        let snapshot = open.repo.snapshot(revision.tree);
+        let snapshot = snapshot.map_err(|source| Error::Store {
+            attempt: "read the package",
+            source,
+        })?;
+        Ok((revision, snapshot.files.clone()))
+    }
+
+    /// Saves the texts of a draft's files, and renders. Files that are no text stay (A11).
+    ///
+    /// # Errors
+    /// As `plan::revision::save` judges; `Conflict` where the content is not the expected one; a
+    /// render that fails stores nothing unless the draft asks for it.
+    pub async fn save(
+        &self,
+        by: &Caller,
+        key: &ObjectKey,
+        preconditions: &Preconditions,
+        texts: BTreeMap<PackagePath, String>,
+    ) -> Result<Made> {
+        content::save(self, by, key, preconditions, texts).await
+    }
+
+    /// Deletes a revision. `None`: it is gone; otherwise it waits for its finalizers.
+    ///
+    /// # Errors
+    /// As `plan::revision::delete` judges.
+    pub async fn delete(
+        &self,
+        by: &Caller,
+        key: &ObjectKey,
+        preconditions: &Preconditions,
+    ) -> Result<Option<Made>> {
+        delete::delete(self, by, key, preconditions).await
+    }
+
+    /// A record: what is known of it, else what the store says.
+    ///
+    /// # Errors
+    /// There is none.
+    pub async fn revision(&self, key: &ObjectKey) -> Result<Arc<Revision>> {
+        if let Some(known) = self.world(|w| w.revisions.get(key)) {
+            return Ok(known);
+        }
+        let stored = self.ports().records.get(key).await;
+        stored
+            .map_err(|source: PortError| Error::Port { source })?
+            .map(Arc::new)
+            .ok_or_else(|| Error::NotFound {
+                what: "packagerevisions.porch.kpt.dev",
+                name: key.name.to_string(),
+            })
+    }
+
+    /// A record and its repository, with the package held against other changes.
+    pub(crate) async fn hold(&self, key: &ObjectKey) -> Result<Held> {
+        let first = self.revision(key).await?;
+        let open = self.open(&key.namespace, &first.repository).await?;
+        let guard = self.inner.locks.package(&PackageKey::of(&first)).await;
+        self.alive()?;
+        // What was waited for may have changed it; the index has our own writes at once.
+        let revision = self.revision(key).await?;
+        Ok(Held {
+            revision,
+            open,
+            _guard: guard,
+        })
+    }
+}
+
+/// A revision that nobody else in this process changes.
+pub(crate) struct Held {
+    /// Its record.
+    pub(crate) revision: Arc<Revision>,
+    /// Its repository.
+    pub(crate) open: Arc<Open>,
+    _guard: tokio::sync::OwnedMutexGuard<()>,
+}
+
+/// What a revision says about itself, as input that changes nothing.
+pub fn input_of(revision: &Revision) -> Input {
+    Input {
+        meta: revision.meta.clone(),
+        repository: revision.repository.clone(),
+        package: revision.package.clone(),
+        workspace: revision.workspace.clone(),
+        lifecycle: revision.lifecycle,
+        revision: revision.revision.0,
+        tasks: revision.tasks.clone(),
+        readiness_gates: revision.readiness_gates.clone(),
+        package_metadata: None,
+        resolved_conflicts: revision.resolved_conflicts.clone(),
+        conditions: None,
+    }
+}
+
+/// Whether the object is the one that the caller means.
+fn precondition(revision: &Revision, want: &Preconditions, version: &str) -> Result<()> {
+    let name = &revision.key.name;
+    if let Some(uid) = &want.uid
+        && revision.meta.uid.as_ref() != Some(uid)
+    {
+        return Err(Error::conflict(format!(
+            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            revision.meta.uid.as_ref().map_or("", Uid::as_str)
+        )));
+    }
+    if let Some(expected) = &want.version
+        && !expected.is_empty()
+        && expected != version
+    {
+        return Err(Error::conflict(format!(
+            "Operation cannot be fulfilled on packagerevisions.porch.kpt.dev \"{name}\": the object has been modified; please apply your changes to the latest version and try again"
+        )));
+    }
+    Ok(())
+}
+
+/// A judgement as an error of the doors.
+fn rejected(rejected: Rejected) -> Error {
+    let what = match (&rejected.field, &rejected.value) {
+        (Some(field), Some(value)) => {
+            format!("{field}: Invalid value: {value:?}: {}", rejected.message)
+        }
+        _ => rejected.message,
+    };
+    Error::Refused {
+        class: rejected.class,
+        problems: vec![Problem {
+            field: rejected.field.unwrap_or_default().to_owned(),
+            what,
+            hint: rejected.hint,
+        }],
+    }
+}

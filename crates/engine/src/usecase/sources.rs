@@ -1,0 +1,219 @@
+//! Where the content of a new revision comes from: nothing, a registered revision, or git anywhere.
+
+use std::sync::Arc;
+
+use model::{
+    Class, CommitId, ConflictPolicy, Files, GitLock, GitSource, GitUpstream, Namespace,
+    PackageName, Revision, Strategy,
+};
+use package::clone::{self, CloneSpec};
+use package::init::{InitSpec, init};
+use package::kptfile::{Edit, Kptfile};
+use package::merge::{MergeOptions, merge};
+use plan::revision::Source;
+use store::{Dir, Opaque, RemoteSpec};
+
+use super::PackageKey;
+use crate::discover::chain;
+use crate::repos::Open;
+use crate::{Engine, Error, Result};
+
+/// Content for a new revision.
+#[derive(Debug)]
+pub(super) struct Content {
+    /// The files.
+    pub(super) files: Files,
+    /// What is carried along unread; objects of the same repository only.
+    pub(super) opaque: Vec<Opaque>,
+    /// What a merge could not decide alone.
+    pub(super) conflicts: Vec<model::Conflict>,
+    /// What the caller should know.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Content {
+    fn of(files: Files) -> Self {
+        Self {
+            files,
+            opaque: Vec::new(),
+            conflicts: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+fn cannot(attempt: &'static str, class: Class, error: &dyn std::error::Error) -> Error {
+    Error::Cook {
+        attempt,
+        class,
+        message: chain(error),
+    }
+}
+
+/// Makes the content.
+pub(super) async fn content(
+    engine: &Engine,
+    open: &Arc<Open>,
+    key: &PackageKey,
+    source: &Source,
+) -> Result<Content> {
+    match source {
+        Source::Init {
+            description,
+            keywords,
+            site,
+        } => Ok(Content::of(init(
+            &key.package,
+            &InitSpec {
+                description: description.clone(),
+                keywords: keywords.clone(),
+                site: site.clone(),
+            },
+        ))),
+        Source::Clone(upstream) => {
+            let (files, _, lock) = registered(engine, &key.namespace, upstream).await?;
+            cloned(open, &key.package, &files, &lock)
+        }
+        Source::CloneGit(git) => {
+            let (files, lock) = elsewhere(engine, &key.namespace, git).await?;
+            cloned(open, &key.package, &files, &lock)
+        }
+        Source::Edit(revision) => {
+            let snapshot = engine.snapshot(open, revision.tree)?;
+            Ok(Content {
+                opaque: snapshot.opaque.clone(),
+                ..Content::of(snapshot.files.clone())
+            })
+        }
+        Source::Upgrade {
+            old,
+            new,
+            local,
+            strategy,
+        } => upgraded(engine, open, key, (old, new, local), *strategy).await,
+    }
+}
+
+/// The files of a registered revision, with the lock that names them.
+pub(crate) async fn registered(
+    engine: &Engine,
+    namespace: &Namespace,
+    revision: &Revision,
+) -> Result<(Files, Vec<Opaque>, GitLock)> {
+    let open = engine.open(namespace, &revision.repository).await?;
+    let snapshot = engine.snapshot(&open, revision.tree)?;
+    let lock = revision.self_lock.clone().ok_or_else(|| Error::NotFound {
+        what: "the git lock of package revision",
+        name: revision.key.name.to_string(),
+    })?;
+    Ok((snapshot.files.clone(), snapshot.opaque.clone(), lock))
+}
+
+fn wanted(lock: &GitLock) -> GitUpstream {
+    GitUpstream {
+        repo: lock.repo.clone(),
+        directory: lock.directory.clone(),
+        git_ref: lock.git_ref.clone(),
+    }
+}
+
+fn cloned(open: &Open, package: &PackageName, files: &Files, lock: &GitLock) -> Result<Content> {
+    let spec = CloneSpec {
+        package: package.clone(),
+        upstream: wanted(lock),
+        lock: lock.clone(),
+        deployment: open.repository.deployment,
+    };
+    let cloned = clone::clone(files, &spec)
+        .map_err(|e| cannot("clone the upstream package", e.class(), &e))?;
+    Ok(Content {
+        warnings: cloned.warnings.iter().map(|w| w.what.clone()).collect(),
+        ..Content::of(cloned.files)
+    })
+}
+
+/// A package in a repository that need not be registered: branch, tag or commit.
+async fn elsewhere(
+    engine: &Engine,
+    namespace: &Namespace,
+    git: &GitSource,
+) -> Result<(Files, GitLock)> {
+    let failed = |source| Error::Store {
+        attempt: "fetch the upstream package",
+        source,
+    };
+    let spec = RemoteSpec {
+        credentials: engine.credentials(namespace, git.secret.as_deref()),
+        ..RemoteSpec::new(&git.repo)
+    };
+    let repo = engine.inner.store.open(spec).await.map_err(failed)?;
+    let refs = repo.fetch().await.map_err(failed)?;
+    let missing = |what: &'static str, name: &str| Error::NotFound {
+        what,
+        name: name.to_owned(),
+    };
+    let by_name = |full: String| {
+        let name = store::RefName::parse(&full).ok()?;
+        refs.get(&name).copied()
+    };
+    let wanted_ref = &git.git_ref;
+    let commit = by_name(format!("refs/tags/{wanted_ref}"))
+        .or_else(|| by_name(format!("refs/heads/{wanted_ref}")))
+        .or_else(|| by_name(wanted_ref.clone()))
+        .or_else(|| CommitId::parse(wanted_ref))
+        .ok_or_else(|| missing("git ref", wanted_ref))?;
+    let dir = Dir::parse(&git.directory)
+        .map_err(|e| Error::refused(Class::Invalid, "directory", e.to_string()))?;
+    let root = repo.commit(commit).map_err(failed)?.tree;
+    let tree = repo.subtree(root, &dir).map_err(failed)?;
+    let tree = tree.ok_or_else(|| missing("directory", &git.directory))?;
+    let snapshot = repo.snapshot(tree).map_err(failed)?;
+    Ok((
+        snapshot.files.clone(),
+        GitLock {
+            repo: git.repo.clone(),
+            directory: dir.to_string(),
+            git_ref: wanted_ref.clone(),
+            commit: Some(commit),
+        },
+    ))
+}
+
+/// The upgrade task as people ask for it: a three-way merge with the raw upstreams, as the peer's.
+async fn upgraded(
+    engine: &Engine,
+    open: &Arc<Open>,
+    key: &PackageKey,
+    (old, new, local): (&Revision, &Revision, &Revision),
+    strategy: Strategy,
+) -> Result<Content> {
+    let (old_files, _, _) = registered(engine, &key.namespace, old).await?;
+    let (new_files, _, lock) = registered(engine, &key.namespace, new).await?;
+    let local = engine.snapshot(open, local.tree)?;
+    let cpu = engine.inner.options.cpu.clone();
+    let local_files = local.files.clone();
+    let merged = cpu
+        .run(move || {
+            let options = MergeOptions::upgrade(strategy, ConflictPolicy::Upstream);
+            merge(&old_files, &local_files, &new_files, &options)
+        })
+        .await?
+        .map_err(|e| cannot("upgrade the package", e.class(), &e))?;
+    let marked = clone::mark(&merged.files);
+    let mut files = marked.files;
+    let edits = [
+        Edit::SetUpstream(clone::normal_upstream(&wanted(&lock))),
+        Edit::SetLock(clone::normal_lock(&lock)),
+    ];
+    Kptfile::of_files(&files)
+        .map_err(|e| cannot("upgrade the package", Class::Invalid, &e))?
+        .edit(&edits)
+        .map_err(|e| cannot("write the upstream into the Kptfile", e.class(), &e))?
+        .put(&mut files);
+    Ok(Content {
+        files,
+        opaque: local.opaque.clone(),
+        conflicts: merged.conflicts,
+        warnings: marked.warnings.iter().map(|w| w.what.clone()).collect(),
+    })
+}

@@ -1,0 +1,4 @@
+//! The engine over the memory store and the twin: whole walks, without a cluster, a disk or a clock.
+
+mod people;
+mod world;

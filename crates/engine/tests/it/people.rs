@@ -1,0 +1,273 @@
+//! What people do with package revisions, and what they push.
+
+use model::{Class, Door, Lifecycle, Namespace, ObjectName, RevisionNumber, Task};
+use testkit::twin::key;
+
+use crate::world::{NS, World, alice, input};
+
+const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\ninfo:\n  description: an app # kept\n";
+const DEPLOYMENT: &str = "# The app itself.\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: app\nspec:\n  replicas: 1 # few\n";
+
+fn namespace() -> Namespace {
+    Namespace::parse(NS).expect("a namespace")
+}
+
+fn init() -> Task {
+    Task::Init {
+        description: "mine".to_owned(),
+        keywords: Vec::new(),
+        site: String::new(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_others_pushed_is_found_on_registration_and_later() {
+    let world = World::new().await;
+    world.git("blueprints").await;
+    world
+        .push(
+            "blueprints",
+            "app",
+            &[("Kptfile", KPTFILE), ("d.yaml", DEPLOYMENT)],
+            Some("v1"),
+        )
+        .await;
+    world
+        .push(
+            "blueprints",
+            "nested/deep/app",
+            &[("Kptfile", KPTFILE)],
+            None,
+        )
+        .await;
+    world.register("blueprints", false).await;
+    world.rest().await;
+    assert_eq!(
+        world.names(),
+        [
+            "blueprints.app.main",
+            "blueprints.app.v1",
+            "blueprints.nested.deep.app.main"
+        ]
+    );
+    let v1 = world.revision("blueprints.app.v1");
+    assert_eq!(
+        (v1.lifecycle, v1.revision),
+        (Lifecycle::Published, RevisionNumber(1))
+    );
+    assert_eq!(v1.meta.labels["kpt.dev/latest-revision"], "true");
+    assert_eq!(v1.published_by, "person@example.test");
+    let lock = v1.self_lock.expect("a lock");
+    assert_eq!(
+        (lock.directory.as_str(), lock.git_ref.as_str()),
+        ("app", "app/v1")
+    );
+    let head = world.revision("blueprints.app.main");
+    assert!(head.placeholder && head.revision == RevisionNumber::UNNUMBERED);
+
+    let changed = DEPLOYMENT.replace("replicas: 1", "replicas: 2");
+    world
+        .push(
+            "blueprints",
+            "app",
+            &[("Kptfile", KPTFILE), ("d.yaml", &changed)],
+            Some("v2"),
+        )
+        .await;
+    world.rest().await;
+    let v2 = world.revision("blueprints.app.v2");
+    assert_eq!(v2.meta.labels["kpt.dev/latest-revision"], "true");
+    let v1 = world.revision("blueprints.app.v1");
+    assert!(!v1.meta.labels.contains_key("kpt.dev/latest-revision"));
+    assert_ne!(world.revision("blueprints.app.main").tree, head.tree);
+
+    let before = world.twin.writes();
+    world.engine.look_at_everything();
+    world.rest().await;
+    assert_eq!(world.twin.writes(), before, "rest is rest");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_package_walks_from_init_to_published_and_out_again() {
+    let world = World::new().await;
+    world.register("deploy", false).await;
+    world.rest().await;
+    let made = world
+        .engine
+        .create(
+            &alice(),
+            &namespace(),
+            input("deploy", "apps/mine", "ws1", init()),
+        )
+        .await
+        .expect("created");
+    assert_eq!(made.revision.key.name.as_str(), "deploy.apps.mine.ws1");
+    assert_eq!(made.revision.lifecycle, Lifecycle::Draft);
+    assert!(
+        world
+            .refs("deploy")
+            .contains_key("refs/heads/drafts/apps/mine/ws1")
+    );
+
+    let again = world
+        .engine
+        .create(
+            &alice(),
+            &namespace(),
+            input("deploy", "apps/mine", "ws1", init()),
+        )
+        .await
+        .expect_err("a duplicate");
+    assert_eq!(again.class(), Class::Conflict);
+
+    let saved = world
+        .edit("deploy.apps.mine.ws1", "README.md", |t| {
+            format!("{t}\nmore\n")
+        })
+        .await;
+    assert_ne!(saved.commit, made.revision.commit);
+    assert!(
+        world
+            .file("deploy.apps.mine.ws1", "README.md")
+            .await
+            .ends_with("more\n")
+    );
+
+    let name = key(NS, "deploy.apps.mine.ws1");
+    let early = world
+        .engine
+        .move_to(&alice(), &name, Door::Approval, Lifecycle::Published)
+        .await
+        .expect_err("a draft cannot be approved");
+    assert!(
+        early
+            .to_string()
+            .contains("only Proposed packages can be approved"),
+        "{early}"
+    );
+
+    let published = world.publish("deploy.apps.mine.ws1").await;
+    assert_eq!(published.revision, RevisionNumber(1));
+    assert_eq!(published.tree, saved.tree, "approved is what was reviewed");
+    let refs = world.refs("deploy");
+    assert_eq!(
+        refs.keys().map(String::as_str).collect::<Vec<_>>(),
+        ["refs/heads/main", "refs/tags/apps/mine/v1"]
+    );
+    let outside = world.outside("deploy");
+    let merge = outside
+        .commit(refs["refs/tags/apps/mine/v1"])
+        .expect("the merge");
+    assert_eq!(merge.parents[1], saved.commit);
+    assert_eq!(
+        merge.message,
+        "Approving package revision apps/mine/1\n\nkpt:{\"package\":\"apps/mine\",\"workspaceName\":\"ws1\",\"revision\":\"1\"}\n"
+    );
+    assert_eq!(
+        (merge.committer.name.as_str(), merge.author.name.as_str()),
+        ("Package Orchestration Service", "alice")
+    );
+    world.rest().await;
+    let head = world.revision("deploy.apps.mine.main");
+    assert_eq!(head.commit, published.commit);
+
+    let engine = &world.engine;
+    let denied = engine
+        .delete(&alice(), &name, &Default::default())
+        .await
+        .expect_err("published");
+    assert_eq!(denied.class(), Class::Denied);
+    let proposed = engine
+        .move_to(&alice(), &name, Door::Main, Lifecycle::DeletionProposed)
+        .await
+        .expect("proposed for deletion");
+    assert_eq!(proposed.revision.lifecycle, Lifecycle::DeletionProposed);
+    assert!(
+        world
+            .refs("deploy")
+            .contains_key("refs/heads/deletionProposed/apps/mine/v1")
+    );
+    engine
+        .move_to(&alice(), &name, Door::Main, Lifecycle::Published)
+        .await
+        .expect("withdrawn");
+    engine
+        .move_to(&alice(), &name, Door::Main, Lifecycle::DeletionProposed)
+        .await
+        .expect("proposed again");
+    assert!(
+        engine
+            .delete(&alice(), &name, &Default::default())
+            .await
+            .expect("deleted")
+            .is_none()
+    );
+    world.rest().await;
+    assert_eq!(world.names(), ["deploy.apps.mine.main"]);
+    assert!(!world.refs("deploy").contains_key("refs/tags/apps/mine/v1"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_number_is_never_given_twice() {
+    let world = World::new().await;
+    world.register("deploy", false).await;
+    world.rest().await;
+    world
+        .engine
+        .create(
+            &alice(),
+            &namespace(),
+            input("deploy", "mine", "ws1", init()),
+        )
+        .await
+        .expect("created");
+    world.publish("deploy.mine.ws1").await;
+    let engine = &world.engine;
+    let edit = |from: &str| Task::Edit {
+        source: ObjectName::parse(from).expect("a name"),
+    };
+    engine
+        .create(
+            &alice(),
+            &namespace(),
+            input("deploy", "mine", "ws2", edit("deploy.mine.ws1")),
+        )
+        .await
+        .expect("copied");
+    world
+        .edit("deploy.mine.ws2", "README.md", |t| format!("{t}two\n"))
+        .await;
+    assert_eq!(
+        world.publish("deploy.mine.ws2").await.revision,
+        RevisionNumber(2)
+    );
+    let name = key(NS, "deploy.mine.ws2");
+    engine
+        .move_to(&alice(), &name, Door::Main, Lifecycle::DeletionProposed)
+        .await
+        .expect("proposed for deletion");
+    engine
+        .delete(&alice(), &name, &Default::default())
+        .await
+        .expect("deleted");
+    assert_eq!(
+        world.revision("deploy.mine.ws1").meta.labels["kpt.dev/latest-revision"],
+        "true",
+        "the one before is the latest again"
+    );
+    engine
+        .create(
+            &alice(),
+            &namespace(),
+            input("deploy", "mine", "ws3", edit("deploy.mine.ws1")),
+        )
+        .await
+        .expect("copied");
+    world
+        .edit("deploy.mine.ws3", "README.md", |t| format!("{t}three\n"))
+        .await;
+    assert_eq!(
+        world.publish("deploy.mine.ws3").await.revision,
+        RevisionNumber(3)
+    );
+}

@@ -1,0 +1,244 @@
+//! The twin as the cluster.
+
+use async_trait::async_trait;
+use engine::ports::{
+    Cluster, ClusterEvent, Feed, Found, Gvk, ObjectContent, ObjectSummary, OurKind, PortError,
+    Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
+};
+use model::{
+    Class, Namespace, ObjectKey, RepositoryStatus, SetStatus, Uid, Variant, VariantStatus,
+};
+
+use super::Twin;
+use super::table::{self, HasMeta, Item, Table};
+
+fn conflict(attempt: &str, key: &ObjectKey) -> PortError {
+    PortError::new(
+        Class::Conflict,
+        format!("{attempt} {key}"),
+        "it has changed",
+    )
+}
+
+fn gone(attempt: &str, key: &ObjectKey) -> PortError {
+    PortError::new(Class::NotFound, format!("{attempt} {key}"), "it is gone")
+}
+
+/// Changes the status of one object if it is as expected.
+fn write_status<T: Clone, S: Clone>(
+    table: &mut Table<Stored<T, S>>,
+    version: &mut u64,
+    key: &ObjectKey,
+    expected: &str,
+    status: &S,
+) -> Result<(Stored<T, S>, bool), PortError>
+where
+    Stored<T, S>: Item,
+{
+    let old = table
+        .get(key)
+        .ok_or_else(|| gone("write the status of", key))?;
+    if old.meta.resource_version != expected {
+        return Err(conflict("write the status of", key));
+    }
+    let mut new = old.clone();
+    new.status = status.clone();
+    Ok(table.put(key.clone(), new, version))
+}
+
+fn write_finalizers<T: Clone + HasMeta, S: Clone>(
+    table: &mut Table<Stored<T, S>>,
+    version: &mut u64,
+    key: &ObjectKey,
+    expected: &str,
+    finalizers: &[String],
+) -> Result<(), PortError>
+where
+    Stored<T, S>: Item,
+{
+    let old = table
+        .get(key)
+        .ok_or_else(|| gone("write the finalizers of", key))?;
+    if old.meta.resource_version != expected {
+        return Err(conflict("write the finalizers of", key));
+    }
+    if old.meta.deleted.is_some() && finalizers.is_empty() {
+        table.remove(key, version);
+        return Ok(());
+    }
+    let mut new = old.clone();
+    new.meta.finalizers = finalizers.to_vec();
+    table.put(key.clone(), new, version);
+    Ok(())
+}
+
+#[async_trait]
+impl Cluster for Twin {
+    fn variants(&self) -> Feed<StoredVariant> {
+        self.state().variants.watch()
+    }
+
+    fn sets(&self) -> Feed<StoredSet> {
+        self.state().sets.watch()
+    }
+
+    fn repositories(&self) -> Feed<StoredRepository> {
+        self.state().repositories.watch()
+    }
+
+    async fn objects(&self, kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError> {
+        let mut state = self.state();
+        Ok(state
+            .objects
+            .get_mut(kind)
+            .map(|table| table::summaries(table.watch())))
+    }
+
+    async fn object(
+        &self,
+        kind: &Gvk,
+        key: &ObjectKey,
+        _requester: &Requester,
+    ) -> Result<Found<ObjectContent>, PortError> {
+        let state = self.state();
+        let Some(table) = state.objects.get(kind) else {
+            return Ok(Found::KindMissing);
+        };
+        Ok(match table.get(key) {
+            Some(thing) => Found::Here(thing.content.clone()),
+            None => Found::Absent,
+        })
+    }
+
+    async fn may_select(&self, kind: &Gvk, _requester: &Requester) -> Result<Found<()>, PortError> {
+        if kind.kind == "Secret" {
+            return Ok(Found::Forbidden("secrets are never selectable".to_owned()));
+        }
+        let state = self.state();
+        Ok(match state.objects.get(kind) {
+            Some(_) => Found::Here(()),
+            None => Found::KindMissing,
+        })
+    }
+
+    async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError> {
+        Ok(self.state().secrets.get(key).cloned())
+    }
+
+    async fn set_variant_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &VariantStatus,
+    ) -> Result<StoredVariant, PortError> {
+        let state = &mut *self.state();
+        let written = write_status(
+            &mut state.variants,
+            &mut state.version,
+            key,
+            version,
+            status,
+        )?;
+        self.count(written.1);
+        Ok(written.0)
+    }
+
+    async fn set_set_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &SetStatus,
+    ) -> Result<StoredSet, PortError> {
+        let state = &mut *self.state();
+        let written = write_status(&mut state.sets, &mut state.version, key, version, status)?;
+        self.count(written.1);
+        Ok(written.0)
+    }
+
+    async fn set_repository_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &RepositoryStatus,
+    ) -> Result<StoredRepository, PortError> {
+        let state = &mut *self.state();
+        let table = &mut state.repositories;
+        let written = write_status(table, &mut state.version, key, version, status)?;
+        self.count(written.1);
+        Ok(written.0)
+    }
+
+    async fn set_finalizers(
+        &self,
+        kind: OurKind,
+        key: &ObjectKey,
+        version: &str,
+        finalizers: &[String],
+    ) -> Result<(), PortError> {
+        let state = &mut *self.state();
+        self.wrote();
+        let number = &mut state.version;
+        match kind {
+            OurKind::Variant => {
+                write_finalizers(&mut state.variants, number, key, version, finalizers)
+            }
+            OurKind::Set => write_finalizers(&mut state.sets, number, key, version, finalizers),
+            OurKind::Repository => {
+                write_finalizers(&mut state.repositories, number, key, version, finalizers)
+            }
+            OurKind::Revision => Err(PortError::new(
+                Class::Bug,
+                format!("write the finalizers of {key}"),
+                "records have their own port",
+            )),
+        }
+    }
+
+    async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
+        if self.state().variants.get(&variant.key).is_some() {
+            return Err(conflict("create", &variant.key));
+        }
+        Ok(self.put_variant(variant.clone()))
+    }
+
+    async fn update_variant(
+        &self,
+        variant: &Variant,
+        version: &str,
+    ) -> Result<StoredVariant, PortError> {
+        let known = self.state().variants.get(&variant.key).cloned();
+        let known = known.ok_or_else(|| gone("update", &variant.key))?;
+        if known.meta.resource_version != version {
+            return Err(conflict("update", &variant.key));
+        }
+        Ok(self.put_variant(variant.clone()))
+    }
+
+    async fn delete_variant(&self, key: &ObjectKey, uid: &Uid) -> Result<(), PortError> {
+        let state = &mut *self.state();
+        let known = state.variants.get(key);
+        let known = known.ok_or_else(|| gone("delete", key))?;
+        if known.meta.uid.as_ref() != Some(uid) {
+            return Err(conflict("delete", key));
+        }
+        self.wrote();
+        table::delete(&mut state.variants, &mut state.version, key, state.clock);
+        Ok(())
+    }
+
+    async fn event(&self, event: ClusterEvent) {
+        self.state().events.push(event);
+    }
+
+    async fn namespace_active(&self, _namespace: &Namespace) -> Result<bool, PortError> {
+        Ok(true)
+    }
+}
+
+impl Twin {
+    fn count(&self, changed: bool) {
+        if changed {
+            self.wrote();
+        }
+    }
+}
