@@ -7,6 +7,7 @@
 pub mod clone;
 pub mod conflicts;
 pub mod context;
+pub mod cook;
 pub mod ignore;
 pub mod init;
 pub mod kptfile;

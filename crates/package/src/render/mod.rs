@@ -27,6 +27,8 @@ pub struct Options {
     pub keep_on_failure: bool,
     /// Leave the Kptfile's `status` alone.
     pub without_status: bool,
+    /// Note which functions change anything, at the cost of comparing.
+    pub trace: bool,
 }
 
 /// One resource on its way to or from a function.
@@ -75,11 +77,35 @@ pub struct Failure(pub String);
 
 /// What to do next.
 #[derive(Debug, Clone)]
-pub enum Step {
-    /// Run this, and [`Render::resume`] with the answer.
+pub enum Step<End = Rendered> {
+    /// Run this, and resume with the answer.
     Run(Box<Run>),
     /// Nothing more.
-    Done(Box<Rendered>),
+    Done(Box<End>),
+}
+
+/// Something that needs functions run until it ends: a render, or a cook that renders several times.
+pub trait Conversation {
+    /// What it ends with.
+    type End;
+
+    /// The next function to run, or the end. Asking twice gives the same answer.
+    fn next(&mut self) -> Step<Self::End>;
+
+    /// Takes the answer to the last [`Step::Run`].
+    fn resume(&mut self, answer: Result<Output, Failure>);
+}
+
+impl Conversation for Render {
+    type End = Rendered;
+
+    fn next(&mut self) -> Step {
+        Self::next(self)
+    }
+
+    fn resume(&mut self, answer: Result<Output, Failure>) {
+        Self::resume(self, answer);
+    }
 }
 
 /// The end of a render.
@@ -89,6 +115,8 @@ pub struct Rendered {
     pub files: Files,
     /// What happened.
     pub status: RenderStatus,
+    /// With [`Options::trace`]: the functions that changed anything, by name or image, in order.
+    pub changed_by: Vec<String>,
 }
 
 /// A render under way.
@@ -103,6 +131,7 @@ pub struct Render {
     execution_error: Option<String>,
     error: Option<String>,
     mirrored: bool,
+    changed_by: Vec<String>,
 }
 
 impl Render {
@@ -118,6 +147,7 @@ impl Render {
             execution_error: None,
             error: None,
             mirrored: true,
+            changed_by: Vec::new(),
         };
         match Plan::read(&render.files) {
             Ok(plan) => {
@@ -174,6 +204,9 @@ impl Render {
                 output.exit_code
             };
             return self.record(&task, output, None);
+        }
+        if self.options.trace && !task.validator && self.stock.would_change(&task, &items) {
+            self.changed_by.push(status::label(&task.function));
         }
         let taken = if task.validator {
             Ok(())
@@ -260,7 +293,12 @@ impl Render {
         if self.mirrored && !self.options.without_status {
             status::mirror(&mut files, &status, self.execution_error.as_deref());
         }
-        Rendered { files, status }
+        let changed_by = std::mem::take(&mut self.changed_by);
+        Rendered {
+            files,
+            status,
+            changed_by,
+        }
     }
 }
 

@@ -165,6 +165,17 @@ impl Stock {
         })
     }
 
+    /// Whether a mutator's output differs in any value from what it was handed.
+    pub(super) fn would_change(&self, task: &Task, items: &[Item]) -> bool {
+        let handed = self.seen(task);
+        handed.len() != items.len()
+            || handed.iter().zip(items).any(|(a, b)| {
+                a.id != b.id
+                    || a.path != b.path
+                    || !(Arc::ptr_eq(&a.value, &b.value) || a.value.same(&b.value))
+            })
+    }
+
     /// Takes a mutator's output: changed, moved, new and missing resources.
     pub(super) fn take_back(&mut self, task: &Task, items: Vec<Item>) -> Result<(), String> {
         let handed: BTreeSet<u32> = self.seen(task).iter().filter_map(|item| item.id).collect();

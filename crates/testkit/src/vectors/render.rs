@@ -9,7 +9,7 @@ use std::path::Path;
 
 use functions::{BuiltIns, Call};
 use model::{File, Files, PackagePath};
-use package::render::{Failure, Item, Options, Output, Render, Rendered, Step};
+use package::render::{Conversation, Failure, Item, Options, Output, Render, Rendered, Step};
 use serde_json::Value;
 
 /// One case, read.
@@ -173,10 +173,14 @@ pub fn files(texts: &BTreeMap<String, String>) -> Files {
 
 /// Renders a package with the built-in functions.
 pub fn render(files: Files, options: Options) -> Rendered {
-    let mut render = Render::new(files, options);
+    drive(Render::new(files, options))
+}
+
+/// Holds a conversation with the built-in functions to its end.
+pub fn drive<C: Conversation>(mut conversation: C) -> C::End {
     loop {
-        match render.next() {
-            Step::Done(rendered) => return *rendered,
+        match conversation.next() {
+            Step::Done(end) => return *end,
             Step::Run(run) => {
                 let items = run.items.into_iter().map(to_function).collect();
                 let call = Call {
@@ -187,7 +191,7 @@ pub fn render(files: Files, options: Options) -> Rendered {
                 let answer = BuiltIns
                     .call(call)
                     .map_err(|error| Failure(error.to_string()));
-                render.resume(answer.map(|outcome| Output {
+                conversation.resume(answer.map(|outcome| Output {
                     items: outcome.items.into_iter().map(from_function).collect(),
                     results: outcome.results,
                     exit_code: outcome.exit_code,

@@ -1,0 +1,128 @@
+//! Conflicts that nobody has to decide, because the render decides them (V4: `derived`).
+
+use std::collections::BTreeSet;
+
+use model::{Conflict, ConflictId, ConflictPolicy, ConflictState, Files, PackagePath};
+
+use crate::conflicts::{derived_by_render, value_at};
+use crate::kptfile::Kptfile;
+use crate::merge::MergeOptions;
+use crate::render::{Options, Rendered};
+use crate::{context, kptfile};
+
+use super::kitchen::{Halt, Kitchen};
+
+/// The same merge, with every conflict decided the other way.
+pub(super) fn keeping_local(options: &MergeOptions) -> MergeOptions {
+    MergeOptions {
+        policy: ConflictPolicy::Local,
+        ..*options
+    }
+}
+
+/// Marks open conflicts at fields that the render writes whatever is decided there.
+///
+/// `merged` is what was rendered into `rendered`; `local` is the same with every conflict decided the other way.
+/// The other way is rendered for two groups of files apart: those that configure functions, whose conflicts are
+/// causes, and the rest.
+pub(super) fn mark(
+    kitchen: &mut Kitchen,
+    conflicts: &mut [Conflict],
+    merged: &Files,
+    rendered: &Files,
+    local: &Files,
+) -> Result<(), Halt> {
+    let configuring = configuring_files(merged);
+    let is_open = |conflict: &&Conflict| conflict.state == ConflictState::Open;
+    let is_cause = |conflict: &Conflict| configuring.contains(&conflict.file);
+    let causes: Vec<ConflictId> = conflicts
+        .iter()
+        .filter(is_open)
+        .filter(|c| is_cause(c))
+        .map(|c| c.id.clone())
+        .collect();
+    let others = conflicts.iter().filter(is_open).any(|c| !is_cause(c));
+    if !others {
+        return Ok(());
+    }
+    let otherwise = swapped(merged, local, |path| !configuring.contains(path));
+    let otherwise = render(kitchen, &otherwise)?;
+    let by_render = |conflict: &Conflict| {
+        otherwise.status.succeeded()
+            && value_at(&otherwise.files, conflict) == value_at(rendered, conflict)
+    };
+    let mut written: Vec<Conflict> = Vec::new();
+    for conflict in conflicts.iter().filter(is_open) {
+        if !is_cause(conflict) && by_render(conflict) {
+            written.push(conflict.clone());
+        }
+    }
+    if written.is_empty() {
+        return Ok(());
+    }
+    if !causes.is_empty() {
+        let otherwise = swapped(merged, local, |path| configuring.contains(path));
+        let otherwise = render(kitchen, &otherwise)?;
+        if otherwise.status.succeeded() {
+            derived_by_render(&mut written, &causes, rendered, &otherwise.files);
+        }
+    }
+    for conflict in conflicts {
+        if let Some(found) = written.iter().find(|found| found.id == conflict.id) {
+            conflict.derived_from.clone_from(&found.derived_from);
+            if conflict.derived_from.is_none() {
+                conflict.state = ConflictState::Recorded;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn render(kitchen: &mut Kitchen, files: &Files) -> Result<Rendered, Halt> {
+    kitchen.render(
+        files,
+        Options {
+            without_status: true,
+            ..Options::default()
+        },
+    )
+}
+
+/// The package with some files as another one has them.
+fn swapped(files: &Files, other: &Files, takes: impl Fn(&PackagePath) -> bool) -> Files {
+    let kept = files.iter().filter(|(path, _)| !takes(path));
+    let taken = other.iter().filter(|(path, _)| takes(path));
+    kept.chain(taken)
+        .map(|(path, file)| (path.clone(), file.clone()))
+        .collect()
+}
+
+/// The files that say what functions do: Kptfiles, the package context, and what a `configPath` names.
+fn configuring_files(files: &Files) -> BTreeSet<PackagePath> {
+    let mut all: BTreeSet<PackagePath> = context::find(files)
+        .map(|(path, _)| path)
+        .into_iter()
+        .collect();
+    for (path, file) in files
+        .iter()
+        .filter(|(path, _)| path.file_name() == kptfile::FILE_NAME)
+    {
+        all.insert(path.clone());
+        let Ok(kptfile) = Kptfile::of_file(file) else {
+            continue;
+        };
+        let pipeline = &kptfile.fields().pipeline;
+        let functions = pipeline.mutators.iter().chain(&pipeline.validators);
+        for config in functions.filter_map(|function| function.config_path.as_deref()) {
+            let clean = kptfile::clean_config_path(config).unwrap_or_default();
+            let dir = path.dir();
+            let full = if dir.is_empty() {
+                clean
+            } else {
+                format!("{dir}/{clean}")
+            };
+            all.extend(PackagePath::parse(&full));
+        }
+    }
+    all
+}

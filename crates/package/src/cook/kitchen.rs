@@ -1,0 +1,108 @@
+//! What a cook has done so far, so that its walk can be taken again after each render.
+//!
+//! The walk is written straight through. Where it needs a render that is not done yet, it stops, and begins anew
+//! once the render is done; every step that was finished is answered from here, in order, instead of being done again.
+
+use model::Files;
+
+use crate::merge::Merged;
+use crate::mutate::Mutated;
+use crate::render::{Failure, Options, Output, Render, Rendered, Run, Step};
+
+use super::CookError;
+
+/// Why a walk stopped.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// A render is under way.
+    Rendering,
+    /// It cannot go on.
+    Failed(Box<CookError>),
+}
+
+impl From<CookError> for Halt {
+    fn from(error: CookError) -> Self {
+        Self::Failed(Box::new(error))
+    }
+}
+
+/// A finished step.
+#[derive(Debug, Clone)]
+enum Done {
+    Rendered(Box<Rendered>),
+    Merged(Merged),
+    Mutated(Mutated),
+}
+
+/// The steps done, and the render under way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kitchen {
+    done: Vec<Done>,
+    next: usize,
+    render: Option<Box<Render>>,
+}
+
+impl Kitchen {
+    /// A walk begins.
+    pub(super) fn begin(&mut self) {
+        self.next = 0;
+    }
+
+    /// The function that the render under way wants; a render that ends is noted.
+    pub(super) fn wanted(&mut self) -> Option<Box<Run>> {
+        match self.render.as_mut()?.next() {
+            Step::Run(run) => Some(run),
+            Step::Done(rendered) => {
+                self.render = None;
+                self.done.push(Done::Rendered(rendered));
+                None
+            }
+        }
+    }
+
+    pub(super) fn resume(&mut self, answer: Result<Output, Failure>) {
+        if let Some(render) = &mut self.render {
+            render.resume(answer);
+        }
+    }
+
+    fn step(&mut self) -> Option<&Done> {
+        self.next += 1;
+        self.done.get(self.next - 1)
+    }
+
+    /// Renders a package.
+    pub(super) fn render(&mut self, files: &Files, options: Options) -> Result<Rendered, Halt> {
+        if let Some(Done::Rendered(rendered)) = self.step() {
+            return Ok(Rendered::clone(rendered));
+        }
+        self.render = Some(Box::new(Render::new(files.clone(), options)));
+        Err(Halt::Rendering)
+    }
+
+    /// Mutates once.
+    pub(super) fn mutate(
+        &mut self,
+        make: impl FnOnce() -> Result<Mutated, CookError>,
+    ) -> Result<Mutated, Halt> {
+        if let Some(Done::Mutated(mutated)) = self.step() {
+            return Ok(mutated.clone());
+        }
+        let mutated = make()?;
+        self.done.push(Done::Mutated(mutated.clone()));
+        Ok(mutated)
+    }
+
+    /// Merges once.
+    pub(super) fn merge(
+        &mut self,
+        make: impl FnOnce() -> Result<Merged, CookError>,
+    ) -> Result<Merged, Halt> {
+        if let Some(Done::Merged(merged)) = self.step() {
+            return Ok(merged.clone());
+        }
+        let merged = make()?;
+        self.done.push(Done::Merged(merged.clone()));
+        Ok(merged)
+    }
+}

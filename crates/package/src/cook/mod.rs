@@ -1,0 +1,159 @@
+//! Cooking: what the machine makes of an upstream package, and how people's edits come back into it
+//! (decisions.md V17, V17a, V18, V19a, V22).
+//!
+//! *V′* is clone, mutate, render. *M* is the three-way merge of what people made of *V_p* into it. An open draft's
+//! *tip* follows *M* in the same way. All three are files; which commits and trailers hold them is `engine`'s business.
+//! Like a render, a cook is a conversation: [`Cook::next`] says which function to run, [`Cook::resume`] takes the
+//! answer. Nothing here sees a ref, a cluster or a clock.
+
+mod derived;
+mod error;
+mod kitchen;
+mod recook;
+mod same;
+mod stated;
+mod walk;
+
+use model::{Condition, Conflict, Files, GitLock, GitUpstream, Problem, Recipe, RenderStatus};
+
+use crate::mutate::Injected;
+use crate::render::{Conversation, Failure, Output, Step};
+
+use kitchen::{Halt, Kitchen};
+
+pub use error::CookError;
+
+/// All that a cook needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CookInput {
+    /// *u′*: the upstream package as it is.
+    pub upstream: Files,
+    /// What the Kptfile shall say about it.
+    pub git_upstream: GitUpstream,
+    /// Where it was taken from.
+    pub lock: GitLock,
+    /// *r′*.
+    pub recipe: Recipe,
+    /// *p*, if anything was published.
+    pub base: Option<Base>,
+    /// The draft that is open, if one is.
+    pub draft: Option<OpenDraft>,
+}
+
+/// What is published, and what the machine made of its upstream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base {
+    /// *p*.
+    pub published: Files,
+    /// *V_p*, or how to come by it.
+    pub machine: MachineFiles,
+}
+
+/// A draft in which people may have worked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenDraft {
+    /// The newest *M* of this draft, or how to come by it.
+    pub machine: MachineFiles,
+    /// What stands in the draft now.
+    pub tip: Files,
+    /// The conflicts recorded so far, with what people said about them.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// The machine's own output that a package stems from (V19a).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MachineFiles {
+    /// The very files, as the trailer names them.
+    Known(Files),
+    /// To be cooked anew from the package's own lock, with its own values wherever the recipe states one.
+    Recook {
+        /// The upstream package at that lock.
+        upstream: Files,
+        /// What the package's Kptfile says about its upstream.
+        git_upstream: GitUpstream,
+        /// Its lock.
+        lock: GitLock,
+    },
+    /// The raw old upstream stands in for it, as the peer has it.
+    Raw(Files),
+    /// It is taken to stem from the wanted upstream (`offshoot.dev/relock`).
+    Wanted,
+}
+
+/// What a cook made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cooked {
+    /// *V′*.
+    pub v: Files,
+    /// *M* (of an open draft: *M′*).
+    pub m: Files,
+    /// What the draft shall hold: *M* of a new one, *tip′* of an open one.
+    pub tip: Files,
+    /// Every conflict of the draft, in the order of their places.
+    pub conflicts: Vec<Conflict>,
+    /// Readiness gates that are ours, to be noted in the trailer (V8).
+    pub gates_added: Vec<String>,
+    /// How each injection point of the tip fared.
+    pub injected: Vec<Injected>,
+    /// What the render of the tip reported.
+    pub render: RenderStatus,
+    /// Conditions to show beside the Kptfile's own: `RenderNotIdempotent`.
+    pub conditions: Vec<Condition>,
+    /// What could not be done as well as it should.
+    pub warnings: Vec<Problem>,
+    /// Whether *M* is *p* but for what runs leave in it: then no draft is made (V17a).
+    pub m_equals_p: bool,
+    /// Whether *V′* and *M* are the same files.
+    pub v_equals_m: bool,
+    /// Whether *M* and the tip are the same files.
+    pub tip_equals_m: bool,
+}
+
+/// A cook under way.
+#[derive(Debug, Clone)]
+pub struct Cook {
+    input: CookInput,
+    kitchen: Kitchen,
+}
+
+impl Cook {
+    /// Begins a cook.
+    pub fn new(input: CookInput) -> Self {
+        Self {
+            input,
+            kitchen: Kitchen::default(),
+        }
+    }
+
+    /// The next function to run, or the end. Asking twice gives the same answer.
+    #[must_use = "nothing runs unless somebody runs it"]
+    pub fn next(&mut self) -> Step<Result<Cooked, CookError>> {
+        loop {
+            if let Some(run) = self.kitchen.wanted() {
+                return Step::Run(run);
+            }
+            match walk::cook(&self.input, &mut self.kitchen) {
+                Ok(cooked) => return Step::Done(Box::new(Ok(cooked))),
+                Err(Halt::Failed(error)) => return Step::Done(Box::new(Err(*error))),
+                Err(Halt::Rendering) => {}
+            }
+        }
+    }
+
+    /// Takes the answer to the last [`Step::Run`].
+    pub fn resume(&mut self, answer: Result<Output, Failure>) {
+        self.kitchen.resume(answer);
+    }
+}
+
+impl Conversation for Cook {
+    type End = Result<Cooked, CookError>;
+
+    fn next(&mut self) -> Step<Self::End> {
+        Self::next(self)
+    }
+
+    fn resume(&mut self, answer: Result<Output, Failure>) {
+        Self::resume(self, answer);
+    }
+}

@@ -1,0 +1,54 @@
+//! Comparing packages without what runs leave in them (M12, V8).
+
+use std::collections::BTreeSet;
+
+use model::Files;
+
+use crate::kptfile::{self, Kptfile};
+use crate::merge::without_runtime;
+use crate::mutate::injection_points;
+
+use super::CookError;
+
+/// The condition types of the injection points of some packages; one that cannot be read has none to tell.
+pub(super) fn point_conditions(packages: &[&Files]) -> Vec<String> {
+    let points = packages
+        .iter()
+        .filter_map(|files| injection_points(files).ok())
+        .flatten();
+    let kinds: BTreeSet<String> = points.map(|point| point.condition_type()).collect();
+    kinds.into_iter().collect()
+}
+
+/// A package without run-time conditions and `offshoot.dev/` gates.
+pub(super) fn bare(files: &Files, kinds: &[String]) -> Result<Files, CookError> {
+    without_runtime(files, kinds).map_err(CookError::Kptfile)
+}
+
+/// Whether two packages are the same but for what runs leave in them.
+pub(super) fn alike(a: &Files, b: &Files, kinds: &[String]) -> Result<bool, CookError> {
+    if !others_equal(a, b) {
+        return Ok(false);
+    }
+    Ok(bare(a, kinds)? == bare(b, kinds)?)
+}
+
+/// Whether two packages are the same but for what a render notes in the Kptfile.
+pub(super) fn alike_but_status(a: &Files, b: &Files) -> bool {
+    let path = kptfile::path();
+    let bare = |files: &Files| {
+        let kptfile = Kptfile::of_files(files).ok()?.without_render().ok()?;
+        Some(kptfile.text().to_owned())
+    };
+    others_equal(a, b) && (a.get(&path) == b.get(&path) || bare(a) == bare(b))
+}
+
+/// Whether all files but the root's Kptfile are equal.
+fn others_equal(a: &Files, b: &Files) -> bool {
+    let path = kptfile::path();
+    let others = |files: &Files| files.len() - usize::from(files.contains_key(&path));
+    others(a) == others(b)
+        && a.iter()
+            .filter(|(p, _)| **p != path)
+            .all(|(p, file)| b.get(p) == Some(file))
+}
