@@ -262,12 +262,18 @@ fn new_piece(
         local: None,
         upstream: Some(index),
     };
-    let following = pieces
+    // Behind the document that it follows upstream: what was added there locally comes after it.
+    let preceding = pieces
         .iter()
         .enumerate()
-        .filter(|(_, piece)| piece.text.is_some() && piece.upstream > Some(index))
-        .min_by_key(|(_, piece)| piece.upstream);
-    let at = following.map_or(pieces.len(), |(at, _)| at);
+        .filter(|(_, piece)| piece.text.is_some() && piece.upstream.is_some_and(|at| at < index))
+        .max_by_key(|(_, piece)| piece.upstream);
+    // Without one, behind the old documents up to its position (the order of §1b.7).
+    let old = |piece: &Piece| piece.base.is_some() && piece.local.is_some_and(|at| at <= index);
+    let preceding = preceding
+        .map(|(at, _)| at)
+        .or_else(|| pieces.iter().rposition(old));
+    let at = preceding.map_or(0, |at| at + 1);
     pieces.insert(at, piece);
 }
 

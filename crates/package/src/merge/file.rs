@@ -14,14 +14,22 @@ pub(super) type Files3<'f> = [Option<&'f File>; 3];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The root's Kptfile, or a subpackage's.
-    Kptfile {
-        /// Whether name, upstream and lock stay local.
-        own_identity: bool,
-    },
+    Kptfile(Own),
     /// Resources.
     Yaml,
     /// Everything else: bytes.
     Bytes,
+}
+
+/// What of a Kptfile stays local whatever upstream says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Own {
+    /// Nothing: every field merges.
+    Nothing,
+    /// Name and namespace.
+    Name,
+    /// Name and namespace, upstream and lock.
+    Identity,
 }
 
 /// The file of the result; `None` if there is none.
@@ -33,7 +41,7 @@ pub(super) fn merge(
     record: &mut Recorder<'_>,
 ) -> Result<Option<File>, MergeError> {
     let [base, local, upstream] = sides;
-    let own = kind == Kind::Kptfile { own_identity: true };
+    let own = matches!(kind, Kind::Kptfile(Own::Name | Own::Identity));
     if base == upstream || local == upstream {
         return Ok(local.cloned());
     }
@@ -44,9 +52,7 @@ pub(super) fn merge(
     let readable = texts.iter().all(|text| !matches!(text, Some(None)));
     let texts = texts.map(Option::flatten);
     let outcome = match kind {
-        Kind::Kptfile { own_identity } if readable => {
-            kptfile::merge(path, texts, own_identity, record)?
-        }
+        Kind::Kptfile(own) if readable => kptfile::merge(path, texts, own, record)?,
         Kind::Yaml if readable => documents::merge(path, texts, schemas, record)?,
         _ => Outcome::AsText,
     };

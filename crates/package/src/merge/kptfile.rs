@@ -5,6 +5,7 @@ use yaml::{Edit, Kind, Limits, Node, Path, Step, Stream};
 
 use super::apply;
 use super::documents::Outcome;
+use super::file::Own;
 use super::functions;
 use super::marks::identity;
 use super::record::Recorder;
@@ -14,12 +15,15 @@ use crate::kptfile::{Kptfile, ReadError};
 use crate::schema::Schema;
 
 /// What a downstream package calls its own: a raw upstream has nothing to say about it.
-static OWN: &[&[&str]] = &[
+static IDENTITY: &[&[&str]] = &[
     &["metadata", "name"],
     &["metadata", "namespace"],
     &["upstream"],
     &["upstreamLock"],
 ];
+
+/// The part of it that stays where a strategy takes upstream's files (§1c.4).
+static NAME: &[&[&str]] = &[&["metadata", "name"], &["metadata", "namespace"]];
 
 /// Merges the texts of a Kptfile; a second document is carried untouched (M6).
 ///
@@ -27,7 +31,7 @@ static OWN: &[&[&str]] = &[
 pub(super) fn merge(
     path: &PackagePath,
     texts: [Option<&str>; 3],
-    own_identity: bool,
+    own: Own,
     record: &mut Recorder<'_>,
 ) -> Result<Outcome, MergeError> {
     let root = path.dir().is_empty();
@@ -65,9 +69,12 @@ pub(super) fn merge(
     record.enter(id.record(), false);
     let conflicts = record.len();
     let mut walk = Walk::new(record);
-    if own_identity {
-        walk.own = OWN;
-    }
+    walk.whole = &["upstream", "upstreamLock"];
+    walk.own = match own {
+        Own::Nothing => &[],
+        Own::Name => NAME,
+        Own::Identity => IDENTITY,
+    };
     walk.document(three, Schema::kptfile());
     let ops = walk.ops;
     Ok(match apply::apply(&local, 0, ops) {

@@ -7,7 +7,7 @@ use model::{Conflict, ConflictValue, File, Files, PackagePath};
 use sha2::{Digest, Sha256};
 use yaml::Node;
 
-use super::file::{self, Files3, Kind};
+use super::file::{self, Files3, Kind, Own};
 use super::marks::unmarked;
 use super::record::Recorder;
 use super::{MergeError, MergeOptions, Merged, Side};
@@ -40,15 +40,22 @@ impl<'f> Sides<'f> {
             .collect()
     }
 
-    /// M5: each side has a Kptfile.
+    /// M5: each side has a Kptfile that can be read; one that several sides share is read once.
     pub(super) fn check(self, options: &MergeOptions) -> Result<(), MergeError> {
         let sides = [Side::Base, Side::Local, Side::Upstream];
+        let mut read: Vec<&File> = Vec::new();
         for (side, files) in sides.into_iter().zip(self.all()) {
-            if options.need_kptfile && !files.contains_key(&kptfile::path()) {
-                return Err(MergeError::ReadKptfile {
-                    side,
-                    source: ReadError::Missing,
-                });
+            let Some(file) = files.get(&kptfile::path()) else {
+                if options.need_kptfile {
+                    let source = ReadError::Missing;
+                    return Err(MergeError::ReadKptfile { side, source });
+                }
+                continue;
+            };
+            if !read.contains(&file) {
+                Kptfile::of_file(file)
+                    .map_err(|source| MergeError::ReadKptfile { side, source })?;
+                read.push(file);
             }
         }
         Ok(())
@@ -117,9 +124,8 @@ pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, 
 pub(super) fn kind(path: &PackagePath, options: &MergeOptions, ignored: &[Ignore; 3]) -> Kind {
     let name = path.file_name();
     if name == kptfile::FILE_NAME {
-        return Kind::Kptfile {
-            own_identity: options.own_identity && path.dir().is_empty(),
-        };
+        let own = options.own_identity && path.dir().is_empty();
+        return Kind::Kptfile(if own { Own::Identity } else { Own::Nothing });
     }
     let yaml = name.ends_with(".yaml") || name.ends_with(".yml");
     // An ignored file is no resource: it merges as bytes (M7, M16).

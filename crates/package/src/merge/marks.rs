@@ -44,7 +44,9 @@ impl Identity {
 /// The identity of a document.
 pub fn identity(root: Node<'_>) -> Identity {
     let text = |node: Option<Node<'_>>| {
-        let target = node.and_then(|node| node.target().ok());
+        let target = node
+            .filter(|node| !node.is_null())
+            .and_then(|node| node.target().ok());
         target
             .and_then(|node| node.scalar())
             .unwrap_or_default()

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use model::{Conflict, File, Files, PackagePath};
 
-use super::file::{self, Files3, Kind};
+use super::file::{self, Files3, Kind, Own};
 use super::layout::{Schemas, Sides, inside, subpackages};
 use super::marks::unmarked;
 use super::record::Recorder;
@@ -150,9 +150,12 @@ impl<'f, 'o> Replacing<'f, 'o> {
 
     fn root_kptfile(&mut self, path: &PackagePath) -> Result<(), MergeError> {
         let mut record = Recorder::new(self.options, path);
-        let kind = Kind::Kptfile {
-            own_identity: self.options.own_identity,
+        let own = if self.options.own_identity {
+            Own::Name
+        } else {
+            Own::Nothing
         };
+        let kind = Kind::Kptfile(own);
         let schemas = Schemas::new(self.sides);
         let merged = file::merge(path, kind, self.sides.of(path), &schemas, &mut record)?;
         self.conflicts.extend(record.finish());

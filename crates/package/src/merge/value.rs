@@ -68,6 +68,17 @@ impl<'s> Known<'s> {
         }
     }
 
+    /// What a comment of the field says, where nothing else is known (kyaml's `$openapi` comments).
+    fn or_comment(self, node: Node<'_>) -> Self {
+        if self.list != List::Atomic || !matches!(self.schema, Schema::Unknown) {
+            return self;
+        }
+        let comments = node.comments();
+        let mut lines = comments.line.iter().chain(&comments.head);
+        let said = lines.find_map(|comment| Schema::of_comment(comment.text));
+        said.map_or(self, |(list, schema)| Self { schema, list })
+    }
+
     fn field(self, name: &str) -> Self {
         match self.schema.list(name) {
             (List::Atomic, _) => Self::of(self.schema.field(name)),
@@ -93,6 +104,8 @@ pub(super) struct Walk<'a, 'r, 'o> {
     pub(super) ops: Vec<Op<'a>>,
     /// Fields that are not merged: paths that stay as they are locally.
     pub(super) own: &'static [&'static [&'static str]],
+    /// Top fields that come back whole where they were deleted locally and changed upstream.
+    pub(super) whole: &'static [&'static str],
 }
 
 impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
@@ -101,6 +114,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             record,
             ops: Vec::new(),
             own: &[],
+            whole: &[],
         }
     }
 
@@ -226,6 +240,12 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             return Verdict::Keep;
         }
         let was_null = base.is_some_and(|base| base.is_null());
+        if upstream.is_null() && base.is_none() && !local.is_null() {
+            // A null where there was nothing says nothing, as with the peer.
+            self.record
+                .kept_local(&at.field, base, Some(local), Some(upstream));
+            return Verdict::Keep;
+        }
         if upstream.is_null() && base.is_some() && !was_null && !local.is_null() {
             return self.null_upstream(at, base, local, upstream);
         }
@@ -306,7 +326,8 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
                 continue;
             }
             let field = three.map(|node| node.get(key));
-            match self.node(&place, field, known.field(key)) {
+            let known = known.field(key).or_comment(entry.value);
+            match self.node(&place, field, known) {
                 Verdict::Keep => {
                     kept |= field.base.is_some();
                     comments::merge(self, &place, three, key);
@@ -345,6 +366,8 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             }
             let field = three.map(|node| node.get(key));
             if let Verdict::Take(new) = self.node(&place, field, known.field(key)) {
+                let top = at.path.steps().is_empty() && self.whole.contains(&key);
+                let new = if top { new.whole() } else { new };
                 let next = upstream
                     .entries()
                     .skip_while(|e| e.key.key_text() != Some(key))

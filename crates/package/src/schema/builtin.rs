@@ -52,6 +52,7 @@ pub(super) fn find(group: &str, kind: &str) -> Option<&'static Type> {
         "admissionregistration.k8s.io" => of(ADMISSION),
         "storage.k8s.io" if kind == "CSINode" => Some(&CSI_NODE),
         "resource.k8s.io" if kind == "ResourceClaim" => Some(&RESOURCE_CLAIM),
+        "kustomize.config.k8s.io" if kind == "Kustomization" => Some(&KUSTOMIZATION),
         "apiextensions.k8s.io"
         | "apiregistration.k8s.io"
         | "autoscaling"
@@ -61,6 +62,40 @@ pub(super) fn find(group: &str, kind: &str) -> Option<&'static Type> {
         | "policy" => Some(&CONDITIONED),
         _ => None,
     }
+}
+
+/// A type by the last part of its name in Kubernetes' OpenAPI document.
+pub(super) fn named(name: &str) -> Option<&'static Type> {
+    Some(match name {
+        "Container" | "EphemeralContainer" => &CONTAINER,
+        "PodSpec" => &POD_SPEC,
+        "PodTemplateSpec" => &POD_TEMPLATE,
+        "ServiceSpec" => &SERVICE_SPEC,
+        "ObjectMeta" => &META,
+        kind => find("apps", kind)
+            .or_else(|| find("", kind))
+            .or_else(|| find("batch", kind))?,
+    })
+}
+
+/// The keys of a list by its one merge key.
+pub(super) fn key(name: &str) -> Option<&'static [Key]> {
+    static KEYS: &[(&str, &[Key])] = &[
+        ("name", NAME),
+        ("type", TYPE),
+        ("ip", IP),
+        ("uid", &[Key::new("uid")]),
+        ("key", &[Key::new("key")]),
+        ("port", &[Key::new("port")]),
+        ("containerPort", &[Key::new("containerPort")]),
+        ("mountPath", &[Key::new("mountPath")]),
+        ("devicePath", &[Key::new("devicePath")]),
+        ("topologyKey", &[Key::new("topologyKey")]),
+        ("conditionType", &[Key::new("conditionType")]),
+    ];
+    KEYS.iter()
+        .find(|(key, _)| *key == name)
+        .map(|(_, keys)| *keys)
 }
 
 static CORE: &[(&str, &Type)] = &[
@@ -277,4 +312,11 @@ pub(super) static KPTFILE: Type = Type(&[
     ("info", Field::Object(&INFO)),
     ("pipeline", Field::Object(&PIPELINE)),
     ("status", Field::Object(&CONDITIONS)),
+]);
+
+/// kustomize's own file; its schema pairs what generators make by name.
+static KUSTOMIZATION: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("configMapGenerator", Field::Map(NAME, &LEAF)),
+    ("secretGenerator", Field::Map(NAME, &LEAF)),
 ]);

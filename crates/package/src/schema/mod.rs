@@ -76,6 +76,34 @@ impl<'a> Schema<'a> {
         Self::Builtin(&builtin::KPTFILE)
     }
 
+    /// The schema that a comment at a field gives, such as
+    /// `# {"$ref": "#/definitions/io.k8s.api.core.v1.PodSpec"}`: a reference to a built-in type, or
+    /// the key of a list.
+    pub fn of_comment(comment: &str) -> Option<(List<'static>, Self)> {
+        let json = comment.trim_start_matches('#').trim_start();
+        if !json.starts_with('{') {
+            return None;
+        }
+        let json: serde_json::Value = serde_json::from_str(json).ok()?;
+        let text = |value: &serde_json::Value, key: &str| {
+            value
+                .get(key)
+                .and_then(serde_json::Value::as_str)
+                .map(str::to_owned)
+        };
+        let of = |value: &serde_json::Value| {
+            let name = text(value, "$ref")?;
+            builtin::named(name.rsplit('.').next()?).map(Self::Builtin)
+        };
+        if let Some(schema) = of(&json) {
+            return Some((List::Atomic, schema));
+        }
+        let merged = text(&json, "x-kubernetes-patch-strategy")?.contains("merge");
+        let keys = builtin::key(&text(&json, "x-kubernetes-patch-merge-key")?)?;
+        let element = json.get("items").and_then(of).unwrap_or(Self::Unknown);
+        merged.then_some((List::Map(keys), element))
+    }
+
     /// What is known of a field of this value.
     #[must_use]
     pub fn field(self, name: &str) -> Self {
