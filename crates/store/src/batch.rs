@@ -271,13 +271,14 @@ impl<D: Disk> Room<D> {
                 found,
             }));
         }
-        if old.is_none() && edit.to.is_some() {
-            if let Some(other) = trial.shadow(&edit.name)? {
-                return Ok(Some(Refusal::Shadowed {
-                    name: edit.name.clone(),
-                    other,
-                }));
-            }
+        if old.is_none()
+            && edit.to.is_some()
+            && let Some(other) = trial.shadow(&edit.name)?
+        {
+            return Ok(Some(Refusal::Shadowed {
+                name: edit.name.clone(),
+                other,
+            }));
         }
         let new = edit.to.map(|to| to.oid()).transpose()?;
         trial.set(&edit.name, old, new, edit.scope);
@@ -447,10 +448,11 @@ impl<D: Disk> Room<D> {
     /// Nothing of these stands, so their intents go; an intent that stays is looked at in vain.
     fn forget(&self, waiting: &[Waiting]) {
         let ids: Vec<u64> = waiting.iter().filter_map(|one| one.intent).collect();
-        if self.alive().is_ok() && !ids.is_empty() {
-            if let Err(error) = lock(&self.journal).settle(&self.disk, &ids) {
-                tracing::warn!(url = self.url, %error, "refused intents stay in the journal");
-            }
+        if self.alive().is_ok()
+            && !ids.is_empty()
+            && let Err(error) = lock(&self.journal).settle(&self.disk, &ids)
+        {
+            tracing::warn!(url = self.url, %error, "refused intents stay in the journal");
         }
     }
 }

@@ -3,6 +3,7 @@
 //! The peer walks all of history for each package at each look; here one index per branch head is
 //! filled as far back as somebody asked, and extended forward when the branch moves.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::Dir;
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::lru::lock;
-use crate::object::{Entry, Oid as _, commit_id};
+use crate::object::{Oid as _, RawEntry, TREE, commit_id, name_order, next_entry};
 use crate::room::Room;
 
 /// Which commit of a first-parent history last changed which directory.
@@ -136,23 +137,16 @@ impl<D: Disk> Room<D> {
         }
         paths.push(at.to_owned());
         let read = |id: Option<ObjectId>| match id {
-            Some(id) => self.tree(&id),
-            None => Ok(Arc::from(Vec::new())),
+            Some(id) => self.read_as(&id, Kind::Tree),
+            None => Ok(Arc::from(&[][..])),
         };
         let (old, new) = (read(old)?, read(new)?);
-        let dirs = |entries: &Arc<[Entry]>| -> BTreeMap<Vec<u8>, ObjectId> {
-            let dirs = entries.iter().filter(|e| e.is_tree());
-            dirs.map(|e| (e.name.clone(), e.id)).collect()
-        };
-        let (old, new) = (dirs(&old), dirs(&new));
-        let names: BTreeSet<&Vec<u8>> = old.keys().chain(new.keys()).collect();
-        for name in names {
-            let Ok(text) = std::str::from_utf8(name) else {
+        for (name, old, new) in changed_dirs(&old, &new) {
+            let Ok(name) = std::str::from_utf8(name) else {
                 continue;
             };
             let slash = if at.is_empty() { "" } else { "/" };
-            let path = format!("{at}{slash}{text}");
-            self.compare(old.get(name).copied(), new.get(name).copied(), &path, paths)?;
+            self.compare(old, new, &format!("{at}{slash}{name}"), paths)?;
         }
         Ok(())
     }
@@ -184,5 +178,39 @@ impl<D: Disk> Room<D> {
         }
         self.peeled.put(id, end, 96);
         Ok(end)
+    }
+}
+
+type Change<'a> = (&'a [u8], Option<ObjectId>, Option<ObjectId>);
+
+/// The directories in which two trees differ: both are in git's order, so one pass tells.
+fn changed_dirs<'a>(old: &'a [u8], new: &'a [u8]) -> Vec<Change<'a>> {
+    let (mut old, mut new) = (old, new);
+    let mut changes = Vec::new();
+    loop {
+        let (a, b) = (next_entry(old), next_entry(new));
+        let order = match (&a, &b) {
+            (None, None) => return changes,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((a, _)), Some((b, _))) => {
+                name_order(a.name, a.mode == TREE, b.name, b.mode == TREE)
+            }
+        };
+        let left = a.filter(|_| order.is_le());
+        let right = b.filter(|_| order.is_ge());
+        let id = |entry: &Option<(RawEntry<'a>, &'a [u8])>| {
+            entry
+                .as_ref()
+                .filter(|(e, _)| e.mode == TREE)
+                .map(|(e, _)| e.id)
+        };
+        let (before, after) = (id(&left), id(&right));
+        let name = left.as_ref().or(right.as_ref()).map(|(e, _)| e.name);
+        if let Some(name) = name.filter(|_| before != after) {
+            changes.push((name, before, after));
+        }
+        old = left.map_or(old, |(_, rest)| rest);
+        new = right.map_or(new, |(_, rest)| rest);
     }
 }

@@ -103,7 +103,6 @@ oid!(CommitId, TreeId, BlobId);
 /// The other way round; 20 bytes always fit.
 macro_rules! wide {
     ($($name:ident: $id:ident),*) => {$(
-        #[expect(clippy::expect_used, reason = "an id of ours holds up to 32 bytes, git's has 20")]
         pub(crate) fn $name(id: &ObjectId) -> $id {
             $id::from_bytes(id.as_bytes()).expect("20 bytes fit")
         }

@@ -101,10 +101,10 @@ impl<D: Disk> Room<D> {
 
     /// Reads an object that must be of this kind; trees are cached.
     pub(crate) fn read_as(&self, id: &ObjectId, kind: Kind) -> Result<Arc<[u8]>> {
-        if kind == Kind::Tree {
-            if let Some(raw) = self.trees.get(id) {
-                return Ok(raw);
-            }
+        if kind == Kind::Tree
+            && let Some(raw) = self.trees.get(id)
+        {
+            return Ok(raw);
         }
         let name = match kind {
             Kind::Tree => "directory",
@@ -177,10 +177,10 @@ impl<D: Disk> Room<D> {
         self.alive()?;
         let raw = self.disk.list()?;
         let mut listed = lock(&self.listed);
-        if let Some((before, refs)) = &*listed {
-            if **before == raw {
-                return Ok(Arc::clone(refs));
-            }
+        if let Some((before, refs)) = &*listed
+            && **before == raw
+        {
+            return Ok(Arc::clone(refs));
         }
         let mut refs = Refs::new();
         for (name, id) in &raw {

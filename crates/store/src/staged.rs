@@ -4,12 +4,11 @@
 //! An object lives here as long as some [`crate::Written`] holds it. Two drafts with the same file
 //! share one object, hashed and deflated once.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use gix::ObjectId;
 use gix::objs::Kind;
 
@@ -62,11 +61,25 @@ impl Packed {
     }
 }
 
-/// A zlib stream in memory; writing to memory cannot fail.
+thread_local! {
+    /// Making a compressor costs more than using it on a small file, so each thread keeps one.
+    static COMPRESS: RefCell<Compress> = RefCell::new(Compress::new(Compression::fast(), true));
+}
+
+/// A zlib stream in memory.
 pub(crate) fn deflate(raw: &[u8]) -> Vec<u8> {
-    let mut out = ZlibEncoder::new(Vec::with_capacity(raw.len() / 2 + 32), Compression::fast());
-    let done = out.write_all(raw).and_then(|()| out.finish());
-    done.unwrap_or_default()
+    COMPRESS.with_borrow_mut(|compress| {
+        compress.reset();
+        let mut out = Vec::with_capacity(raw.len() + raw.len() / 100 + 64);
+        loop {
+            let done = usize::try_from(compress.total_in()).unwrap_or(usize::MAX);
+            let rest = raw.get(done..).unwrap_or_default();
+            match compress.compress_vec(rest, &mut out, FlushCompress::Finish) {
+                Ok(Status::StreamEnd) | Err(_) => break out,
+                Ok(Status::Ok | Status::BufError) => out.reserve(raw.len() / 2 + 64),
+            }
+        }
+    })
 }
 
 /// The objects of one commit.
@@ -75,7 +88,7 @@ pub(crate) struct Bundle {
     shelf: Arc<Shelf>,
     pub(crate) objects: Vec<Arc<Packed>>,
     /// Commits not yet in the repository that this one stands on.
-    pub(crate) needs: Vec<Arc<Bundle>>,
+    pub(crate) needs: Vec<Arc<Self>>,
 }
 
 impl Bundle {

@@ -20,7 +20,7 @@ const WORTH_A_DELTA: usize = 1 << 10;
 
 enum Node {
     Leaf(u32, ObjectId),
-    Dir(BTreeMap<Vec<u8>, Node>),
+    Dir(BTreeMap<Vec<u8>, Self>),
 }
 
 impl<D: Disk> Room<D> {

@@ -136,10 +136,10 @@ impl<D: Disk> Room<D> {
         for entry in self.tree(tree)?.iter() {
             if entry.is_tree() {
                 self.gather(&entry.id, out)?;
-            } else if let Some(blob) = self.shelf.find(&entry.id) {
-                if !self.has(&entry.id)? {
-                    out.push(blob);
-                }
+            } else if let Some(blob) = self.shelf.find(&entry.id)
+                && !self.has(&entry.id)?
+            {
+                out.push(blob);
             }
         }
         Ok(())

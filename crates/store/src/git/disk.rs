@@ -50,9 +50,14 @@ impl GitDisk {
             std::fs::create_dir_all(objects.join("pack"))
                 .map_err(|e| Error::io(format!("make {}/pack", objects.display()), e))?;
         }
+        let claims = place.journal.with_file_name("locks");
+        let refs = RefFiles::new(&place.git_dir, claims, place.sync);
+        if place.writable {
+            refs.release()?;
+        }
         Ok(Self {
             odb: Odb::open(objects)?,
-            refs: RefFiles::new(&place.git_dir, place.sync),
+            refs,
             journal: JournalFile::new(place.journal.clone(), place.sync),
             counters: Arc::clone(counters),
             draft: Mutex::default(),

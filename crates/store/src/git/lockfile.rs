@@ -94,6 +94,71 @@ impl Drop for LockFile {
     }
 }
 
+/// A note of the locks that a transaction takes, so that the next process can remove those that
+/// a killed one left behind. Without it they would stay in everybody's way, as git's do.
+#[derive(Debug)]
+pub(crate) struct Claims {
+    path: PathBuf,
+}
+
+/// Held while a transaction runs; the note goes with it.
+pub(crate) struct Claim<'a>(&'a Claims);
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.0.path));
+    }
+}
+
+/// How old a lock must be to be nobody's: git holds one for milliseconds.
+const NOBODYS: Duration = Duration::from_secs(1);
+
+impl Claims {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub(crate) fn note(&self, targets: impl Iterator<Item = PathBuf>) -> Result<Claim<'_>> {
+        let lines: String = targets.map(|t| format!("{}.lock\n", t.display())).collect();
+        fs::write(&self.path, lines)
+            .map_err(|e| Error::io(format!("write {}", self.path.display()), e))?;
+        Ok(Claim(self))
+    }
+
+    /// Removes the locks that the note names, if they are there and old.
+    pub(crate) fn release(&self) -> Result<()> {
+        let Ok(lines) = fs::read_to_string(&self.path) else {
+            return Ok(());
+        };
+        let left: Vec<&Path> = lines
+            .lines()
+            .map(Path::new)
+            .filter(|p| p.exists())
+            .collect();
+        let age = |p: &Path| {
+            fs::metadata(p)
+                .and_then(|m| m.modified())
+                .ok()?
+                .elapsed()
+                .ok()
+        };
+        if left.iter().any(|p| age(p).is_none_or(|age| age < NOBODYS)) {
+            std::thread::sleep(NOBODYS);
+        }
+        for path in left {
+            tracing::info!(path = %path.display(), "removing a lock of an ended process");
+            match fs::remove_file(path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::io(format!("remove {}", path.display()), e));
+                }
+                _ => {}
+            }
+        }
+        drop(fs::remove_file(&self.path));
+        Ok(())
+    }
+}
+
 fn make_dirs(dir: Option<&Path>, made: &mut Vec<PathBuf>) -> io::Result<()> {
     let Some(dir) = dir else { return Ok(()) };
     match fs::create_dir(dir) {

@@ -15,7 +15,7 @@ use gix::ObjectId;
 use crate::RefName;
 use crate::disk::{Moved, RawEdit, View};
 use crate::error::{Error, Result};
-use crate::git::lockfile::{LockFile, sync_dir};
+use crate::git::lockfile::{Claims, LockFile, sync_dir};
 use crate::git::packed::{Packed, PackedFile};
 use crate::lru::lock;
 
@@ -23,6 +23,7 @@ use crate::lru::lock;
 #[derive(Debug)]
 pub(crate) struct RefFiles {
     dir: PathBuf,
+    claims: Claims,
     packed: PackedFile,
     sync: bool,
     /// Directories whose names changed since they were last made durable.
@@ -30,14 +31,21 @@ pub(crate) struct RefFiles {
 }
 
 impl RefFiles {
-    pub(crate) fn new(git_dir: &Path, sync: bool) -> Self {
+    /// The refs of a directory; `claims` is a file of ours that names the locks that we hold.
+    pub(crate) fn new(git_dir: &Path, claims: PathBuf, sync: bool) -> Self {
         let packed = PackedFile::new(git_dir);
         Self {
             dir: git_dir.to_owned(),
+            claims: Claims::new(claims),
             packed,
             sync,
             dirty: Mutex::default(),
         }
+    }
+
+    /// Removes the locks that a crash of ours left behind.
+    pub(crate) fn release(&self) -> Result<()> {
+        self.claims.release()
     }
 
     /// All refs; loose ones are read first, as packing moves refs the other way.
@@ -72,10 +80,10 @@ impl RefFiles {
             };
             if entry.file_type().is_ok_and(|t| t.is_dir()) {
                 self.walk(&name, found)?;
-            } else if let Ok(name) = RefName::parse(&name) {
-                if let Some(id) = self.loose(name.as_str())? {
-                    found.insert(name, id);
-                }
+            } else if let Ok(name) = RefName::parse(&name)
+                && let Some(id) = self.loose(name.as_str())?
+            {
+                found.insert(name, id);
             }
         }
         Ok(())
@@ -122,50 +130,49 @@ impl RefFiles {
         let packed = self.packed.load()?;
         let from_packed = |e: &RawEdit| e.new.is_none() && packed.get(e.name.as_str()).is_some();
         let many = edits.len() > 4 + packed.refs.len() / 1_000;
-        if many || edits.iter().any(from_packed) {
-            Ok((self.apply_packed(edits)?, usize::from(self.sync)))
+        let moved = if many || edits.iter().any(from_packed) {
+            (self.apply_packed(edits)?, usize::from(self.sync))
         } else {
             let made = edits
                 .iter()
                 .filter(|e| e.new.is_some() && self.sync)
                 .count();
-            Ok((self.apply_loose(edits, each)?, made))
-        }
+            (self.apply_loose(edits, each)?, made)
+        };
+        self.tidy(edits);
+        Ok(moved)
     }
 
-    /// Locks every ref in the order of names and compares it.
+    /// Locks refs in the order of names.
     fn lock_all<'a>(
         &self,
-        edits: &'a [RawEdit],
+        edits: impl Iterator<Item = &'a RawEdit>,
         stale: &mut Vec<RefName>,
+        made: &mut Vec<PathBuf>,
     ) -> Result<BTreeMap<&'a RefName, LockFile>> {
-        let mut sorted: Vec<&RawEdit> = edits.iter().collect();
+        let mut sorted: Vec<&RawEdit> = edits.collect();
         sorted.sort_by(|a, b| a.name.cmp(&b.name));
         let mut locks = BTreeMap::new();
-        let mut made = Vec::new();
         for edit in sorted {
-            let path = self.dir.join(edit.name.as_str());
-            let taken = LockFile::take(&path, &mut made);
-            // A file where a directory would have to be: another ref is in the way.
-            let taken = match taken {
+            match LockFile::take(&self.dir.join(edit.name.as_str()), made) {
+                Ok(taken) => drop(locks.insert(&edit.name, taken)),
+                // A file where a directory would have to be: another ref is in the way.
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
                     stale.push(edit.name.clone());
-                    continue;
                 }
-                taken => taken?,
-            };
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(locks)
+    }
+
+    fn compare(&self, edits: &[RawEdit], stale: &mut Vec<RefName>) -> Result<()> {
+        for edit in edits {
             if self.get(&edit.name)? != edit.old {
                 stale.push(edit.name.clone());
             }
-            locks.insert(&edit.name, taken);
         }
-        let mut dirty = lock(&self.dirty);
-        dirty.extend(
-            made.iter()
-                .filter_map(|dir| dir.parent())
-                .map(Path::to_owned),
-        );
-        Ok(locks)
+        Ok(())
     }
 
     fn apply_loose(
@@ -173,11 +180,12 @@ impl RefFiles {
         edits: &[RawEdit],
         each: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Moved> {
-        let mut stale = Vec::new();
-        let mut locks = self.lock_all(edits, &mut stale)?;
+        let paths = edits.iter().map(|e| self.dir.join(e.name.as_str()));
+        let _claim = self.claims.note(paths)?;
+        let (mut stale, mut made) = (Vec::new(), Vec::new());
+        let mut locks = self.lock_all(edits.iter(), &mut stale, &mut made)?;
+        self.compare(edits, &mut stale)?;
         if !stale.is_empty() {
-            drop(locks);
-            self.tidy(edits);
             return Ok(Moved::Stale(stale));
         }
         for edit in edits {
@@ -185,14 +193,14 @@ impl RefFiles {
                 lock.write(format!("{id}\n").as_bytes(), self.sync)?;
             }
         }
+        let parents = made.iter().filter_map(|dir| dir.parent());
+        lock(&self.dirty).extend(parents.map(Path::to_owned));
         let mut left = edits.len();
         for edit in edits {
             let path = self.dir.join(edit.name.as_str());
-            if let Some(lock) = locks.remove(&edit.name) {
-                match edit.new {
-                    Some(_) => lock.commit()?,
-                    None => drop(remove(&path)?),
-                }
+            match (locks.remove(&edit.name), edit.new) {
+                (Some(lock), Some(_)) => lock.commit()?,
+                (_, _) => drop(remove(&path)?),
             }
             self.note_dirty(&path);
             left -= 1;
@@ -200,17 +208,26 @@ impl RefFiles {
                 each()?;
             }
         }
-        self.tidy(edits);
         Ok(Moved::All)
     }
 
+    /// One rename moves all. Refs that are files of their own are locked and then removed; so are
+    /// some that move from one value to another, shared branches first.
+    ///
+    /// Thousands of lock files would cost more than all the rest (ext4 is slow to make files after
+    /// many were deleted), so others are compared without one. Git compares after it has locked:
+    /// whoever locks after our rename sees our value, and whoever locked before it and moves after
+    /// it stands as if he had come next, as a push by force does. Such a ref is what a look at
+    /// the repository finds later (decisions.md V23).
     fn apply_packed(&self, edits: &[RawEdit]) -> Result<Moved> {
+        let locked = self.worth_a_lock(edits);
+        let paths = locked.iter().map(|e| self.dir.join(e.name.as_str()));
+        let _claim = self.claims.note(paths.chain([self.packed.path.clone()]))?;
         let mut file = LockFile::take(&self.packed.path, &mut Vec::new())?;
         let mut stale = Vec::new();
-        let locks = self.lock_all(edits, &mut stale)?;
+        let locks = self.lock_all(locked.into_iter(), &mut stale, &mut Vec::new())?;
+        self.compare(edits, &mut stale)?;
         if !stale.is_empty() {
-            drop(locks);
-            self.tidy(edits);
             return Ok(Moved::Stale(stale));
         }
         let before = self.packed.load()?;
@@ -227,15 +244,26 @@ impl RefFiles {
         file.write(&after.encode(self.packed.fully_peeled()?), self.sync)?;
         file.commit()?;
         self.note_dirty(&self.packed.path);
-        for edit in edits {
-            let path = self.dir.join(edit.name.as_str());
+        for name in locks.keys() {
+            let path = self.dir.join(name.as_str());
             if remove(&path)? {
                 self.note_dirty(&path);
             }
         }
-        drop(locks);
-        self.tidy(edits);
         Ok(Moved::All)
+    }
+
+    fn worth_a_lock<'a>(&self, edits: &'a [RawEdit]) -> Vec<&'a RawEdit> {
+        const LOCKS: usize = 64;
+        let loose = |e: &&RawEdit| self.dir.join(e.name.as_str()).is_file();
+        let (mut locked, others): (Vec<_>, Vec<_>) = edits.iter().partition(loose);
+        let mut moved: Vec<_> = others
+            .into_iter()
+            .filter(|e| e.old.is_some() && e.new.is_some())
+            .collect();
+        moved.sort_by_key(|e| e.name.as_str().matches('/').count());
+        locked.extend(moved.into_iter().take(LOCKS));
+        locked
     }
 
     /// Removes directories that are empty now, as git does; `refs/heads` and its like stay.
@@ -268,21 +296,6 @@ impl RefFiles {
             count += usize::from(sync_dir(&dir)?);
         }
         Ok(count)
-    }
-
-    /// How many refs are files of their own, up to a limit.
-    pub(crate) fn count_loose(&self, limit: usize) -> usize {
-        let mut dirs = vec![self.dir.join("refs")];
-        let mut count = 0;
-        while let Some(dir) = dirs.pop().filter(|_| count < limit) {
-            for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-                match entry.file_type() {
-                    Ok(kind) if kind.is_dir() => dirs.push(entry.path()),
-                    _ => count += 1,
-                }
-            }
-        }
-        count
     }
 }
 

@@ -154,10 +154,10 @@ impl Upstream for GitDisk {
                 .partition(|e| e.new.is_none());
             // First what goes, as it may be in the way of what comes.
             for edits in [&mut gone, &mut come] {
-                if !edits.is_empty() {
-                    if let (Moved::Stale(names), _) = self.refs.apply(edits, &mut || Ok(()))? {
-                        tracing::warn!(?names, "somebody else writes to our mirror");
-                    }
+                if !edits.is_empty()
+                    && let (Moved::Stale(names), _) = self.refs.apply(edits, &mut || Ok(()))?
+                {
+                    tracing::warn!(?names, "somebody else writes to our mirror");
                 }
             }
             self.refs.durable()?;

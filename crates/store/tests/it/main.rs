@@ -1,5 +1,11 @@
 //! The suite on every implementation, and what only git can show.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod git;
+mod http;
+mod kill;
+mod local;
 mod memory;
 mod oracle;
+mod server;
+mod sim;

@@ -1,0 +1,275 @@
+//! A tiny HTTP server in front of the real `git http-backend`, which can misbehave on purpose.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+/// How the server behaves.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Manners {
+    /// The user and password that it wants.
+    pub(crate) basic: Option<(String, String)>,
+    /// The bearer token that it wants.
+    pub(crate) bearer: Option<String>,
+    /// Pushes that are carried out and not answered.
+    pub(crate) lose_answers: usize,
+    /// Pushes that are neither carried out nor answered.
+    pub(crate) lose_pushes: usize,
+    /// Whether every connection is closed at once.
+    pub(crate) down: bool,
+    /// Whether it goes down after the next push.
+    pub(crate) down_after_push: bool,
+    /// Pushes are forbidden (403).
+    pub(crate) read_only: bool,
+    /// Everything is somewhere else.
+    pub(crate) redirect: Option<String>,
+}
+
+/// A request that was heard, and with which authorization.
+#[derive(Debug, Clone)]
+pub(crate) struct Heard {
+    pub(crate) authorization: Option<String>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) manners: Arc<Mutex<Manners>>,
+    pub(crate) heard: Arc<Mutex<Vec<Heard>>>,
+    root: PathBuf,
+}
+
+struct Request {
+    method: String,
+    path: String,
+    query: String,
+    headers: BTreeMap<String, String>,
+    body: Vec<u8>,
+}
+
+impl Server {
+    /// Serves all repositories below a directory, until the test ends.
+    pub(crate) fn start(root: PathBuf) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Self {
+            address: listener.local_addr().unwrap(),
+            manners: Arc::default(),
+            heard: Arc::default(),
+            root,
+        };
+        let this = server.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let this = this.clone();
+                // A client that goes away in the middle is its own concern.
+                std::thread::spawn(move || drop(this.serve(stream)));
+            }
+        });
+        server
+    }
+
+    pub(crate) fn url(&self, repo: &str) -> String {
+        format!("http://{}/{repo}", self.address)
+    }
+
+    pub(crate) fn set(&self, change: impl FnOnce(&mut Manners)) {
+        change(&mut self.manners.lock().unwrap());
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Heard> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
+        let manners = self.manners.lock().unwrap().clone();
+        if manners.down {
+            return Ok(());
+        }
+        let request = read_request(&stream)?;
+        let authorization = request.headers.get("authorization").cloned();
+        self.heard.lock().unwrap().push(Heard {
+            authorization: authorization.clone(),
+        });
+        if let Some(place) = &manners.redirect {
+            let location = format!("{place}{}?{}", request.path, request.query);
+            return answer(&stream, "302 Found", &[("Location", &location)], b"");
+        }
+        let wanted = [
+            manners
+                .basic
+                .as_ref()
+                .map(|(u, p)| format!("Basic {}", encode(&format!("{u}:{p}")))),
+            manners
+                .bearer
+                .as_ref()
+                .map(|token| format!("Bearer {token}")),
+        ];
+        let welcome = wanted.iter().all(Option::is_none)
+            || wanted
+                .iter()
+                .flatten()
+                .any(|w| Some(w) == authorization.as_ref());
+        if !welcome {
+            let ask = [("WWW-Authenticate", "Basic realm=\"git\"")];
+            return answer(&stream, "401 Unauthorized", &ask, b"who are you?\n");
+        }
+        let push = request.method == "POST" && request.path.ends_with("git-receive-pack");
+        let pushing = push || request.query.contains("git-receive-pack");
+        if pushing && manners.read_only {
+            return answer(&stream, "403 Forbidden", &[], b"you may not\n");
+        }
+        if push && manners.lose_pushes > 0 {
+            self.set(|m| m.lose_pushes -= 1);
+            return Ok(());
+        }
+        let said = self.backend(&request)?;
+        if push && manners.down_after_push {
+            self.set(|m| m.down = true);
+        }
+        if push && manners.lose_answers > 0 {
+            self.set(|m| m.lose_answers -= 1);
+            return Ok(());
+        }
+        let split = said
+            .windows(4)
+            .position(|w| w == b"\r\n\r\n")
+            .unwrap_or(said.len());
+        let head = String::from_utf8_lossy(&said[..split]).into_owned();
+        let headers: Vec<(&str, &str)> = head
+            .lines()
+            .filter_map(|l| l.split_once(':'))
+            .map(|(k, v)| (k, v.trim()))
+            .collect();
+        let status = headers
+            .iter()
+            .find(|(k, _)| *k == "Status")
+            .map_or("200 OK", |(_, v)| v);
+        let rest: Vec<_> = headers
+            .iter()
+            .filter(|(k, _)| *k != "Status")
+            .copied()
+            .collect();
+        answer(
+            &stream,
+            status,
+            &rest,
+            said.get(split + 4..).unwrap_or_default(),
+        )
+    }
+
+    fn backend(&self, request: &Request) -> std::io::Result<Vec<u8>> {
+        let header = |name: &str| request.headers.get(name).cloned().unwrap_or_default();
+        let mut command = Command::new("git");
+        command
+            .arg("http-backend")
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap());
+        command
+            .env("GIT_PROJECT_ROOT", &self.root)
+            .env("GIT_HTTP_EXPORT_ALL", "1");
+        command
+            .env("REQUEST_METHOD", &request.method)
+            .env("PATH_INFO", &request.path);
+        command
+            .env("QUERY_STRING", &request.query)
+            .env("REMOTE_USER", "somebody");
+        command.env("CONTENT_TYPE", header("content-type"));
+        command.env("CONTENT_LENGTH", request.body.len().to_string());
+        command.env("HTTP_CONTENT_ENCODING", header("content-encoding"));
+        command
+            .env("GIT_PROTOCOL", header("git-protocol"))
+            .env("REMOTE_ADDR", "127.0.0.1");
+        command
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", &self.root);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let mut stdin = child.stdin.take().unwrap();
+        let body = request.body.clone();
+        let feed = std::thread::spawn(move || drop(stdin.write_all(&body)));
+        let done = child.wait_with_output()?;
+        feed.join().unwrap();
+        Ok(done.stdout)
+    }
+}
+
+fn read_request(stream: &TcpStream) -> std::io::Result<Request> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    let mut words = first.split_whitespace();
+    let method = words.next().unwrap_or_default().to_owned();
+    let target = words.next().unwrap_or_default();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let (path, query) = (path.to_owned(), query.to_owned());
+    let mut headers = BTreeMap::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':') {
+            headers.insert(name.to_lowercase(), value.trim().to_owned());
+        }
+    }
+    if headers.get("expect").is_some_and(|e| e.contains("100")) {
+        (&*stream).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+    }
+    let mut body = Vec::new();
+    if headers
+        .get("transfer-encoding")
+        .is_some_and(|t| t.contains("chunked"))
+    {
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line)?;
+            let size = usize::from_str_radix(line.trim(), 16).unwrap_or(0);
+            let mut chunk = vec![0; size + 2];
+            reader.read_exact(&mut chunk)?;
+            body.extend_from_slice(&chunk[..size]);
+            if size == 0 {
+                break;
+            }
+        }
+    } else if let Some(length) = headers.get("content-length").and_then(|l| l.parse().ok()) {
+        body.resize(length, 0);
+        reader.read_exact(&mut body)?;
+    }
+    Ok(Request {
+        method,
+        path,
+        query,
+        headers,
+        body,
+    })
+}
+
+fn answer(
+    mut stream: &TcpStream,
+    status: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> std::io::Result<()> {
+    let mut head = format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n",
+        body.len()
+    );
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body)
+}
+
+/// Base64, for comparison with what is sent.
+pub(crate) fn encode(text: &str) -> String {
+    use base64::Engine as _;
+    base64::prelude::BASE64_STANDARD.encode(text)
+}
