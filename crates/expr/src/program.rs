@@ -79,7 +79,7 @@ impl Program {
                 ),
             ));
         }
-        let program = LIBRARY.compile(text).map_err(|e| syntax(text, &e))?;
+        let program = LIBRARY.compile(text).map_err(|e| syntax(text, env, &e))?;
         let (nesting, recursion) = depth(program.expression());
         if nesting > MAX_NESTING || recursion > MAX_RECURSION {
             return Err(ExprError::new(
@@ -187,7 +187,7 @@ fn position(text: &str, program: &cel::Program, id: u64) -> Position {
     Position { line, column }
 }
 
-fn syntax(text: &str, errors: &cel::ParseErrors) -> ExprError {
+fn syntax(text: &str, env: &Env, errors: &cel::ParseErrors) -> ExprError {
     let Some(first) = errors.errors.first() else {
         return ExprError::new(Stage::Compile, "Syntax error");
     };
@@ -199,7 +199,12 @@ fn syntax(text: &str, errors: &cel::ParseErrors) -> ExprError {
     if first.msg.contains("Recursion limit") {
         return ExprError::new(Stage::Compile, "max recursion depth exceeded");
     }
-    ExprError::at(text, position, first.msg.clone())
+    let mut message = first.msg.clone();
+    let reserved = message.strip_prefix("reserved identifier: ");
+    if let Some(hint) = reserved.and_then(|name| env.hints.get(name)) {
+        message = format!("{message}: {hint}");
+    }
+    ExprError::at(text, position, message)
 }
 
 /// A run-time error in cel-go's words.

@@ -12,7 +12,7 @@ use model::{
 };
 
 use super::Rejected;
-use crate::variant::RepositorySummary;
+use crate::variant::{RepositorySummary, base_of};
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,12 +128,13 @@ pub fn create(o: &CreateObserved) -> Result<CreatePlan, Rejected> {
     let name = model::compose_name(&request.repository, &request.package, &request.workspace);
     let name = ObjectName::parse(&name)
         .map_err(|e| Rejected::invalid("metadata.name", &e.text, e.to_string()))?;
-    let head = o.siblings.iter().find(|r| r.placeholder);
+    let head = o.siblings.iter().find(|r| r.placeholder).map(|r| r.tree);
+    let directory = head.or_else(|| base_of(&o.siblings).map(|base| base.tree));
     Ok(CreatePlan {
         key: ObjectKey::new(request.namespace.clone(), name),
         task,
         source,
-        directory: head.map(|head| head.tree),
+        directory,
     })
 }
 

@@ -125,16 +125,19 @@ pub(super) fn diff(o: &Observed, set: &VariantSet, uid: &Uid, desired: &mut Desi
     for (name, wanted) in &desired.wanted {
         let step = match existing.get(name) {
             None => Ok(Some(create(set, uid, name, wanted))),
-            Some(existing) if existing.meta.is_deleting() => Err(format!(
-                "packagevariant '{name}' is being deleted; it is made again afterwards"
+            Some(existing) if existing.meta.is_deleting() => Err((
+                "VariantDeleting",
+                format!("packagevariant '{name}' is being deleted; it is made again afterwards"),
             )),
             Some(existing) if existing.meta.is_owned_by(uid) => Ok(update(existing, wanted)),
-            Some(existing) => adopt(set, uid, existing, wanted).map(Some),
+            Some(existing) => adopt(set, uid, existing, wanted)
+                .map(Some)
+                .map_err(|message| ("NameTaken", message)),
         };
         match step {
             Ok(step) => diff.writes.extend(step),
-            Err(message) => {
-                blocked.push(failed(wanted.spec.downstream.clone(), "NameTaken", message));
+            Err((reason, message)) => {
+                blocked.push(failed(wanted.spec.downstream.clone(), reason, message));
             }
         }
     }

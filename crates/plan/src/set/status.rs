@@ -14,6 +14,9 @@ use crate::{Next, Report};
 /// Reason and message.
 pub(super) type Failure = (&'static str, String);
 
+/// Reasons that pass by themselves: nobody has to act.
+const PASSING: [&str; 2] = ["SelectionUnknown", "VariantDeleting"];
+
 /// How many failures a message names.
 const NAMED: usize = 3;
 
@@ -32,7 +35,7 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
     status.conditions = vec![
         condition("Stalled", Status::True, reason, message),
         condition("Ready", Status::False, reason, message),
-        variants_ready(&variants),
+        variants_ready(&variants, 0),
     ];
     Plan {
         steps: Vec::new(),
@@ -70,7 +73,7 @@ pub(super) fn suspended(o: &Observed, mut report: Report, steps: &[Step]) -> Pla
         let message = format!("suspended; {} change(s) wait", steps.len());
         condition("Ready", Status::False, "Suspended", &message)
     };
-    status.conditions = vec![valid(), ready, variants_ready(&variants)];
+    status.conditions = vec![valid(), ready, variants_ready(&variants, 0)];
     Plan {
         steps: Vec::new(),
         report,
@@ -124,10 +127,10 @@ pub(super) fn of(
     let held = verdict.held.len();
     let (stalled, ready) = verdicts(
         failures,
-        stopped || failures.len() >= unrolled.entries.len().max(1),
+        stopped || failures.len() >= (unrolled.entries.len() + unrolled.failed.len()).max(1),
         held,
     );
-    status.conditions = vec![stalled, ready, variants_ready(ours)];
+    status.conditions = vec![stalled, ready, variants_ready(ours, created)];
     if held > 0 {
         status.conditions.push(guarded(verdict, ours.len()));
     }
@@ -171,7 +174,8 @@ fn verdicts(failures: &[Failure], hopeless: bool, held: usize) -> (Condition, Co
         return (valid(), reconciled());
     };
     let message = summary(failures);
-    let stalled = if hopeless {
+    let passes = failures.iter().any(|(reason, _)| PASSING.contains(reason));
+    let stalled = if hopeless && !passes {
         condition("Stalled", Status::True, reason, &message)
     } else {
         valid()
@@ -224,11 +228,12 @@ fn count(status: &mut SetStatus, ours: &[Arc<Existing>]) {
 }
 
 /// Sums up the variants' own state (R167, S6).
-fn variants_ready(ours: &[Arc<Existing>]) -> Condition {
+fn variants_ready(ours: &[Arc<Existing>], created: usize) -> Condition {
     let not: Vec<&Arc<Existing>> = ours.iter().filter(|v| v.ready.0 != Status::True).collect();
     let ready = ours.len() - not.len();
-    if not.is_empty() {
-        let message = format!("{ready} of {} package variants are ready", ours.len());
+    let total = ours.len() + created;
+    if ready == total {
+        let message = format!("{ready} of {total} package variants are ready");
         return condition("VariantsReady", Status::True, "AllReady", &message);
     }
     let mut named: Vec<String> = not
@@ -239,9 +244,11 @@ fn variants_ready(ours: &[Arc<Existing>]) -> Condition {
     if not.len() > NAMED {
         named.push(format!("and {} more", not.len() - NAMED));
     }
+    if created > 0 {
+        named.push(format!("{created} are new"));
+    }
     let message = format!(
-        "{ready} of {} package variants are ready; {}",
-        ours.len(),
+        "{ready} of {total} package variants are ready; {}",
         named.join("; ")
     );
     condition("VariantsReady", Status::False, "SomeNotReady", &message)

@@ -28,14 +28,20 @@ pub(super) fn adopt(
         .collect();
     let mut steps = Vec::new();
     let mut left: Vec<String> = Vec::new();
+    let mut why_not = String::new();
     for revision in &candidates {
         match verdict(o, variant, uid, revision) {
             Ok(step) => steps.push(step),
-            Err(why) => left.push(format!("'{}' ({why})", revision.key.name)),
+            Err(why) => {
+                left.push(format!("'{}' ({why})", revision.key.name));
+                if revision.lifecycle.is_published() {
+                    why_not = why;
+                }
+            }
         }
     }
     if steps.is_empty() && !holdings.owns {
-        in_the_way(variant, holdings)?;
+        in_the_way(variant, holdings, &why_not)?;
     }
     let drafts = holdings.foreign_open.iter();
     let mut conditions = Vec::new();
@@ -110,7 +116,7 @@ fn names_us(variant: &Variant, machine: Option<&Machine>) -> bool {
 }
 
 /// A published package of that name that is not ours: nothing may be made beside it (V15).
-fn in_the_way(variant: &Variant, holdings: &Holdings) -> Result<(), Box<Stop>> {
+fn in_the_way(variant: &Variant, holdings: &Holdings, why: &str) -> Result<(), Box<Stop>> {
     let place = format!(
         "package '{}' in repo '{}'",
         variant.spec.downstream.package, variant.spec.downstream.repo
@@ -119,11 +125,15 @@ fn in_the_way(variant: &Variant, holdings: &Holdings) -> Result<(), Box<Stop>> {
         return Err(Stop::stalled(
             words::EXISTS_UNOWNED,
             format!(
-                "{place} exists already and does not belong to this variant: '{}' is {}",
+                "{place} exists already and does not belong to this variant: '{}' is {} ({why})",
                 base.revision.key.name, base.revision.lifecycle
             ),
         )
-        .hint("set spec.adoptionPolicy to adoptExisting, choose another downstream, or delete the package"));
+        .hint(if variant.spec.adoption == AdoptionPolicy::None {
+            "set spec.adoptionPolicy to adoptExisting, choose another downstream, or delete the package"
+        } else {
+            "choose another downstream, or delete the package"
+        }));
     }
     match &holdings.head {
         Some(head) if holdings.open.is_empty() && !names_us(variant, head.machine.as_ref()) => {

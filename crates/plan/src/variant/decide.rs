@@ -8,7 +8,7 @@ use super::holdings::Holdings;
 use super::{
     Observed, Plan, Resolution, Step, Subject, adopt, drafts, leave, status, validate, words,
 };
-use crate::{Next, Report};
+use crate::{Next, Note, Report};
 
 /// Decides what to do about one variant.
 ///
@@ -113,12 +113,17 @@ impl Stop {
         self
     }
 
+    /// What a report says about it.
+    pub(super) fn note(&self) -> Note {
+        Note {
+            what: self.ready_text(),
+            hint: self.hint.clone(),
+        }
+    }
+
     fn plan(self, o: &Observed) -> Plan {
         let mut report = Report::of(self.state);
-        match &self.hint {
-            Some(hint) => report.hint(self.ready_text(), hint.as_str()),
-            None => report.note(self.ready_text()),
-        }
+        report.notes.push(self.note());
         let stalled = match self.stalled {
             Some((reason, message)) => {
                 Condition::new(words::STALLED, Status::True, reason, message)

@@ -245,7 +245,12 @@ impl Work<'_> {
             {
                 MachineBase::Wanted
             }
-            (None, None) => return Err(no_lock(name)),
+            (None, None) => {
+                let stop = no_lock(name);
+                self.report.notes.push(stop.note());
+                self.waiting = Some(stop.ready);
+                return Ok(());
+            }
         };
         "draft is behind".clone_into(&mut self.report.state);
         self.report

@@ -77,9 +77,10 @@ pub(super) fn base_ref(
         },
         Lineage::Diverged(_) if relock => MachineBase::Wanted,
         Lineage::Diverged(how) => {
-            let mut stop = Stop::waiting(words::DIVERGED, format!("'{name}' {how}")).hint(
-                "adopt it with spec.adoptionPolicy: adoptExisting, or choose another downstream",
-            );
+            let mut stop = Stop::waiting(words::DIVERGED, format!("'{name}' {how}")).hint(format!(
+                "annotate the variant with {}=true to take it as stemming from the wanted upstream",
+                words::RELOCK
+            ));
             let message = stop.ready.message.clone();
             stop.extra = vec![Condition::new(
                 words::DIVERGED,

@@ -26,7 +26,7 @@ pub(crate) fn run(kind: &str, answer: impl Fn(&Json) -> String) {
             .into_owned();
         let world = std::fs::read_to_string(folder.join("world.yaml")).expect("a world");
         let world =
-            yaml::first_document_json(&world, yaml::Reader::Sigs, true, &yaml::Limits::default())
+            yaml::first_document_json(&world, yaml::Reader::V3, true, &yaml::Limits::default())
                 .unwrap_or_else(|e| panic!("{name}: {e:?}"));
         let got = answer(&Json(world));
         let expect = folder.join("expect.txt");

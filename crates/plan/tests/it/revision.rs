@@ -1,1 +1,214 @@
-//! Later.
+//! Cases of what people ask of package revisions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{Door, Lifecycle, Revision};
+use plan::revision::{
+    ApproveObserved, Change, CreateObserved, CreatePlan, Creation, DeleteObserved, Rejected,
+    Source, UpdateObserved, approve, create, delete, next_number, propose, save, update,
+};
+use plan::variant::RepositorySummary;
+
+use crate::cases;
+use crate::wire::{
+    Json, name, names, namespace, package, repo, revision, revisions, tree, workspace,
+};
+
+#[test]
+fn cases_of_revisions() {
+    cases::run("revision", answer);
+}
+
+fn answer(world: &Json) -> String {
+    let answer = match world.or("verb", "").as_str() {
+        "create" => create(&creation(world)).map(|p| created(&p)),
+        "update" => update(&change(world)).map(|c| changed(&c)),
+        "approve" => approve(&approval(world)).map(|p| {
+            format!(
+                "publish {} as {} tag {} expecting {:?}",
+                p.revision.key, p.number, p.tag, p.expect
+            )
+        }),
+        "delete" => delete(&deletion(world)).map(|p| {
+            let text = format!("{p:?}");
+            text.split('(').next().unwrap_or_default().to_owned()
+        }),
+        "save" => save(&of(world, "revision")).map(|()| "saved".to_owned()),
+        "propose" => propose(&of(world, "revision")).map(|()| "proposed".to_owned()),
+        other => panic!("unknown verb: {other}"),
+    };
+    match answer {
+        Ok(text) => format!("{text}\n"),
+        Err(rejected) => refusal(&rejected),
+    }
+}
+
+fn created(plan: &CreatePlan) -> String {
+    let source = match &plan.source {
+        Source::Init { description, .. } => format!("init ({description})"),
+        Source::Clone(upstream) => format!("clone of {}", upstream.key.name),
+        Source::CloneGit(git) => format!("clone of {}", git.repo),
+        Source::Edit(source) => format!("edit of {}", source.key.name),
+        Source::Upgrade {
+            old, new, local, ..
+        } => format!(
+            "upgrade of {} from {} to {}",
+            local.key.name, old.key.name, new.key.name
+        ),
+    };
+    let directory = plan
+        .directory
+        .map_or_else(|| "nothing".to_owned(), |tree| tree.to_string());
+    format!(
+        "create {} by {}: {source}; expects {directory} on the branch",
+        plan.key,
+        plan.task.kind()
+    )
+}
+
+fn changed(change: &Change) -> String {
+    let mut parts: Vec<String> = change
+        .lifecycle
+        .iter()
+        .map(|(from, to)| format!("lifecycle {from} → {to}"))
+        .collect();
+    parts.extend(change.content.then(|| "content".to_owned()));
+    parts.extend(change.metadata.then(|| "metadata".to_owned()));
+    format!("change {}", parts.join(", "))
+}
+
+fn refusal(r: &Rejected) -> String {
+    let field = r.field.unwrap_or("-");
+    let value = r.value.as_deref().unwrap_or("-");
+    let hint = r
+        .hint
+        .as_deref()
+        .map(|h| format!("hint: {h}\n"))
+        .unwrap_or_default();
+    format!(
+        "refused ({}) {field} {value}: {}\n{hint}",
+        r.class, r.message
+    )
+}
+
+fn of(world: &Json, key: &str) -> Arc<Revision> {
+    let plain = Json(serde_json::json!({}));
+    Arc::new(revision(&world.get(key).unwrap_or(plain), ""))
+}
+
+fn creation(world: &Json) -> CreateObserved {
+    let sources: BTreeMap<_, _> = revisions(world, "sources", "")
+        .into_iter()
+        .map(|r| (r.key.name.clone(), r))
+        .collect();
+    let tasks = world.texts("tasks");
+    CreateObserved {
+        request: Creation {
+            namespace: namespace(),
+            repository: repo("deploy"),
+            package: package(&world.or("package", "shop")),
+            workspace: workspace(&world.or("workspace", "v1")),
+            lifecycle: Lifecycle::parse(&world.or("lifecycle", "Draft")).expect("a lifecycle"),
+            tasks: tasks.iter().map(|t| task(t)).collect(),
+        },
+        repository: (!world.flag("noRepository")).then(|| RepositorySummary {
+            deployment: true,
+            branch: "main".to_owned(),
+            writable: world.text("readOnly").map_or(Ok(()), Err),
+            ready: world.text("notReady").map_or(Ok(()), Err),
+        }),
+        siblings: revisions(world, "siblings", ""),
+        packages: names(&world.texts("packages")),
+        sources,
+    }
+}
+
+fn task(text: &str) -> model::Task {
+    let holder = Json(serde_json::json!({"task": text}));
+    revision(&holder, "").tasks.remove(0)
+}
+
+fn change(world: &Json) -> UpdateObserved {
+    UpdateObserved {
+        old: of(world, "old"),
+        new: of(world, "new"),
+        door: match world.or("door", "main").as_str() {
+            "approval" => Door::Approval,
+            _ => Door::Main,
+        },
+    }
+}
+
+fn approval(world: &Json) -> ApproveObserved {
+    ApproveObserved {
+        revision: of(world, "revision"),
+        siblings: revisions(world, "siblings", ""),
+        highest: world.or("highest", "0").parse().expect("a number"),
+        deployment: !world.flag("blueprints"),
+        ignore_author_gates: world.flag("ignoreAuthorGates"),
+        branch: "main".to_owned(),
+        on_branch: world.text("onBranch").map(|t| tree(&t)),
+        based_on: world.text("basedOn").map(|t| tree(&t)),
+    }
+}
+
+fn deletion(world: &Json) -> DeleteObserved {
+    DeleteObserved {
+        revision: of(world, "revision"),
+        referenced_by: world
+            .texts("referencedBy")
+            .iter()
+            .map(|n| name(n))
+            .collect(),
+    }
+}
+
+#[test]
+fn numbers_are_never_used_again() {
+    let world = Json(serde_json::json!({"siblings": [
+        {"ws": "a", "n": 2}, {"ws": "b", "state": "Draft"}, {"placeholder": true}]}));
+    let siblings = revisions(&world, "siblings", "");
+    assert_eq!(next_number(&siblings, 0).0, 3);
+    assert_eq!(next_number(&siblings, 7).0, 8);
+    assert_eq!(next_number(&[], 0).0, 1);
+}
+
+/// The main door and the approval door, from everywhere to everywhere.
+#[test]
+fn the_lifecycle_table_holds_at_both_doors() {
+    let mut allowed = Vec::new();
+    for from in Lifecycle::ALL {
+        for to in Lifecycle::ALL {
+            for (door, label) in [(Door::Main, "main"), (Door::Approval, "approval")] {
+                let at = |state: Lifecycle| {
+                    Arc::new(revision(
+                        &Json(serde_json::json!({"state": state.as_str()})),
+                        "",
+                    ))
+                };
+                let asked = UpdateObserved {
+                    old: at(from),
+                    new: at(to),
+                    door,
+                };
+                if update(&asked).is_ok() && from != to {
+                    allowed.push(format!("{from} → {to} by {label}"));
+                }
+            }
+        }
+    }
+    assert_eq!(
+        allowed,
+        [
+            "Draft → Proposed by main",
+            "Proposed → Draft by main",
+            "Proposed → Draft by approval",
+            "Proposed → Published by approval",
+            "Published → DeletionProposed by main",
+            "Published → DeletionProposed by approval",
+            "DeletionProposed → Published by main",
+            "DeletionProposed → Published by approval",
+        ]
+    );
+}

@@ -1,1 +1,488 @@
-//! Later.
+//! Cases of sets.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use expr::MAX_NESTING;
+use model::{
+    DeletionGuard, DeletionPolicy, Downstream, FunctionTemplate, InjectorTemplate, LabelSelector,
+    MapExpr, ObjectKey, ObjectSelector, OnError, PackageContextTemplate, Problem, SetStatus,
+    Status, Target, TargetSelection, Template, Variant, VariantSet, VariantSetSpec,
+};
+use plan::set::{
+    Compiled, EXPLICIT, Existing, LABEL, Object, Observed, Outcome, RepositoryObject,
+    SelectionFailure, Step, Subject, decide, next_after, status_after, variant_name,
+};
+use plan::variant::{Failure, resolve_upstream};
+
+use crate::cases;
+use crate::wire::{
+    Json, class, functions, key, meta, namespace, package, place, repo, revisions, spec,
+    status_word, uid, upstream,
+};
+
+/// Expressions need a large stack.
+pub(crate) fn on_large_stack<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .stack_size(64 << 20)
+            .spawn_scoped(scope, run)
+            .expect("a thread")
+            .join()
+            .expect("no panic")
+    })
+}
+
+#[test]
+fn cases_of_sets() {
+    on_large_stack(|| cases::run("set", answer));
+}
+
+fn answer(world: &Json) -> String {
+    let observed = observed(world);
+    let plan = decide(&observed);
+    let mut text = plan.to_string();
+    let outcomes: Vec<Outcome> = world.list("outcomes").iter().map(outcome).collect();
+    if !outcomes.is_empty() {
+        writeln!(text, "afterwards:").expect("a text");
+        match status_after(&observed, &plan, &outcomes) {
+            None => writeln!(text, "- no status is written").expect("a text"),
+            Some(status) => {
+                for c in &status.conditions {
+                    writeln!(
+                        text,
+                        "- {}={} {}: {}",
+                        c.kind, c.status, c.reason, c.message
+                    )
+                    .expect("a text");
+                }
+            }
+        }
+        writeln!(text, "next: {}", next_after(&plan, &outcomes)).expect("a text");
+    }
+    if let Some((count, at)) = plan.status.peak {
+        writeln!(text, "peak: {count} at {at}").expect("a text");
+    }
+    for uid in &plan.status.confirmed_deletions {
+        writeln!(text, "confirmed: {uid}").expect("a text");
+    }
+    text
+}
+
+fn outcome(world: &Json) -> Outcome {
+    if let Some(failed) = world.get("failed") {
+        return Outcome::Failed(Failure {
+            digest: model::Digest::new(1, &[0]),
+            class: class(&failed.or("class", "Invalid")),
+            reason: failed.or("reason", "VariantRefused"),
+            message: failed.or("message", "refused"),
+            attempts: 1,
+            due: false,
+        });
+    }
+    match world.0.as_str() {
+        Some("done") => Outcome::Done,
+        Some("conflict") => Outcome::Conflict,
+        other => panic!("unknown outcome: {other:?}"),
+    }
+}
+
+/// Reads a world.
+pub(crate) fn observed(world: &Json) -> Observed {
+    let wanted = world
+        .get("set")
+        .unwrap_or_else(|| Json(serde_json::json!({})));
+    let set = subject(&wanted);
+    let up = upstream(&wanted.or("upstream", "blueprints/nginx@v1"));
+    let revisions = match world.get("upstream") {
+        Some(_) => revisions(world, "upstream", ""),
+        None => {
+            let plain = serde_json::json!({"upstream": [{"at": "blueprints/nginx", "n": 1,
+                "labels": {"app": "nginx"}, "annotations": {"bigco.com/team": "web"}}]});
+            revisions(&Json(plain), "upstream", "")
+        }
+    };
+    Observed {
+        set,
+        status: status(world),
+        now: world.or("now", "10000").parse().expect("a time"),
+        upstream: resolve_upstream(&revisions, &up, "main"),
+        repositories: Arc::new(repositories(world)),
+        selected: world
+            .entries("objects")
+            .into_iter()
+            .map(|(i, list)| (i.parse().expect("a target"), objects(&list)))
+            .collect(),
+        variants: world.list("variants").iter().map(existing).collect(),
+        failure: None,
+    }
+}
+
+fn subject(world: &Json) -> Subject {
+    let mut meta = meta(world, "uid-fan");
+    meta.labels.clear();
+    let set = ObjectKey::new(namespace(), key(&world.or("name", "fan")).name);
+    let problems = world.texts("problems");
+    if !problems.is_empty() {
+        return Subject::Invalid {
+            key: set,
+            meta: Box::new(meta),
+            problems: problems.iter().map(|p| Problem::new("spec", p)).collect(),
+        };
+    }
+    let guard = DeletionGuard {
+        enabled: world.or("guard", "on") == "on",
+        percent: world.or("percent", "20").parse().expect("a number"),
+    };
+    let spec = VariantSetSpec {
+        upstream: upstream(&world.or("upstream", "blueprints/nginx@v1")),
+        targets: world.list("targets").iter().map(target).collect(),
+        on_error: match world.or("onError", "Continue").as_str() {
+            "Stop" => OnError::Stop,
+            _ => OnError::Continue,
+        },
+        deletion_guard: guard,
+        suspend: world.flag("suspend"),
+    };
+    let templates = Arc::new(Compiled::of(&spec));
+    Subject::Valid {
+        set: Arc::new(VariantSet {
+            key: set,
+            meta,
+            spec,
+        }),
+        templates,
+    }
+}
+
+fn target(world: &Json) -> Target {
+    let packages = world.texts("packages").iter().map(|p| package(p)).collect();
+    let labels = LabelSelector {
+        match_labels: world.map("labels"),
+        requirements: Vec::new(),
+    };
+    let selection = if let Some(kind) = world.text("kind") {
+        TargetSelection::ObjectSelector {
+            selector: ObjectSelector {
+                api_version: world.or("apiVersion", "v1"),
+                kind,
+                name: world.text("name"),
+                labels,
+            },
+            packages,
+        }
+    } else if world.get("labels").is_some() {
+        TargetSelection::RepositorySelector {
+            selector: labels,
+            packages,
+        }
+    } else {
+        let list = world
+            .entries("repositories")
+            .into_iter()
+            .map(|(name, packages)| {
+                let packages = Json(serde_json::json!({"packages": packages.0}));
+                let names = packages
+                    .texts("packages")
+                    .iter()
+                    .map(|p| package(p))
+                    .collect();
+                (repo(&name), names)
+            })
+            .collect();
+        TargetSelection::Repositories(list)
+    };
+    Target {
+        selection,
+        template: world.get("template").map(|t| template(&t)),
+    }
+}
+
+fn template(world: &Json) -> Template {
+    let plain = spec(world);
+    Template {
+        repo: world.text("repo"),
+        repo_expr: world.text("repoExpr"),
+        package: world.text("package"),
+        package_expr: world.text("packageExpr"),
+        adoption: world.text("adoption").map(|_| plain.adoption),
+        deletion: world.text("deletion").map(|d| {
+            if d == "orphan" {
+                DeletionPolicy::Orphan
+            } else {
+                DeletionPolicy::Delete
+            }
+        }),
+        labels: world.map("labels"),
+        label_exprs: pairs(world, "labelExprs"),
+        annotations: world.map("annotations"),
+        annotation_exprs: pairs(world, "annotationExprs"),
+        context: world.get("context").map(|c| PackageContextTemplate {
+            data: c.map("data"),
+            data_exprs: pairs(&c, "dataExprs"),
+            remove_keys: c.texts("removeKeys"),
+            remove_key_exprs: c.texts("removeKeyExprs"),
+            create: false,
+        }),
+        mutators: pipeline(world, "mutators"),
+        validators: pipeline(world, "validators"),
+        injectors: world
+            .list("injectors")
+            .iter()
+            .map(|i| InjectorTemplate {
+                kind: i.text("kind"),
+                name: i.text("name"),
+                name_expr: i.text("nameExpr"),
+                ..InjectorTemplate::default()
+            })
+            .collect(),
+        ..Template::default()
+    }
+}
+
+fn pipeline(world: &Json, key: &str) -> Vec<FunctionTemplate> {
+    functions(world, key)
+        .into_iter()
+        .zip(world.list(key))
+        .map(|(function, said)| FunctionTemplate {
+            function,
+            config_map_exprs: pairs(&said, "configExprs"),
+        })
+        .collect()
+}
+
+fn pairs(world: &Json, key: &str) -> Vec<MapExpr> {
+    world
+        .list(key)
+        .iter()
+        .map(|p| MapExpr {
+            key: p.text("key"),
+            key_expr: p.text("keyExpr"),
+            value: p.text("value"),
+            value_expr: p.text("valueExpr"),
+        })
+        .collect()
+}
+
+fn status(world: &Json) -> SetStatus {
+    let Some(said) = world.get("status") else {
+        return SetStatus::default();
+    };
+    SetStatus {
+        confirmed_deletions: said.texts("confirmed").iter().map(|u| uid(u)).collect(),
+        peak: said.text("peak").map(|p| {
+            let (count, at) = p.split_once('@').expect("count@time");
+            (count.parse().expect("a count"), at.parse().expect("a time"))
+        }),
+        ..SetStatus::default()
+    }
+}
+
+fn repositories(world: &Json) -> BTreeMap<model::RepositoryName, RepositoryObject> {
+    world
+        .entries("repositories")
+        .into_iter()
+        .map(|(name, said)| {
+            let object = RepositoryObject {
+                labels: said.map("labels"),
+                annotations: said.map("annotations"),
+            };
+            (repo(&name), object)
+        })
+        .collect()
+}
+
+fn objects(list: &Json) -> Result<Vec<Object>, SelectionFailure> {
+    match list.0.as_str() {
+        Some("kind missing") => return Err(SelectionFailure::KindMissing),
+        Some("forbidden") => {
+            return Err(SelectionFailure::Forbidden(
+                "list is not allowed".to_owned(),
+            ));
+        }
+        Some("unavailable") => {
+            return Err(SelectionFailure::Unavailable("not listed yet".to_owned()));
+        }
+        _ => {}
+    }
+    let items = Json(serde_json::json!({"items": list.0}));
+    Ok(items
+        .list("items")
+        .iter()
+        .map(|o| Object {
+            name: o.or("name", ""),
+            namespace: "fleet".to_owned(),
+            labels: o.map("labels"),
+            annotations: o.map("annotations"),
+        })
+        .collect())
+}
+
+fn existing(world: &Json) -> Arc<Existing> {
+    let mut metadata = meta(world, &format!("uid-{}", world.or("name", "")));
+    if !world.flag("foreign") {
+        metadata.owners = vec![model::OwnerReference {
+            api_version: "config.porch.kpt.dev/v1alpha2".to_owned(),
+            kind: "PackageVariantSet".to_owned(),
+            name: "fan".to_owned(),
+            uid: uid("uid-fan"),
+            controller: true,
+            block_owner_deletion: false,
+        }];
+        metadata.labels = BTreeMap::from([(LABEL.to_owned(), "uid-fan".to_owned())]);
+    }
+    if world.flag("listed") {
+        metadata
+            .annotations
+            .insert(EXPLICIT.to_owned(), "true".to_owned());
+    }
+    let key = key(&world.or("name", ""));
+    let ready = world.or("ready", "True");
+    Arc::new(Existing {
+        variant: (!world.flag("unreadable")).then(|| {
+            Arc::new(Variant {
+                key: key.clone(),
+                meta: metadata.clone(),
+                spec: spec(world),
+            })
+        }),
+        key,
+        meta: metadata,
+        ready: (
+            status_word(&ready),
+            world.or("reason", "NoErrors"),
+            world.or("message", "fine"),
+        ),
+        stalled: world.flag("stalled"),
+    })
+}
+
+#[test]
+fn names_are_the_peers() {
+    let set = key("my-pvs");
+    let long = format!("dnrepo4/supersupersuperloooo{}ngpkgname", "o".repeat(34));
+    let at = |text: &str| {
+        let (r, p) = text.split_once('/').expect("repo/package");
+        Downstream {
+            repo: repo(r),
+            package: package(p),
+        }
+    };
+    let name = |text: &str| variant_name(&set, &at(text)).expect("a name").to_string();
+    assert_eq!(name("east/shop"), "my-pvs-east-shop");
+    assert_eq!(name("east/apps/shop"), "my-pvs-east-apps.shop");
+    let hashed = name(&long);
+    assert_eq!(hashed.len(), 63);
+    assert!(
+        hashed.starts_with("my-pvs-dnrepo4-supersupersuperloooo"),
+        "{hashed}"
+    );
+}
+
+#[test]
+fn all_template_problems_are_found_at_once_with_their_place() {
+    let problems = on_large_stack(|| {
+        let spec = VariantSetSpec {
+            upstream: upstream("blueprints/nginx@v1"),
+            targets: vec![target(&Json(serde_json::json!({
+                "repositories": {"east": []},
+                "template": {
+                    "repoExpr": "repository.name",
+                    "packageExpr": "package + 'x'",
+                    "labelExprs": [{"keyExpr": "1", "valueExpr": "target.repo"}, {"valueExpr": "'x'"}],
+                    "context": {"data": {"name": "x"}, "removeKeys": ["package-path"], "removeKeyExprs": ["'a' +"]},
+                    "injectors": [{"nameExpr": "nope"}],
+                    "mutators": [{"image": "set-labels", "configExprs": [{"key": "k", "valueExpr": "repoDefault + 1"}]}],
+                },
+            })))],
+            on_error: OnError::Continue,
+            deletion_guard: DeletionGuard::default(),
+            suspend: false,
+        };
+        Compiled::of(&spec).map(|_| ()).expect_err("problems")
+    });
+    let text: Vec<String> = problems.iter().map(|p| p.what.replace('\n', "⏎")).collect();
+    let t = "spec.targets[0].template";
+    assert_eq!(
+        text,
+        [
+            format!(
+                "{t}.downstream.repoExpr: ERROR: <input>:1:1: undeclared reference to 'repository' (in container ''): it is not available in downstream.repoExpr⏎ | repository.name⏎ | ^"
+            ),
+            format!(
+                "{t}.downstream.packageExpr: ERROR: <input>:1:1: reserved identifier: package: it is called packageDefault now⏎ | package + 'x'⏎ | ^"
+            ),
+            format!("{t}.packageContext.data: must not contain the key \"name\""),
+            format!("{t}.packageContext.removeKeys: must not contain the key \"package-path\""),
+            text[4].clone(),
+            format!(
+                "{t}.labelExprs[0].keyExpr: ERROR: <input>:1:1: unsupported type conversion from 'int' to string⏎ | 1⏎ | ^"
+            ),
+            format!("{t}.labelExprs[1] must specify one of `key` and `keyExpr`"),
+            format!(
+                "{t}.pipeline.mutators[0].configMapExprs[0].valueExpr: ERROR: <input>:1:13: found no matching overload for '_+_' applied to '(string, int)'⏎ | repoDefault + 1⏎ | ............^"
+            ),
+            format!(
+                "{t}.injectors[0].nameExpr: ERROR: <input>:1:1: undeclared reference to 'nope' (in container '')⏎ | nope⏎ | ^"
+            ),
+        ]
+    );
+    assert!(
+        text[4].starts_with(&format!("{t}.packageContext.removeKeyExprs[0]: ERROR")),
+        "{}",
+        text[4]
+    );
+}
+
+/// Ten thousand targets cost about ten times as much as a thousand: nothing is looked up twice.
+#[test]
+fn ten_thousand_targets_are_linear() {
+    let time = |n: usize| {
+        let mut repositories = serde_json::Map::new();
+        for i in 0..n {
+            repositories.insert(
+                format!("r{i:05}"),
+                serde_json::json!({"labels": {"fan": "yes"}}),
+            );
+        }
+        let world = serde_json::json!({
+            "repositories": repositories,
+            "set": {"targets": [{"labels": {"fan": "yes"}, "template": {
+                "packageExpr": "packageDefault + '-' + repoDefault",
+                "labelExprs": [{"key": "r", "valueExpr": "repository.name"}],
+            }}]},
+        });
+        let observed = observed(&Json(world));
+        on_large_stack(|| {
+            let start = std::time::Instant::now();
+            let plan = decide(&observed);
+            assert_eq!(plan.steps.len(), n);
+            assert!(plan.steps.iter().all(|s| matches!(s, Step::Create(_))));
+            start.elapsed()
+        })
+    };
+    time(100);
+    let (small, large) = (time(1_000), time(10_000));
+    assert!(
+        large < small * 30 + std::time::Duration::from_millis(200),
+        "1,000 took {small:?}, 10,000 took {large:?}"
+    );
+}
+
+#[test]
+fn one_beyond_the_limit_of_targets_is_refused() {
+    let repositories: serde_json::Map<String, serde_json::Value> = (0..=plan::set::MAX_TARGETS)
+        .map(|i| (format!("r{i}"), serde_json::json!([])))
+        .collect();
+    let world = serde_json::json!({"set": {"targets": [{"repositories": repositories}]}});
+    let plan = on_large_stack(|| decide(&observed(&Json(world))));
+    let stalled = plan.status.condition("Stalled").expect("a condition");
+    assert_eq!(
+        (stalled.status, stalled.reason.as_str()),
+        (Status::True, "TooManyTargets")
+    );
+    assert!(plan.steps.is_empty());
+    assert_eq!(MAX_NESTING, 32);
+    let _unused = place("a/b");
+}
