@@ -28,9 +28,7 @@ pub(super) fn keeping_local(options: &MergeOptions) -> MergeOptions {
 pub(super) fn mark(
     kitchen: &mut Kitchen,
     conflicts: &mut [Conflict],
-    merged: &Files,
-    rendered: &Files,
-    local: &Files,
+    (merged, rendered, local): (&Files, &Files, &Files),
 ) -> Result<(), Halt> {
     let configuring = configuring_files(merged);
     let is_open = |conflict: &&Conflict| conflict.state == ConflictState::Open;

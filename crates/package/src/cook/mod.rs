@@ -64,7 +64,12 @@ pub struct OpenDraft {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MachineFiles {
     /// The very files, as the trailer names them.
-    Known(Files),
+    Known {
+        /// The files.
+        files: Files,
+        /// The readiness gates that the machine added, from the same trailer (V8).
+        gates: Vec<String>,
+    },
     /// To be cooked anew from the package's own lock, with its own values wherever the recipe states one.
     Recook {
         /// The upstream package at that lock.

@@ -18,6 +18,7 @@ pub(super) fn recook_recipe(recipe: &Recipe, package: &Files) -> Recipe {
         context: recipe.context.keys().filter_map(kept).collect(),
         pipeline: own_functions(recipe, package),
         injections: Vec::new(),
+        kept: Vec::new(),
         push_on_render_failure: true,
         ..recipe.clone()
     }

@@ -25,6 +25,24 @@ pub(super) fn bare(files: &Files, kinds: &[String]) -> Result<Files, CookError> 
     without_runtime(files, kinds).map_err(CookError::Kptfile)
 }
 
+/// A package without the readiness gates that the machine added: they follow their points, not a merge (V8).
+pub(super) fn without_gates(files: Files, gates: &[String]) -> Result<Files, CookError> {
+    let Ok(kptfile) = Kptfile::of_files(&files) else {
+        return Ok(files);
+    };
+    let edits: Vec<_> = gates
+        .iter()
+        .cloned()
+        .map(kptfile::Edit::RemoveGate)
+        .collect();
+    let mut files = files;
+    kptfile
+        .edit(&edits)
+        .map_err(CookError::Kptfile)?
+        .put(&mut files);
+    Ok(files)
+}
+
 /// Whether two packages are the same but for what runs leave in them.
 pub(super) fn alike(a: &Files, b: &Files, kinds: &[String]) -> Result<bool, CookError> {
     if !others_equal(a, b) {

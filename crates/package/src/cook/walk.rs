@@ -13,7 +13,7 @@ use crate::render::{Options, Rendered};
 
 use super::kitchen::{Halt, Kitchen};
 use super::recook::{own_previous, recook_recipe};
-use super::same::{alike, alike_but_status, bare, point_conditions};
+use super::same::{alike, alike_but_status, bare, point_conditions, without_gates};
 use super::{CookError, CookInput, Cooked, MachineFiles, derived, stated};
 
 /// An upstream package and where it is from.
@@ -38,6 +38,18 @@ struct Stem {
     files: Files,
     /// Whether the machine made it, rather than upstream's authors alone.
     ours: bool,
+    /// The readiness gates that the machine added to it.
+    gates: Vec<String>,
+}
+
+impl Stem {
+    fn of(dish: &Dish) -> Self {
+        Self {
+            files: dish.files.clone(),
+            ours: true,
+            gates: dish.gates.clone(),
+        }
+    }
 }
 
 /// What a merge with people's edits came to.
@@ -76,10 +88,7 @@ pub(super) fn cook(input: &CookInput, kitchen: &mut Kitchen) -> Result<Cooked, H
     walk.kinds = walk.point_kinds(stem.as_ref(), drafted.as_ref());
     let m = match &input.base {
         Some(base) => {
-            let stem = stem.unwrap_or_else(|| Stem {
-                files: v.files.clone(),
-                ours: true,
-            });
+            let stem = stem.unwrap_or_else(|| Stem::of(&v));
             let options = MergeOptions::against_base(recipe.strategy, recipe.conflict_policy);
             walk.blend(
                 kitchen,
@@ -97,10 +106,7 @@ pub(super) fn cook(input: &CookInput, kitchen: &mut Kitchen) -> Result<Cooked, H
     };
     let (tip, conflicts) = match &input.draft {
         Some(draft) => {
-            let stem = drafted.unwrap_or_else(|| Stem {
-                files: m.dish.files.clone(),
-                ours: true,
-            });
+            let stem = drafted.unwrap_or_else(|| Stem::of(&m.dish));
             let options = MergeOptions::in_draft(recipe.conflict_policy);
             let tip = walk.blend(kitchen, "the draft", &stem, &draft.tip, &m.dish, &options)?;
             let joined = conflicts::carry(&draft.conflicts, m.conflicts.clone(), tip.conflicts);
@@ -127,9 +133,9 @@ fn stem(
     machine_files: &MachineFiles,
     package: &Files,
 ) -> Result<Option<Stem>, Halt> {
-    let (files, ours) = match machine_files {
-        MachineFiles::Known(files) => (files.clone(), true),
-        MachineFiles::Raw(files) => (files.clone(), false),
+    let (files, ours, gates) = match machine_files {
+        MachineFiles::Known { files, gates } => (files.clone(), true, gates.clone()),
+        MachineFiles::Raw(files) => (files.clone(), false, Vec::new()),
         MachineFiles::Wanted => return Ok(None),
         MachineFiles::Recook {
             upstream,
@@ -143,13 +149,14 @@ fn stem(
                 lock,
             };
             let previous = own_previous(package);
-            (machine(kitchen, upstream, &recipe, &previous)?.files, true)
+            let dish = machine(kitchen, upstream, &recipe, &previous)?;
+            (dish.files, true, dish.gates)
         }
     };
-    Ok(Some(Stem { files, ours }))
+    Ok(Some(Stem { files, ours, gates }))
 }
 
-/// What points held before: the draft's word counts over the published one's (V22).
+/// What points held before: the draft's word counts over the published one's, the recipe's over both (V22).
 fn previous(
     input: &CookInput,
     stem: Option<&Stem>,
@@ -167,6 +174,14 @@ fn previous(
             .map(|stem| of(&stem.files))
             .unwrap_or_default(),
     );
+    all.extend(input.recipe.kept.iter().map(|kept| {
+        let kind = kept.gvk.rsplit('/').next().unwrap_or_default();
+        let previous = Previous {
+            name: kept.injected.clone(),
+            content: kept.content.to_string(),
+        };
+        (format!("config.injection.{kind}.{}", kept.point), previous)
+    }));
     all
 }
 
@@ -276,11 +291,12 @@ impl Walk<'_> {
             });
         }
         let kinds = self.kinds.clone();
+        let (old, new) = (&stem.gates, &next.gates);
         let sides = || -> Result<[Files; 3], CookError> {
             Ok([
-                bare(&stem.files, &kinds)?,
-                bare(local, &kinds)?,
-                bare(&next.files, &kinds)?,
+                without_gates(bare(&stem.files, &kinds)?, old)?,
+                without_gates(bare(local, &kinds)?, old)?,
+                without_gates(bare(&next.files, &kinds)?, new)?,
             ])
         };
         let merged = kitchen.merge(|| {
@@ -292,15 +308,14 @@ impl Walk<'_> {
         let places = stated::places(&restated.files, &self.input.recipe);
         let seen = (&stem.files, local, &restated.files);
         let mut conflicts = stated::settle(merged.conflicts, &places, seen, stem.ours);
-        if alike(&restated.files, &next.files, &self.kinds)? {
-            return Ok(Blend {
-                dish: next.clone(),
-                conflicts,
-            });
-        }
-        let mut dish = self.finish(kitchen, &restated)?;
-        dish.gates.extend(next.gates.iter().cloned());
-        if conflicts.iter().any(Conflict::blocks) && self.twice == Some(true) {
+        let dish = if alike(&restated.files, &next.files, &self.kinds)? {
+            next.clone()
+        } else {
+            let mut dish = self.finish(kitchen, &restated)?;
+            dish.gates.extend(next.gates.iter().cloned());
+            dish
+        };
+        if conflicts.iter().any(Conflict::blocks) && self.twice != Some(false) {
             let local = kitchen.merge(|| {
                 let [base, local, upstream] = sides()?;
                 let options = derived::keeping_local(options);
@@ -308,13 +323,8 @@ impl Walk<'_> {
                     .map_err(|source| CookError::Merge { what, source })
             })?;
             let local = kitchen.mutate(|| self.restate(&local.files))?;
-            derived::mark(
-                kitchen,
-                &mut conflicts,
-                &restated.files,
-                &dish.files,
-                &local.files,
-            )?;
+            let packages = (&restated.files, &dish.files, &local.files);
+            derived::mark(kitchen, &mut conflicts, packages)?;
         }
         Ok(Blend { dish, conflicts })
     }

@@ -7,6 +7,7 @@ mod kptfile;
 #[path = "../../../testkit/src/vectors/render.rs"]
 mod vectors;
 
+mod cook;
 mod merge;
 mod mutate;
 mod render;

@@ -1,0 +1,606 @@
+//! Cooking: the machine's output, people's edits, and how the two meet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    CommitId, Conflict, ConflictPolicy, ConflictState, Files, Function, GitLock, GitUpstream,
+    Injection, InjectionOutcome, ObjectName, PackageName, PackagePath, Pipeline, Recipe, Strategy,
+};
+use package::cook::{Base, Cook, CookError, CookInput, Cooked, MachineFiles, OpenDraft};
+use package::kptfile::Kptfile;
+
+use crate::{kept, text, vectors};
+
+const KPTFILE: &str = "\
+# an application
+apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: app
+info:
+  description: one application
+pipeline:
+  mutators:
+  - image: set-labels:v0.2 # theirs
+    configMap:
+      team: blue
+";
+
+const CONTEXT: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: kptfile.kpt.dev
+  annotations:
+    config.kubernetes.io/local-config: \"true\"
+data:
+  name: example
+";
+
+const DEPLOYMENT: &str = "\
+# licence
+
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web # the name
+  namespace: app
+spec:
+  replicas: 1 # one is enough
+  selector:
+    matchLabels:
+      app: web
+  template:
+    metadata:
+      labels:
+        app: web
+    spec:
+      containers:
+      - name: web
+        image: web:v1 # released
+        args: [a]
+";
+
+const POINT: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: site
+  annotations:
+    kpt.dev/config-injection: required
+data:
+  region: none
+";
+
+/// The upstream package at its first version, or with one text replaced.
+fn upstream(replace: &[(&str, &str)]) -> Files {
+    let mut deployment = DEPLOYMENT.to_owned();
+    for (from, to) in replace {
+        deployment = deployment.replace(from, to);
+    }
+    kept(&[
+        ("Kptfile", KPTFILE),
+        ("README.md", "read me"),
+        ("deployment.yaml", &deployment),
+        ("package-context.yaml", CONTEXT),
+        ("point.yaml", POINT),
+    ])
+}
+
+fn recipe() -> Recipe {
+    let set_namespace = Function {
+        image: Some("set-namespace:v0.4".to_owned()),
+        name: "ns".to_owned(),
+        config_map: vec![("namespace".to_owned(), "shop".to_owned())],
+        ..Function::default()
+    };
+    Recipe {
+        package: PackageName::parse("shop").unwrap(),
+        variant: ObjectName::parse("shop-app").unwrap(),
+        deployment: true,
+        context: BTreeMap::from([("region".to_owned(), "eu".to_owned())]),
+        remove_keys: BTreeSet::new(),
+        create_context: false,
+        pipeline: Pipeline {
+            mutators: vec![set_namespace],
+            validators: Vec::new(),
+        },
+        injections: vec![injection("eu-1")],
+        kept: Vec::new(),
+        strategy: Strategy::ResourceMerge,
+        conflict_policy: ConflictPolicy::Block,
+        push_on_render_failure: false,
+    }
+}
+
+fn injection(region: &str) -> Injection {
+    let content = serde_json::json!({ "region": region }).to_string();
+    Injection {
+        group: None,
+        version: None,
+        kind: None,
+        name: "eu".to_owned(),
+        found: BTreeMap::from([(
+            "/v1/ConfigMap".to_owned(),
+            InjectionOutcome::Content(content.as_str().into()),
+        )]),
+    }
+}
+
+fn input(upstream: Files, version: u8, recipe: Recipe) -> CookInput {
+    let commit = CommitId::from_bytes(&[version; 20]);
+    let git_ref = format!("app/v{version}");
+    let (repo, directory) = (
+        "https://git.example.test/blueprints.git".to_owned(),
+        "app".to_owned(),
+    );
+    CookInput {
+        upstream,
+        git_upstream: GitUpstream {
+            repo: repo.clone(),
+            directory: directory.clone(),
+            git_ref: git_ref.clone(),
+        },
+        lock: GitLock {
+            repo,
+            directory,
+            git_ref,
+            commit,
+        },
+        recipe,
+        base: None,
+        draft: None,
+    }
+}
+
+fn try_cook(input: CookInput) -> Result<Cooked, CookError> {
+    vectors::drive(Cook::new(input))
+}
+
+#[track_caller]
+fn cook(input: CookInput) -> Cooked {
+    match try_cook(input) {
+        Ok(cooked) => cooked,
+        Err(error) => panic!("{}", error.message()),
+    }
+}
+
+fn first() -> Cooked {
+    cook(input(upstream(&[]), 1, recipe()))
+}
+
+fn known(files: Files) -> MachineFiles {
+    let gates = Kptfile::of_files(&files)
+        .unwrap()
+        .fields()
+        .info
+        .readiness_gates
+        .clone();
+    let gates = gates.into_iter().map(|gate| gate.condition_type).collect();
+    MachineFiles::Known { files, gates }
+}
+
+fn base(published: Files, v: Files) -> Option<Base> {
+    Some(Base {
+        published,
+        machine: known(v),
+    })
+}
+
+/// A person's edit of one file.
+#[track_caller]
+fn edited(files: &Files, path: &str, from: &str, to: &str) -> Files {
+    let old = text(files, path);
+    assert!(old.contains(from), "{path} has no {from:?}:\n{old}");
+    let mut files = files.clone();
+    let file = files[path].with_bytes(old.replacen(from, to, 1).into_bytes());
+    files.insert(PackagePath::parse(path).unwrap(), file);
+    files
+}
+
+fn places(conflicts: &[Conflict]) -> Vec<(String, ConflictState)> {
+    let place = |c: &Conflict| format!("{} {}", c.file, c.path);
+    conflicts.iter().map(|c| (place(c), c.state)).collect()
+}
+
+#[test]
+fn v17_a_first_draft_is_the_machines_output_alone() {
+    let cooked = first();
+    assert!(cooked.v_equals_m && cooked.tip_equals_m && !cooked.m_equals_p);
+    assert!(cooked.conflicts.is_empty() && cooked.render.succeeded());
+    let deployment = text(&cooked.tip, "deployment.yaml");
+    for comment in ["# licence", "# the name", "# one is enough", "# released"] {
+        assert!(
+            deployment.contains(comment),
+            "{comment} is lost:\n{deployment}"
+        );
+    }
+    assert!(deployment.contains("namespace: shop") && deployment.contains("team: blue"));
+    assert!(text(&cooked.tip, "point.yaml").contains("region: eu-1"));
+    assert!(text(&cooked.tip, "package-context.yaml").contains("region: eu"));
+    let kptfile = Kptfile::of_files(&cooked.tip).unwrap();
+    let fields = kptfile.fields();
+    assert_eq!(fields.name, "shop");
+    assert_eq!(
+        fields.pipeline.mutators[0].name,
+        "PackageVariant.shop-app.ns.0"
+    );
+    let conditions: Vec<&str> = fields.conditions.iter().map(|c| c.kind.as_str()).collect();
+    assert_eq!(conditions, ["config.injection.ConfigMap.site", "Rendered"]);
+    assert_eq!(cooked.gates_added, ["config.injection.ConfigMap.site"]);
+    assert_eq!(
+        cooked.tip["README.md"].id(),
+        upstream(&[])["README.md"].id(),
+        "untouched files are kept"
+    );
+}
+
+#[test]
+fn equal_input_gives_equal_bytes() {
+    assert_eq!(first(), first());
+}
+
+#[test]
+fn v17_an_upgrade_nobody_interfered_with_is_the_machines_output() {
+    let old = first();
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    input.base = base(old.tip.clone(), old.v.clone());
+    let cooked = cook(input);
+    assert!(cooked.v_equals_m && cooked.conflicts.is_empty() && !cooked.m_equals_p);
+    assert!(text(&cooked.tip, "deployment.yaml").contains("image: web:v2 # released"));
+}
+
+#[test]
+fn v17_a_persons_edit_survives_an_upgrade_and_a_change_of_the_spec() {
+    let old = first();
+    let published = edited(
+        &old.tip,
+        "deployment.yaml",
+        "replicas: 1 # one is enough",
+        "replicas: 3 # busy",
+    );
+    let mut wanted = recipe();
+    wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
+    input.base = base(published, old.v);
+    let cooked = cook(input);
+    assert_eq!(places(&cooked.conflicts), []);
+    let deployment = text(&cooked.tip, "deployment.yaml");
+    for wanted in [
+        "replicas: 3 # busy",
+        "image: web:v2 # released",
+        "namespace: store",
+        "team: blue",
+    ] {
+        assert!(deployment.contains(wanted), "{wanted}:\n{deployment}");
+    }
+    assert!(!cooked.v_equals_m && cooked.tip_equals_m);
+}
+
+#[test]
+fn v17_what_functions_wrote_is_never_local_and_never_conflicts() {
+    // The namespace of everything changes with the spec; nobody touched it, so nobody is asked.
+    let old = first();
+    let mut wanted = recipe();
+    wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
+    let mut input = input(
+        upstream(&[("namespace: app", "namespace: other")]),
+        2,
+        wanted,
+    );
+    input.base = base(old.tip.clone(), old.v);
+    let cooked = cook(input);
+    assert!(cooked.conflicts.is_empty() && cooked.v_equals_m);
+}
+
+#[test]
+fn v17a_nothing_new_means_no_draft() {
+    let old = first();
+    let mut same = input(upstream(&[]), 1, recipe());
+    same.base = base(old.tip.clone(), old.v.clone());
+    assert!(cook(same.clone()).m_equals_p);
+    let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 3");
+    same.base = base(published, old.v);
+    let cooked = cook(same);
+    assert!(
+        cooked.m_equals_p,
+        "a person's edit alone is no reason for a draft"
+    );
+}
+
+#[test]
+fn v4_both_sides_changed_a_field_upstreams_value_and_a_gate() {
+    let old = first();
+    let published = edited(&old.tip, "deployment.yaml", "web:v1 #", "mirror/web:v1 #");
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    input.base = base(published, old.v);
+    let cooked = cook(input.clone());
+    let place = "deployment.yaml spec.template.spec.containers[name=web].image".to_owned();
+    assert_eq!(places(&cooked.conflicts), [(place, ConflictState::Open)]);
+    assert!(text(&cooked.tip, "deployment.yaml").contains("image: web:v2"));
+    assert!(text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+    assert!(
+        cooked
+            .gates_added
+            .contains(&"offshoot.dev/Conflicts".to_owned())
+    );
+    input.recipe.conflict_policy = ConflictPolicy::Local;
+    let cooked = cook(input);
+    assert!(text(&cooked.tip, "deployment.yaml").contains("image: mirror/web:v1"));
+    assert!(!text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+}
+
+#[test]
+fn v17_stated_fields_are_written_again_and_a_replaced_value_is_recorded_without_a_gate() {
+    let old = first();
+    let published = edited(
+        &old.tip,
+        "package-context.yaml",
+        "region: eu",
+        "region: mine",
+    );
+    let published = edited(&published, "point.yaml", "region: eu-1", "region: mine");
+    let mut wanted = recipe();
+    wanted.context.insert("region".to_owned(), "us".to_owned());
+    wanted.injections = vec![injection("us-1")];
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
+    input.base = base(published, old.v);
+    let cooked = cook(input);
+    assert!(text(&cooked.tip, "package-context.yaml").contains("region: us"));
+    assert!(text(&cooked.tip, "point.yaml").contains("region: us-1"));
+    let recorded = |place: &str| (place.to_owned(), ConflictState::Recorded);
+    assert_eq!(
+        places(&cooked.conflicts),
+        [
+            recorded("package-context.yaml data.region"),
+            recorded("point.yaml data")
+        ]
+    );
+    assert!(!text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+}
+
+#[test]
+fn v4_a_conflict_that_the_render_decides_gates_nothing() {
+    let old = first();
+    let published = edited(
+        &old.tip,
+        "deployment.yaml",
+        "namespace: shop",
+        "namespace: mine",
+    );
+    let published = edited(&published, "deployment.yaml", "replicas: 1", "replicas: 3");
+    let mut wanted = recipe();
+    wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
+    let mut input = input(upstream(&[("replicas: 1", "replicas: 2")]), 2, wanted);
+    input.base = base(published, old.v);
+    let cooked = cook(input);
+    assert_eq!(
+        places(&cooked.conflicts),
+        [
+            (
+                "deployment.yaml metadata.namespace".to_owned(),
+                ConflictState::Recorded
+            ),
+            (
+                "deployment.yaml spec.replicas".to_owned(),
+                ConflictState::Open
+            ),
+        ]
+    );
+    assert!(text(&cooked.tip, "deployment.yaml").contains("namespace: store"));
+}
+
+#[test]
+fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
+    let old = first();
+    let published = edited(&old.tip, "deployment.yaml", "args: [a]", "args: [b]");
+    let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    second.base = base(published.clone(), old.v.clone());
+    let draft = cook(second.clone());
+    let tip = edited(&draft.tip, "deployment.yaml", "replicas: 1", "replicas: 5");
+    let mut third = input(upstream(&[("web:v1", "web:v3")]), 3, recipe());
+    third.base = base(published, old.v);
+    third.draft = Some(OpenDraft {
+        machine: known(draft.m.clone()),
+        tip,
+        conflicts: draft.conflicts.clone(),
+    });
+    let cooked = cook(third);
+    let deployment = text(&cooked.tip, "deployment.yaml");
+    for wanted in ["args: [b]", "replicas: 5", "web:v3"] {
+        assert!(deployment.contains(wanted), "{wanted}:\n{deployment}");
+    }
+    assert!(
+        !text(&cooked.m, "deployment.yaml").contains("replicas: 5"),
+        "humans and machine are apart"
+    );
+    assert_eq!(places(&cooked.conflicts), []);
+    assert!(!cooked.tip_equals_m);
+}
+
+#[test]
+fn v18_an_untouched_draft_follows_the_machine() {
+    let old = first();
+    let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    second.draft = Some(OpenDraft {
+        machine: known(old.m.clone()),
+        tip: old.tip.clone(),
+        conflicts: Vec::new(),
+    });
+    let cooked = cook(second);
+    assert!(cooked.tip_equals_m && cooked.v_equals_m);
+}
+
+#[test]
+fn v18_an_acknowledgement_holds_while_the_values_stay() {
+    let old = first();
+    let published = edited(&old.tip, "deployment.yaml", "web:v1 #", "mirror/web:v1 #");
+    let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    second.base = base(published.clone(), old.v.clone());
+    let draft = cook(second.clone());
+    let mut conflicts = draft.conflicts.clone();
+    conflicts[0].state = ConflictState::Acknowledged;
+    let again = |upstream: Files, version: u8| {
+        let mut next = input(upstream, version, recipe());
+        next.base = base(published.clone(), old.v.clone());
+        next.draft = Some(OpenDraft {
+            machine: known(draft.m.clone()),
+            tip: draft.tip.clone(),
+            conflicts: conflicts.clone(),
+        });
+        cook(next).conflicts[0].state
+    };
+    let other = upstream(&[("web:v1", "web:v2"), ("args: [a]", "args: [c]")]);
+    assert_eq!(again(other, 3), ConflictState::Acknowledged);
+    assert_eq!(
+        again(upstream(&[("web:v1", "web:v4")]), 4),
+        ConflictState::Open
+    );
+}
+
+#[test]
+fn v19a_a_lost_trailer_is_made_up_for_by_cooking_the_old_upstream_again() {
+    let old = first();
+    let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 3");
+    let first_input = input(upstream(&[]), 1, recipe());
+    let mut wanted = recipe();
+    wanted.context.insert("region".to_owned(), "us".to_owned());
+    wanted.injections = vec![injection("us-1")];
+    wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
+    input.base = Some(Base {
+        published,
+        machine: MachineFiles::Recook {
+            upstream: first_input.upstream,
+            git_upstream: first_input.git_upstream,
+            lock: first_input.lock,
+        },
+    });
+    let cooked = cook(input);
+    assert_eq!(places(&cooked.conflicts), []);
+    let deployment = text(&cooked.tip, "deployment.yaml");
+    for wanted in ["replicas: 3", "web:v2", "namespace: store"] {
+        assert!(deployment.contains(wanted), "{wanted}:\n{deployment}");
+    }
+    assert!(text(&cooked.tip, "point.yaml").contains("region: us-1"));
+}
+
+#[test]
+fn v19a_the_raw_old_upstream_is_the_last_resort() {
+    let old = first();
+    let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 3");
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    input.base = Some(Base {
+        published,
+        machine: MachineFiles::Raw(upstream(&[])),
+    });
+    let cooked = cook(input);
+    let deployment = text(&cooked.tip, "deployment.yaml");
+    assert!(
+        deployment.contains("replicas: 3") && deployment.contains("web:v2"),
+        "{deployment}"
+    );
+    assert!(
+        !cooked.conflicts.iter().any(Conflict::blocks),
+        "{:?}",
+        places(&cooked.conflicts)
+    );
+}
+
+#[test]
+fn v22_injected_content_stays_when_nothing_matches_any_more() {
+    let old = first();
+    let mut wanted = recipe();
+    wanted.injections = Vec::new();
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
+    input.base = base(old.tip, old.v);
+    let cooked = cook(input);
+    assert!(text(&cooked.tip, "point.yaml").contains("region: eu-1"));
+    assert_eq!(cooked.injected[0].condition.reason, "InjectionStale");
+    assert!(cooked.conflicts.is_empty());
+}
+
+#[test]
+fn v8_a_gate_of_ours_goes_with_its_point_and_the_authors_gates_stay() {
+    let old = first();
+    let mut files = upstream(&[]);
+    files.remove("point.yaml");
+    let mut input = input(files, 2, recipe());
+    let published = edited(
+        &old.tip,
+        "Kptfile",
+        "  readinessGates:\n",
+        "  readinessGates:\n  - conditionType: mine\n",
+    );
+    input.base = base(published, old.v);
+    let cooked = cook(input);
+    let kptfile = Kptfile::of_files(&cooked.tip).unwrap();
+    let gates: Vec<&str> = kptfile
+        .fields()
+        .info
+        .readiness_gates
+        .iter()
+        .map(|g| g.condition_type.as_str())
+        .collect();
+    assert_eq!(gates, ["mine"]);
+    assert!(!cooked.tip.contains_key("point.yaml"));
+}
+
+#[test]
+fn v2_a_failed_render_makes_nothing_unless_the_recipe_insists() {
+    let mut wanted = recipe();
+    wanted.pipeline.mutators[0].config_map.clear();
+    let error = try_cook(input(upstream(&[]), 1, wanted.clone())).unwrap_err();
+    assert_eq!(error.reason(), "RenderFailed");
+    assert!(
+        error.message().contains("PackageVariant.shop-app.ns.0"),
+        "{}",
+        error.message()
+    );
+    wanted.push_on_render_failure = true;
+    let cooked = cook(input(upstream(&[]), 1, wanted));
+    assert!(!cooked.render.succeeded());
+    assert!(text(&cooked.tip, "Kptfile").contains("RenderFailed"));
+}
+
+#[test]
+fn v13_a_context_key_without_a_context_is_told_by_its_reason() {
+    let mut files = upstream(&[]);
+    files.remove("package-context.yaml");
+    let mut wanted = recipe();
+    wanted.deployment = false;
+    let error = try_cook(input(files, 1, wanted)).unwrap_err();
+    assert_eq!(error.reason(), "PackageContextMissing");
+}
+
+#[test]
+fn v17a_a_pipeline_that_never_comes_to_rest_does_not_touch_what_people_changed() {
+    // Its output is its own next input: `a` grows with every run.
+    let grow = KPTFILE.replace(
+        "set-labels:v0.2 # theirs\n    configMap:\n      team: blue\n",
+        "search-replace:v1\n    configMap:\n      by-path: data.a\n      by-value-regex: (.*)\n      put-value: ${1}x\n",
+    );
+    let files = |value: &str| {
+        let cm = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  a: {value}\n  b: b\n"
+        );
+        kept(&[
+            ("Kptfile", &grow),
+            ("cm.yaml", &cm),
+            ("package-context.yaml", CONTEXT),
+        ])
+    };
+    let mut wanted = recipe();
+    wanted.pipeline = Pipeline::default();
+    let old = cook(input(files("v"), 1, wanted.clone()));
+    assert!(text(&old.tip, "cm.yaml").contains("a: vx\n"));
+    let published = edited(&old.tip, "cm.yaml", "b: b", "b: mine");
+    let mut next = input(files("w"), 2, wanted);
+    next.base = base(published, old.v);
+    let cooked = cook(next);
+    assert_eq!(cooked.conditions[0].kind, "RenderNotIdempotent");
+    assert!(cooked.conditions[0].message.contains("search-replace:v1"));
+    let cm = text(&cooked.tip, "cm.yaml");
+    assert!(cm.contains("a: wx\n") && cm.contains("b: mine"), "{cm}");
+    assert!(text(&cooked.tip, "Kptfile").contains("RenderSuccess"));
+}
