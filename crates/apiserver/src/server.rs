@@ -297,12 +297,13 @@ impl Server {
         let accept = |credentials: Credentials, (token, user): &(String, User)| {
             credentials.with_token(token, user.clone())
         };
-        let door = Door {
-            core: Arc::clone(&self.core),
-            credentials: self.tokens.iter().fold(Credentials::default(), accept),
-            authorizer: Arc::clone(&self.authorizer),
-            address: address.to_owned(),
-        };
+        let credentials = self.tokens.iter().fold(Credentials::default(), accept);
+        let door = Door::new(
+            Arc::clone(&self.core),
+            credentials,
+            Arc::clone(&self.authorizer),
+            address,
+        );
         door.router()
     }
 

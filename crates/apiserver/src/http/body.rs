@@ -14,6 +14,9 @@ const READ: [&str; 3] = [
     "application/vnd.kubernetes.protobuf",
 ];
 
+/// The media type that typed clients write built-in kinds in.
+pub(super) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
 /// Reads a body up to the limit.
 pub(super) async fn read(body: Body, limit: usize) -> Result<Bytes, Failure> {
     match Limited::new(body, limit).collect().await {
@@ -51,12 +54,28 @@ pub(super) struct Decoded {
 }
 
 /// Parses an object of a kind from a body.
-pub(super) fn object(bytes: &Bytes, content_type: &str, kind: &str) -> Result<Decoded, Failure> {
+pub(super) fn object(
+    bytes: &Bytes,
+    content_type: &str,
+    kind: &str,
+    custom: bool,
+) -> Result<Decoded, Failure> {
     match media_type(content_type).as_str() {
         "application/json" => json(bytes).map_err(|why| undecodable(bytes, kind, &why)),
         "application/yaml" => yaml(bytes).map_err(|why| undecodable(bytes, kind, &why)),
+        PROTOBUF if !custom => protobuf(bytes).map_err(|why| Failure::bad_request(why)),
+        _ if custom => Err(Failure::unsupported_media_type(&READ[..2])),
         _ => Err(Failure::unsupported_media_type(&READ)),
     }
+}
+
+/// Parses the protobuf form of a built-in kind.
+pub(super) fn protobuf(bytes: &Bytes) -> Result<Decoded, String> {
+    let object = super::protobuf::object(bytes)?;
+    Ok(Decoded {
+        object,
+        duplicates: Vec::new(),
+    })
 }
 
 /// Parses JSON that must be an object; the last of duplicate keys wins.

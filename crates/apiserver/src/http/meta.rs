@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::negotiate::{Accept, Shape};
+use super::openapi::header_text;
+use super::query::Query;
 use super::{Door, respond};
 use crate::gateway::Attributes;
 use crate::registry::{Catalog, discovery};
@@ -89,7 +91,13 @@ impl Door {
             ["apis", group, version] => {
                 found(accept, discovery::resource_list(catalog, group, version))
             }
-            ["openapi", "v3", rest @ ..] => openapi(catalog, rest, query),
+            ["openapi", "v3", rest @ ..] => {
+                let known = header_text(&parts.headers, &header::IF_NONE_MATCH);
+                self.openapi.v3(catalog, rest, &Query::parse(query), known)
+            }
+            ["openapi", "v2"] => self
+                .openapi
+                .v2(catalog, header_text(&parts.headers, &header::ACCEPT)),
             [] => plain(
                 accept,
                 &json!({"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]}),
@@ -158,9 +166,4 @@ fn version() -> Value {
         "buildDate": "1970-01-01T00:00:00Z", "goVersion": "", "compiler": "rustc",
         "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
     })
-}
-
-/// OpenAPI documents; version 3 alone (clients take a missing version 2 well).
-fn openapi(_catalog: &Catalog, _rest: &[&str], _query: &str) -> Result<Response, Failure> {
-    Err(Failure::no_such_path())
 }

@@ -8,7 +8,9 @@ mod body;
 mod lists;
 mod meta;
 mod negotiate;
+mod openapi;
 mod path;
+mod protobuf;
 mod query;
 mod respond;
 mod strict;
@@ -42,7 +44,8 @@ pub struct Door {
     /// Who may do what.
     pub authorizer: Arc<dyn Authorizer>,
     /// The address that discovery names, `127.0.0.1:6443`.
-    pub address: String,
+    address: String,
+    openapi: openapi::Cache,
 }
 
 impl std::fmt::Debug for Door {
@@ -67,6 +70,23 @@ struct Asked {
 }
 
 impl Door {
+    /// Makes a door; `address` is what discovery names, `127.0.0.1:6443`.
+    #[must_use]
+    pub fn new(
+        core: Arc<Core>,
+        credentials: Credentials,
+        authorizer: Arc<dyn Authorizer>,
+        address: &str,
+    ) -> Self {
+        Self {
+            core,
+            credentials,
+            authorizer,
+            address: address.to_owned(),
+            openapi: openapi::Cache::default(),
+        }
+    }
+
     /// The router over this door.
     #[must_use]
     pub fn router(self) -> Router {

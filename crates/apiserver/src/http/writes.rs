@@ -80,7 +80,12 @@ impl Door {
         let mut options = options(&asked, "CreateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
         let kind = &asked.target.resource.kind;
-        let decoded = body::object(&bytes, &asked.content_type, kind)?;
+        let decoded = body::object(
+            &bytes,
+            &asked.content_type,
+            kind,
+            asked.target.resource.custom(),
+        )?;
         options.duplicates = decoded.duplicates;
         let object = decoded.object;
         let written = self
@@ -102,7 +107,12 @@ impl Door {
         let mut options = options(&asked, "UpdateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
         let kind = &asked.target.resource.kind;
-        let decoded = body::object(&bytes, &asked.content_type, kind)?;
+        let decoded = body::object(
+            &bytes,
+            &asked.content_type,
+            kind,
+            asked.target.resource.custom(),
+        )?;
         options.duplicates = decoded.duplicates;
         let object = decoded.object;
         if asked.target.subresource == "scale" {
@@ -280,14 +290,9 @@ async fn delete_options(
         dry_run(query, "DeleteOptions")?;
         return DeleteOptions::parse(&options);
     }
-    if body::media_type(content_type) == "application/vnd.kubernetes.protobuf" {
-        return Err(Failure::unsupported_media_type(&[
-            "application/json",
-            "application/yaml",
-        ]));
-    }
     let parsed = match body::media_type(content_type).as_str() {
         "application/yaml" => body::yaml(&bytes),
+        body::PROTOBUF => body::protobuf(&bytes),
         _ => body::json(&bytes),
     };
     let parsed = parsed.map_err(|why| Failure::new(500, "", why))?.object;

@@ -121,15 +121,7 @@ fn version(value: &Value, group: &str, kind: &str) -> Result<Version, CrdError> 
             .is_some_and(|s| !s.is_null()),
         scale: value.pointer("/subresources/scale").and_then(scale),
         subresources: Vec::new(),
-        selectable: value
-            .get("selectableFields")
-            .and_then(Value::as_array)
-            .map_or_else(Vec::new, |l| {
-                l.iter()
-                    .filter_map(|f| text(f, "/jsonPath"))
-                    .map(str::to_owned)
-                    .collect()
-            }),
+        selectable: selectable(value),
         deprecation,
         name,
     })
@@ -141,6 +133,18 @@ fn columns(version: &Value) -> Vec<Column> {
         .and_then(Value::as_array);
     let own: Vec<Column> = list.into_iter().flatten().map(Column::from_crd).collect();
     custom_columns(&own)
+}
+
+/// The fields that selectors may use, without the leading dot that definitions write.
+fn selectable(version: &Value) -> Vec<String> {
+    let list = version.get("selectableFields").and_then(Value::as_array);
+    let paths = list
+        .into_iter()
+        .flatten()
+        .filter_map(|f| text(f, "/jsonPath"));
+    paths
+        .map(|path| path.trim_start_matches('.').to_owned())
+        .collect()
 }
 
 fn scale(value: &Value) -> Option<Scale> {

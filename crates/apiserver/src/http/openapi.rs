@@ -1,0 +1,187 @@
+//! OpenAPI documents: made once for each state of the catalog, named by their hash.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::query::Query;
+use super::respond;
+use crate::openapi::{self, Kind};
+use crate::registry::{Catalog, Resource, Version, discovery};
+use crate::status::Failure;
+use crate::storage::lock;
+
+/// The documents of one state of the catalog.
+#[derive(Debug, Default)]
+struct Documents {
+    revision: u64,
+    /// Place (`apis/apps/v1`) → hash and text.
+    v3: BTreeMap<String, (String, Bytes)>,
+    v2: Option<Bytes>,
+}
+
+/// Makes documents on request and keeps them until the catalog changes.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    documents: Mutex<Option<Arc<Documents>>>,
+}
+
+impl Cache {
+    fn at(&self, catalog: &Catalog) -> Arc<Documents> {
+        let mut slot = lock(&self.documents);
+        if let Some(documents) = slot.as_ref().filter(|d| d.revision == catalog.revision) {
+            return Arc::clone(documents);
+        }
+        let made = Arc::new(make(catalog));
+        *slot = Some(Arc::clone(&made));
+        made
+    }
+
+    /// `/openapi/v3` and what is below it.
+    pub(super) fn v3(
+        &self,
+        catalog: &Catalog,
+        rest: &[&str],
+        query: &Query,
+        known: &str,
+    ) -> Result<Response, Failure> {
+        let documents = self.at(catalog);
+        if rest.is_empty() {
+            let hashes = documents
+                .v3
+                .iter()
+                .map(|(place, (hash, _))| (place.clone(), hash.clone()))
+                .collect();
+            let body = openapi::index(&hashes).to_string();
+            // The real server says so too; clients do not look.
+            return Ok(respond::with(
+                200,
+                "text/plain; charset=utf-8",
+                body.into(),
+                &[],
+            ));
+        }
+        let place = rest.join("/");
+        let (hash, text) = documents.v3.get(&place).ok_or_else(Failure::no_such_path)?;
+        let etag = format!("\"{hash}\"");
+        let asked = query.get("hash");
+        let (code, body) = match asked {
+            "" if known == etag => (304, Body::empty()),
+            "" => (200, text.clone().into()),
+            asked if asked == hash => (200, text.clone().into()),
+            _ => (301, Body::empty()),
+        };
+        let mut response = respond::with(code, "application/json", body, &[]);
+        let headers = response.headers_mut();
+        respond::set(headers, header::ETAG, &etag);
+        respond::set(headers, header::VARY, "Accept");
+        if code == 301 {
+            respond::set(
+                headers,
+                header::LOCATION,
+                &format!("/openapi/v3/{place}?hash={hash}"),
+            );
+        } else if asked == hash {
+            respond::set(headers, header::CACHE_CONTROL, "public, immutable");
+        }
+        Ok(response)
+    }
+
+    /// `/openapi/v2` in JSON. Its protobuf form is not served: clients do without.
+    pub(super) fn v2(&self, catalog: &Catalog, accept: &str) -> Result<Response, Failure> {
+        if !(accept.is_empty() || accept.contains("application/json") || accept.contains("*/*")) {
+            return Err(Failure::no_such_path());
+        }
+        let documents = self.at(catalog);
+        let text = documents.v2.clone().ok_or_else(Failure::no_such_path)?;
+        Ok(respond::with(200, "application/json", text.into(), &[]))
+    }
+}
+
+fn make(catalog: &Catalog) -> Documents {
+    let mut documents = Documents {
+        revision: catalog.revision,
+        ..Documents::default()
+    };
+    let mut all = Vec::new();
+    for (group, versions) in catalog.groups() {
+        for version in versions {
+            let kinds = kinds(catalog, &group, &version);
+            let text = openapi::document(&group, &version, &kinds).to_string();
+            let place = openapi::place(&group, &version);
+            documents
+                .v3
+                .insert(place, (hash(text.as_bytes()), text.into()));
+            all.extend(kinds);
+        }
+    }
+    let version = json!({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": super::meta::KUBERNETES}, "paths": {}});
+    let version = version.to_string();
+    documents.v3.insert(
+        "version".to_owned(),
+        (hash(version.as_bytes()), version.into()),
+    );
+    documents.v2 = Some(openapi::swagger(&all).to_string().into());
+    documents
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|b| format!("{b:02X}"))
+        .collect()
+}
+
+fn kinds(catalog: &Catalog, group: &str, version: &str) -> Vec<Kind> {
+    let resources = catalog.iter().filter(|r| r.group == group);
+    resources
+        .filter_map(|r| r.version(version).filter(|v| v.served).map(|v| kind(r, v)))
+        .collect()
+}
+
+fn kind(resource: &Resource, version: &Version) -> Kind {
+    if let Some(definition) = resource.built_in {
+        return Kind::builtin(definition);
+    }
+    let mut subresources = Vec::new();
+    if version.status {
+        subresources.push(("status".to_owned(), false));
+    }
+    if version.scale.is_some() {
+        subresources.push(("scale".to_owned(), true));
+    }
+    subresources.extend(version.subresources.iter().map(|s| (s.name.clone(), false)));
+    Kind {
+        group: resource.group.clone(),
+        version: version.name.clone(),
+        kind: resource.kind.clone(),
+        list_kind: resource.list_kind.clone(),
+        plural: resource.plural.clone(),
+        namespaced: resource.namespaced,
+        custom: true,
+        verbs: discovery::verbs(resource)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        subresources,
+        schema: version
+            .raw_schema
+            .clone()
+            .unwrap_or_else(|| json!({"type": "object"})),
+        selectable: version.selectable.clone(),
+    }
+}
+
+/// The value of a header; empty if it is missing.
+pub(super) fn header_text<'a>(headers: &'a http::HeaderMap, name: &http::HeaderName) -> &'a str {
+    headers
+        .get(name)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default()
+}

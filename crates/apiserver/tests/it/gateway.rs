@@ -1,0 +1,214 @@
+//! Resources of the embedding program: writes go through its gateway, reads come from the store.
+
+use std::sync::{Arc, Mutex};
+
+use apiserver::storage::{Expect, Memory};
+use apiserver::{Call, Gateway, Outcome, Record, Refusal, RefusalClass, Resource, ServerHandle};
+use async_trait::async_trait;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::world::{ask, still};
+
+/// Stores crates, refuses heavy ones, and knows the contents of each.
+struct Warehouse {
+    handle: ServerHandle,
+    calls: Arc<Mutex<Vec<String>>>,
+}
+
+#[async_trait]
+impl Gateway for Warehouse {
+    async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
+        let sub = call.subresource.clone().unwrap_or_default();
+        self.calls
+            .lock()
+            .unwrap()
+            .push(format!("{} {}/{sub}", call.verb.word(), call.resource));
+        if call.resource == "contents" {
+            let object = json!({
+                "apiVersion": "ware.dev/v1", "kind": "Contents",
+                "metadata": {"name": call.name, "namespace": call.namespace, "resourceVersion": "7"}, "files": 3,
+            });
+            return Ok(Outcome {
+                object,
+                ..Outcome::default()
+            });
+        }
+        let heavy = call
+            .new
+            .as_ref()
+            .and_then(|o| o.pointer("/spec/weight"))
+            .and_then(Value::as_i64)
+            > Some(9);
+        if heavy {
+            return Err(Refusal::new(RefusalClass::Invalid, "too heavy"));
+        }
+        if call.dry_run {
+            return Ok(Outcome {
+                object: call.new.unwrap_or_default(),
+                ..Outcome::default()
+            });
+        }
+        let expect = call.options.expect_rv.map_or(Expect::Absent, Expect::Rv);
+        let record = Record {
+            group: call.group,
+            resource: call.resource,
+            namespace: call.namespace,
+            name: call.name,
+            expect,
+            object: call.new.clone(),
+            manager: String::new(),
+        };
+        let written = self.handle.commit(vec![record]).await;
+        let written = written.map_err(|e| Refusal::new(RefusalClass::Conflict, e.to_string()))?;
+        let object = if call.new.is_some() {
+            written.into_iter().next().unwrap_or_default()
+        } else {
+            Value::Null
+        };
+        Ok(Outcome {
+            object,
+            warnings: vec!["handled".to_owned()],
+            ..Outcome::default()
+        })
+    }
+}
+
+fn definition(plural: &str, kind: &str) -> Resource {
+    Resource::from_crd(&json!({"spec": {
+        "group": "ware.dev", "scope": "Namespaced", "names": {"plural": plural, "kind": kind},
+        "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": {
+            "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        }}}],
+    }}))
+    .expect("definition")
+}
+
+#[tokio::test]
+async fn writes_go_through_the_gateway_and_reads_do_not() {
+    let crates = definition("crates", "Crate")
+        .write_through()
+        .with_subresource("approval", "Crate", &["get", "update", "patch"]);
+    let contents =
+        definition("contents", "Contents").virtual_with(&["get", "list", "update", "patch"]);
+    let server = still(&Memory::new(), vec![crates, contents]).await;
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    server.set_gateway(Arc::new(Warehouse {
+        handle: server.handle(),
+        calls: Arc::clone(&calls),
+    }));
+    let path = "/apis/ware.dev/v1/namespaces/default/crates";
+    let body = |weight: i64| {
+        Some(
+            json!({"apiVersion": "ware.dev/v1", "kind": "Crate", "metadata": {"name": "a"}, "spec": {"weight": weight}}),
+        )
+    };
+    let (code, refused) = ask(&server, Method::POST, path, body(10)).await;
+    assert_eq!((code, &refused["message"]), (422, &json!("too heavy")));
+    let (code, dry) = ask(
+        &server,
+        Method::POST,
+        &format!("{path}?dryRun=All"),
+        body(1),
+    )
+    .await;
+    assert_eq!((code, dry["metadata"].get("resourceVersion")), (201, None));
+    let (code, made) = ask(&server, Method::POST, path, body(1)).await;
+    assert_eq!(
+        (code, &made["metadata"]["generation"]),
+        (201, &json!(1)),
+        "{made}"
+    );
+    let one = format!("{path}/a");
+    let mut wanted = made.clone();
+    wanted["spec"]["weight"] = 2.into();
+    let (code, changed) = ask(
+        &server,
+        Method::PUT,
+        &format!("{one}/approval"),
+        Some(wanted),
+    )
+    .await;
+    assert_eq!(
+        (code, &changed["metadata"]["generation"]),
+        (200, &json!(2)),
+        "{changed}"
+    );
+    let (code, stale) = ask(&server, Method::PUT, &one, Some(made)).await;
+    assert_eq!((code, &stale["reason"]), (409, &json!("Conflict")));
+    let (_, list) = ask(&server, Method::GET, path, None).await;
+    assert_eq!(list["items"][0]["spec"]["weight"], 2);
+    let (code, gone) = ask(&server, Method::DELETE, &one, None).await;
+    assert_eq!((code, &gone["status"]), (200, &json!("Success")), "{gone}");
+    let (code, read) = ask(
+        &server,
+        Method::GET,
+        "/apis/ware.dev/v1/namespaces/default/contents/x",
+        None,
+    )
+    .await;
+    assert_eq!((code, &read["files"]), (200, &json!(3)));
+    let (code, _) = ask(
+        &server,
+        Method::GET,
+        "/apis/ware.dev/v1/contents?watch=1",
+        None,
+    )
+    .await;
+    assert_eq!(code, 405);
+    let (_, approval) = ask(&server, Method::POST, &format!("{one}/approval"), None).await;
+    assert_eq!(approval["code"], 405);
+    let expected = [
+        "create crates/",
+        "create crates/",
+        "create crates/",
+        "update crates/approval",
+        "delete crates/",
+        "get contents/",
+    ];
+    assert_eq!(*calls.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn records_are_written_together_or_not_at_all() {
+    let server = still(
+        &Memory::new(),
+        vec![definition("crates", "Crate").write_through()],
+    )
+    .await;
+    let handle = server.handle();
+    let record = |name: &str, expect| Record {
+        group: "ware.dev".to_owned(),
+        resource: "crates".to_owned(),
+        namespace: "default".to_owned(),
+        name: name.to_owned(),
+        expect,
+        object: Some(
+            json!({"apiVersion": "ware.dev/v1", "kind": "Crate", "metadata": {}, "spec": {}}),
+        ),
+        manager: "warehouse".to_owned(),
+    };
+    let both = handle
+        .commit(vec![
+            record("a", Expect::Absent),
+            record("b", Expect::Absent),
+        ])
+        .await
+        .expect("commit");
+    assert_eq!(
+        both[0]["metadata"]["managedFields"][0]["manager"],
+        "warehouse"
+    );
+    let lost = handle
+        .commit(vec![
+            record("c", Expect::Absent),
+            record("a", Expect::Absent),
+        ])
+        .await;
+    assert!(matches!(
+        lost,
+        Err(apiserver::RecordError::Conflict { index: 1, .. })
+    ));
+    let (_, list) = ask(&server, Method::GET, "/apis/ware.dev/v1/crates", None).await;
+    assert_eq!(list["items"].as_array().map(Vec::len), Some(2));
+}

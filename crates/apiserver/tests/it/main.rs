@@ -1,0 +1,7 @@
+//! The crate's promises over real TLS and in process.
+
+mod gateway;
+mod kubectl;
+mod restart;
+mod rules;
+mod world;
