@@ -1,7 +1,8 @@
 //! Counters of what was served, as plain numbers; the embedding program exposes them.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::fmt;
+use std::sync::{Mutex, OnceLock};
 
 use crate::storage::lock;
 
@@ -16,16 +17,39 @@ pub struct RequestKey {
     pub code: u16,
 }
 
+/// Makes the page that `/metrics` answers with.
+pub type Page = Box<dyn Fn() -> String + Send + Sync>;
+
 /// Counts requests.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Metrics {
     requests: Mutex<BTreeMap<RequestKey, u64>>,
+    page: OnceLock<Page>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
 }
 
 impl Metrics {
     /// Counts one answered request.
     pub fn count(&self, key: RequestKey) {
         *lock(&self.requests).entry(key).or_insert(0) += 1;
+    }
+
+    /// Says what `/metrics` answers with (OpenMetrics text); the first call decides.
+    pub fn expose(&self, page: Page) {
+        if self.page.set(page).is_err() {
+            tracing::warn!("a page of metrics was set already; the first one stays");
+        }
+    }
+
+    /// What `/metrics` answers with; `None` if nobody exposes them.
+    #[must_use]
+    pub fn page(&self) -> Option<String> {
+        self.page.get().map(|page| page())
     }
 
     /// The numbers of this moment.

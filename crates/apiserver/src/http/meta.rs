@@ -21,6 +21,8 @@ pub(super) const KUBERNETES: &str = "v1.34.4";
 /// Paths that anyone may read.
 const OPEN: [&str; 4] = ["version", "healthz", "livez", "readyz"];
 
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 const DISCOVERY_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 impl Door {
@@ -76,6 +78,10 @@ impl Door {
                 "ok".into(),
                 &[],
             )),
+            ["metrics"] => {
+                let page = self.core.metrics.page().ok_or_else(Failure::no_such_path)?;
+                Ok(respond::with(200, OPEN_METRICS, page.into(), &[]))
+            }
             ["version"] => plain(accept, &version()),
             ["api"] => discover(
                 parts,

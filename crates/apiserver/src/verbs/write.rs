@@ -48,6 +48,9 @@ impl Core {
         let name = meta(&body, "name").to_owned();
         let target = &target.clone().at(&target.namespace, &name);
         self.check_namespace(target, true)?;
+        if name.is_empty() && target.resource.backing != Backing::Stored {
+            return self.create_unnamed(target, whose, body, options).await;
+        }
         let mut moment = self.moment();
         let generated = name.is_empty() && !meta(&body, "generateName").is_empty();
         for _ in 0..ATTEMPTS {
@@ -74,6 +77,29 @@ impl Core {
             "ServerTimeout",
             "no free generated name was found; try again",
         ))
+    }
+
+    /// Hands an object over whose name is the gateway's to compose: it passes the rules under a
+    /// name that nobody sees.
+    async fn create_unnamed(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        mut body: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        let set_name = |object: &mut Value, name: &str| {
+            if let Some(metadata) = metadata_mut(object) {
+                metadata.insert("name".to_owned(), name.into());
+            }
+        };
+        set_name(&mut body, "unnamed");
+        let (rules, moment) = (target.rules()?, self.moment());
+        let mut prepared = create(rules, body, &target.namespace, options, &moment, Means::Put)?;
+        set_name(&mut prepared.object, "");
+        let call = (Verb::Create, None, Some(prepared.object));
+        self.hand_over(target, whose, call, options, prepared.warnings, 201)
+            .await
     }
 
     async fn create_once(
