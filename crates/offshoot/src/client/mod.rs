@@ -13,13 +13,13 @@ use crate::cli::remote::Connect;
 use crate::exit::Failure;
 
 pub(crate) use output::{align, print};
-pub(crate) use paths::{PACKAGES, REPOSITORIES, RESOURCES, SECRETS, collection, object};
+pub use paths::{PACKAGES, REPOSITORIES, RESOURCES, SECRETS, collection, object};
 
 /// A connection to a server.
-pub(crate) struct Client {
+pub struct Client {
     client: kube::Client,
     /// The namespace that commands work in.
-    pub(crate) namespace: String,
+    pub namespace: String,
 }
 
 impl Client {
@@ -61,7 +61,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::connect`].
-    pub(crate) async fn with(kubeconfig: &Path) -> Result<Self, Failure> {
+    pub async fn with(kubeconfig: &Path) -> Result<Self, Failure> {
         Self::connect(&Connect {
             kubeconfig: Some(kubeconfig.to_owned()),
             context: None,
@@ -77,7 +77,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub(crate) async fn request(
+    pub async fn request(
         &self,
         method: Method,
         path: &str,
@@ -111,7 +111,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub(crate) async fn get(&self, path: &str) -> Result<Value, Failure> {
+    pub async fn get(&self, path: &str) -> Result<Value, Failure> {
         self.request(Method::GET, path, "application/json", None)
             .await
     }
@@ -120,7 +120,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub(crate) async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         self.request(Method::PUT, path, "application/json", Some(body))
             .await
     }
@@ -129,7 +129,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         self.request(Method::POST, path, "application/json", Some(body))
             .await
     }
@@ -138,7 +138,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub(crate) async fn patch(&self, path: &str, body: &Value) -> Result<Value, Failure> {
+    pub async fn patch(&self, path: &str, body: &Value) -> Result<Value, Failure> {
         self.request(Method::PATCH, path, "application/json", Some(body))
             .await
     }
@@ -147,7 +147,7 @@ impl Client {
     ///
     /// # Errors
     /// The server's own message.
-    pub(crate) async fn delete(&self, path: &str) -> Result<Value, Failure> {
+    pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
         self.request(Method::DELETE, path, "application/json", None)
             .await
     }

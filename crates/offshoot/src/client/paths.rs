@@ -1,19 +1,19 @@
 //! Paths of the API, with every part encoded.
 
 /// A resource: the path of its group and version, and its plural.
-pub(crate) type Kind = (&'static str, &'static str);
+pub type Kind = (&'static str, &'static str);
 
 /// Package revisions.
-pub(crate) const PACKAGES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisions");
+pub const PACKAGES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisions");
 /// Their files.
-pub(crate) const RESOURCES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisionresources");
+pub const RESOURCES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisionresources");
 /// Repositories.
-pub(crate) const REPOSITORIES: Kind = ("/apis/config.porch.kpt.dev/v1alpha1", "repositories");
+pub const REPOSITORIES: Kind = ("/apis/config.porch.kpt.dev/v1alpha1", "repositories");
 /// Secrets.
-pub(crate) const SECRETS: Kind = ("/api/v1", "secrets");
+pub const SECRETS: Kind = ("/api/v1", "secrets");
 
 /// The path of one object.
-pub(crate) fn object(kind: Kind, namespace: &str, name: &str) -> String {
+pub fn object(kind: Kind, namespace: &str, name: &str) -> String {
     let (root, plural) = kind;
     format!(
         "{root}/namespaces/{}/{plural}/{}",
@@ -23,7 +23,7 @@ pub(crate) fn object(kind: Kind, namespace: &str, name: &str) -> String {
 }
 
 /// The path of a collection, in one namespace or (empty) all, with query parameters.
-pub(crate) fn collection(kind: Kind, namespace: &str, query: &[(&str, &str)]) -> String {
+pub fn collection(kind: Kind, namespace: &str, query: &[(&str, &str)]) -> String {
     let (root, plural) = kind;
     let mut path = if namespace.is_empty() {
         format!("{root}/{plural}")

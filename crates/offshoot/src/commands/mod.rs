@@ -3,6 +3,7 @@
 mod crds;
 mod repo;
 mod rpkg;
+mod up;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ use clap::CommandFactory as _;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Failure;
-use crate::logging;
+use crate::{demo, logging};
 
 /// Runs what was asked for.
 ///
@@ -29,7 +30,8 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Version => print(&format!("offshoot {}\n", env!("CARGO_PKG_VERSION"))),
         Command::Rpkg(args) => print(&wait(rpkg::run(args))?),
         Command::Repo(args) => print(&wait(repo::run(args))?),
-        Command::Demo(_) | Command::Up(_) => Err(Failure::said()),
+        Command::Demo(args) => serve(demo::run(args)),
+        Command::Up(args) => serve(up::run(args)),
     }
 }
 
@@ -41,6 +43,17 @@ fn wait<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failur
     runtime
         .map_err(|e| Failure::of("start", &e))?
         .block_on(future)
+}
+
+/// Runs a command that is a server, on all cores.
+fn serve(future: impl Future<Output = Result<ExitCode, Failure>>) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|e| Failure::of("start", &e))?;
+    let code = runtime.block_on(future);
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    code
 }
 
 fn print(text: &str) -> Result<ExitCode, Failure> {
@@ -64,5 +77,5 @@ fn say(line: &str) {
 
 /// A text for people, on standard error; nobody is left to tell if that is gone.
 fn say_plain(text: &str) {
-    _ = std::io::stderr().lock().write_all(text.as_bytes());
+    drop(std::io::stderr().lock().write_all(text.as_bytes()));
 }

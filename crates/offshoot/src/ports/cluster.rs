@@ -51,16 +51,25 @@ impl ServerCluster {
         let mut object = found
             .ok_or_else(|| PortError::new(Class::NotFound, attempt(), "the object is gone"))?;
         if api::str_at(&object, &["metadata", "resourceVersion"]) != Some(version) {
-            return Err(PortError::new(Class::Conflict, attempt(), "the object was modified"));
+            return Err(PortError::new(
+                Class::Conflict,
+                attempt(),
+                "the object was modified",
+            ));
         }
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let now = jiff::Timestamp::now()
+            .strftime("%Y-%m-%dT%H:%M:%SZ")
+            .to_string();
         let new = status(object.get("status"), &now);
         if object.get("status") == Some(&new) {
             return Ok(object);
         }
         object["status"] = new;
         let whose = controllers(&self.handle);
-        let written = self.handle.update_status(resource, namespace, name, object, &whose).await;
+        let written = self
+            .handle
+            .update_status(resource, namespace, name, object, &whose)
+            .await;
         written.map_err(|f| failed(attempt(), &f))
     }
 
@@ -127,7 +136,10 @@ impl Cluster for ServerCluster {
 
     async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError> {
         let resource = ResourceName::new("", "v1", "secrets");
-        let found = self.handle.get(&resource, key.namespace.as_str(), key.name.as_str()).await;
+        let found = self
+            .handle
+            .get(&resource, key.namespace.as_str(), key.name.as_str())
+            .await;
         let object = found.map_err(|f| failed(format!("read secret {key}"), &f))?;
         Ok(object.as_ref().map(read_secret))
     }
@@ -161,7 +173,9 @@ impl Cluster for ServerCluster {
         status: &RepositoryStatus,
     ) -> Result<StoredRepository, PortError> {
         let write = |old: Option<&Value>, now: &str| api::write_repository_status(old, status, now);
-        let object = self.write_status(&repositories(), key, version, write).await?;
+        let object = self
+            .write_status(&repositories(), key, version, write)
+            .await?;
         readable(key, read_repository(&object))
     }
 
@@ -181,18 +195,26 @@ impl Cluster for ServerCluster {
         let patch = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": version } });
         let whose = controllers(&self.handle);
         let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let written = self.handle.patch(&resource, namespace, name, "", &patch, &whose).await;
-        written
-            .map(drop)
-            .map_err(|f| failed(format!("write the finalizers of {} {key}", resource.plural), &f))
+        let written = self
+            .handle
+            .patch(&resource, namespace, name, "", &patch, &whose)
+            .await;
+        written.map(drop).map_err(|f| {
+            failed(
+                format!("write the finalizers of {} {key}", resource.plural),
+                &f,
+            )
+        })
     }
 
     async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
         let attempt = format!("create variant {}", variant.key);
         let whose = controllers(&self.handle);
         let namespace = variant.key.namespace.as_str();
-        let created =
-            self.handle.create(&variants(), namespace, write_variant(variant), &whose).await;
+        let created = self
+            .handle
+            .create(&variants(), namespace, write_variant(variant), &whose)
+            .await;
         let object = created.map_err(|f| failed(attempt, &f))?;
         readable(&variant.key, read_variant(&object))
     }
@@ -222,16 +244,25 @@ impl Cluster for ServerCluster {
         }
         object["spec"] = new["spec"].clone();
         let whose = controllers(&self.handle);
-        let written = self.handle.update(&variants(), namespace, name, object, &whose).await;
+        let written = self
+            .handle
+            .update(&variants(), namespace, name, object, &whose)
+            .await;
         let object = written.map_err(|f| failed(attempt(), &f))?;
         readable(&variant.key, read_variant(&object))
     }
 
     async fn delete_variant(&self, key: &ObjectKey, uid: &Uid) -> Result<(), PortError> {
-        let how = DeleteOptions { uid: Some(uid.as_str().to_owned()), ..DeleteOptions::default() };
+        let how = DeleteOptions {
+            uid: Some(uid.as_str().to_owned()),
+            ..DeleteOptions::default()
+        };
         let whose = controllers(&self.handle);
         let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let deleted = self.handle.delete(&variants(), namespace, name, &how, &whose).await;
+        let deleted = self
+            .handle
+            .delete(&variants(), namespace, name, &how, &whose)
+            .await;
         deleted.map_err(|f| failed(format!("delete variant {key}"), &f))
     }
 
@@ -254,7 +285,11 @@ fn readable<T>(key: &ObjectKey, read: Option<T>) -> Result<T, PortError> {
 
 fn read_variant(object: &Value) -> Option<StoredVariant> {
     let (key, meta, spec) = api::read_variant(object)?;
-    let variant = |spec| Variant { key: key.clone(), meta: meta.clone(), spec };
+    let variant = |spec| Variant {
+        key: key.clone(),
+        meta: meta.clone(),
+        spec,
+    };
     Some(Stored {
         parsed: spec.map(variant),
         status: api::read_variant_status(object),
@@ -265,8 +300,17 @@ fn read_variant(object: &Value) -> Option<StoredVariant> {
 
 fn read_set(object: &Value) -> Option<StoredSet> {
     let (key, meta, spec) = api::read_set(object)?;
-    let set = |spec| VariantSet { key: key.clone(), meta: meta.clone(), spec };
-    Some(Stored { parsed: spec.map(set), status: api::read_set_status(object), key, meta })
+    let set = |spec| VariantSet {
+        key: key.clone(),
+        meta: meta.clone(),
+        spec,
+    };
+    Some(Stored {
+        parsed: spec.map(set),
+        status: api::read_set_status(object),
+        key,
+        meta,
+    })
 }
 
 fn read_repository(object: &Value) -> Option<StoredRepository> {
@@ -293,6 +337,8 @@ fn read_secret(object: &Value) -> Secret {
     let data: BTreeMap<String, Vec<u8>> = entries
         .filter_map(|(key, value)| Some((key.clone(), STANDARD.decode(value.as_str()?).ok()?)))
         .collect();
-    let kind = api::str_at(object, &["type"]).unwrap_or("Opaque").to_owned();
+    let kind = api::str_at(object, &["type"])
+        .unwrap_or("Opaque")
+        .to_owned();
     Secret { kind, data }
 }

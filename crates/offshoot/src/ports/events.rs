@@ -23,17 +23,24 @@ async fn write(handle: &ServerHandle, event: &ClusterEvent) -> Result<(), apiser
         OurKind::Revision => (revisions(), "PackageRevision"),
     };
     let namespace = event.about.namespace.as_str();
-    let about = handle.get(&resource, namespace, event.about.name.as_str()).await?;
+    let about = handle
+        .get(&resource, namespace, event.about.name.as_str())
+        .await?;
     let uid = about.as_ref().map(api::read_meta).and_then(|m| m.uid);
     let uid = uid.as_ref().map_or("", |u| u.as_str());
-    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let now = jiff::Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string();
     let events = ResourceName::new("", "v1", "events");
     let name = name(event, uid);
     let whose = controllers(handle);
     if let Some(old) = handle.get(&events, namespace, &name).await? {
         let count = old.get("count").and_then(Value::as_i64).unwrap_or(1) + 1;
         let patch = json!({ "count": count, "lastTimestamp": now });
-        return handle.patch(&events, namespace, &name, "", &patch, &whose).await.map(drop);
+        return handle
+            .patch(&events, namespace, &name, "", &patch, &whose)
+            .await
+            .map(drop);
     }
     let object = json!({
         "apiVersion": "v1",
@@ -56,7 +63,10 @@ async fn write(handle: &ServerHandle, event: &ClusterEvent) -> Result<(), apiser
         "reportingInstance": "",
         "source": { "component": "offshoot" },
     });
-    handle.create(&events, namespace, object, &whose).await.map(drop)
+    handle
+        .create(&events, namespace, object, &whose)
+        .await
+        .map(drop)
 }
 
 /// The same event about the same object has the same name.

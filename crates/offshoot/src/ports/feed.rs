@@ -39,14 +39,23 @@ pub(super) fn feed_of<T: Send + 'static>(
     namespace: &str,
     read: std::sync::Arc<dyn Fn(&Value) -> Option<T> + Send + Sync>,
 ) -> Feed<T> {
-    let start = (handle.clone(), resource.clone(), namespace.to_owned(), read, State::List);
-    let deltas = stream::unfold(start, |(handle, resource, namespace, read, state)| async move {
-        let (delta, state) = match state {
-            State::List => list(&handle, &resource, &namespace, &*read).await?,
-            State::Follow(events) => follow(events, &*read).await,
-        };
-        Some((delta, (handle, resource, namespace, read, state)))
-    });
+    let start = (
+        handle.clone(),
+        resource.clone(),
+        namespace.to_owned(),
+        read,
+        State::List,
+    );
+    let deltas = stream::unfold(
+        start,
+        |(handle, resource, namespace, read, state)| async move {
+            let (delta, state) = match state {
+                State::List => list(&handle, &resource, &namespace, &*read).await?,
+                State::Follow(events) => follow(events, &*read).await,
+            };
+            Some((delta, (handle, resource, namespace, read, state)))
+        },
+    );
     deltas.filter_map(|delta| async move { delta }).boxed()
 }
 
@@ -79,7 +88,9 @@ async fn follow<T>(
     mut events: Events,
     read: &(dyn Fn(&Value) -> Option<T> + Send + Sync),
 ) -> (Option<Delta<T>>, State) {
-    let Some(Ok(event)) = events.next().await else { return (None, State::List) };
+    let Some(Ok(event)) = events.next().await else {
+        return (None, State::List);
+    };
     let object = event.object.value();
     let delta = match event.kind {
         EventKind::Deleted => api::read_key(&object).map(|key| Delta::Deleted {

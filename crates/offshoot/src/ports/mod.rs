@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use apiserver::verbs::Whose;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
-use engine::ports::{NoFaults, NoFunctions, PortError, Ports};
+use engine::ports::{NoFaults, PortError, Ports};
 use model::Class;
 
 /// The user agent, and so the field manager, of the controllers.
@@ -25,7 +25,7 @@ pub(crate) fn over(handle: &ServerHandle) -> Ports {
         cluster: Arc::new(cluster::ServerCluster::new(handle.clone())),
         clock: Arc::new(time::SystemClock),
         ids: Arc::new(time::RandomIds),
-        functions: Arc::new(NoFunctions),
+        functions: Arc::new(functions::BuiltIns),
         faults: Arc::new(NoFaults),
     }
 }

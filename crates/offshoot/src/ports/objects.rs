@@ -27,7 +27,11 @@ pub(super) fn all(handle: &ServerHandle, kind: &Gvk) -> Option<Feed<ObjectSummar
 
 fn summary(object: &Value, cluster_scoped: bool) -> Option<ObjectSummary> {
     let meta = api::read_meta(object);
-    let key = if cluster_scoped { cluster_key(object)? } else { api::read_key(object)? };
+    let key = if cluster_scoped {
+        cluster_key(object)?
+    } else {
+        api::read_key(object)?
+    };
     Some(ObjectSummary {
         key,
         version: meta.resource_version,
@@ -40,7 +44,10 @@ fn summary(object: &Value, cluster_scoped: bool) -> Option<ObjectSummary> {
 /// A cluster-scoped object has no namespace: it stands under `default` until a set asks.
 fn cluster_key(object: &Value) -> Option<ObjectKey> {
     let name = api::str_at(object, &["metadata", "name"])?;
-    Some(ObjectKey::new(Namespace::parse("default").ok()?, ObjectName::parse(name).ok()?))
+    Some(ObjectKey::new(
+        Namespace::parse("default").ok()?,
+        ObjectName::parse(name).ok()?,
+    ))
 }
 
 /// What an object holds.
@@ -49,13 +56,21 @@ pub(super) async fn content(
     kind: &Gvk,
     key: &ObjectKey,
 ) -> Result<Found<ObjectContent>, PortError> {
-    let Some((resource, namespaced)) = served(handle, kind) else { return Ok(Found::KindMissing) };
+    let Some((resource, namespaced)) = served(handle, kind) else {
+        return Ok(Found::KindMissing);
+    };
     if !namespaced {
-        return Ok(Found::Forbidden(format!("{kind} is cluster-scoped and cannot be injected")));
+        return Ok(Found::Forbidden(format!(
+            "{kind} is cluster-scoped and cannot be injected"
+        )));
     }
-    let found = handle.get(&resource, key.namespace.as_str(), key.name.as_str()).await;
+    let found = handle
+        .get(&resource, key.namespace.as_str(), key.name.as_str())
+        .await;
     let attempt = || format!("read {kind} {key}");
-    let Some(object) = found.map_err(|f| failed(attempt(), &f))? else { return Ok(Found::Absent) };
+    let Some(object) = found.map_err(|f| failed(attempt(), &f))? else {
+        return Ok(Found::Absent);
+    };
     let text = |field: &str| object.get(field).map(|v| Text::from(v.to_string()));
     let meta = api::read_meta(&object);
     Ok(Found::Here(ObjectContent {

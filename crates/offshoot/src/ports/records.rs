@@ -58,7 +58,9 @@ impl ServerRecords {
         let stored = stored.map_err(|e| PortError::new(class(&e), attempt(), chain(&e)))?;
         match stored.first().filter(|_| !deleted) {
             None => Ok(None),
-            Some(object) => read(object).map(Some).map_err(|e| PortError::new(Class::Bug, attempt(), e)),
+            Some(object) => read(object)
+                .map(Some)
+                .map_err(|e| PortError::new(Class::Bug, attempt(), e)),
         }
     }
 
@@ -88,7 +90,10 @@ impl Records for ServerRecords {
 
     async fn get(&self, key: &ObjectKey) -> Result<Option<Revision>, PortError> {
         let attempt = format!("read the record of {key}");
-        let found = self.handle.get(&revisions(), key.namespace.as_str(), key.name.as_str()).await;
+        let found = self
+            .handle
+            .get(&revisions(), key.namespace.as_str(), key.name.as_str())
+            .await;
         let object = found.map_err(|f| failed(attempt.clone(), &f))?;
         object
             .map(|o| read(&o).map_err(|e| PortError::new(Class::Bug, attempt, e)))

@@ -31,7 +31,11 @@ impl DataDir {
     pub(crate) fn open(root: &Path) -> Result<Self, Failure> {
         let attempt = format!("open the data directory {}", root.display());
         let failed = |e: std::io::Error| Failure::of(&attempt, &e);
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(failed)?;
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(root)
+            .map_err(failed)?;
         let root = root.canonicalize().map_err(failed)?;
         let mut lock = OpenOptions::new()
             .create(true)
@@ -45,7 +49,11 @@ impl DataDir {
             let mut holder = String::new();
             // Who holds it is a help, not a need.
             _ = lock.read_to_string(&mut holder);
-            let text = format!("{} is in use by another offshoot {}", root.display(), holder.trim());
+            let text = format!(
+                "{} is in use by another offshoot {}",
+                root.display(),
+                holder.trim()
+            );
             return Err(Failure::new(text.trim_end().to_owned())
                 .hint("stop the other one, or give another directory with --data"));
         }
@@ -83,7 +91,11 @@ impl DataDir {
     pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
         let failed = |e: std::io::Error| Failure::of(&format!("write {}", path.display()), &e);
         if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+            std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(directory)
+                .map_err(failed)?;
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
@@ -94,7 +106,9 @@ impl DataDir {
             .mode(0o600)
             .open(&draft)
             .map_err(failed)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.sync_all())
+            .map_err(failed)?;
         std::fs::rename(&draft, path).map_err(failed)
     }
 }
@@ -109,8 +123,10 @@ fn check_format(root: &Path) -> Result<(), Failure> {
                 root.display()
             ))
             .hint("use that version, or another directory")),
-            Err(_) => Err(Failure::new(format!("{} holds no format version", path.display()))
-                .hint("is this a data directory of offshoot?")),
+            Err(_) => Err(
+                Failure::new(format!("{} holds no format version", path.display()))
+                    .hint("is this a data directory of offshoot?"),
+            ),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             DataDir::write_private(&path, &format!("{FORMAT}\n"))
@@ -141,7 +157,10 @@ mod tests {
         drop(DataDir::open(root.path()).unwrap());
         std::fs::write(root.path().join("format"), "2\n").unwrap();
         assert!(DataDir::open(root.path()).is_err());
-        assert_eq!(std::fs::read_to_string(root.path().join("format")).unwrap(), "2\n");
+        assert_eq!(
+            std::fs::read_to_string(root.path().join("format")).unwrap(),
+            "2\n"
+        );
     }
 
     #[test]

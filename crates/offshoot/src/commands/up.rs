@@ -1,0 +1,35 @@
+//! `offshoot up`: runs the embedded server until it is told to stop.
+
+use std::process::ExitCode;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli::UpArgs;
+use crate::exit::Failure;
+use crate::up::{self, Options};
+
+/// Serves until SIGINT or SIGTERM, then drains; a second signal ends it at once.
+///
+/// # Errors
+/// It could not start.
+pub(super) async fn run(args: &UpArgs) -> Result<ExitCode, Failure> {
+    let failed = |e: std::io::Error| Failure::of("listen for signals", &e);
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let server = up::start(Options::of(args)).await?;
+    super::say(&format!("offshoot serves at https://{}", server.address()));
+    super::write_out(&format!(
+        "export KUBECONFIG={}\n",
+        server.kubeconfig().display()
+    ))?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    super::say("stopping: open requests are finished, everything answered is durable");
+    tokio::select! {
+        () = server.stop() => Ok(ExitCode::SUCCESS),
+        _ = terminate.recv() => Ok(ExitCode::FAILURE),
+        _ = interrupt.recv() => Ok(ExitCode::FAILURE),
+    }
+}

@@ -1,0 +1,509 @@
+//! The chapters, in order. Each says what happens and why, and checks it.
+
+use serde_json::{Value, json};
+
+use super::packages::{SHOP_V1, SHOP_V2};
+use super::story::Story;
+use super::world::{World, condition, file};
+use crate::client::{PACKAGES, REPOSITORIES, object};
+use crate::exit::Failure;
+
+/// What the chapters are called.
+pub(super) const TITLES: [&str; 8] = [
+    "A catalogue and two sites",
+    "One set, one variant for each site",
+    "A gate that holds",
+    "A person edits, an approver publishes",
+    "The upstream moves on",
+    "A site joins, a site leaves",
+    "Stop, start, and start from git alone",
+    "The set goes, last of all",
+];
+
+const SETS: &str = "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
+const VARIANTS: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/packagevariants";
+const CLUSTERS: &str = "/apis/infra.example.com/v1alpha1/namespaces/default/webclusters";
+const EU: &str = "edge-eu.shop-eu.packagevariant-1";
+const US: &str = "edge-us.shop-us.packagevariant-1";
+const EU2: &str = "edge-eu.shop-eu.packagevariant-2";
+const US2: &str = "edge-us.shop-us.packagevariant-2";
+const GATE: &str = "config.injection.WebCluster.main";
+
+/// Tells all of them.
+pub(super) async fn tell(story: &mut Story, world: &mut World) -> Result<(), Failure> {
+    let [
+        catalogue,
+        fan_out,
+        gate,
+        publish,
+        upgrade,
+        relabel,
+        restart,
+        end,
+    ] = TITLES;
+    story.chapter(catalogue)?;
+    world.start(false).await?;
+    register(story, world).await?;
+    story.chapter(fan_out)?;
+    fan(story, world).await?;
+    story.chapter(gate)?;
+    gates(story, world).await?;
+    story.chapter(publish)?;
+    edit_and_approve(story, world).await?;
+    story.chapter(upgrade)?;
+    upstream_v2(story, world).await?;
+    conflict(story, world).await?;
+    story.chapter(relabel)?;
+    join_and_leave(story, world).await?;
+    story.chapter(restart)?;
+    rebuild(story, world).await?;
+    story.chapter(end)?;
+    delete_set(story, world).await
+}
+
+fn repository(world: &World, name: &str, labels: &Value) -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha1",
+        "kind": "Repository",
+        "metadata": { "name": name, "labels": labels },
+        "spec": {
+            "type": "git",
+            "deployment": labels.get("region").is_some(),
+            "git": { "repo": world.address(name), "create": true, "createBranch": true },
+        },
+    })
+}
+
+async fn register(story: &Story, world: &World) -> Result<(), Failure> {
+    story.say(
+        "   A platform team keeps a catalogue of packages in git, and one repository for each edge\n   \
+         site. We register three repositories; they are bare git repositories on this disk.",
+    )?;
+    world
+        .apply(&repository(world, "blueprints", &json!({})))
+        .await?;
+    for region in ["eu", "us"] {
+        let labels = json!({ "tier": "edge", "region": region });
+        world
+            .apply(&repository(world, &format!("edge-{region}"), &labels))
+            .await?;
+    }
+    for name in ["blueprints", "edge-eu", "edge-us"] {
+        let path = object(REPOSITORIES, "default", name);
+        world
+            .wait(&path, "the repository to be ready", |r| {
+                condition(r, "Ready") == "True"
+            })
+            .await?;
+    }
+    story.claim(true, "three repositories are Ready", String::new)?;
+    story.say("   Ada commits a web shop to the catalogue and tags it, with plain git.")?;
+    world.push("blueprints", "shop", "v1", SHOP_V1)?;
+    let found = world
+        .wait_revision("blueprints.shop.v1", "the pushed package", |r| !r.is_null())
+        .await?;
+    story.claim(
+        api::str_at(&found, &["spec", "lifecycle"]) == Some("Published"),
+        "the pushed tag shop/v1 was noticed: package revision blueprints.shop.v1 is Published",
+        || found.to_string(),
+    )
+}
+
+/// What the platform knows about a site.
+fn web_cluster(name: &str, size: u32) -> Value {
+    json!({
+        "apiVersion": "infra.example.com/v1alpha1",
+        "kind": "WebCluster",
+        "metadata": { "name": name },
+        "spec": { "size": size },
+    })
+}
+
+fn web_cluster_definition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "webclusters.infra.example.com" },
+        "spec": {
+            "group": "infra.example.com",
+            "names": { "kind": "WebCluster", "listKind": "WebClusterList", "plural": "webclusters", "singular": "webcluster" },
+            "scope": "Namespaced",
+            "versions": [{
+                "name": "v1alpha1",
+                "served": true,
+                "storage": true,
+                "schema": { "openAPIV3Schema": {
+                    "type": "object",
+                    "properties": { "spec": {
+                        "type": "object",
+                        "properties": { "size": { "type": "integer" } },
+                    } },
+                } },
+            }],
+        },
+    })
+}
+
+fn set(revision: &str) -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha2",
+        "kind": "PackageVariantSet",
+        "metadata": { "name": "shop" },
+        "spec": {
+            "upstream": { "repo": "blueprints", "package": "shop", "revision": revision },
+            "targets": [{
+                "repositorySelector": { "matchLabels": { "tier": "edge" } },
+                "template": {
+                    "downstream": { "packageExpr": "packageDefault + '-' + repository.labels['region']" },
+                    "packageContext": { "dataExprs": [
+                        { "key": "region", "valueExpr": "repository.labels['region']" },
+                    ] },
+                    "pipeline": { "mutators": [{
+                        "name": "region",
+                        "image": "set-annotations:v0.1.4",
+                        "configMapExprs": [{ "key": "example.com/region", "valueExpr": "repository.labels['region']" }],
+                    }] },
+                    "injectors": [{ "kind": "WebCluster", "nameExpr": "repository.labels['region']" }],
+                },
+            }],
+        },
+    })
+}
+
+async fn fan(story: &Story, world: &World) -> Result<(), Failure> {
+    story.say(
+        "   The shop has an injection point: its WebCluster is filled in from the cluster. The\n   \
+         platform describes the site in Europe; nobody has described the one in the US yet.",
+    )?;
+    world.apply(&web_cluster_definition()).await?;
+    world
+        .wait(
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/webclusters.infra.example.com",
+            "the definition to be established",
+            |d| condition(d, "Established") == "True",
+        )
+        .await?;
+    world.apply(&web_cluster("eu", 3)).await?;
+    story.say(
+        "   One PackageVariantSet selects all repositories labelled tier=edge. A template names each\n   \
+         package after its region, adds a function, and picks the object to inject.",
+    )?;
+    world.apply(&set("v1")).await?;
+    for (variant, draft) in [("shop-edge-eu-shop-eu", EU), ("shop-edge-us-shop-us", US)] {
+        let path = format!("{VARIANTS}/{variant}");
+        world
+            .wait(&path, "the variant to be ready", |v| {
+                condition(v, "Ready") == "True"
+            })
+            .await?;
+        world
+            .wait_revision(draft, "the draft", |r| !r.is_null())
+            .await?;
+    }
+    story.claim(
+        true,
+        "two variants were made, and each made a draft",
+        String::new,
+    )?;
+    let files = world.files(EU).await?;
+    let account = file(&files, "serviceaccount.yaml");
+    story.claim(
+        account.contains("namespace: shop-eu # kpt-set: ${namespace}")
+            && account.contains("# do not rename"),
+        "the pipeline set the namespace to shop-eu, and no comment was lost",
+        || account.to_owned(),
+    )?;
+    let injected = file(&files, "injection.yaml");
+    story.claim(
+        injected.contains("size: 3"),
+        "the description of the European site was injected: size 3",
+        || injected.to_owned(),
+    )?;
+    let refs = world.git_in("edge-eu", &["for-each-ref", "--format=%(refname)"])?;
+    story.claim(
+        refs == "refs/heads/drafts/shop-eu/packagevariant-1\nrefs/heads/main\n",
+        "in git the draft is the branch drafts/shop-eu/packagevariant-1, one commit on main",
+        || refs.clone(),
+    )
+}
+
+async fn gates(story: &Story, world: &World) -> Result<(), Failure> {
+    let draft = world.revision(US).await?;
+    story.claim(
+        condition(&draft, GATE) == "False",
+        "the American draft waits: its injection point found nothing",
+        || draft.to_string(),
+    )?;
+    world.move_to(US, "Proposed", false).await?;
+    let refused = world.move_to(US, "Published", true).await;
+    story.claim(
+        refused.as_ref().is_err_and(|e| e.message().contains(GATE)),
+        "approving it is refused, and the message names the gate",
+        || {
+            refused
+                .as_ref()
+                .err()
+                .map(|e| e.message().to_owned())
+                .unwrap_or_default()
+        },
+    )?;
+    world.move_to(US, "Draft", true).await?;
+    story.say("   It is rejected. Then the platform describes the American site, too.")?;
+    world.apply(&web_cluster("us", 5)).await?;
+    world
+        .wait_revision(US, "the injection", |r| condition(r, GATE) == "True")
+        .await?;
+    let files = world.files(US).await?;
+    story.claim(
+        file(&files, "injection.yaml").contains("size: 5"),
+        "the new object was noticed: the same draft now holds size 5, and the gate is open",
+        || file(&files, "injection.yaml").to_owned(),
+    )
+}
+
+async fn edit_and_approve(story: &Story, world: &World) -> Result<(), Failure> {
+    story.say(
+        "   Ada knows the European site: she raises a limit in the draft, says why in a comment, and\n   \
+         pins the proxy to a release that she trusts.",
+    )?;
+    world
+        .edit(
+            EU,
+            &[
+                (
+                    "configmap.yaml",
+                    "MAX_ITEMS: \"50\"",
+                    "MAX_ITEMS: \"75\" # sale in November",
+                ),
+                ("deployment.yaml", "mesh/proxy:0.9.0", "mesh/proxy:0.9.1"),
+            ],
+        )
+        .await?;
+    let before = world.git_in(
+        "edge-eu",
+        &["rev-parse", "drafts/shop-eu/packagevariant-1:shop-eu"],
+    )?;
+    world.publish(EU).await?;
+    world.publish(US).await?;
+    let after = world.git_in("edge-eu", &["rev-parse", "shop-eu/v1:shop-eu"])?;
+    story.claim(
+        before == after,
+        "both are approved: what was published is byte for byte what was reviewed",
+        || format!("{before} and {after}"),
+    )?;
+    let subject = world.git_in("edge-eu", &["log", "-1", "--format=%s", "main"])?;
+    story.claim(
+        subject == "Approving package revision shop-eu/1\n",
+        "main has a merge commit, the tag shop-eu/v1 names it, the draft's branch is gone",
+        || subject.clone(),
+    )?;
+    let latest = world.revision(EU).await?;
+    let label = api::read_meta(&latest)
+        .labels
+        .get("kpt.dev/latest-revision")
+        .cloned();
+    story.claim(
+        label.as_deref() == Some("true"),
+        "revision 1 carries the label kpt.dev/latest-revision",
+        || latest.to_string(),
+    )
+}
+
+async fn upstream_v2(story: &Story, world: &World) -> Result<(), Failure> {
+    story.say(
+        "   The catalogue releases shop v2: a newer database and proxy, an autoscaler, another setting.\n   \
+         Nothing happens by itself: the set pins v1. Then the set is pointed at v2.",
+    )?;
+    world.push("blueprints", "shop", "v2", SHOP_V2)?;
+    world
+        .wait_revision("blueprints.shop.v2", "the pushed package", |r| !r.is_null())
+        .await?;
+    let patch = json!({ "spec": { "upstream": { "revision": "v2" } } });
+    world
+        .client()?
+        .patch(&format!("{SETS}/shop"), &patch)
+        .await?;
+    for draft in [EU2, US2] {
+        world
+            .wait_revision(draft, "the upgrade draft", |r| !r.is_null())
+            .await?;
+    }
+    let files = world.files(EU2).await?;
+    let settings = file(&files, "configmap.yaml");
+    story.claim(
+        settings.contains("MAX_ITEMS: \"75\" # sale in November") && settings.contains("size=12"),
+        "each site has an upgrade draft; Ada's limit and comment are in it beside v2's own change",
+        || settings.to_owned(),
+    )?;
+    story.claim(
+        !file(&files, "hpa.yaml").is_empty()
+            && file(&files, "db/statefulset.yaml").contains("db:15.6"),
+        "the autoscaler and the newer database arrived, too",
+        || files.to_string(),
+    )
+}
+
+async fn conflict(story: &Story, world: &World) -> Result<(), Failure> {
+    let draft = world.revision(EU2).await?;
+    let conflicts = draft
+        .get("status")
+        .and_then(|s| s.get("conflicts"))
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let open: Vec<_> = conflicts
+        .iter()
+        .filter(|c| api::str_at(c, &["state"]) == Some("open"))
+        .collect();
+    let first = open.first().copied().cloned().unwrap_or_default();
+    story.claim(
+        open.len() == 1 && api::str_at(&first, &["file"]) == Some("deployment.yaml"),
+        "Ada and v2 both changed the proxy's image: one conflict is recorded, with all three values",
+        || draft.to_string(),
+    )?;
+    let us = world.revision(US2).await?;
+    story.claim(
+        us.get("status").and_then(|s| s.get("conflicts")).is_none(),
+        "the American draft has none: what the pipeline wrote is never a local edit",
+        || us.to_string(),
+    )?;
+    world.move_to(EU2, "Proposed", false).await?;
+    let refused = world.move_to(EU2, "Published", true).await;
+    story.claim(
+        refused
+            .as_ref()
+            .is_err_and(|e| e.message().contains("offshoot.dev/Conflicts")),
+        "until somebody looks at it, approval is refused",
+        || {
+            refused
+                .as_ref()
+                .err()
+                .map(|e| e.message().to_owned())
+                .unwrap_or_default()
+        },
+    )?;
+    world.move_to(EU2, "Draft", true).await?;
+    story.say("   Ada agrees with v2 and acknowledges the conflict by its id.")?;
+    let id = api::str_at(&first, &["id"]).unwrap_or_default();
+    let patch = json!({ "spec": { "resolvedConflicts": [id] } });
+    world
+        .client()?
+        .patch(&object(PACKAGES, "default", EU2), &patch)
+        .await?;
+    world.publish(EU2).await?;
+    world.publish(US2).await?;
+    let tags = world.git_in("edge-eu", &["tag", "--list"])?;
+    story.claim(
+        tags == "shop-eu/v1\nshop-eu/v2\n",
+        "both sites are published again, as revision 2",
+        || tags.clone(),
+    )
+}
+
+async fn join_and_leave(story: &Story, world: &World) -> Result<(), Failure> {
+    story.say("   A repository for Asia is registered with the label; nobody touches the set.")?;
+    let labels = json!({ "tier": "edge", "region": "asia" });
+    world
+        .apply(&repository(world, "edge-asia", &labels))
+        .await?;
+    let draft = "edge-asia.shop-asia.packagevariant-1";
+    world
+        .wait_revision(draft, "the draft for Asia", |r| !r.is_null())
+        .await?;
+    story.claim(
+        true,
+        "the set made a variant for it, and the variant a draft",
+        String::new,
+    )?;
+    let patch = json!({ "metadata": { "labels": { "tier": "core" } } });
+    world
+        .client()?
+        .patch(&object(REPOSITORIES, "default", "edge-asia"), &patch)
+        .await?;
+    world
+        .wait_revision(draft, "the draft to go", Value::is_null)
+        .await?;
+    story.claim(
+        true,
+        "relabelled, it is no target any more: variant and unpublished draft are gone",
+        String::new,
+    )
+}
+
+/// Name, lifecycle, number and content of every revision, sorted.
+async fn picture(world: &World) -> Result<Vec<String>, Failure> {
+    let mut out = Vec::new();
+    for revision in world.revisions().await? {
+        let text = |path: &[&str]| api::str_at(&revision, path).unwrap_or_default().to_owned();
+        out.push(format!(
+            "{} {} {} {}",
+            text(&["metadata", "name"]),
+            text(&["spec", "lifecycle"]),
+            revision["spec"]["revision"],
+            text(&["status", "selfLock", "git", "commit"]),
+        ));
+    }
+    out.sort();
+    Ok(out)
+}
+
+async fn rebuild(story: &Story, world: &mut World) -> Result<(), Failure> {
+    let before = picture(world).await?;
+    world.stop().await;
+    world.start(false).await?;
+    let again = picture(world).await?;
+    story.claim(
+        before == again,
+        "after a restart every package revision is as it was",
+        || format!("{before:?} and {again:?}"),
+    )?;
+    world.stop().await;
+    world.start(true).await?;
+    let name = "edge-us.shop-us.packagevariant-2";
+    world
+        .wait_revision(name, "the rebuilt records", |r| !r.is_null())
+        .await?;
+    let rebuilt = picture(world).await?;
+    story.claim(
+        before == rebuilt,
+        "with all records thrown away, git alone brings every one of them back",
+        || format!("{before:?} and {rebuilt:?}"),
+    )
+}
+
+async fn delete_set(story: &Story, world: &World) -> Result<(), Failure> {
+    story.say(
+        "   The set is deleted. Nothing that runs somewhere disappears without an approver.",
+    )?;
+    world.client()?.delete(&format!("{SETS}/shop")).await?;
+    for name in [EU2, US2] {
+        world
+            .wait_revision(name, "the deletion proposal", |r| {
+                api::str_at(r, &["spec", "lifecycle"]) == Some("DeletionProposed")
+            })
+            .await?;
+    }
+    let path = format!("{VARIANTS}/shop-edge-eu-shop-eu");
+    world
+        .wait(&path, "the variant to go", Value::is_null)
+        .await?;
+    story.claim(
+        true,
+        "its variants are gone; the published revisions are proposed for deletion and wait",
+        String::new,
+    )?;
+    world.move_to(EU2, "Published", true).await?;
+    story.claim(
+        true,
+        "an approver keeps the European one: it is Published as before",
+        String::new,
+    )?;
+    let tags = world.git_in("edge-us", &["tag", "--list"])?;
+    story.claim(
+        tags == "shop-us/v1\nshop-us/v2\n",
+        "and git still holds everything",
+        || tags.clone(),
+    )?;
+    drop(world.client()?.get(CLUSTERS).await?);
+    Ok(())
+}

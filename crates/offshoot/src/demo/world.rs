@@ -1,0 +1,317 @@
+//! The story's world: a directory with git repositories and a running server, and the hands of a
+//! person: requests through the API, and `git`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::packages::Revision;
+use crate::client::{Client, PACKAGES, RESOURCES, collection, object};
+use crate::exit::Failure;
+use crate::up::{self, Running};
+
+/// How long the story waits for anything.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(20);
+
+pub(super) struct World {
+    root: PathBuf,
+    /// Kept until the end, if the directory goes with the demo.
+    _temporary: Option<tempfile::TempDir>,
+    server: Option<Running>,
+    client: Option<Client>,
+}
+
+impl World {
+    /// A fresh directory.
+    ///
+    /// # Errors
+    /// It cannot be made, or the one to keep is not empty.
+    pub(super) fn new(keep: Option<&Path>) -> Result<Self, Failure> {
+        let failed = |e: std::io::Error| Failure::of("make the demo's directory", &e);
+        let (root, temporary) = match keep {
+            Some(directory) => {
+                std::fs::create_dir_all(directory).map_err(failed)?;
+                if std::fs::read_dir(directory)
+                    .map_err(failed)?
+                    .next()
+                    .is_some()
+                {
+                    return Err(
+                        Failure::new(format!("{} is not empty", directory.display()))
+                            .hint("the demo wants a fresh directory"),
+                    );
+                }
+                (directory.canonicalize().map_err(failed)?, None)
+            }
+            None => {
+                let directory = tempfile::Builder::new().prefix("offshoot-demo-").tempdir();
+                let directory = directory.map_err(failed)?;
+                (directory.path().to_owned(), Some(directory))
+            }
+        };
+        Ok(Self {
+            root,
+            _temporary: temporary,
+            server: None,
+            client: None,
+        })
+    }
+
+    /// Starts the server, as `offshoot up` does.
+    pub(super) async fn start(&mut self, rebuild: bool) -> Result<(), Failure> {
+        let mut options = up::Options::at(&self.root.join("data"));
+        options.rebuild = rebuild;
+        options.sync_every = Duration::from_secs(1);
+        let server = up::start(options).await?;
+        self.client = Some(Client::with(server.kubeconfig()).await?);
+        self.server = Some(server);
+        Ok(())
+    }
+
+    /// Stops the server.
+    pub(super) async fn stop(&mut self) {
+        self.client = None;
+        if let Some(server) = self.server.take() {
+            server.stop().await;
+        }
+    }
+
+    /// The connection.
+    pub(super) fn client(&self) -> Result<&Client, Failure> {
+        self.client
+            .as_ref()
+            .ok_or_else(|| Failure::new("the server is not running"))
+    }
+
+    /// The address of one of the story's repositories.
+    pub(super) fn address(&self, repository: &str) -> String {
+        format!("file://{}/{repository}.git", self.root.display())
+    }
+
+    /// Creates or replaces an object: what `kubectl apply` would come to here.
+    pub(super) async fn apply(&self, object: &Value) -> Result<Value, Failure> {
+        let api_version = api::str_at(object, &["apiVersion"]).unwrap_or_default();
+        let kind = api::str_at(object, &["kind"])
+            .unwrap_or_default()
+            .to_lowercase();
+        let plural = if kind.ends_with('y') {
+            format!("{}ies", kind.trim_end_matches('y'))
+        } else {
+            format!("{kind}s")
+        };
+        let root = if api_version.contains('/') {
+            "apis"
+        } else {
+            "api"
+        };
+        let scope = if kind == "customresourcedefinition" {
+            ""
+        } else {
+            "/namespaces/default"
+        };
+        self.client()?
+            .post(&format!("/{root}/{api_version}{scope}/{plural}"), object)
+            .await
+    }
+
+    /// A package revision.
+    pub(super) async fn revision(&self, name: &str) -> Result<Value, Failure> {
+        self.client()?.get(&object(PACKAGES, "default", name)).await
+    }
+
+    /// All package revisions.
+    pub(super) async fn revisions(&self) -> Result<Vec<Value>, Failure> {
+        let list = self
+            .client()?
+            .get(&collection(PACKAGES, "default", &[]))
+            .await?;
+        Ok(list
+            .get("items")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default())
+    }
+
+    /// The files of a package revision.
+    pub(super) async fn files(&self, name: &str) -> Result<Value, Failure> {
+        self.client()?
+            .get(&object(RESOURCES, "default", name))
+            .await
+    }
+
+    /// Replaces a text in one file of a draft, as a person with an editor would.
+    pub(super) async fn edit(
+        &self,
+        name: &str,
+        edits: &[(&str, &str, &str)],
+    ) -> Result<(), Failure> {
+        let mut resources = self.files(name).await?;
+        for (file, from, to) in edits {
+            let text = api::str_at(&resources, &["spec", "resources", file]).unwrap_or_default();
+            if !text.contains(from) {
+                return Err(Failure::new(format!(
+                    "{file} of {name} does not hold {from:?}: {text}"
+                )));
+            }
+            resources["spec"]["resources"][*file] = text.replacen(from, to, 1).into();
+        }
+        self.client()?
+            .put(&object(RESOURCES, "default", name), &resources)
+            .await
+            .map(drop)
+    }
+
+    /// Asks for a lifecycle, through the main or the approval door.
+    pub(super) async fn move_to(
+        &self,
+        name: &str,
+        lifecycle: &str,
+        approval: bool,
+    ) -> Result<(), Failure> {
+        let path = object(PACKAGES, "default", name);
+        let mut revision = self.client()?.get(&path).await?;
+        revision["spec"]["lifecycle"] = lifecycle.into();
+        let path = if approval {
+            format!("{path}/approval")
+        } else {
+            path
+        };
+        self.client()?.put(&path, &revision).await.map(drop)
+    }
+
+    /// Proposes and approves.
+    pub(super) async fn publish(&self, name: &str) -> Result<(), Failure> {
+        self.move_to(name, "Proposed", false).await?;
+        self.move_to(name, "Published", true).await
+    }
+
+    /// Waits until a package revision is as it should be.
+    pub(super) async fn wait_revision(
+        &self,
+        name: &str,
+        what: &str,
+        is: impl Fn(&Value) -> bool,
+    ) -> Result<Value, Failure> {
+        self.wait(&object(PACKAGES, "default", name), what, is)
+            .await
+    }
+
+    /// Waits until an object is as it should be; a missing one is `null`.
+    pub(super) async fn wait(
+        &self,
+        path: &str,
+        what: &str,
+        is: impl Fn(&Value) -> bool,
+    ) -> Result<Value, Failure> {
+        let started = Instant::now();
+        loop {
+            let found = self.client()?.get(path).await.unwrap_or(Value::Null);
+            if is(&found) {
+                return Ok(found);
+            }
+            if started.elapsed() > PATIENCE {
+                return Err(Failure::new(format!(
+                    "waited in vain for {what}; found {found}"
+                )));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Commits a revision of a package to an upstream repository and tags it, with plain git.
+    pub(super) fn push(
+        &self,
+        repository: &str,
+        package: &str,
+        tag: &str,
+        files: Revision,
+    ) -> Result<(), Failure> {
+        let work = self.root.join("desk");
+        let failed = |e: std::io::Error| Failure::of("write the upstream package", &e);
+        if !work.exists() {
+            let address = self.address(repository);
+            self.git(&self.root, &["clone", "--quiet", &address, "desk"])?;
+        }
+        self.git(&work, &["pull", "--quiet", "--ff-only"])?;
+        let directory = work.join(package);
+        if directory.exists() {
+            std::fs::remove_dir_all(&directory).map_err(failed)?;
+        }
+        for (path, text) in files {
+            let path = directory.join(path);
+            std::fs::create_dir_all(path.parent().unwrap_or(&directory)).map_err(failed)?;
+            std::fs::write(path, text).map_err(failed)?;
+        }
+        self.git(&work, &["add", "--all"])?;
+        self.git(
+            &work,
+            &[
+                "commit",
+                "--quiet",
+                "--message",
+                &format!("{package} {tag}"),
+            ],
+        )?;
+        self.git(&work, &["tag", &format!("{package}/{tag}")])?;
+        self.git(&work, &["push", "--quiet", "--tags", "origin", "HEAD"])
+            .map(drop)
+    }
+
+    /// What `git` prints in one of the story's bare repositories.
+    pub(super) fn git_in(&self, repository: &str, arguments: &[&str]) -> Result<String, Failure> {
+        self.git(&self.root.join(format!("{repository}.git")), arguments)
+    }
+
+    fn git(&self, directory: &Path, arguments: &[&str]) -> Result<String, Failure> {
+        let output = Command::new("git")
+            .args([
+                "-c",
+                "user.name=Ada",
+                "-c",
+                "user.email=ada@example.com",
+                "-c",
+                "init.defaultBranch=main",
+            ])
+            .args(arguments)
+            .current_dir(directory)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| Failure::of("run git", &e).hint("offshoot needs git on the path"))?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() {
+            return Ok(text(&output.stdout));
+        }
+        Err(Failure::new(format!(
+            "git {}: {}",
+            arguments.join(" "),
+            text(&output.stderr).trim()
+        )))
+    }
+}
+
+/// The status of a condition of an object; empty if it is not there.
+pub(super) fn condition(object: &Value, kind: &str) -> String {
+    let conditions = object
+        .get("status")
+        .and_then(|s| s.get("conditions"))
+        .and_then(Value::as_array);
+    let found = conditions
+        .into_iter()
+        .flatten()
+        .find(|c| c.get("type") == Some(&json!(kind)));
+    found
+        .and_then(|c| api::str_at(c, &["status"]))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// The text of one file.
+pub(super) fn file<'a>(resources: &'a Value, path: &str) -> &'a str {
+    api::str_at(resources, &["spec", "resources", path]).unwrap_or_default()
+}

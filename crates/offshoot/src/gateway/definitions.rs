@@ -1,0 +1,44 @@
+//! What the server is told of the package group's resources.
+
+use apiserver::Resource;
+use serde_json::Value;
+
+use crate::exit::Failure;
+
+/// Package resources may be large (decisions.md A11).
+const BODY: usize = 16 << 20;
+
+/// Package revisions write through to the engine; their files and packages are read through it,
+/// too.
+///
+/// # Errors
+/// Never for the definitions of this build; a test builds them.
+pub(crate) fn definitions() -> Result<Vec<Resource>, Failure> {
+    let served =
+        api::served().map_err(|e| Failure::of("read the package group's definitions", &e))?;
+    served.iter().map(definition).collect()
+}
+
+fn definition(text: &Value) -> Result<Resource, Failure> {
+    let resource = Resource::from_crd(text)
+        .map_err(|e| Failure::new(format!("a definition of the package group is wrong: {e}")))?;
+    Ok(match resource.plural.as_str() {
+        "packagerevisions" => resource.write_through().with_subresource(
+            "approval",
+            "PackageRevision",
+            &["get", "patch", "update"],
+        ),
+        "packagerevisionresources" => resource
+            .virtual_with(&["get", "list", "patch", "update"])
+            .with_body_limit(BODY),
+        _ => resource.virtual_with(&["get", "list"]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn they_can_be_built() {
+        assert_eq!(super::definitions().unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,79 @@
+//! The HTTP door of package revisions: wire objects in, use-cases of the engine, wire objects out.
+//!
+//! It translates and decides nothing: what may be done is `plan`'s, how it is done the engine's.
+
+mod definitions;
+mod packages;
+mod refusal;
+mod resources;
+mod revisions;
+
+use std::sync::Arc;
+
+use apiserver::gateway::{Call, Gateway, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::verbs::handle::ServerHandle;
+use async_trait::async_trait;
+use engine::Engine;
+use engine::usecase::{Caller, Preconditions};
+use model::{Namespace, ObjectKey, ObjectName, Uid};
+
+pub(crate) use definitions::definitions;
+
+/// The gateway.
+pub(crate) struct PackageGateway {
+    engine: Engine,
+    handle: ServerHandle,
+}
+
+impl PackageGateway {
+    /// A gateway to this engine.
+    pub(crate) fn new(engine: Engine, handle: ServerHandle) -> Arc<Self> {
+        Arc::new(Self { engine, handle })
+    }
+}
+
+#[async_trait]
+impl Gateway for PackageGateway {
+    async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
+        match call.resource.as_str() {
+            "packagerevisions" => revisions::handle(self, call).await,
+            "packagerevisionresources" => resources::handle(self, call).await,
+            "packages" => packages::handle(self, &call).await,
+            other => Err(Refusal::new(
+                RefusalClass::NotFound,
+                format!("{other} is not served here"),
+            )),
+        }
+    }
+}
+
+/// Who asks, as the engine wants to know it.
+fn caller(call: &Call) -> Caller {
+    Caller::user(call.user.name.clone()).dry_run(call.dry_run)
+}
+
+/// The object that a call names.
+fn key(call: &Call) -> Result<ObjectKey, Refusal> {
+    let wrong = |e: model::NameError| Refusal::new(RefusalClass::BadRequest, e.to_string());
+    Ok(ObjectKey {
+        namespace: Namespace::parse(&call.namespace).map_err(wrong)?,
+        name: ObjectName::parse(&call.name).map_err(wrong)?,
+    })
+}
+
+/// What must hold, from the old object's identity and the version that the client expects.
+fn preconditions(call: &Call) -> Preconditions {
+    let uid = call.old.as_ref().map(api::read_meta).and_then(|m| m.uid);
+    Preconditions {
+        uid: uid.and_then(|u| Uid::parse(u.as_str()).ok()),
+        version: call.options.expect_rv.map(|rv| rv.to_string()),
+    }
+}
+
+fn unsupported(verb: Verb, resource: &str) -> Refusal {
+    let text = format!(
+        "{} is not supported on resources of kind {resource:?}",
+        verb.word()
+    );
+    Refusal::new(RefusalClass::Unsupported, text)
+}

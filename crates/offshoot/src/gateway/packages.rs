@@ -1,0 +1,75 @@
+//! `packages`: every package with the number of its latest revision.
+
+use std::collections::BTreeMap;
+
+use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::verbs::handle::ResourceName;
+use model::{Namespace, PackageName, RepositoryName};
+use serde_json::{Value, json};
+
+use super::resources::wanted;
+use super::{PackageGateway, unsupported};
+
+pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+    let packages = all(gateway, &call.namespace).await?;
+    match call.verb {
+        Verb::List => {
+            let items: Vec<_> = packages
+                .into_iter()
+                .filter(|p| wanted(p, &call.options.field_selector))
+                .collect();
+            let object = json!({
+                "apiVersion": "porch.kpt.dev/v1alpha1",
+                "kind": "PorchPackageList",
+                "metadata": {},
+                "items": items,
+            });
+            Ok(Outcome {
+                object,
+                ..Outcome::default()
+            })
+        }
+        Verb::Get => {
+            let found = packages
+                .into_iter()
+                .find(|p| api::str_at(p, &["metadata", "name"]) == Some(&call.name));
+            let missing = || {
+                Refusal::new(
+                    RefusalClass::NotFound,
+                    format!("packages.porch.kpt.dev {:?} not found", call.name),
+                )
+            };
+            Ok(Outcome {
+                object: found.ok_or_else(missing)?,
+                ..Outcome::default()
+            })
+        }
+        verb => Err(unsupported(verb, &call.resource)),
+    }
+}
+
+async fn all(gateway: &PackageGateway, namespace: &str) -> Result<Vec<Value>, Refusal> {
+    let resource = ResourceName::new(api::PACKAGE_GROUP, "v1alpha1", "packagerevisions");
+    let list = gateway.handle.list(&resource, namespace, "").await;
+    let list = list.map_err(|f| Refusal::new(RefusalClass::Unavailable, f.message))?;
+    let mut latest: BTreeMap<(Namespace, RepositoryName, PackageName), i64> = BTreeMap::new();
+    for object in &list.items {
+        let part = |path: &[&str]| api::str_at(object, path).unwrap_or_default();
+        let namespace = Namespace::parse(part(&["metadata", "namespace"]));
+        let repository = RepositoryName::parse(part(&["spec", "repository"]));
+        let package = PackageName::parse(part(&["spec", "packageName"]));
+        let (Ok(namespace), Ok(repository), Ok(package)) = (namespace, repository, package) else {
+            continue;
+        };
+        let number = object["spec"]["revision"]
+            .as_i64()
+            .unwrap_or_default()
+            .max(0);
+        let entry = latest.entry((namespace, repository, package)).or_default();
+        *entry = number.max(*entry);
+    }
+    let write = |((namespace, repository, package), number): ((_, _, _), i64)| {
+        api::write_package(&namespace, &repository, &package, number)
+    };
+    Ok(latest.into_iter().map(write).collect())
+}

@@ -1,0 +1,79 @@
+//! Errors of the engine as clients see them (decisions.md A4, A6).
+
+use apiserver::gateway::{Call, Cause, Refusal, RefusalClass};
+use engine::Error;
+use model::{Class, Problem, join_problems};
+
+/// What a client is told of a failure.
+pub(super) fn refusal(call: &Call, error: &Error) -> Refusal {
+    let problems: &[Problem] = match error {
+        Error::Refused { problems, .. } => problems,
+        _ => &[],
+    };
+    let hints: Vec<_> = problems.iter().filter_map(|p| p.hint.as_deref()).collect();
+    let mut text = error.chain();
+    if !hints.is_empty() {
+        text = format!("{text} ({})", hints.join("; "));
+    }
+    let mut refusal = of_class(call, error.class(), &text);
+    refusal.causes = causes(problems);
+    refusal
+}
+
+/// What a client is told of input that cannot be understood.
+pub(super) fn invalid(call: &Call, problems: &[Problem]) -> Refusal {
+    let mut refusal = of_class(call, Class::Invalid, &join_problems(problems));
+    refusal.causes = causes(problems);
+    refusal
+}
+
+/// The words that the Kubernetes API puts before a message of each class.
+fn of_class(call: &Call, class: Class, text: &str) -> Refusal {
+    let resource = format!("{}.{}", call.resource, call.group);
+    let name = &call.name;
+    let kind = if call.resource == "packagerevisions" {
+        "PackageRevision"
+    } else {
+        "PackageRevisionResources"
+    };
+    let (class, message) = match class {
+        Class::Invalid => (
+            RefusalClass::Invalid,
+            format!("{kind}.{} {name:?} is invalid: {text}", call.group),
+        ),
+        Class::NotFound => (RefusalClass::NotFound, text.to_owned()),
+        Class::Conflict
+            if text.starts_with("Operation cannot") || text.contains("already exists") =>
+        {
+            (RefusalClass::Conflict, text.to_owned())
+        }
+        Class::Conflict => (
+            RefusalClass::Conflict,
+            format!("Operation cannot be fulfilled on {resource} {name:?}: {text}"),
+        ),
+        Class::Denied => (
+            RefusalClass::Denied,
+            format!("{resource} {name:?} is forbidden: {text}"),
+        ),
+        Class::Unavailable => (RefusalClass::Unavailable, text.to_owned()),
+        Class::Limit => (RefusalClass::Limit, text.to_owned()),
+        Class::Bug => (
+            RefusalClass::Bug,
+            format!("Internal error occurred: {text}"),
+        ),
+    };
+    Refusal {
+        class,
+        message,
+        causes: Vec::new(),
+    }
+}
+
+fn causes(problems: &[Problem]) -> Vec<Cause> {
+    let cause = |p: &Problem| Cause {
+        field: p.field.clone(),
+        reason: "FieldValueInvalid".to_owned(),
+        message: p.what.clone(),
+    };
+    problems.iter().map(cause).collect()
+}

@@ -1,0 +1,126 @@
+//! `packagerevisionresources`: the files of package revisions. No watch (decisions.md A6).
+
+use apiserver::gateway::{Call, Outcome, Refusal, Verb};
+use apiserver::verbs::handle::ResourceName;
+use engine::usecase::Preconditions;
+use model::ObjectKey;
+use serde_json::{Value, json};
+
+use super::refusal::{invalid, refusal};
+use super::{PackageGateway, caller, key, unsupported};
+
+pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+    match call.verb {
+        Verb::Get => get(gateway, &call).await,
+        Verb::List => list(gateway, &call).await,
+        Verb::Update | Verb::Patch => save(gateway, &call).await,
+        verb => Err(unsupported(verb, &call.resource)),
+    }
+}
+
+async fn read(gateway: &PackageGateway, call: &Call, key: &ObjectKey) -> Result<Value, Refusal> {
+    let found = gateway.engine.resources(key).await;
+    let (revision, files) = found.map_err(|e| refusal(call, &e))?;
+    Ok(api::write_resources(&revision, &files))
+}
+
+async fn get(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+    let object = read(gateway, call, &key(call)?).await?;
+    Ok(Outcome {
+        object,
+        ..Outcome::default()
+    })
+}
+
+/// The revisions that a list of revisions would give, each with its files.
+async fn list(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+    let resource = ResourceName::new(api::PACKAGE_GROUP, "v1alpha1", "packagerevisions");
+    let list = gateway
+        .handle
+        .list(&resource, &call.namespace, &call.options.label_selector)
+        .await;
+    let list =
+        list.map_err(|f| Refusal::new(apiserver::gateway::RefusalClass::BadRequest, f.message))?;
+    let mut items = Vec::new();
+    for revision in list
+        .items
+        .iter()
+        .filter(|r| wanted(r, &call.options.field_selector))
+    {
+        if let Some(key) = api::read_key(revision) {
+            items.push(read(gateway, call, &key).await?);
+        }
+    }
+    let object = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1",
+        "kind": "PackageRevisionResourcesList",
+        "metadata": { "resourceVersion": list.rv.to_string() },
+        "items": items,
+    });
+    Ok(Outcome {
+        object,
+        ..Outcome::default()
+    })
+}
+
+/// Whether all terms of a field selector hold; the server has refused selectors of other fields.
+pub(super) fn wanted(object: &Value, selector: &str) -> bool {
+    selector
+        .split(',')
+        .filter(|term| !term.is_empty())
+        .all(|term| {
+            let (path, value, equal) = match term.split_once("!=") {
+                Some((path, value)) => (path, value, false),
+                None => {
+                    let (path, value) = term.split_once('=').unwrap_or((term, ""));
+                    (path, value.trim_start_matches('='), true)
+                }
+            };
+            let found = path.split('.').try_fold(object, |v, key| v.get(key));
+            let found = found.map_or_else(String::new, |v| {
+                v.as_str().map_or_else(|| v.to_string(), str::to_owned)
+            });
+            (found == value) == equal
+        })
+}
+
+async fn save(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+    let sent = call.new.as_ref().unwrap_or(&Value::Null);
+    let update = api::read_resources(sent).map_err(|problems| invalid(call, &problems))?;
+    let preconditions = Preconditions {
+        uid: api::read_meta(sent).uid,
+        version: Some(update.resource_version).filter(|v| !v.is_empty()),
+    };
+    let key = key(call)?;
+    let saved = gateway
+        .engine
+        .save(&caller(call), &key, &preconditions, update.files)
+        .await;
+    let made = saved.map_err(|e| refusal(call, &e))?;
+    let mut object = match &made.files {
+        Some(files) => api::write_resources(&made.revision, files),
+        None => read(gateway, call, &key).await?,
+    };
+    if let Some(render) = &made.render {
+        object["status"]["renderStatus"] = api::write_render_status(render);
+    }
+    Ok(Outcome {
+        object,
+        status: None,
+        warnings: made.warnings,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_term_must_hold() {
+        let object = json!({ "spec": { "packageName": "a", "revision": 1 } });
+        assert!(wanted(&object, ""));
+        assert!(wanted(&object, "spec.packageName=a,spec.revision==1"));
+        assert!(!wanted(&object, "spec.packageName=a,spec.revision=2"));
+        assert!(wanted(&object, "spec.packageName!=b"));
+    }
+}

@@ -1,0 +1,108 @@
+//! `packagerevisions` and `packagerevisions/approval`.
+
+use apiserver::gateway::{Call, Outcome, Refusal, Verb};
+use engine::usecase::{Input, Made};
+use model::{Door, Namespace};
+use serde_json::Value;
+
+use super::refusal::{invalid, refusal};
+use super::{PackageGateway, caller, key, preconditions, unsupported};
+
+pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+    match call.verb {
+        Verb::Create => create(gateway, &call).await,
+        Verb::Update | Verb::Patch => update(gateway, &call).await,
+        Verb::Delete => delete(gateway, &call).await,
+        Verb::Get => get(gateway, &call).await,
+        verb => Err(unsupported(verb, &call.resource)),
+    }
+}
+
+async fn get(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+    let found = gateway.engine.revision(&key(call)?).await;
+    let revision = found.map_err(|e| refusal(call, &e))?;
+    Ok(Outcome {
+        object: api::write_revision(&revision),
+        ..Outcome::default()
+    })
+}
+
+/// What a person sent, as the use-cases take it.
+fn input(call: &Call) -> Result<Input, Refusal> {
+    let sent = call.new.as_ref().unwrap_or(&Value::Null);
+    let input = api::read_revision_input(sent).map_err(|problems| invalid(call, &problems))?;
+    Ok(Input {
+        meta: input.meta,
+        repository: input.repository,
+        package: input.package,
+        workspace: input.workspace,
+        lifecycle: input.lifecycle,
+        revision: input.revision,
+        tasks: input.tasks,
+        readiness_gates: input.readiness_gates,
+        package_metadata: input.package_metadata,
+        resolved_conflicts: input.resolved_conflicts,
+        conditions: input.conditions,
+    })
+}
+
+async fn create(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+    let wrong = |e: model::NameError| {
+        invalid(
+            call,
+            &[model::Problem::new("metadata.namespace", e.to_string())],
+        )
+    };
+    let namespace = Namespace::parse(&call.namespace).map_err(wrong)?;
+    let input = input(call)?;
+    let made = gateway
+        .engine
+        .create(&caller(call), &namespace, input)
+        .await;
+    let made = made.map_err(|e| refusal(call, &e))?;
+    let mut outcome = outcome(made);
+    let name = api::str_at(&outcome.object, &["metadata", "name"])
+        .unwrap_or_default()
+        .to_owned();
+    if !call.name.is_empty() && call.name != name {
+        // The peer warns, too: names of package revisions are composed.
+        outcome.warnings.push(format!(
+            "metadata.name {:?} is ignored: the name is {name:?}",
+            call.name
+        ));
+    }
+    Ok(outcome)
+}
+
+async fn update(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+    let door = if call.subresource.as_deref() == Some("approval") {
+        Door::Approval
+    } else {
+        Door::Main
+    };
+    let made = gateway
+        .engine
+        .update(&caller(call), &key(call)?, door, input(call)?)
+        .await;
+    made.map(outcome).map_err(|e| refusal(call, &e))
+}
+
+async fn delete(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+    let deleted = gateway
+        .engine
+        .delete(&caller(call), &key(call)?, &preconditions(call))
+        .await;
+    let waiting = deleted.map_err(|e| refusal(call, &e))?;
+    Ok(waiting.map(outcome).unwrap_or_else(|| Outcome {
+        object: call.old.clone().unwrap_or_default(),
+        ..Outcome::default()
+    }))
+}
+
+fn outcome(made: Made) -> Outcome {
+    Outcome {
+        object: api::write_revision(&made.revision),
+        status: None,
+        warnings: made.warnings,
+    }
+}

@@ -1,0 +1,32 @@
+//! The embedded server with its controllers, and the command line.
+//!
+//! Doors only: a command is parsed, handed to the room that knows, and its answer printed. Nothing
+//! here decides on the state of a package. It is a library so that benches and tests start the
+//! very server that `offshoot up` starts.
+
+mod cli;
+pub mod client;
+mod commands;
+mod config;
+mod demo;
+mod exit;
+mod gateway;
+mod logging;
+mod ports;
+pub mod up;
+
+use std::process::ExitCode;
+
+pub use exit::Failure;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let matches = match cli::matches() {
+        Ok(matches) => matches,
+        Err(failure) => return failure.report(),
+    };
+    match commands::run(&matches) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,81 @@
+//! `/metrics`: what the server, the engine and the store counted, in OpenMetrics text.
+
+use std::sync::Arc;
+
+use apiserver::verbs::Core;
+use engine::Engine;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+/// Reads the counters when somebody asks.
+#[derive(Debug)]
+struct Counters {
+    engine: Engine,
+    core: Arc<Core>,
+}
+
+/// Answers `/metrics` from now on.
+pub(super) fn expose(engine: &Engine, core: &Arc<Core>) {
+    let mut registry = Registry::default();
+    let counters = Counters {
+        engine: engine.clone(),
+        core: Arc::clone(core),
+    };
+    registry.register_collector(Box::new(counters));
+    core.metrics.expose(Box::new(move || {
+        let mut page = String::new();
+        if prometheus_client::encoding::text::encode(&mut page, &registry).is_err() {
+            // Writing to a String cannot fail; a page without its end is no page.
+            page.clear();
+        }
+        page
+    }));
+}
+
+impl Collector for Counters {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        requests(&self.core, &mut encoder)?;
+        for (name, value) in self.engine.stats().entries() {
+            let name = format!("offshoot_engine_{name}");
+            let counter = ConstCounter::new(value);
+            let metric = encoder.encode_descriptor(
+                &name,
+                "Counted by the engine since the start",
+                None,
+                prometheus_client::metrics::MetricType::Counter,
+            )?;
+            counter.encode(metric)?;
+        }
+        let busy = ConstGauge::new(u64::try_from(self.engine.busy()).unwrap_or(u64::MAX));
+        let metric = encoder.encode_descriptor(
+            "workqueue_depth",
+            "Keys that wait or are worked on",
+            None,
+            prometheus_client::metrics::MetricType::Gauge,
+        )?;
+        busy.encode(metric)
+    }
+}
+
+/// Requests under the name that Kubernetes gives them.
+fn requests(core: &Core, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+    let mut metric = encoder.encode_descriptor(
+        "apiserver_request",
+        "Requests by verb, resource and code",
+        None,
+        prometheus_client::metrics::MetricType::Counter,
+    )?;
+    for (key, count) in core.metrics.requests() {
+        let labels = [
+            ("verb", key.verb.to_owned()),
+            ("resource", key.resource),
+            ("code", key.code.to_string()),
+        ];
+        let family = metric.encode_family(&labels)?;
+        ConstCounter::new(count).encode(family)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! `offshoot up`: one process with one data directory: API server, object store, git, controllers.
+//!
+//! This is the only place where the rooms are put together.
+
+mod data;
+mod metrics;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use apiserver::gateway::User;
+use apiserver::storage::{Durability, Expect};
+use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use apiserver::verbs::records::Record;
+use apiserver::{Server, server};
+use engine::Engine;
+use store::{GitOptions, GitStore, Limits, Sync};
+use tokio::task::JoinHandle;
+
+use crate::cli::UpArgs;
+use crate::exit::Failure;
+use crate::{gateway, ports};
+use data::DataDir;
+
+/// What a server is started with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The data directory.
+    pub data: PathBuf,
+    /// The address.
+    pub listen: SocketAddr,
+    /// The kubeconfig, if not in the data directory.
+    pub kubeconfig: Option<PathBuf>,
+    /// Throw records away and bring them back from git.
+    pub rebuild: bool,
+    /// Which controllers run.
+    pub reconcilers: Vec<String>,
+    /// How often remotes without a schedule are read.
+    pub sync_every: Duration,
+    /// How often everything is looked at again.
+    pub resync_every: Duration,
+    /// Whether answers wait for the disk.
+    pub durable: bool,
+    /// Writes of one batch, if limited.
+    pub batch: Option<usize>,
+}
+
+impl Options {
+    /// Everything by default, in this directory, on a free port of loopback.
+    pub fn at(data: &Path) -> Self {
+        Self {
+            data: data.to_owned(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            kubeconfig: None,
+            rebuild: false,
+            reconcilers: vec![
+                "packagevariants".to_owned(),
+                "packagevariantsets".to_owned(),
+            ],
+            sync_every: Duration::from_secs(60),
+            resync_every: Duration::from_secs(600),
+            durable: true,
+            batch: None,
+        }
+    }
+
+    /// As the command line says.
+    pub(crate) fn of(args: &UpArgs) -> Self {
+        Self {
+            data: args.data.clone(),
+            listen: args.listen,
+            kubeconfig: args.kubeconfig.clone(),
+            rebuild: args.rebuild,
+            reconcilers: args.reconcilers.clone(),
+            sync_every: Duration::from_secs(args.sync_seconds),
+            resync_every: Duration::from_secs(args.resync_seconds),
+            durable: !args.no_fsync,
+            batch: args.batch_limit,
+        }
+    }
+}
+
+/// A running server. Dropping it without [`Running::stop`] leaves nothing half done: whatever was
+/// answered is durable.
+#[derive(Debug)]
+pub struct Running {
+    server: server::Running,
+    engine: Engine,
+    controllers: JoinHandle<()>,
+    kubeconfig: PathBuf,
+    /// Held until the end.
+    _data: DataDir,
+}
+
+impl Running {
+    /// The kubeconfig, complete.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address
+    }
+
+    /// Drains: no new requests, the controllers end, everything is durable.
+    pub async fn stop(self) {
+        self.engine.stop();
+        if let Err(error) = self.controllers.await {
+            tracing::error!(%error, "the controllers ended by a panic");
+        }
+        self.server.stop().await;
+    }
+}
+
+/// Starts everything; returns when it is ready and the kubeconfig is written.
+///
+/// # Errors
+/// The data directory is in use or newer, the address is taken, a store is damaged.
+pub async fn start(options: Options) -> Result<Running, Failure> {
+    let data = DataDir::open(&options.data)?;
+    let token =
+        uuid::Uuid::new_v4().simple().to_string() + &uuid::Uuid::new_v4().simple().to_string();
+    let server = build_server(&data, &options, &token).await?;
+    let handle = server.handle();
+    if options.rebuild {
+        forget_records(&handle).await?;
+    }
+    let store: Arc<dyn store::Store> = Arc::new(GitStore::new(data.git(), git_options(&options)));
+    let engine = Engine::new(ports::over(&handle), store, engine_options(&options));
+    server.set_gateway(gateway::PackageGateway::new(engine.clone(), handle.clone()));
+    metrics::expose(&engine, handle.core());
+    let controllers = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.run().await }
+    });
+    wait_until_ready(&engine).await;
+    let server = server.listen(options.listen).await;
+    let server = server.map_err(|e| Failure::of("serve", &e))?;
+    let kubeconfig = options
+        .kubeconfig
+        .unwrap_or_else(|| data.root().join("kubeconfig"));
+    DataDir::write_private(&kubeconfig, &server.kubeconfig("offshoot", &token))?;
+    Ok(Running {
+        server,
+        engine,
+        controllers,
+        kubeconfig,
+        _data: data,
+    })
+}
+
+async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<Server, Failure> {
+    let durability = if options.durable {
+        Durability::Immediate
+    } else {
+        Durability::Relaxed
+    };
+    let mut builder = Server::builder()
+        .data_dir(data.root())
+        .durability(durability)
+        .token(token, User::new("admin", &["system:masters"]));
+    let crds = api::crds().map_err(|e| Failure::of("read the definitions", &e))?;
+    for crd in crds {
+        builder = builder.crd(crd);
+    }
+    for resource in gateway::definitions()? {
+        builder = builder.resource(resource);
+    }
+    builder.build().await.map_err(|e| {
+        Failure::of("open the object store", &e)
+            .hint("records of package revisions can be brought back from git: start with --rebuild on a fresh directory")
+    })
+}
+
+fn git_options(options: &Options) -> GitOptions {
+    let limits = Limits::default();
+    GitOptions {
+        sync: if options.durable {
+            Sync::Always
+        } else {
+            Sync::Never
+        },
+        limits: Limits {
+            batch: options.batch.unwrap_or(limits.batch),
+            ..limits
+        },
+        ..GitOptions::default()
+    }
+}
+
+fn engine_options(options: &Options) -> engine::Options {
+    engine::Options {
+        remote_poll: options.sync_every,
+        local_poll: options.sync_every.min(Duration::from_secs(2)),
+        resync: options.resync_every,
+        rebuild: options.rebuild,
+        ..engine::Options::default()
+    }
+}
+
+/// Throws every record away; discovery makes them anew (`engine.md`, "Rebuild from git").
+async fn forget_records(handle: &ServerHandle) -> Result<(), Failure> {
+    let failed = |e: &dyn std::error::Error| Failure::of("forget the records", e);
+    let resource = ResourceName::new(api::PACKAGE_GROUP, "v1alpha1", "packagerevisions");
+    let list = handle
+        .list(&resource, "", "")
+        .await
+        .map_err(|e| failed(&e))?;
+    let records = list.items.iter().filter_map(|object| {
+        let key = api::read_key(object)?;
+        Some(Record {
+            group: resource.group.clone(),
+            resource: resource.plural.clone(),
+            namespace: key.namespace.as_str().to_owned(),
+            name: key.name.as_str().to_owned(),
+            expect: Expect::Any,
+            object: None,
+            manager: String::new(),
+        })
+    });
+    handle
+        .commit(records.collect())
+        .await
+        .map(drop)
+        .map_err(|e| failed(&e))
+}
+
+/// The first lists are complete before the first request is answered.
+async fn wait_until_ready(engine: &Engine) {
+    while !engine.is_ready() {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
