@@ -279,7 +279,11 @@ fn create(at: Option<Node<'_>>, path: &Path, done: usize, value: Value) -> Resul
             },
         ]));
     }
-    let new = New::Value(nested(below, value, message)?);
+    let value = nested(below, value, message)?;
+    if let (true, Some(key)) = (splice::is_pair(node), key) {
+        return widened(node, usize::MAX, key, &value);
+    }
+    let new = New::Value(value);
     Ok(Lowered::Change(insertion(
         node,
         usize::MAX,
@@ -350,16 +354,10 @@ fn insert(
             node: node.id,
             new: New::Value(single()),
         })),
-        Holds::Pair => {
-            let mut whole = node.to_value(Reader::V3)?;
-            if let (Value::Map(entries), Some(key)) = (&mut whole, key) {
-                entries.insert(index.min(entries.len()), (key.clone(), value.clone()));
-            }
-            Ok(Lowered::Change(Op::Replace {
-                node: node.id,
-                new: New::Value(whole),
-            }))
-        }
+        Holds::Pair => match key {
+            Some(key) => widened(node, index, key, value),
+            None => Ok(Lowered::Nothing),
+        },
         Holds::Entries => Ok(Lowered::Change(insertion(
             node,
             index,
@@ -367,6 +365,18 @@ fn insert(
             New::Value(value.clone()),
         ))),
     }
+}
+
+/// A pair inside a flow sequence that gets another entry: it is written anew, with brackets.
+fn widened(node: Node<'_>, index: usize, key: &str, value: &Value) -> Result<Lowered, Error> {
+    let mut whole = node.to_value(Reader::V3)?;
+    if let Value::Map(entries) = &mut whole {
+        entries.insert(index.min(entries.len()), (key.to_owned(), value.clone()));
+    }
+    Ok(Lowered::Change(Op::Replace {
+        node: node.id,
+        new: New::Value(whole),
+    }))
 }
 
 /// What a collection holds that something shall be added to.

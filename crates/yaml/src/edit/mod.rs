@@ -21,6 +21,7 @@ use crate::error::{Error, ErrorKind};
 use crate::parse::{self, Doc};
 use crate::path::Path;
 use crate::stream::Stream;
+use crate::tree::{Kind, NONE};
 use crate::value::Value;
 
 pub use comment::{Comment, Comments, Place};
@@ -285,7 +286,15 @@ impl Stream {
                     tree: Arc::clone(&other.tree),
                 },
             });
-        let docs = docs.collect();
+        let docs: Vec<Doc> = docs.collect();
+        let far = docs[doc + 1..].iter().any(|later| {
+            let mut nodes = later.tree.nodes.iter();
+            nodes.any(|node| node.kind == Kind::Alias && node.children.start == NONE)
+        });
+        if far {
+            // A later document refers to an anchor of an earlier one, perhaps of this one.
+            parse::parse(&whole, self.limits(), &[])?;
+        }
         Ok(self.renewed(whole.into(), docs))
     }
 

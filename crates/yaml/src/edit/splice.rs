@@ -647,6 +647,10 @@ fn remove(view: View<'_>, parent: Id, index: usize) -> Vec<Patch> {
     let slot = view.slot(parent, index);
     let extent = view.extent(&slot);
     let end = view.after_break(extent);
+    if !view.first_on_line(slot.start) && index + 1 == view.slots(parent) {
+        let from = view.slot(parent, index.saturating_sub(1)).end;
+        return vec![Patch::new(from..slot.end, "")];
+    }
     if !view.first_on_line(slot.start) {
         // The first of a compact collection: the next one moves up to the dash.
         let next = view.slot(parent, index + 1);
@@ -685,5 +689,9 @@ fn rename(view: View<'_>, parent: Id, index: usize, to: &str) -> Vec<Patch> {
     } else {
         key.content
     };
+    if key.start == key.end && key.mark != NONE {
+        let behind = key.mark as usize + 1;
+        return vec![Patch::new(behind..behind, format!(" {text}"))];
+    }
     vec![Patch::new(from as usize..key.end as usize, text)]
 }

@@ -165,7 +165,12 @@ impl Walk<'_> {
     }
 
     /// Pairs the children of two collections, the change of this collection taken into account.
-    fn children<'a>(&self, a: Node<'a>, b: Node<'a>, open: &mut Vec<(Node<'a>, Node<'a>)>) -> bool {
+    fn children<'a>(
+        &mut self,
+        a: Node<'a>,
+        b: Node<'a>,
+        open: &mut Vec<(Node<'a>, Node<'a>)>,
+    ) -> bool {
         let width = if a.kind() == Kind::Mapping { 2 } else { 1 };
         let (mut old, mut new) = (a.children().to_vec(), b.children().to_vec());
         match self.op {
@@ -195,8 +200,11 @@ impl Walk<'_> {
                 if new.len() != old.len() || !reads(b.with(new[at]), to) {
                     return false;
                 }
-                old.remove(at);
-                new.remove(at);
+                let (key, renamed) = (old.remove(at), new.remove(at));
+                if a.with(key).anchor() != b.with(renamed).anchor() {
+                    return false;
+                }
+                self.twins.insert(key, renamed);
             }
             _ => {}
         }

@@ -392,6 +392,8 @@ impl<'t> Aligner<'t> {
             }
             _ => scalars::block(self.text, self.events, &mut self.cursor, &span, &mut value)?,
         };
+        // A reworded line separator may be cut in the middle: the original one is left out.
+        let end = self.text.floor_char_boundary(end);
         let text = self
             .events
             .get(start..end)
