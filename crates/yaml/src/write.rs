@@ -18,6 +18,8 @@ pub(crate) struct Format {
     pub(crate) dash: usize,
     /// The line break.
     pub(crate) eol: &'static str,
+    /// Whether text of several lines may become a block scalar.
+    pub(crate) blocks: bool,
 }
 
 impl Default for Format {
@@ -27,6 +29,7 @@ impl Default for Format {
             sequence: 0,
             dash: 2,
             eol: "\n",
+            blocks: true,
         }
     }
 }
@@ -243,7 +246,7 @@ impl<'f> Writer<'f> {
         owner: usize,
         comment: Option<&str>,
     ) {
-        let wanted = matches!(like, Style::Literal | Style::Folded);
+        let wanted = self.format.blocks && matches!(like, Style::Literal | Style::Folded);
         let block = match value {
             Value::Str(text) if wanted && text.contains('\n') => {
                 quote::block(text, like, self.format.step)
@@ -268,7 +271,8 @@ impl<'f> Writer<'f> {
         owner: usize,
         comment: Option<&str>,
     ) -> bool {
-        let Some((header, lines)) = quote::block(text, like, self.format.step) else {
+        let block = quote::block(text, like, self.format.step).filter(|_| self.format.blocks);
+        let Some((header, lines)) = block else {
             return false;
         };
         self.lines(&header, &lines, owner + self.format.step, comment);

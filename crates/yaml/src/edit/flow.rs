@@ -82,7 +82,11 @@ pub(super) fn insert(
             format!("{separator}{text}"),
         )]);
     }
-    match view.comment_after(near.end).filter(|_| multi_line) {
+    let inside = |end: u32| end < view.node(parent).end;
+    match view
+        .comment_after(near.end)
+        .filter(|comment| multi_line && inside(comment.end))
+    {
         // The comment stays with the entry before.
         Some(comment) => {
             let end = comment.end as usize;

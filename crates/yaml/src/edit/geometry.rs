@@ -12,6 +12,8 @@ use crate::tree::{CommentData, Id, Kind, NONE, NodeData, Style, Tree};
 pub(crate) struct View<'a> {
     pub(crate) text: &'a str,
     pub(crate) tree: &'a Tree,
+    /// Whether new text of several lines may become a block scalar.
+    pub(crate) blocks: bool,
 }
 
 /// One entry of a mapping (key and value) or one item of a sequence.

@@ -246,6 +246,7 @@ impl Stream {
         View {
             text: self.doc_text(doc),
             tree: self.tree(doc),
+            blocks: true,
         }
     }
 

@@ -111,15 +111,21 @@ pub(super) fn perform(stream: &Stream, doc: usize, op: &Op) -> Result<Outcome, E
 }
 
 fn written(stream: &Stream, doc: usize, op: &Op) -> Result<Stream, Error> {
-    let first = attempt(stream, doc, op);
-    let (Err(error), Some(plainer)) = (&first, plainer(op)) else {
-        return first;
-    };
-    // A copied text that does not fit its new surroundings is written as its value.
-    match plainer {
-        Ok(op) => attempt(stream, doc, &op).map_err(|_| error.clone()),
-        Err(_) => first,
-    }
+    let first = attempt(stream, doc, op, true);
+    let Err(error) = &first else { return first };
+    // A copied text that does not fit its new surroundings is written as its value, and a block scalar that would
+    // take in what follows it is written in quotes.
+    let plainer = plainer(op).and_then(Result::ok);
+    let tries = [
+        plainer.as_ref().map(|op| (op, true)),
+        plainer.as_ref().map(|op| (op, false)),
+        Some((op, false)),
+    ];
+    tries
+        .into_iter()
+        .flatten()
+        .find_map(|(op, blocks)| attempt(stream, doc, op, blocks).ok())
+        .ok_or_else(|| error.clone())
 }
 
 /// The same change with a value in the place of a copied text.
@@ -148,8 +154,11 @@ fn plainer(op: &Op) -> Option<Result<Op, Error>> {
     }
 }
 
-fn attempt(stream: &Stream, doc: usize, op: &Op) -> Result<Stream, Error> {
-    let view = stream.view(doc);
+fn attempt(stream: &Stream, doc: usize, op: &Op, blocks: bool) -> Result<Stream, Error> {
+    let view = View {
+        blocks,
+        ..stream.view(doc)
+    };
     let mut patches = patches(view, op)?;
     let text = patched(view.text, &mut patches);
     let unwritable = |message: &str| {
@@ -244,6 +253,14 @@ fn patches(view: View<'_>, op: &Op) -> Result<Vec<Patch>, Error> {
     }
 }
 
+/// How new text looks at a place.
+fn format(view: View<'_>, at: usize) -> Format {
+    Format {
+        blocks: view.blocks,
+        ..Format::of(view.tree, view.eol(at))
+    }
+}
+
 /// Whether brackets are around a place, and whether the whole text is JSON.
 pub(super) fn context(view: View<'_>, parent: Id) -> Context {
     if view.node(parent).style != Style::Flow {
@@ -278,10 +295,15 @@ fn kept_properties(view: View<'_>, node: &NodeData, new: &New) -> String {
     match new {
         New::Copy(fragment) => kept.extend(fragment.tag_source().map(str::to_owned)),
         New::Value(_) => {
+            // A foreign tag makes a string of every scalar.
+            let fits = matches!(
+                new,
+                New::Value(Value::Str(_) | Value::Seq(_) | Value::Map(_))
+            );
             let foreign = node
                 .tag
                 .as_deref()
-                .is_some_and(|tag| tag.starts_with('!') && !tag.starts_with("!!"));
+                .is_some_and(|tag| fits && tag.starts_with('!') && !tag.starts_with("!!"));
             let written = &view.text[node.start as usize..node.content as usize];
             let tag = written
                 .split_ascii_whitespace()
@@ -329,7 +351,7 @@ fn replace_block(view: View<'_>, slot: &Slot, like: Style, kept: &str, new: &New
     };
     let (start, end) = (node.start as usize, node.end as usize);
     let comment = view.line_comment(slot);
-    let mut format = Format::of(view.tree, view.eol(slot.start));
+    let mut format = format(view, slot.start);
     if marker == Marker::Dash && node.style == Style::Block {
         format.dash = item_offset(view, slot).unwrap_or(format.dash);
     }
@@ -476,7 +498,7 @@ fn replace_root(view: View<'_>, id: Id, kept: &str, new: &New) -> Vec<Patch> {
     } else {
         view.extent(&slot).max(end)
     };
-    let format = Format::of(view.tree, view.eol(start));
+    let format = format(view, start);
     let mut writer = Writer::new(&format);
     let flow = node.style == Style::Flow && node.kind != Kind::Scalar;
     if flow && matches!(new, New::Value(_)) {
@@ -519,6 +541,7 @@ fn fill(view: View<'_>, at: usize, new: &New) -> Vec<Patch> {
     let eol = view.eol(0);
     let format = Format {
         eol,
+        blocks: view.blocks,
         ..Format::default()
     };
     let mut writer = Writer::new(&format);
@@ -573,7 +596,7 @@ fn insert(
 ) -> Result<Vec<Patch>, Error> {
     let slots = view.slots(parent);
     let near = view.slot(parent, index.min(slots - 1));
-    let mut format = Format::of(view.tree, view.eol(near.start));
+    let mut format = format(view, near.start);
     if key.is_none() {
         format.dash = item_offset(view, &near).unwrap_or(format.dash);
     }

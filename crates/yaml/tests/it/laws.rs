@@ -274,6 +274,17 @@ fn one(stream: &Stream, doc: usize, value: &Value, path: &Path, edit: &Edit) -> 
             .map(|entry| (entry.key.span().start, entry.value.span()));
         let own = keys.filter(|(_, value)| *value == node.span()).last();
         entry.start = own.map_or(entry.start, |(start, _)| start);
+        let items: Vec<_> = parent.items().map(|item| item.span()).collect();
+        if let Some(at) = items.iter().position(|item| *item == node.span()) {
+            // Comments behind the dash belong to the item.
+            entry.start = if at > 0 {
+                items[at - 1].end
+            } else {
+                parent.span().start
+            };
+            let gap = &before[entry.start..node.span().start];
+            entry.start += gap.find("- ").unwrap_or_default();
+        }
         let only = parent.entries().len() + parent.items().len() == 1;
         if only && matches!(edit, Edit::Remove { .. }) {
             // What holds it becomes `{}` or `[]`.
