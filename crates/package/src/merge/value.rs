@@ -239,6 +239,9 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         {
             return Verdict::Keep;
         }
+        if base.is_some_and(|base| self.untouched(at, base, local, upstream)) {
+            return Verdict::Take(New::Node(upstream));
+        }
         let was_null = base.is_some_and(|base| base.is_null());
         if upstream.is_null() && base.is_none() && !local.is_null() {
             // A null where there was nothing says nothing, as with the peer.
@@ -287,6 +290,28 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             Decision::Local => Verdict::Keep,
             Decision::Upstream => Verdict::Take(New::Node(upstream)),
         }
+    }
+
+    /// Whether nobody touched a value locally, not even its form: then upstream's text is taken as it
+    /// is, so that what no person changed is byte for byte the machine's (V17).
+    ///
+    /// Anchors and aliases tie a value to others, a null means more than its text, and the elements
+    /// of a list keep their local order (M13).
+    fn untouched(&self, at: &Place, base: Node<'_>, local: Node<'_>, upstream: Node<'_>) -> bool {
+        let free = |node: Node<'_>| !node.source().contains(['&', '*']);
+        let own = |own: &&[&str]| {
+            let steps = at.path.steps();
+            steps
+                .iter()
+                .zip(own.iter())
+                .all(|(step, name)| *step == Step::from(*name))
+        };
+        base.source() == local.source()
+            && !upstream.is_null()
+            && free(local)
+            && free(upstream)
+            && !holds_list(local)
+            && !self.own.iter().any(own)
     }
 
     /// A `null` that upstream wrote over a value deletes the field (M2), local additions too.
@@ -419,5 +444,13 @@ fn keyed(known: Known<'_>) -> Option<Vec<String>> {
         ),
         List::Set | List::Values | List::Functions => Some(Vec::new()),
         List::Atomic => None,
+    }
+}
+
+fn holds_list(node: Node<'_>) -> bool {
+    match node.kind() {
+        Kind::Sequence => node.items().len() > 1 || node.items().any(holds_list),
+        Kind::Mapping => node.entries().any(|entry| holds_list(entry.value)),
+        Kind::Scalar | Kind::Alias => false,
     }
 }

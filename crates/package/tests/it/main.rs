@@ -8,8 +8,10 @@ mod kptfile;
 mod vectors;
 
 mod cook;
+mod laws;
 mod merge;
 mod mutate;
+mod oracle;
 mod render;
 
 use std::path::PathBuf;

@@ -4,7 +4,7 @@
 #[path = "../../../testkit/src/vectors/merge.rs"]
 mod vectors;
 
-use super::{check, recorded};
+use super::{check, oracle, recorded};
 
 fn cases() -> Vec<vectors::Case> {
     let Some(root) = recorded("merge") else {
@@ -34,4 +34,117 @@ fn merges_agree_with_kpt() {
         )
     });
     check(checked.collect());
+}
+
+use std::collections::BTreeSet;
+
+use model::{ConflictPolicy, Files, Strategy};
+use package::merge::{MergeOptions, Merged, merge};
+
+fn options() -> MergeOptions {
+    MergeOptions {
+        need_kptfile: false,
+        ..MergeOptions::against_base(Strategy::ResourceMerge, ConflictPolicy::Block)
+    }
+}
+
+/// The trees of the recorded resource merges.
+fn trees() -> Vec<(String, [Files; 3])> {
+    let cases = cases().into_iter().filter(|case| case.trees.len() == 3);
+    let sides = |case: &vectors::Case| {
+        ["base", "local", "upstream"].map(|side| vectors::files(&case.trees[side]))
+    };
+    cases
+        .map(|case| (case.name.clone(), sides(&case)))
+        .collect()
+}
+
+#[test]
+fn what_one_side_changed_arrives_byte_for_byte() {
+    for (name, [base, local, upstream]) in trees() {
+        let laws = [
+            ([&base, &base, &upstream], &upstream),
+            ([&base, &local, &base], &local),
+            ([&base, &upstream, &upstream], &upstream),
+        ];
+        for ([base, local, upstream], wanted) in laws {
+            // A Kptfile that nobody can read is an error, nothing else is.
+            let Ok(Merged { files, conflicts }) = merge(base, local, upstream, &options()) else {
+                assert!(name.contains("kptfile"), "{name}");
+                continue;
+            };
+            assert_eq!(files, *wanted, "{name}");
+            assert_eq!(conflicts, [], "{name}");
+        }
+    }
+}
+
+#[test]
+fn no_line_is_invented() {
+    let mut invented = Vec::new();
+    let bare = |line: &str| -> String {
+        let line = line.trim().trim_start_matches("- ");
+        line.chars()
+            .filter(|c| !matches!(c, ' ' | '\'' | '"'))
+            .collect()
+    };
+    for (name, [base, local, upstream]) in trees() {
+        let Ok(merged) = merge(&base, &local, &upstream, &options()) else {
+            continue;
+        };
+        for (path, file) in &merged.files {
+            let sides = [&base, &local, &upstream].map(|files| files.get(path));
+            let texts = sides
+                .into_iter()
+                .flatten()
+                .filter_map(|file| file.as_text());
+            let known: BTreeSet<String> = texts.flat_map(str::lines).map(bare).collect();
+            let lines = file.as_text().unwrap_or_default().lines();
+            // Two edits inside one pair of brackets share a line.
+            let whole = lines.filter(|line| !line.contains(['{', '[']) && *line != "---");
+            let new = whole.filter(|line| !known.contains(&bare(line)));
+            invented.extend(new.map(|line| format!("{name} {path}: {line}\n")));
+        }
+    }
+    assert!(invented.is_empty(), "{}", invented.concat());
+}
+
+#[test]
+fn every_edit_of_a_person_survives_or_is_recorded() {
+    let (mut lost, mut count, mut unrecorded) = (Vec::new(), 0, 0);
+    for case in cases() {
+        let resource_merge = match &case.operation {
+            vectors::Operation::Update {
+                strategy,
+                cli,
+                root,
+            } => strategy == "resource-merge" && !cli && *root,
+            _ => false,
+        };
+        if !resource_merge {
+            continue;
+        }
+        let ours = vectors::run(&case);
+        let (Ok(tree), [base, local]) = (
+            &ours.result,
+            ["base", "local"].map(|side| vectors::files(&case.trees[side])),
+        ) else {
+            continue;
+        };
+        count += oracle::count(&base, &local);
+        unrecorded += oracle::lost(&base, &local, &vectors::files(tree), &[]).len();
+        let result = vectors::files(tree);
+        let missing = oracle::lost(&base, &local, &result, &ours.conflicts);
+        lost.extend(
+            missing
+                .into_iter()
+                .map(|edit| format!("{}: {edit}\n", case.name)),
+        );
+    }
+    println!("{count} edits, {unrecorded} of them only recorded");
+    assert!(
+        unrecorded > 20,
+        "the oracle sees no difference without records"
+    );
+    assert!(lost.is_empty(), "{}", lost.concat());
 }

@@ -1,0 +1,284 @@
+//! The oracle of the merge: for every edit that one side made, the result holds it, or a record names
+//! the place.
+//!
+//! It knows nothing of the merge but its promise: it compares values before and after, by its own walk.
+
+use std::collections::BTreeSet;
+
+use model::{Conflict, Files, PackagePath};
+use package::conflicts::{FieldPath, PathStep};
+use serde_json::Value;
+use yaml::{Limits, Reader, Stream};
+
+/// One edit of a side: what stands at a place afterwards.
+#[derive(Debug, Clone)]
+struct Made {
+    file: PackagePath,
+    document: Option<String>,
+    path: Vec<PathStep>,
+    after: After,
+}
+
+#[derive(Debug, Clone)]
+enum After {
+    Absent,
+    Value(Value),
+    /// Of a list without identities: what came and what went.
+    List(Vec<Value>, Vec<Value>),
+    Bytes(Option<Vec<u8>>),
+}
+
+/// The edits between `base` and `side` that neither `result` holds nor `conflicts` name.
+pub(super) fn lost(
+    base: &Files,
+    side: &Files,
+    result: &Files,
+    conflicts: &[Conflict],
+) -> Vec<String> {
+    let edits = edits(base, side);
+    let lost = edits
+        .iter()
+        .filter(|made| !holds(result, made) && !recorded(conflicts, made));
+    lost.map(|made| format!("{made:?}")).collect()
+}
+
+/// How many edits a side made.
+pub(super) fn count(base: &Files, side: &Files) -> usize {
+    edits(base, side).len()
+}
+
+fn edits(base: &Files, side: &Files) -> Vec<Made> {
+    let mut all = Vec::new();
+    let paths: BTreeSet<&PackagePath> = base.keys().chain(side.keys()).collect();
+    for path in paths {
+        let (old, new) = (base.get(path), side.get(path));
+        if old == new {
+            continue;
+        }
+        let documents = |file: Option<&model::File>| match file {
+            Some(file) => documents(file.as_text()?),
+            None => Some(Vec::new()),
+        };
+        let (Some(old), Some(new)) = (documents(old), documents(new)) else {
+            let after = After::Bytes(new.map(|file| file.bytes().to_vec()));
+            all.push(Made {
+                file: path.clone(),
+                document: None,
+                path: Vec::new(),
+                after,
+            });
+            continue;
+        };
+        let find = |side: &[(String, Value)], name: &str| {
+            side.iter()
+                .find(|(other, _)| other == name)
+                .map(|(_, value)| value.clone())
+        };
+        let names: BTreeSet<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
+        for name in names {
+            let mut leaves = Vec::new();
+            let (a, b) = (find(&old, name), find(&new, name));
+            diff(&mut Vec::new(), a.as_ref(), b.as_ref(), &mut leaves);
+            all.extend(leaves.into_iter().map(|(steps, after)| Made {
+                file: path.clone(),
+                document: Some(name.clone()),
+                path: steps,
+                after,
+            }));
+        }
+    }
+    all
+}
+
+/// The documents of a text by kind and name; `None` where it is no YAML.
+fn documents(text: &str) -> Option<Vec<(String, Value)>> {
+    let stream = Stream::parse(text, &Limits::default()).ok()?;
+    let named = stream.documents().map(|document| {
+        let id = package::merge::identity(document.root()).record();
+        document
+            .to_value(Reader::V3)
+            .ok()
+            .map(|value| (id, plain(&value)))
+    });
+    named.collect()
+}
+
+/// As JSON; infinite numbers as text.
+fn plain(value: &yaml::Value) -> Value {
+    match value {
+        yaml::Value::Map(fields) => Value::Object(
+            fields
+                .iter()
+                .map(|(key, value)| (key.clone(), plain(value)))
+                .collect(),
+        ),
+        yaml::Value::Seq(items) => Value::Array(items.iter().map(plain).collect()),
+        scalar => scalar
+            .to_json()
+            .unwrap_or_else(|| format!("{scalar:?}").into()),
+    }
+}
+
+type Leaves = Vec<(Vec<PathStep>, After)>;
+
+fn diff(at: &mut Vec<PathStep>, old: Option<&Value>, new: Option<&Value>, out: &mut Leaves) {
+    if old == new {
+        return;
+    }
+    let empty = Value::Object(serde_json::Map::new());
+    match (old, new) {
+        (old, Some(Value::Object(new_map))) if !matches!(old, Some(Value::Array(_))) => {
+            let old_map = match old {
+                Some(Value::Object(map)) => map.clone(),
+                _ => serde_json::Map::new(),
+            };
+            if new_map.is_empty() && old_map.is_empty() {
+                out.push((at.clone(), After::Value(empty)));
+            }
+            let keys: BTreeSet<&String> = old_map.keys().chain(new_map.keys()).collect();
+            for key in keys {
+                at.push(PathStep::Field(key.clone()));
+                diff(at, old_map.get(key), new_map.get(key), out);
+                at.pop();
+            }
+        }
+        // A map goes when its fields go; what the other side adds to it may keep it there.
+        (Some(Value::Object(old)), None) if !old.is_empty() => {
+            for (key, value) in old {
+                at.push(PathStep::Field(key.clone()));
+                diff(at, Some(value), None, out);
+                at.pop();
+            }
+        }
+        (old, Some(Value::Array(new_items))) if !matches!(old, Some(Value::Object(_))) => {
+            let old_items = match old {
+                Some(Value::Array(items)) => items.clone(),
+                _ => Vec::new(),
+            };
+            lists(at, &old_items, new_items, out);
+        }
+        (_, Some(value)) => out.push((at.clone(), After::Value(value.clone()))),
+        (_, None) => out.push((at.clone(), After::Absent)),
+    }
+}
+
+/// What an element is called: its name, or the image that it runs.
+fn name(item: &Value) -> Option<&str> {
+    let text = |key: &str| item.get(key).and_then(Value::as_str);
+    text("name")
+        .or_else(|| text("image").map(|image| image.rsplit_once(':').map_or(image, |i| i.0)))
+}
+
+fn lists(at: &mut Vec<PathStep>, old: &[Value], new: &[Value], out: &mut Leaves) {
+    let names = |items: &[Value]| -> Option<BTreeSet<String>> {
+        let names: Option<BTreeSet<String>> = items
+            .iter()
+            .map(|item| name(item).map(str::to_owned))
+            .collect();
+        names.filter(|names| names.len() == items.len())
+    };
+    let (Some(a), Some(b)) = (names(old), names(new)) else {
+        let came = new
+            .iter()
+            .filter(|item| !old.contains(item))
+            .cloned()
+            .collect();
+        let went = old
+            .iter()
+            .filter(|item| !new.contains(item))
+            .cloned()
+            .collect();
+        out.push((at.clone(), After::List(came, went)));
+        return;
+    };
+    let find = |items: &[Value], wanted: &str| {
+        items
+            .iter()
+            .find(|item| name(item) == Some(wanted))
+            .cloned()
+    };
+    for wanted in a.union(&b) {
+        at.push(PathStep::Element(vec![("name".to_owned(), wanted.clone())]));
+        diff(
+            at,
+            find(old, wanted).as_ref(),
+            find(new, wanted).as_ref(),
+            out,
+        );
+        at.pop();
+    }
+}
+
+fn holds(result: &Files, made: &Made) -> bool {
+    let file = result.get(&made.file);
+    if let After::Bytes(bytes) = &made.after {
+        return file.map(|file| file.bytes().to_vec()) == *bytes;
+    }
+    let documents = file
+        .and_then(|file| documents(file.as_text()?))
+        .unwrap_or_default();
+    let root = documents
+        .iter()
+        .find(|(name, _)| Some(name) == made.document.as_ref());
+    let root = root.map(|(_, value)| value.clone());
+    let found = root.and_then(|root| made.path.iter().try_fold(root, step));
+    match &made.after {
+        After::Absent => found.is_none_or(|value| value.is_null()),
+        After::Value(value) => found.as_ref() == Some(value),
+        After::List(came, went) => {
+            let items = found
+                .as_ref()
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default();
+            came.iter().all(|item| items.contains(item))
+                && !went.iter().any(|item| items.contains(item))
+        }
+        After::Bytes(_) => false,
+    }
+}
+
+fn step(value: Value, step: &PathStep) -> Option<Value> {
+    match step {
+        PathStep::Field(key) => value.get(key).cloned(),
+        PathStep::Element(keys) => {
+            let wanted = &keys.first()?.1;
+            value
+                .as_array()?
+                .iter()
+                .find(|item| name(item) == Some(wanted))
+                .cloned()
+        }
+        _ => None,
+    }
+}
+
+/// Whether a record names the place of an edit, something around it, or something in it.
+fn recorded(conflicts: &[Conflict], made: &Made) -> bool {
+    conflicts
+        .iter()
+        .filter(|conflict| conflict.file == made.file)
+        .any(|conflict| {
+            let about = made.document.is_none()
+                || conflict.resource.is_empty()
+                || made
+                    .document
+                    .as_ref()
+                    .is_some_and(|name| *name == conflict.resource);
+            let Some(FieldPath(path)) = FieldPath::parse(&conflict.path) else {
+                return false;
+            };
+            about && path.iter().zip(&made.path).all(|(a, b)| alike(a, b))
+        })
+}
+
+/// Elements may be named by other keys than the oracle's.
+fn alike(a: &PathStep, b: &PathStep) -> bool {
+    match (a, b) {
+        (PathStep::Element(a), PathStep::Element(b)) => {
+            a == b || a.first().map(|key| &key.0) != b.first().map(|key| &key.0)
+        }
+        (PathStep::Element(_) | PathStep::Item(_), _) => true,
+        (a, b) => a == b,
+    }
+}
