@@ -1,5 +1,7 @@
 //! The package context: the ConfigMap `kptfile.kpt.dev` that tells functions where they are (V13).
 
+use std::collections::BTreeMap;
+
 use model::{File, Files, PackageName, PackagePath};
 use yaml::{Edit, Limits, Path, Stream};
 
@@ -60,6 +62,32 @@ pub fn find(files: &Files) -> Option<(PackagePath, usize)> {
         })?;
         Some((path.clone(), index))
     })
+}
+
+/// What a package's context says, by key; a context that cannot be read says nothing.
+pub fn data(package: &Files) -> BTreeMap<String, String> {
+    let Some((path, index)) = find(package) else {
+        return BTreeMap::new();
+    };
+    let text = package
+        .get(&path)
+        .and_then(|file| file.as_text())
+        .unwrap_or_default();
+    let Ok(stream) = Stream::parse(text, &Limits::default()) else {
+        return BTreeMap::new();
+    };
+    let data = stream
+        .document(index)
+        .and_then(|document| document.root().get("data"));
+    let entries = data.into_iter().flat_map(|data| data.entries());
+    entries
+        .filter_map(|entry| {
+            Some((
+                entry.key.key_text()?.to_owned(),
+                entry.value.scalar()?.to_owned(),
+            ))
+        })
+        .collect()
 }
 
 /// The files with `name` and `package-path` of a deployment package in its context; other keys and

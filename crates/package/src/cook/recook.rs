@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use model::{Files, Function, Pipeline, Recipe};
-use yaml::{Limits, Stream};
 
 use crate::context;
 use crate::kptfile::Kptfile;
@@ -12,7 +11,7 @@ use crate::mutate::{self, Previous, is_own_function};
 /// The recipe with the package's own values wherever it states one: so nothing that the machine wrote there counts
 /// as a local edit.
 pub(super) fn recook_recipe(recipe: &Recipe, package: &Files) -> Recipe {
-    let written = context_of(package);
+    let written = context::data(package);
     let kept = |key: &String| written.get(key).map(|text| (key.clone(), text.clone()));
     Recipe {
         context: recipe.context.keys().filter_map(kept).collect(),
@@ -27,31 +26,6 @@ pub(super) fn recook_recipe(recipe: &Recipe, package: &Files) -> Recipe {
 /// What the points of a package hold; one that cannot be read holds nothing.
 pub(super) fn own_previous(package: &Files) -> BTreeMap<String, Previous> {
     mutate::previous(package).unwrap_or_default()
-}
-
-fn context_of(package: &Files) -> BTreeMap<String, String> {
-    let Some((path, index)) = context::find(package) else {
-        return BTreeMap::new();
-    };
-    let text = package
-        .get(&path)
-        .and_then(|file| file.as_text())
-        .unwrap_or_default();
-    let Ok(stream) = Stream::parse(text, &Limits::default()) else {
-        return BTreeMap::new();
-    };
-    let data = stream
-        .document(index)
-        .and_then(|document| document.root().get("data"));
-    let entries = data.into_iter().flat_map(|data| data.entries());
-    entries
-        .filter_map(|entry| {
-            Some((
-                entry.key.key_text()?.to_owned(),
-                entry.value.scalar()?.to_owned(),
-            ))
-        })
-        .collect()
 }
 
 fn own_functions(recipe: &Recipe, package: &Files) -> Pipeline {
