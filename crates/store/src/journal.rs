@@ -275,3 +275,6 @@ impl RefLine {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,7 @@ mod fault;
 mod git;
 mod history;
 mod journal;
+mod judge;
 mod lru;
 mod memory;
 mod object;

@@ -292,3 +292,6 @@ fn clean(text: &str) -> Cow<'_, str> {
 pub(crate) fn tag_target(raw: &[u8]) -> Option<ObjectId> {
     ObjectId::from_hex(raw.strip_prefix(b"object ")?.get(..40)?).ok()
 }
+
+#[cfg(test)]
+mod tests;

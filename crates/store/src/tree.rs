@@ -287,3 +287,6 @@ fn push_copy(out: &mut Vec<u8>, mut offset: usize, mut size: usize) {
         size -= now;
     }
 }
+
+#[cfg(test)]
+mod tests;

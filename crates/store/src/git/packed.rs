@@ -141,3 +141,6 @@ impl PackedFile {
         Ok(known)
     }
 }
+
+#[cfg(test)]
+mod tests;

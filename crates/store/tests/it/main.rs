@@ -1,5 +1,9 @@
 //! The suite on every implementation, and what only git can show.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
 
 mod git;
 mod http;

@@ -133,31 +133,7 @@ impl Server {
             self.set(|m| m.lose_answers -= 1);
             return Ok(());
         }
-        let split = said
-            .windows(4)
-            .position(|w| w == b"\r\n\r\n")
-            .unwrap_or(said.len());
-        let head = String::from_utf8_lossy(&said[..split]).into_owned();
-        let headers: Vec<(&str, &str)> = head
-            .lines()
-            .filter_map(|l| l.split_once(':'))
-            .map(|(k, v)| (k, v.trim()))
-            .collect();
-        let status = headers
-            .iter()
-            .find(|(k, _)| *k == "Status")
-            .map_or("200 OK", |(_, v)| v);
-        let rest: Vec<_> = headers
-            .iter()
-            .filter(|(k, _)| *k != "Status")
-            .copied()
-            .collect();
-        answer(
-            &stream,
-            status,
-            &rest,
-            said.get(split + 4..).unwrap_or_default(),
-        )
+        pass_on(&stream, &said)
     }
 
     fn backend(&self, request: &Request) -> std::io::Result<Vec<u8>> {
@@ -248,6 +224,35 @@ fn read_request(stream: &TcpStream) -> std::io::Result<Request> {
         headers,
         body,
     })
+}
+
+/// What a CGI program said, as HTTP.
+fn pass_on(stream: &TcpStream, said: &[u8]) -> std::io::Result<()> {
+    let split = said
+        .windows(4)
+        .position(|w| w == b"\r\n\r\n")
+        .unwrap_or(said.len());
+    let head = String::from_utf8_lossy(&said[..split]).into_owned();
+    let headers: Vec<(&str, &str)> = head
+        .lines()
+        .filter_map(|l| l.split_once(':'))
+        .map(|(k, v)| (k, v.trim()))
+        .collect();
+    let status = headers
+        .iter()
+        .find(|(k, _)| *k == "Status")
+        .map_or("200 OK", |(_, v)| v);
+    let rest: Vec<_> = headers
+        .iter()
+        .filter(|(k, _)| *k != "Status")
+        .copied()
+        .collect();
+    answer(
+        stream,
+        status,
+        &rest,
+        said.get(split + 4..).unwrap_or_default(),
+    )
 }
 
 fn answer(

@@ -1,0 +1,245 @@
+//! Judging one submission against the refs as they are after those before it.
+//!
+//! Nothing is written here: what is found is a refusal, or the edits and the objects that would
+//! make it true.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use gix::ObjectId;
+use gix::objs::Kind;
+use model::{CommitId, TreeId};
+
+use crate::batch::{Accepted, Round};
+use crate::disk::{Disk, View};
+use crate::error::{Error, Result};
+use crate::journal::Edit;
+use crate::object::{CommitText, Oid as _, commit_id, tree_id};
+use crate::room::Room;
+use crate::staged::Packed;
+use crate::{BranchEdit, Expect, RefEdit, RefName, Refusal, Scope, Submission};
+
+/// What was found.
+pub(crate) enum Judged {
+    Fine(Accepted),
+    No(Refusal),
+}
+
+impl<D: Disk> Room<D> {
+    pub(crate) fn judge_one(
+        &self,
+        submission: &Submission,
+        view: &dyn View,
+        round: &mut Round,
+    ) -> Result<Judged> {
+        let mut trial = Trial {
+            view,
+            round,
+            edits: BTreeMap::new(),
+        };
+        for edit in &submission.refs {
+            self.check_target(edit.to, submission, trial.round)?;
+            if let Some(refusal) = self.try_ref(edit, &mut trial)? {
+                return Ok(Judged::No(refusal));
+            }
+        }
+        let mut made = Vec::new();
+        let mut commit = None;
+        if let Some(branch) = &submission.branch {
+            self.check_target(branch.second_parent, submission, trial.round)?;
+            match self.try_branch(branch, &mut trial, &mut made)? {
+                Ok(id) => commit = Some(id),
+                Err(refusal) => return Ok(Judged::No(refusal)),
+            }
+        }
+        let edits: Vec<Edit> = trial.edits.into_values().collect();
+        for edit in &edits {
+            let first = round
+                .now
+                .get(&edit.name)
+                .map_or(edit.old, |before| before.old);
+            round.now.insert(
+                edit.name.clone(),
+                Edit {
+                    old: first,
+                    ..edit.clone()
+                },
+            );
+        }
+        for written in &submission.written {
+            self.collect(&written.bundle, round)?;
+        }
+        for object in made {
+            self.collect_one(object, round)?;
+        }
+        Ok(Judged::Fine(Accepted { commit, edits }))
+    }
+
+    /// A ref may only lead to a commit that is here or comes along.
+    fn check_target(
+        &self,
+        to: Option<CommitId>,
+        submission: &Submission,
+        round: &Round,
+    ) -> Result<()> {
+        let Some(to) = to.map(|to| to.oid()).transpose()? else {
+            return Ok(());
+        };
+        let comes = |w: &crate::Written| w.bundle.holds(&to);
+        if round.seen.contains(&to) || submission.written.iter().any(comes) {
+            return Ok(());
+        }
+        match self.disk.kind(&to)? {
+            Some(Kind::Commit) => Ok(()),
+            _ => Err(self.missing("commit", &to)),
+        }
+    }
+
+    fn try_ref(&self, edit: &RefEdit, trial: &mut Trial<'_>) -> Result<Option<Refusal>> {
+        if trial.edits.contains_key(&edit.name) {
+            let why = format!("{} is moved twice", edit.name);
+            return Err(Error::Nonsense {
+                attempt: "submit",
+                why,
+            });
+        }
+        let old = trial.get(&edit.name)?;
+        let found = match old {
+            Some(id) => Some(self.peel(id)?.unwrap_or(id)),
+            None => None,
+        };
+        let found = found.as_ref().map(commit_id);
+        let raw = old.as_ref().map(commit_id);
+        if !fits(&edit.expect, found) && !fits(&edit.expect, raw) {
+            let (name, expected) = (edit.name.clone(), words(&edit.expect));
+            return Ok(Some(Refusal::Ref {
+                name,
+                expected,
+                found,
+            }));
+        }
+        if old.is_none()
+            && edit.to.is_some()
+            && let Some(other) = trial.shadow(&edit.name)?
+        {
+            return Ok(Some(Refusal::Shadowed {
+                name: edit.name.clone(),
+                other,
+            }));
+        }
+        let new = edit.to.map(|to| to.oid()).transpose()?;
+        trial.set(&edit.name, old, new, edit.scope);
+        Ok(None)
+    }
+
+    /// Makes the commit on the branch as it is by now.
+    fn try_branch(
+        &self,
+        edit: &BranchEdit,
+        trial: &mut Trial<'_>,
+        made: &mut Vec<Arc<Packed>>,
+    ) -> Result<Result<ObjectId, Refusal>> {
+        let Some(head) = trial.get(&edit.branch)? else {
+            return Ok(Err(Refusal::NoBranch {
+                branch: edit.branch.clone(),
+            }));
+        };
+        let root = self.read_commit(&head)?.tree.oid()?;
+        let found = self.find_subtree(&root, &edit.dir)?.as_ref().map(tree_id);
+        if !fits(&edit.expect, found) {
+            return Ok(Err(Refusal::Directory {
+                branch: edit.branch.clone(),
+                dir: edit.dir.clone(),
+                expected: words(&edit.expect),
+                found,
+            }));
+        }
+        let content = edit.content.map(|tree: TreeId| tree.oid()).transpose()?;
+        if let Some(content) = &content {
+            self.gather(content, made)?;
+        }
+        let root = self.graft(Some(root), &edit.dir, content, made)?;
+        let mut parents = vec![head];
+        parents.extend(edit.second_parent.map(|p| p.oid()).transpose()?);
+        let commit = self.commit_object(CommitText {
+            tree: &root,
+            parents: &parents,
+            author: &edit.author,
+            committer: &edit.committer,
+            message: &edit.message,
+        })?;
+        let id = commit.id;
+        made.push(commit);
+        trial.set(&edit.branch, Some(head), Some(id), Scope::Remote);
+        for tag in &edit.tags {
+            let create = RefEdit::create(tag.clone(), commit_id(&id));
+            if let Some(refusal) = self.try_ref(&create, trial)? {
+                return Ok(Err(refusal));
+            }
+        }
+        Ok(Ok(id))
+    }
+}
+
+/// A submission while it is judged, on top of those before it.
+struct Trial<'a> {
+    view: &'a dyn View,
+    round: &'a Round,
+    edits: BTreeMap<RefName, Edit>,
+}
+
+impl Trial<'_> {
+    fn get(&self, name: &RefName) -> Result<Option<ObjectId>> {
+        match self.edits.get(name).or_else(|| self.round.now.get(name)) {
+            Some(edit) => Ok(edit.new),
+            None => self.view.get(name),
+        }
+    }
+
+    fn set(&mut self, name: &RefName, old: Option<ObjectId>, new: Option<ObjectId>, scope: Scope) {
+        self.edits.insert(
+            name.clone(),
+            Edit {
+                name: name.clone(),
+                old,
+                new,
+                scope,
+            },
+        );
+    }
+
+    /// A ref that would have to be a directory for this one, or the other way round.
+    fn shadow(&self, name: &RefName) -> Result<Option<String>> {
+        let below = format!("{name}/");
+        for edits in [&self.edits, &self.round.now] {
+            let made = |n: &str| edits.get(n).is_some_and(|e| e.new.is_some());
+            if let Some(above) = name.ancestors().find(|above| made(above)) {
+                return Ok(Some(above.to_owned()));
+            }
+            let mut inside =
+                edits.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded));
+            let inside = inside.find(|(n, e)| !n.as_str().starts_with(&below) || e.new.is_some());
+            if let Some((other, _)) = inside.filter(|(n, _)| n.as_str().starts_with(&below)) {
+                return Ok(Some(other.to_string()));
+            }
+        }
+        self.view.shadow(name)
+    }
+}
+
+fn fits<T: PartialEq>(expect: &Expect<T>, found: Option<T>) -> bool {
+    match expect {
+        Expect::Absent => found.is_none(),
+        Expect::Is(wanted) => found.as_ref() == Some(wanted),
+        Expect::Any => true,
+    }
+}
+
+fn words<T: std::fmt::Display>(expect: &Expect<T>) -> String {
+    match expect {
+        Expect::Absent => "absent".to_owned(),
+        Expect::Is(wanted) => wanted.to_string(),
+        Expect::Any => "anything".to_owned(),
+    }
+}
