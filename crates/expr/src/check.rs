@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue};
 
-use crate::types::{Signature, Type, signatures};
+use crate::types::{Signature, Type, extended, signatures};
 
 /// A problem at the node of this id.
 pub(crate) struct Finding {
@@ -17,6 +17,7 @@ pub(crate) struct Finding {
 pub(crate) struct Checker<'a> {
     variables: &'a BTreeMap<String, Type>,
     scopes: Vec<(String, Type)>,
+    extended: bool,
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -25,8 +26,15 @@ impl<'a> Checker<'a> {
         Self {
             variables,
             scopes: Vec::new(),
+            extended: false,
             findings: Vec::new(),
         }
+    }
+
+    /// Knows the functions of rules too.
+    pub(crate) fn extended(mut self) -> Self {
+        self.extended = true;
+        self
     }
 
     /// The static type of an expression.
@@ -35,7 +43,7 @@ impl<'a> Checker<'a> {
             Expr::Unspecified => Type::Dyn,
             Expr::Literal(literal) => literal_type(literal),
             Expr::Ident(name) => self.name(node.id, name),
-            Expr::Select(select) => self.select(node, &select.operand, select.test),
+            Expr::Select(select) => self.select(node, &select.operand, &select.field, select.test),
             Expr::Call(call) => self.call(node.id, call),
             Expr::List(list) => {
                 let mut of = Type::Free;
@@ -90,16 +98,20 @@ impl<'a> Checker<'a> {
         Type::Meta(Box::new(of))
     }
 
-    fn select(&mut self, node: &IdedExpr, operand: &IdedExpr, test: bool) -> Type {
-        let field = match self.check(operand) {
+    fn select(&mut self, node: &IdedExpr, operand: &IdedExpr, field: &str, test: bool) -> Type {
+        let of = match self.check(operand) {
             Type::Map(_, value) => *value,
+            Type::Object(fields) => match fields.get(field) {
+                Some(of) => of.clone(),
+                None => self.error(node.id, format!("undefined field '{field}'")),
+            },
             t if t.is_open() => Type::Dyn,
             t => self.error(
                 node.id,
                 format!("type '{t}' does not support field selection"),
             ),
         };
-        if test { Type::Bool } else { field }
+        if test { Type::Bool } else { of }
     }
 
     fn element(&mut self, of: Type, element: &IdedExpr) -> Type {
@@ -129,7 +141,10 @@ impl<'a> Checker<'a> {
             .chain(&call.args)
             .map(|argument| self.check(argument))
             .collect();
-        let known = signatures(&call.func_name, receiver.is_some());
+        let mut known = signatures(&call.func_name, receiver.is_some());
+        if self.extended {
+            known.extend(extended(&call.func_name, receiver.is_some()));
+        }
         if known.is_empty() {
             return self.undeclared(id, &call.func_name);
         }

@@ -1,4 +1,4 @@
-//! CEL expressions of templates: parsed with bounded nesting, checked against declared variables,
+//! CEL expressions of templates and of validation rules: parsed with bounded nesting, checked against declared variables,
 //! bounded in cost before anything runs, and evaluated to a string.
 //!
 //! The language is what the peer's template environment offers (cel-go's standard library, no
@@ -13,9 +13,11 @@ mod cost;
 mod error;
 mod fold;
 mod program;
+mod rule;
 mod types;
 
 pub use bindings::{Bindings, Value};
 pub use error::{ExprError, Position, Stage};
 pub use program::{Env, MAX_COST, MAX_LENGTH, MAX_NESTING, MAX_RECURSION, Program};
+pub use rule::{Datum, MAX_RULE_LENGTH, Rule, Shape, Wanted};
 pub use types::Declared;

@@ -171,7 +171,7 @@ fn types(text: &str, env: &Env, program: &cel::Program) -> Result<(), ExprError>
 }
 
 /// Where the node of this id stands, in characters.
-fn position(text: &str, program: &cel::Program, id: u64) -> Position {
+pub(crate) fn position(text: &str, program: &cel::Program, id: u64) -> Position {
     let offset = program
         .source_info()
         .offset_for(id)
@@ -187,7 +187,7 @@ fn position(text: &str, program: &cel::Program, id: u64) -> Position {
     Position { line, column }
 }
 
-fn syntax(text: &str, env: &Env, errors: &cel::ParseErrors) -> ExprError {
+pub(crate) fn syntax(text: &str, env: &Env, errors: &cel::ParseErrors) -> ExprError {
     let Some(first) = errors.errors.first() else {
         return ExprError::new(Stage::Compile, "Syntax error");
     };
@@ -208,7 +208,7 @@ fn syntax(text: &str, env: &Env, errors: &cel::ParseErrors) -> ExprError {
 }
 
 /// A run-time error in cel-go's words.
-fn runtime(stage: Stage, error: &ExecutionError) -> ExprError {
+pub(crate) fn runtime(stage: Stage, error: &ExecutionError) -> ExprError {
     let message = match error {
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
         ExecutionError::UndeclaredReference(name) => format!("no such attribute(s): {name}"),

@@ -1,6 +1,8 @@
 //! Static types and the signatures of the standard library, as the peer's checker has them.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// The declared type of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(crate) enum Type {
     List(Box<Self>),
     Map(Box<Self>, Box<Self>),
     Meta(Box<Self>),
+    /// A map of which all fields are known.
+    Object(Arc<BTreeMap<String, Self>>),
     /// A signature's variable, bound by the first argument that it meets.
     Param(char),
 }
@@ -90,6 +94,7 @@ impl fmt::Display for Type {
             Self::List(of) => return write!(f, "list({of})"),
             Self::Map(key, value) => return write!(f, "map({key}, {value})"),
             Self::Meta(of) => return write!(f, "type({of})"),
+            Self::Object(_) => "object",
             Self::Param(name) => return write!(f, "{name}"),
         })
     }
@@ -213,6 +218,32 @@ fn members(name: &str) -> Vec<Signature> {
         ],
         "getFullYear" | "getMonth" | "getDayOfYear" | "getDayOfMonth" | "getDate"
         | "getDayOfWeek" => vec![(vec![Timestamp], Int), (vec![Timestamp, Text], Int)],
+        _ => Vec::new(),
+    }
+}
+
+/// The signatures that rules have beyond the standard library (the strings extension).
+pub(crate) fn extended(name: &str, member: bool) -> Vec<Signature> {
+    use Type::{Int, Text};
+    let texts = || Type::list(Text);
+    match (name, member) {
+        ("charAt", true) => vec![(vec![Text, Int], Text)],
+        ("indexOf" | "lastIndexOf", true) => {
+            vec![(vec![Text, Text], Int), (vec![Text, Text, Int], Int)]
+        }
+        ("join", true) => vec![(vec![texts()], Text), (vec![texts(), Text], Text)],
+        ("lowerAscii" | "upperAscii" | "trim" | "reverse", true) => vec![(vec![Text], Text)],
+        ("replace", true) => {
+            vec![
+                (vec![Text, Text, Text], Text),
+                (vec![Text, Text, Text, Int], Text),
+            ]
+        }
+        ("split", true) => vec![
+            (vec![Text, Text], texts()),
+            (vec![Text, Text, Int], texts()),
+        ],
+        ("substring", true) => vec![(vec![Text, Int], Text), (vec![Text, Int, Int], Text)],
         _ => Vec::new(),
     }
 }

@@ -1,0 +1,341 @@
+//! Validation rules: expressions over typed values that answer yes or no, or make a text.
+//!
+//! Unlike templates, rules have the strings extension, values of every JSON type, and objects whose
+//! fields are known. The caller brings shapes and values; a rule knows nothing of where they came from.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock};
+
+use cel::Context;
+use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
+use cel::objects::Key;
+
+use crate::check::Checker;
+use crate::cost::{Meter, depth};
+use crate::error::{ExprError, Stage};
+use crate::program::{Env, MAX_NESTING, MAX_RECURSION, position, runtime, syntax};
+use crate::types::Type;
+
+/// The longest rule, in bytes.
+pub const MAX_RULE_LENGTH: usize = 8 * 1024;
+
+/// The standard library with the strings extension.
+static LIBRARY: LazyLock<Arc<cel::Env>> = LazyLock::new(|| {
+    let mut env = cel::Env::stdlib().with_optional_support(false);
+    // Nothing of that library is declared twice, so it cannot be refused.
+    let added = env.add_extension(cel::extensions::strings);
+    debug_assert!(
+        added.is_ok(),
+        "the strings extension declares each overload once"
+    );
+    Arc::new(env)
+});
+
+/// What a variable of a rule looks like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// Known only when it runs.
+    Dyn,
+    /// True or false.
+    Bool,
+    /// A whole number.
+    Int,
+    /// A number.
+    Double,
+    /// A text.
+    Text,
+    /// Bytes.
+    Bytes,
+    /// An instant.
+    Timestamp,
+    /// A span of time.
+    Duration,
+    /// A list of these.
+    List(Box<Self>),
+    /// A map from texts to these.
+    Map(Box<Self>),
+    /// An object with these fields.
+    Object(BTreeMap<String, Self>),
+}
+
+impl Shape {
+    fn declared(&self) -> Type {
+        match self {
+            Self::Dyn => Type::Dyn,
+            Self::Bool => Type::Bool,
+            Self::Int => Type::Int,
+            Self::Double => Type::Double,
+            Self::Text => Type::Text,
+            Self::Bytes => Type::Bytes,
+            Self::Timestamp => Type::Timestamp,
+            Self::Duration => Type::Duration,
+            Self::List(of) => Type::list(of.declared()),
+            Self::Map(of) => Type::map(Type::Text, of.declared()),
+            Self::Object(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|(name, of)| (name.clone(), of.declared()));
+                Type::Object(Arc::new(fields.collect()))
+            }
+        }
+    }
+}
+
+/// A value of a rule's variable.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Datum {
+    /// Null.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Double(f64),
+    /// A text.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// An instant, as RFC 3339.
+    Timestamp(String),
+    /// A span of time, as `1h30m`.
+    Duration(String),
+    /// A list.
+    List(Vec<Self>),
+    /// A map or object.
+    Map(BTreeMap<String, Self>),
+}
+
+impl Datum {
+    /// The number of elements of its largest list or map, or bytes of its longest text.
+    #[must_use]
+    pub fn largest(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::List(items) => items
+                .iter()
+                .map(Self::largest)
+                .max()
+                .unwrap_or(0)
+                .max(items.len()),
+            Self::Map(map) => map
+                .values()
+                .map(Self::largest)
+                .max()
+                .unwrap_or(0)
+                .max(map.len()),
+            _ => 1,
+        }
+    }
+
+    fn cel(&self) -> cel::Value {
+        match self {
+            Self::Null => cel::Value::Null,
+            Self::Bool(b) => cel::Value::Bool(*b),
+            Self::Int(i) => cel::Value::Int(*i),
+            Self::Double(d) => cel::Value::Float(*d),
+            Self::Text(text) => cel::Value::String(Arc::new(text.clone())),
+            Self::Bytes(bytes) => cel::Value::Bytes(Arc::new(bytes.clone())),
+            Self::Timestamp(text) => converted(&TIMESTAMP, text),
+            Self::Duration(text) => converted(&DURATION, text),
+            Self::List(items) => cel::Value::List(Arc::new(items.iter().map(Self::cel).collect())),
+            Self::Map(map) => {
+                let map: HashMap<Key, cel::Value> = map
+                    .iter()
+                    .map(|(k, v)| (Key::String(Arc::new(k.clone())), v.cel()))
+                    .collect();
+                cel::Value::Map(cel::objects::Map { map: Arc::new(map) })
+            }
+        }
+    }
+}
+
+static TIMESTAMP: LazyLock<Option<cel::Program>> =
+    LazyLock::new(|| LIBRARY.compile("timestamp(x)").ok());
+static DURATION: LazyLock<Option<cel::Program>> =
+    LazyLock::new(|| LIBRARY.compile("duration(x)").ok());
+static MATCHES: LazyLock<Option<cel::Program>> =
+    LazyLock::new(|| LIBRARY.compile("''.matches(x)").ok());
+
+/// A text turned into an instant or a span; itself where it is none.
+fn converted(program: &Option<cel::Program>, text: &str) -> cel::Value {
+    let value = cel::Value::String(Arc::new(text.to_owned()));
+    let mut context = Context::with_env(Arc::clone(&LIBRARY));
+    context.add_variable_from_value("x", value.clone());
+    program
+        .as_ref()
+        .and_then(|p| p.execute(&context).ok())
+        .unwrap_or(value)
+}
+
+/// What a rule's expression must result in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Yes or no.
+    Bool,
+    /// A text.
+    Text,
+}
+
+/// A compiled rule; cheap to clone, usable from any thread.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    program: Arc<cel::Program>,
+}
+
+impl Rule {
+    /// Compiles a rule over these variables.
+    ///
+    /// # Errors
+    /// The first problem: limits, syntax, names, types, a pattern that is none, or another result than
+    /// wanted ([`Stage::Result`]).
+    pub fn compile(
+        text: &str,
+        variables: &[(&str, &Shape)],
+        wanted: Wanted,
+    ) -> Result<Self, ExprError> {
+        if text.len() > MAX_RULE_LENGTH {
+            let size = text.len();
+            let message = format!(
+                "expression code point size exceeds limit: size: {size}, limit {MAX_RULE_LENGTH}"
+            );
+            return Err(ExprError::new(Stage::Compile, message));
+        }
+        let program = LIBRARY.compile(text).map_err(|e| syntax(text, &Env::default(), &e))?;
+        let (nesting, recursion) = depth(program.expression());
+        if nesting > MAX_NESTING || recursion > MAX_RECURSION {
+            return Err(ExprError::new(
+                Stage::Compile,
+                "max recursion depth exceeded",
+            ));
+        }
+        let declared: BTreeMap<String, Type> = variables
+            .iter()
+            .map(|(name, shape)| ((*name).to_owned(), shape.declared()))
+            .collect();
+        let mut checker = Checker::new(&declared).extended();
+        let result = checker.check(program.expression());
+        if let Some(finding) = checker.findings.first() {
+            let place = position(text, &program, finding.id);
+            return Err(ExprError::at(text, place, finding.message.clone()));
+        }
+        if let Some(id) = bad_pattern(program.expression()) {
+            let place = position(text, &program, id);
+            return Err(ExprError::at(text, place, "invalid matches argument"));
+        }
+        let (fits, message) = match wanted {
+            Wanted::Bool => (
+                result == Type::Bool,
+                "cel expression must evaluate to a bool",
+            ),
+            Wanted::Text => (
+                result == Type::Text,
+                "messageExpression must evaluate to a string",
+            ),
+        };
+        if !fits && !result.is_open() {
+            return Err(ExprError::new(Stage::Result, message));
+        }
+        Ok(Self {
+            program: Arc::new(program),
+        })
+    }
+
+    /// The highest cost if unknown values have this many elements.
+    #[must_use]
+    pub fn cost(&self, elements: usize) -> u64 {
+        Meter::new(elements).cost(self.program.expression())
+    }
+
+    /// Whether the rule uses a variable of that name.
+    #[must_use]
+    pub fn mentions(&self, name: &str) -> bool {
+        self.program.references().has_variable(name)
+    }
+
+    fn run(&self, values: &[(&str, &Datum)]) -> Result<cel::Value, ExprError> {
+        let mut context = Context::with_env(Arc::clone(&LIBRARY));
+        for (name, value) in values {
+            context.add_variable_from_value(*name, value.cel());
+        }
+        self.program
+            .execute(&context)
+            .map_err(|e| runtime(Stage::Eval, &e))
+    }
+
+    /// Whether the rule holds for these values.
+    ///
+    /// # Errors
+    /// What goes wrong with these values, or that the result is neither true nor false.
+    pub fn holds(&self, values: &[(&str, &Datum)]) -> Result<bool, ExprError> {
+        match self.run(values)? {
+            cel::Value::Bool(answer) => Ok(answer),
+            _ => Err(ExprError::new(
+                Stage::Result,
+                "cel expression must evaluate to a bool",
+            )),
+        }
+    }
+
+    /// The text that the expression makes of these values.
+    ///
+    /// # Errors
+    /// What goes wrong with these values, or that the result is no text.
+    pub fn text(&self, values: &[(&str, &Datum)]) -> Result<String, ExprError> {
+        match self.run(values)? {
+            cel::Value::String(text) => Ok(text.as_ref().clone()),
+            _ => Err(ExprError::new(
+                Stage::Result,
+                "messageExpression must evaluate to a string",
+            )),
+        }
+    }
+}
+
+/// The first constant pattern of `matches` that is no regular expression.
+fn bad_pattern(node: &IdedExpr) -> Option<u64> {
+    match &node.expr {
+        Expr::Call(call) => {
+            let own = call
+                .args
+                .last()
+                .filter(|_| call.func_name == "matches")
+                .and_then(|argument| {
+                    let Expr::Literal(LiteralValue::String(pattern)) = &argument.expr else {
+                        return None;
+                    };
+                    let mut context = Context::with_env(Arc::clone(&LIBRARY));
+                    let pattern = cel::Value::String(Arc::new(pattern.inner().to_owned()));
+                    context.add_variable_from_value("x", pattern);
+                    let fails = MATCHES
+                        .as_ref()
+                        .is_some_and(|p| p.execute(&context).is_err());
+                    fails.then_some(argument.id)
+                });
+            let below = call.target.as_deref().into_iter().chain(&call.args);
+            own.or_else(|| below.into_iter().find_map(bad_pattern))
+        }
+        Expr::Select(select) => bad_pattern(&select.operand),
+        Expr::List(list) => list.elements.iter().find_map(bad_pattern),
+        Expr::Map(map) => map.entries.iter().find_map(|entry| match &entry.expr {
+            EntryExpr::MapEntry(entry) => {
+                bad_pattern(&entry.key).or_else(|| bad_pattern(&entry.value))
+            }
+            EntryExpr::StructField(_) => None,
+        }),
+        Expr::Comprehension(c) => [
+            &c.iter_range,
+            &c.accu_init,
+            &c.loop_cond,
+            &c.loop_step,
+            &c.result,
+        ]
+        .into_iter()
+        .find_map(bad_pattern),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

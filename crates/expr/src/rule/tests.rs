@@ -1,0 +1,112 @@
+//! What a real server says about rules that it refuses, and what rules answer.
+
+use super::*;
+
+fn object(fields: &[(&str, Shape)]) -> Shape {
+    Shape::Object(
+        fields
+            .iter()
+            .map(|(name, shape)| ((*name).to_owned(), shape.clone()))
+            .collect(),
+    )
+}
+
+fn map(fields: &[(&str, Datum)]) -> Datum {
+    Datum::Map(
+        fields
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
+    )
+}
+
+fn shape() -> Shape {
+    object(&[
+        ("a", Shape::Text),
+        ("n", Shape::Int),
+        ("t", Shape::Timestamp),
+        ("l", Shape::List(Box::new(Shape::Text))),
+    ])
+}
+
+fn refused(text: &str) -> String {
+    Rule::compile(text, &[("self", &shape())], Wanted::Bool)
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn refusals_are_in_the_words_of_cel_go() {
+    assert_eq!(
+        refused("self.nope == 'x'"),
+        "ERROR: <input>:1:5: undefined field 'nope'\n | self.nope == 'x'\n | ....^"
+    );
+    assert_eq!(
+        refused("self.a == 5"),
+        "ERROR: <input>:1:8: found no matching overload for '_==_' applied to '(string, int)'\n | self.a == 5\n | .......^"
+    );
+    assert_eq!(refused("self.a"), "cel expression must evaluate to a bool");
+    assert_eq!(
+        refused("self.a.matches('[')"),
+        "ERROR: <input>:1:16: invalid matches argument\n | self.a.matches('[')\n | ...............^"
+    );
+    assert!(
+        refused("self.a ==")
+            .starts_with("ERROR: <input>:1:10: Syntax error: mismatched input '<EOF>' expecting")
+    );
+    assert!(
+        refused(&format!("self.a == '{}'", "x".repeat(MAX_RULE_LENGTH))).contains("exceeds limit")
+    );
+    assert!(refused(&format!("{}true{}", "(".repeat(400), ")".repeat(400))).contains("recursion"));
+}
+
+#[test]
+fn rules_answer_for_every_kind_of_value() {
+    let shape = shape();
+    let value = map(&[
+        ("a", Datum::Text("Abc".to_owned())),
+        ("n", Datum::Int(5)),
+        ("t", Datum::Timestamp("2020-01-02T03:04:05Z".to_owned())),
+        (
+            "l",
+            Datum::List(vec![
+                Datum::Text("x".to_owned()),
+                Datum::Text("y".to_owned()),
+            ]),
+        ),
+    ]);
+    for (text, answer) in [
+        ("self.n <= 5 && self.a.lowerAscii() == 'abc'", true),
+        ("!has(self.n) || self.n > 5", false),
+        ("self.t < timestamp('2021-01-01T00:00:00Z')", true),
+        (
+            "self.l.all(x, size(x) == 1) && self.l.join('-') == 'x-y'",
+            true,
+        ),
+        ("self.a.split('b').size() == 2", true),
+    ] {
+        let rule = Rule::compile(text, &[("self", &shape)], Wanted::Bool).unwrap();
+        assert_eq!(rule.holds(&[("self", &value)]).unwrap(), answer, "{text}");
+        assert!(!rule.mentions("oldSelf"));
+    }
+    let rule = Rule::compile(
+        "'n is ' + string(self.n)",
+        &[("self", &shape)],
+        Wanted::Text,
+    )
+    .unwrap();
+    assert_eq!(rule.text(&[("self", &value)]).unwrap(), "n is 5");
+    let missing = Rule::compile("self.n == 1", &[("self", &shape)], Wanted::Bool).unwrap();
+    assert_eq!(
+        missing.holds(&[("self", &map(&[]))]).unwrap_err().message,
+        "no such key: n"
+    );
+}
+
+#[test]
+fn cost_grows_with_what_is_looked_at() {
+    let quadratic = "self.l.all(x, self.l.all(y, x == y))";
+    let rule = Rule::compile(quadratic, &[("self", &shape())], Wanted::Bool).unwrap();
+    assert!(rule.cost(1_000_000) > 1_000_000_000);
+    assert!(rule.cost(4) < 10_000);
+}
