@@ -115,7 +115,7 @@ impl Pattern {
                     let class: String = chars.by_ref().take_while(|c| *c != ']').collect();
                     let class = class
                         .strip_prefix('!')
-                        .map_or(class.clone(), |r| format!("^{r}"));
+                        .map_or_else(|| class.clone(), |r| format!("^{r}"));
                     regex.push_str(&format!("[{class}]"));
                 }
                 c => regex.push_str(&regex::escape(&c.to_string())),

@@ -83,15 +83,19 @@ fn pair(a: &[Node<'_>], b: &[Node<'_>]) -> Vec<Option<usize>> {
         let both_named = !text(x, "name").is_empty() && !text(y, "name").is_empty();
         !both_named && runs(x) == runs(y)
     };
-    let rules: [&dyn Fn(Node<'_>, Node<'_>) -> bool; 3] = [&named, &|x, y| same(x, y), &alike];
-    for rule in rules {
+    for rule in 0..3 {
+        let fits = |x: Node<'_>, y: Node<'_>| match rule {
+            0 => named(x, y),
+            1 => same(x, y),
+            _ => alike(x, y),
+        };
         for (from, partner) in a.iter().zip(&mut partner) {
             if partner.is_some() {
                 continue;
             }
             let mut free = b.iter().zip(&mut taken).enumerate();
             if let Some((index, (_, taken))) =
-                free.find(|(_, (to, taken))| !**taken && rule(*from, **to))
+                free.find(|(_, (to, taken))| !**taken && fits(*from, **to))
             {
                 *taken = true;
                 *partner = Some(index);

@@ -103,13 +103,74 @@ pub(super) fn combine<'a>(
     slots: &[Slot],
     schema: Schema<'_>,
 ) -> Verdict<'a> {
+    let start = walk.ops.len();
+    let Elements { gone, inserted } = elements(walk, at, three, slots, schema);
+    let count = |node: Option<Node<'a>>| node.map_or(0, |node| node.items().len());
+    let (left, there) = (
+        gone.iter().filter(|gone| !**gone).count(),
+        count(three.upstream),
+    );
+    if left == 0 && inserted.is_empty() && !gone.is_empty() {
+        walk.ops.truncate(start);
+        return Verdict::Take(match three.upstream {
+            Some(node) if there == 0 => New::Node(node),
+            _ => New::Value(Value::Seq(Vec::new())),
+        });
+    }
+    if left == 0
+        && inserted.len() == there
+        && let Some(node) = three.upstream
+    {
+        walk.ops.truncate(start);
+        return Verdict::Take(New::Node(node));
+    }
+    for (index, gone) in gone.iter().enumerate() {
+        if *gone {
+            let at = at.path.join(Step::Index(index));
+            walk.ops.push(Op::Remove { at });
+        }
+    }
+    for (from, with) in inserted {
+        let stays = |slot: &&Slot| {
+            slot.local
+                .is_some_and(|index| gone.get(index) == Some(&false))
+        };
+        let following = slots
+            .iter()
+            .filter(|slot| slot.upstream > from)
+            .filter(stays);
+        let following = following.min_by_key(|slot| slot.upstream);
+        let before = following.and_then(|slot| slot.local).unwrap_or(gone.len());
+        let list = at.path.clone();
+        walk.ops.push(Op::Item { list, before, with });
+    }
+    Verdict::Keep
+}
+
+/// What becomes of a list's elements.
+struct Elements<'a> {
+    /// Which local ones go.
+    gone: Vec<bool>,
+    /// What comes, with its position upstream.
+    inserted: Vec<(Option<usize>, New<'a>)>,
+}
+
+/// Decides each element; what stays may be changed inside.
+fn elements<'a>(
+    walk: &mut Walk<'a, '_, '_>,
+    at: &Place,
+    three: Three<'a>,
+    slots: &[Slot],
+    schema: Schema<'_>,
+) -> Elements<'a> {
     let nodes = |node: Option<Node<'a>>| -> Vec<Node<'a>> {
         node.into_iter().flat_map(|node| node.items()).collect()
     };
     let (base, local, upstream) = (nodes(three.base), nodes(three.local), nodes(three.upstream));
-    let start = walk.ops.len();
-    let mut gone = vec![false; local.len()];
-    let mut inserted = Vec::new();
+    let mut elements = Elements {
+        gone: vec![false; local.len()],
+        inserted: Vec::new(),
+    };
     for slot in slots {
         let pick = |nodes: &[Node<'a>], index: Option<usize>| nodes.get(index?).copied();
         let element = Three {
@@ -121,61 +182,21 @@ pub(super) fn combine<'a>(
             path: at.path.join(Step::Index(slot.local.unwrap_or(0))),
             field: at.field.join(slot.step.clone()),
         };
-        let verdict = walk.node(&place, element, Known::of(schema));
-        match (verdict, slot.local) {
+        match (walk.node(&place, element, Known::of(schema)), slot.local) {
             (Verdict::Keep, Some(_)) => comments::merge_item(walk, &place, element),
             (Verdict::Remove, Some(index)) => {
-                if let Some(gone) = gone.get_mut(index) {
+                if let Some(gone) = elements.gone.get_mut(index) {
                     *gone = true;
                 }
             }
-            (Verdict::Take(new), Some(_)) => {
-                walk.ops.push(Op::Replace {
-                    at: place.path,
-                    with: new,
-                });
+            (Verdict::Take(with), Some(_)) => {
+                let at = place.path.clone();
+                walk.ops.push(Op::Replace { at, with });
+                comments::merge_item(walk, &place, element);
             }
-            (Verdict::Take(new), None) => inserted.push((slot.upstream, new.whole())),
+            (Verdict::Take(new), None) => elements.inserted.push((slot.upstream, new.whole())),
             (Verdict::Keep | Verdict::Remove, None) => {}
         }
     }
-    let left = gone.iter().filter(|gone| !**gone).count();
-    if left == 0 && inserted.is_empty() && !local.is_empty() {
-        walk.ops.truncate(start);
-        return Verdict::Take(match three.upstream {
-            Some(node) if upstream.is_empty() => New::Node(node),
-            _ => New::Value(Value::Seq(Vec::new())),
-        });
-    }
-    if left == 0
-        && inserted.len() == upstream.len()
-        && let Some(node) = three.upstream
-    {
-        walk.ops.truncate(start);
-        return Verdict::Take(New::Node(node));
-    }
-    for (index, gone) in gone.iter().enumerate() {
-        if *gone {
-            walk.ops.push(Op::Remove {
-                at: at.path.join(Step::Index(index)),
-            });
-        }
-    }
-    for (from, new) in inserted {
-        let following = slots
-            .iter()
-            .filter(|slot| slot.upstream > from)
-            .filter(|slot| {
-                slot.local
-                    .is_some_and(|index| gone.get(index) == Some(&false))
-            })
-            .min_by_key(|slot| slot.upstream);
-        let before = following.and_then(|slot| slot.local).unwrap_or(local.len());
-        walk.ops.push(Op::Item {
-            list: at.path.clone(),
-            before,
-            with: new,
-        });
-    }
-    Verdict::Keep
+    elements
 }

@@ -11,6 +11,7 @@ mod apply;
 mod comments;
 mod compare;
 mod documents;
+mod fields;
 mod file;
 mod functions;
 mod kptfile;

@@ -6,7 +6,7 @@ use yaml::{Kind, Node, Path, Step};
 use super::apply::{New, Op};
 use super::compare::{same, same_opt};
 use super::record::Recorder;
-use super::{comments, functions, list};
+use super::{functions, list};
 use crate::conflicts::FieldPath;
 use crate::schema::{List, Schema};
 
@@ -19,7 +19,7 @@ pub(super) struct Three<'a> {
 }
 
 impl<'a> Three<'a> {
-    fn map(self, pick: impl Fn(Node<'a>) -> Option<Node<'a>>) -> Self {
+    pub(super) fn map(self, pick: impl Fn(Node<'a>) -> Option<Node<'a>>) -> Self {
         Self {
             base: self.base.and_then(&pick),
             local: self.local.and_then(&pick),
@@ -69,7 +69,7 @@ impl<'s> Known<'s> {
     }
 
     /// What a comment of the field says, where nothing else is known (kyaml's `$openapi` comments).
-    fn or_comment(self, node: Node<'_>) -> Self {
+    pub(super) fn or_comment(self, node: Node<'_>) -> Self {
         if self.list != List::Atomic || !matches!(self.schema, Schema::Unknown) {
             return self;
         }
@@ -79,7 +79,7 @@ impl<'s> Known<'s> {
         said.map_or(self, |(list, schema)| Self { schema, list })
     }
 
-    fn field(self, name: &str) -> Self {
+    pub(super) fn field(self, name: &str) -> Self {
         match self.schema.list(name) {
             (List::Atomic, _) => Self::of(self.schema.field(name)),
             (list, schema) => Self { schema, list },
@@ -334,85 +334,6 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         }
     }
 
-    /// Merges the fields of a local map; says whether any field of the base was kept in it.
-    fn fields(&mut self, at: &Place, three: Three<'a>, known: Known<'_>) -> bool {
-        let Some(local) = three.local else {
-            return false;
-        };
-        let mut kept = false;
-        let mut gone = Vec::new();
-        for entry in local.entries() {
-            let Some(key) = entry.key.key_text() else {
-                continue;
-            };
-            let place = at.key(key);
-            if self.is_own(&place.path) {
-                kept = true;
-                continue;
-            }
-            let field = three.map(|node| node.get(key));
-            let known = known.field(key).or_comment(entry.value);
-            match self.node(&place, field, known) {
-                Verdict::Keep => {
-                    kept |= field.base.is_some();
-                    comments::merge(self, &place, three, key);
-                }
-                Verdict::Remove => {
-                    gone.push(key);
-                    self.ops.push(Op::Remove { at: place.path });
-                }
-                Verdict::Take(new) => {
-                    kept = true;
-                    self.ops.push(Op::Replace {
-                        at: place.path.clone(),
-                        with: new,
-                    });
-                    comments::merge(self, &place, three, key);
-                }
-            }
-        }
-        let Some(upstream) = three.upstream else {
-            return kept;
-        };
-        let mut after: Option<String> = None;
-        for entry in upstream.entries() {
-            let Some(key) = entry.key.key_text() else {
-                continue;
-            };
-            if local.get(key).is_some() {
-                if !gone.contains(&key) {
-                    after = Some(key.to_owned());
-                }
-                continue;
-            }
-            let place = at.key(key);
-            if self.is_own(&place.path) {
-                continue;
-            }
-            let field = three.map(|node| node.get(key));
-            if let Verdict::Take(new) = self.node(&place, field, known.field(key)) {
-                let top = at.path.steps().is_empty() && self.whole.contains(&key);
-                let new = if top { new.whole() } else { new };
-                let next = upstream
-                    .entries()
-                    .skip_while(|e| e.key.key_text() != Some(key))
-                    .skip(1);
-                let mut next = next.filter_map(|e| e.key.key_text());
-                let before = next.find(|k| local.get(k).is_some() && !gone.contains(k));
-                self.ops.push(Op::Insert {
-                    map: at.path.clone(),
-                    key: entry.key,
-                    after: after.clone(),
-                    before: before.map(str::to_owned),
-                    with: new,
-                });
-                kept = true;
-                after = Some(key.to_owned());
-            }
-        }
-        kept
-    }
-
     /// Merges the elements of a list by their keys; `None` where the list is one value.
     fn elements(&mut self, at: &Place, three: Three<'a>, known: Known<'_>) -> Option<Verdict<'a>> {
         match known.list {
@@ -422,7 +343,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         }
     }
 
-    fn is_own(&self, path: &Path) -> bool {
+    pub(super) fn is_own(&self, path: &Path) -> bool {
         self.own.iter().any(|own| {
             let steps = path.steps();
             steps.len() == own.len()

@@ -18,7 +18,7 @@ pub struct Crds(BTreeMap<(String, String), BTreeMap<String, Type>>);
 pub struct Type {
     fields: BTreeMap<String, Field>,
     /// The type of every field that is not named (`additionalProperties`).
-    any: Option<Box<Type>>,
+    any: Option<Box<Self>>,
 }
 
 #[derive(Debug, Clone)]

@@ -1,5 +1,11 @@
 //! This room against what the existing implementation recorded, and its laws.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops where it cannot go on"
+)]
+
 #[expect(unreachable_pub, reason = "the module is shared with testkit")]
 #[path = "../../../testkit/src/vectors/kptfile.rs"]
 mod kptfile;
