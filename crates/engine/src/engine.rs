@@ -110,6 +110,17 @@ impl Engine {
         self.inner.stats.read()
     }
 
+    /// What the store did in all open repositories since they were opened.
+    pub fn store_stats(&self) -> store::Stats {
+        let mut sum = store::Stats::default();
+        self.inner
+            .repos
+            .urls()
+            .iter()
+            .for_each(|repo| sum += repo.stats());
+        sum
+    }
+
     /// Whether everything was seen once: before that, nobody should rely on a list.
     pub fn is_ready(&self) -> bool {
         self.world(World::is_loaded)

@@ -68,6 +68,14 @@ impl Repos {
         lock(&self.open).get(key).cloned()
     }
 
+    /// One open repository of each URL.
+    pub(crate) fn urls(&self) -> Vec<Arc<dyn store::Repo>> {
+        let open = lock(&self.open);
+        let by_url: BTreeMap<&str, &Arc<dyn store::Repo>> =
+            open.values().map(|o| (o.repo.url(), &o.repo)).collect();
+        by_url.into_values().map(Arc::clone).collect()
+    }
+
     /// Forgets a repository; nothing in git changes.
     pub(crate) fn close(&self, key: &ObjectKey) {
         lock(&self.open).remove(key);

@@ -17,6 +17,13 @@ macro_rules! counters {
             }
         }
 
+        impl Stats {
+            /// All of them by name.
+            pub fn entries(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name)),*]
+            }
+        }
+
         impl std::ops::AddAssign for Stats {
             fn add_assign(&mut self, other: Self) { $(self.$name += other.$name;)* }
         }

@@ -38,12 +38,24 @@ pub(super) fn expose(engine: &Engine, core: &Arc<Core>) {
 impl Collector for Counters {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         requests(&self.core, &mut encoder)?;
-        for (name, value) in self.engine.stats().entries() {
-            let name = format!("offshoot_engine_{name}");
+        let counted = self
+            .engine
+            .stats()
+            .entries()
+            .into_iter()
+            .map(|(n, v)| ("engine", n, v));
+        let stored = self
+            .engine
+            .store_stats()
+            .entries()
+            .into_iter()
+            .map(|(n, v)| ("store", n, v));
+        for (room, name, value) in counted.chain(stored) {
+            let name = format!("offshoot_{room}_{name}");
             let counter = ConstCounter::new(value);
             let metric = encoder.encode_descriptor(
                 &name,
-                "Counted by the engine since the start",
+                "Counted since the start",
                 None,
                 prometheus_client::metrics::MetricType::Counter,
             )?;

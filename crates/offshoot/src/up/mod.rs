@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use apiserver::gateway::User;
 use apiserver::storage::{Durability, Expect};
+use apiserver::verbs::Core;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use apiserver::verbs::records::Record;
 use apiserver::{Server, server};
@@ -88,6 +89,7 @@ impl Options {
 pub struct Running {
     server: server::Running,
     engine: Engine,
+    core: Arc<Core>,
     controllers: JoinHandle<()>,
     kubeconfig: PathBuf,
     /// Held until the end.
@@ -103,6 +105,30 @@ impl Running {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address
+    }
+
+    /// What server, engine and store counted since the start, by name.
+    pub fn counted(&self) -> Vec<(String, u64)> {
+        let mut out: Vec<(String, u64)> = Vec::new();
+        let engine = self.engine.stats().entries().into_iter();
+        out.extend(engine.map(|(name, value)| (name.to_owned(), value)));
+        let store = self.engine.store_stats().entries().into_iter();
+        out.extend(store.map(|(name, value)| (format!("git {name}"), value)));
+        for (key, count) in self.core.metrics.requests() {
+            out.push((format!("{} {} {}", key.verb, key.resource, key.code), count));
+        }
+        out.push(("writes of objects".to_owned(), self.core.store.rv()));
+        out
+    }
+
+    /// Looks at everything again, as the periodic resync does.
+    pub fn look_at_everything(&self) {
+        self.engine.look_at_everything();
+    }
+
+    /// Keys that wait or are worked on; 0 is rest.
+    pub fn busy(&self) -> usize {
+        self.engine.busy()
     }
 
     /// Drains: no new requests, the controllers end, everything is durable.
@@ -145,6 +171,7 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     DataDir::write_private(&kubeconfig, &server.kubeconfig("offshoot", &token))?;
     Ok(Running {
         server,
+        core: Arc::clone(handle.core()),
         engine,
         controllers,
         kubeconfig,
