@@ -1,7 +1,9 @@
 //! The project's toolbox: `cargo xtask COMMAND`.
 
+mod bench;
 mod tidy;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -19,13 +21,24 @@ struct Cli {
 enum Command {
     /// Check what the compiler cannot: arrows between rooms, sizes, module docs, words, links.
     Tidy,
+    /// Measure.
+    #[command(subcommand)]
+    Bench(bench::Bench),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.command {
         Command::Tidy => tidy::run(&root()),
+        Command::Bench(bench) => bench::run(&bench),
     }
+}
+
+/// Says why a command failed.
+fn fail(why: &str) -> ExitCode {
+    // Nobody is left to tell if standard error is gone.
+    drop(writeln!(std::io::stderr(), "error: {why}"));
+    ExitCode::FAILURE
 }
 
 /// The workspace's root: the directory above this crate.

@@ -23,6 +23,12 @@ pub struct Failure {
     hint: Option<String>,
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
 impl Failure {
     /// A failure with its message.
     pub fn new(message: impl Into<String>) -> Self {
