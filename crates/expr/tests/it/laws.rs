@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::{bindings, on_large_stack, run};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_text_gets_an_answer(texts in proptest::collection::vec(".{0,80}", 8)) {

@@ -4,6 +4,7 @@ mod cases;
 mod digest;
 mod revision;
 mod set;
+mod set_laws;
 mod simulate;
 mod variant;
 mod wire;

@@ -700,7 +700,7 @@ fn shuffled(observed: &Observed) -> Observed {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn lives_come_to_rest(life in proptest::collection::vec((actions(), 0_usize..4), 1..24)) {
@@ -794,4 +794,28 @@ fn a_life_from_clone_to_deletion() {
         ),
         Resolution::Found(_)
     ));
+}
+
+/// A proposal of ours that was withdrawn leaves no mark behind: the next one may be a person's.
+#[test]
+fn a_withdrawn_proposal_is_forgotten() {
+    let mut world = World::new();
+    world.settle();
+    for action in [
+        Action::Propose,
+        Action::Approve,
+        Action::Retarget(true),
+        Action::Retarget(false),
+    ] {
+        world.act(&action);
+        world.settle();
+    }
+    let p = world.latest().expect("a published revision");
+    assert!(p.meta.annotations.is_empty(), "{:?}", p.meta.annotations);
+    world.act(&Action::PersonProposesDeletion);
+    world.settle();
+    assert_eq!(
+        world.first(|r| r.key == p.key).map(|r| r.lifecycle),
+        Some(Lifecycle::DeletionProposed)
+    );
 }
