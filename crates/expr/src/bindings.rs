@@ -1,7 +1,11 @@
 //! The values of an expression's variables: texts, and maps of texts and maps.
+//!
+//! Maps iterate in the order of their keys: the library's own iterate in none, and an expression
+//! that turned labels into a list would never come to rest.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+
+use crate::sorted::SortedMap;
 
 /// What a variable can hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,25 +55,29 @@ impl Value {
         }
     }
 
-    fn cel(&self) -> cel::Value {
+    fn bound(&self) -> Bound {
         match self {
-            Self::Text(text) => cel::Value::String(Arc::new(text.clone())),
+            Self::Text(text) => Bound::Text(text.as_str().into()),
             Self::Map(map) => {
-                let map: HashMap<cel::objects::Key, cel::Value> = map
-                    .iter()
-                    .map(|(k, v)| (cel::objects::Key::String(Arc::new(k.clone())), v.cel()))
-                    .collect();
-                cel::Value::Map(cel::objects::Map { map: Arc::new(map) })
+                let entries = map.iter().map(|(k, v)| (k.clone(), v.bound()));
+                Bound::Map(SortedMap::new(entries))
             }
         }
     }
+}
+
+/// A value as evaluation takes it; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) enum Bound {
+    Text(std::sync::Arc<str>),
+    Map(SortedMap),
 }
 
 /// Values by variable. Cloning is cheap: values are shared, so that what many evaluations have in
 /// common is converted once.
 #[derive(Debug, Clone, Default)]
 pub struct Bindings {
-    values: BTreeMap<String, cel::Value>,
+    values: BTreeMap<String, Bound>,
     largest: usize,
 }
 
@@ -77,7 +85,7 @@ impl Bindings {
     /// Binds a variable.
     pub fn set(&mut self, name: &str, value: &Value) {
         self.largest = self.largest.max(value.largest());
-        self.values.insert(name.to_owned(), value.cel());
+        self.values.insert(name.to_owned(), value.bound());
     }
 
     /// The number of entries of the largest map.
@@ -85,7 +93,7 @@ impl Bindings {
         self.largest
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &cel::Value)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Bound)> {
         self.values.iter()
     }
 }

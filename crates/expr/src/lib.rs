@@ -14,6 +14,7 @@ mod error;
 mod fold;
 mod program;
 mod rule;
+mod sorted;
 mod types;
 
 pub use bindings::{Bindings, Value};

@@ -110,12 +110,15 @@ impl Program {
         }
         let mut context = Context::with_env(Arc::clone(&LIBRARY));
         for (name, value) in bindings.iter() {
-            context.add_variable_from_value(name.as_str(), value.clone());
+            context.add_variable_as_val(name.as_str(), value.clone().into_val());
         }
-        let value = self
-            .program
-            .execute(&context)
-            .map_err(|e| runtime(Stage::Eval, &e))?;
+        let value = self.program.execute(&context).map_err(|e| match &e {
+            ExecutionError::UnexpectedType { want, .. } if want.contains("representable") => {
+                let message = "type conversion error from map to 'string'";
+                ExprError::new(Stage::Result, message)
+            }
+            _ => runtime(Stage::Eval, &e),
+        })?;
         match value {
             cel::Value::String(text) => {
                 Ok(Arc::try_unwrap(text).unwrap_or_else(|shared| shared.as_ref().clone()))

@@ -202,7 +202,9 @@ impl Rule {
             );
             return Err(ExprError::new(Stage::Compile, message));
         }
-        let program = LIBRARY.compile(text).map_err(|e| syntax(text, &Env::default(), &e))?;
+        let program = LIBRARY
+            .compile(text)
+            .map_err(|e| syntax(text, &Env::default(), &e))?;
         let (nesting, recursion) = depth(program.expression());
         if nesting > MAX_NESTING || recursion > MAX_RECURSION {
             return Err(ExprError::new(

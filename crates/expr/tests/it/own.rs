@@ -31,6 +31,11 @@ fn plain_expressions_give_strings() {
         ),
         ("'zone' in repository.labels ? 'a' : 'b'", "b"),
         ("string(int(repository.labels.tier) + 1)", "2"),
+        ("repository.labels.map(k, k)[0]", "region"),
+        (
+            "repository.labels == {'tier': '1', 'region': 'eu'} ? 'same' : 'other'",
+            "same",
+        ),
     ] {
         assert_eq!(try_in_world(text).as_deref(), Ok(want), "{text}");
     }
