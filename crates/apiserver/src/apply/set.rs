@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 128;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldSet {
     pub(crate) members: BTreeSet<PathElement>,
-    pub(crate) children: BTreeMap<PathElement, FieldSet>,
+    pub(crate) children: BTreeMap<PathElement, Self>,
 }
 
 impl FieldSet {

@@ -93,7 +93,7 @@ impl<'a> Shape<'a> {
     }
 
     /// The place of a field or key.
-    pub(crate) fn field(self, name: &str) -> Shape<'a> {
+    pub(crate) fn field(self, name: &str) -> Self {
         if self.object && name == "metadata" {
             return Shape {
                 node: Some(object_meta()),
@@ -111,14 +111,14 @@ impl<'a> Shape<'a> {
     }
 
     /// The place of a list's items.
-    pub(crate) fn item(self) -> Shape<'a> {
+    pub(crate) fn item(self) -> Self {
         self.node
             .and_then(|n| n.items.as_deref())
             .map_or(Shape::FREE, Shape::of)
     }
 
     /// The place that an element leads to.
-    pub(crate) fn below(self, element: &PathElement) -> Shape<'a> {
+    pub(crate) fn below(self, element: &PathElement) -> Self {
         match element {
             PathElement::Field(name) => self.field(name),
             _ => self.item(),

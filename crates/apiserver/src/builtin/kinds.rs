@@ -230,7 +230,7 @@ pub(super) const ALL: &[Definition] = &[
 ];
 
 /// Bodies of `serviceaccounts/token`; no resource of its own.
-pub(super) const TOKEN_REQUEST: Definition = Definition {
+pub(super) static TOKEN_REQUEST: Definition = Definition {
     group: "authentication.k8s.io",
     kind: "TokenRequest",
     plural: "tokenrequests",

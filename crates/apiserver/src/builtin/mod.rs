@@ -6,6 +6,7 @@
 
 pub mod crd;
 pub(crate) mod decode;
+mod forms;
 mod kinds;
 pub mod meta;
 pub mod names;
@@ -82,6 +83,12 @@ pub fn definitions() -> &'static [Definition] {
     kinds::ALL
 }
 
+/// The kind of bodies of `serviceaccounts/token`; no resource of its own.
+#[must_use]
+pub fn token_request() -> &'static Definition {
+    &kinds::TOKEN_REQUEST
+}
+
 /// The built-in kind of that group, version and plural.
 #[must_use]
 pub fn definition(group: &str, version: &str, plural: &str) -> Option<&'static Definition> {
@@ -117,7 +124,7 @@ impl Definition {
     /// always have, and that nobody therefore owns.
     #[must_use]
     pub fn blank(&self) -> &'static Value {
-        rules::blank(self.key)
+        forms::blank(self.key)
     }
 
     /// Root fields that a write to the object resets; the other way round through `/status`.
@@ -158,7 +165,7 @@ impl Definition {
     /// nulls dropped, times in their written form. Doing it twice changes nothing.
     pub fn prepare(&self, object: &mut Value) {
         self.schema().default(object);
-        rules::prepare(self, object);
+        forms::prepare(self, object);
     }
 
     /// The rules of the kind beyond metadata for a new object (`old` none) or an update.

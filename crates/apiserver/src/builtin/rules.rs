@@ -1,162 +1,12 @@
 //! Rules of single built-in kinds, with the texts of `k8s.io/kubernetes/pkg/apis/*/validation`.
 
-use std::sync::LazyLock;
-
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::{Definition, meta, names};
 use crate::schema::FieldError;
 
 /// The largest ConfigMap or Secret, in bytes of its data.
 const MAX_DATA: usize = 1024 * 1024;
-
-/// Brings an object of the kind into the form that is stored.
-pub(super) fn prepare(definition: &Definition, object: &mut Value) {
-    let Some(map) = object.as_object_mut() else {
-        return;
-    };
-    match definition.kind {
-        "Secret" => secret(map),
-        "Namespace" => {
-            if let Some(name) = map.get("metadata").and_then(|m| m.get("name")).cloned()
-                && let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut)
-                && name.as_str().is_some_and(|n| !n.is_empty())
-            {
-                let labels = metadata.entry("labels").or_insert_with(|| json!({}));
-                if let Some(labels) = labels.as_object_mut() {
-                    labels.insert("kubernetes.io/metadata.name".to_owned(), name);
-                }
-            }
-        }
-        "RoleBinding" | "ClusterRoleBinding" => bindings(map),
-        "CustomResourceDefinition" => super::crd::default(object),
-        _ => {}
-    }
-    if let Some(map) = object.as_object_mut() {
-        let blank = blank(definition.key);
-        drop_empty(map, blank);
-        fill(map, blank);
-    }
-}
-
-/// Typed kinds cannot hold null, and leave out empty maps and lists at the root.
-fn drop_empty(map: &mut Map<String, Value>, blank: &Value) {
-    map.retain(|name, value| {
-        let empty = match value {
-            Value::Null => true,
-            Value::Object(inner) => inner.is_empty(),
-            Value::Array(items) => items.is_empty(),
-            _ => false,
-        };
-        !empty || name == "metadata" || blank.get(name).is_some()
-    });
-}
-
-/// Puts in the struct fields that a typed object always shows.
-fn fill(map: &mut Map<String, Value>, blank: &Value) {
-    for (name, value) in blank.as_object().into_iter().flatten() {
-        match map.get_mut(name) {
-            None => {
-                map.insert(name.clone(), value.clone());
-            }
-            Some(Value::Object(inner)) => fill(inner, value),
-            Some(_) => {}
-        }
-    }
-}
-
-/// Struct fields without `omitempty`, by key of the schema.
-pub(super) fn blank(key: &str) -> &'static Value {
-    static BLANKS: LazyLock<Value> = LazyLock::new(|| {
-        let times = json!({"firstTimestamp": null, "lastTimestamp": null});
-        let old_times = json!({"deprecatedFirstTimestamp": null, "deprecatedLastTimestamp": null});
-        let mut all = json!({
-            "": {},
-            "Namespace": {"spec": {}, "status": {}},
-            "Lease": {"spec": {}},
-            "Event": {
-                "involvedObject": {}, "source": {}, "eventTime": null,
-                "reportingComponent": "", "reportingInstance": "",
-            },
-            "Event.events.k8s.io": {"eventTime": null, "regarding": {}, "deprecatedSource": {}},
-            "Role": {"rules": null},
-            "ClusterRole": {"rules": null},
-            "RoleBinding": {"roleRef": {"apiGroup": "", "kind": "", "name": ""}},
-            "ClusterRoleBinding": {"roleRef": {"apiGroup": "", "kind": "", "name": ""}},
-            "CustomResourceDefinition": {
-                "spec": {"group": "", "names": {"plural": "", "kind": ""}, "scope": "", "versions": null},
-                "status": {
-                    "conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": null,
-                },
-            },
-            "APIService": {"spec": {"groupPriorityMinimum": 0, "versionPriority": 0}, "status": {}},
-            "SelfSubjectAccessReview": {"spec": {}, "status": {"allowed": false}},
-            "SubjectAccessReview": {"spec": {}, "status": {"allowed": false}},
-            "LocalSubjectAccessReview": {"spec": {}, "status": {"allowed": false}},
-            "SelfSubjectRulesReview": {
-                "spec": {}, "status": {"resourceRules": [], "nonResourceRules": [], "incomplete": false},
-            },
-            "SelfSubjectReview": {"status": {"userInfo": {}}},
-            "TokenReview": {"spec": {}, "status": {"user": {}}},
-            "TokenRequest": {"spec": {"audiences": null}, "status": {"token": "", "expirationTimestamp": null}},
-        });
-        for (event, more) in [("Event", times), ("Event.events.k8s.io", old_times)] {
-            if let (Some(Value::Object(event)), Value::Object(more)) = (all.get_mut(event), more) {
-                event.extend(more);
-            }
-        }
-        all
-    });
-    BLANKS
-        .get(key)
-        .or_else(|| BLANKS.get(""))
-        .unwrap_or(&Value::Null)
-}
-
-fn secret(map: &mut Map<String, Value>) {
-    use base64::Engine as _;
-    if let Some(Value::Object(texts)) = map.remove("stringData") {
-        let data = map.entry("data").or_insert_with(|| json!({}));
-        if let Some(data) = data.as_object_mut() {
-            for (key, text) in texts {
-                let text = text.as_str().unwrap_or_default();
-                let encoded = base64::engine::general_purpose::STANDARD.encode(text);
-                data.insert(key, Value::from(encoded));
-            }
-        }
-    }
-    if map
-        .get("type")
-        .and_then(Value::as_str)
-        .is_none_or(str::is_empty)
-    {
-        map.insert("type".to_owned(), Value::from("Opaque"));
-    }
-}
-
-fn bindings(map: &mut Map<String, Value>) {
-    let rbac = "rbac.authorization.k8s.io";
-    let empty = |value: Option<&Value>| value.and_then(Value::as_str).is_none_or(str::is_empty);
-    if let Some(Value::Object(role)) = map.get_mut("roleRef")
-        && empty(role.get("apiGroup"))
-    {
-        role.insert("apiGroup".to_owned(), Value::from(rbac));
-    }
-    let subjects = map.get_mut("subjects").and_then(Value::as_array_mut);
-    for subject in subjects
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object_mut)
-    {
-        let person = matches!(
-            subject.get("kind").and_then(Value::as_str),
-            Some("User" | "Group")
-        );
-        if person && empty(subject.get("apiGroup")) {
-            subject.insert("apiGroup".to_owned(), Value::from(rbac));
-        }
-    }
-}
 
 /// The rules of the kind; metadata is checked by `meta`.
 pub(super) fn validate(
@@ -397,13 +247,7 @@ fn role(object: &Value, namespaced: bool, errors: &mut Vec<FieldError>) {
 
 fn binding(object: &Value, old: Option<&Value>, namespaced: bool, errors: &mut Vec<FieldError>) {
     let rbac = "rbac.authorization.k8s.io";
-    let text = |value: &Value, name: &str| -> String {
-        value
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let text = |value: &Value, name: &str| super::crd::text(value, name);
     let role = object.get("roleRef").cloned().unwrap_or_default();
     if text(&role, "apiGroup") != rbac {
         errors.push(FieldError::not_supported(
@@ -427,6 +271,21 @@ fn binding(object: &Value, old: Option<&Value>, namespaced: bool, errors: &mut V
     if text(&role, "name").is_empty() {
         errors.push(FieldError::required("roleRef.name", ""));
     }
+    if let Some(old) = old
+        && old.get("roleRef") != object.get("roleRef")
+    {
+        errors.push(FieldError::invalid(
+            "roleRef",
+            role,
+            "cannot change roleRef",
+        ));
+    }
+    subjects(object, namespaced, errors);
+}
+
+fn subjects(object: &Value, namespaced: bool, errors: &mut Vec<FieldError>) {
+    let rbac = "rbac.authorization.k8s.io";
+    let text = |value: &Value, name: &str| super::crd::text(value, name);
     let subjects = object.get("subjects").and_then(Value::as_array);
     for (i, subject) in subjects.into_iter().flatten().enumerate() {
         let at = format!("subjects[{i}]");
@@ -461,15 +320,6 @@ fn binding(object: &Value, old: Option<&Value>, namespaced: bool, errors: &mut V
                 errors.push(FieldError::not_supported(&format!("{at}.kind"), kind, &all));
             }
         }
-    }
-    if let Some(old) = old
-        && old.get("roleRef") != object.get("roleRef")
-    {
-        errors.push(FieldError::invalid(
-            "roleRef",
-            role,
-            "cannot change roleRef",
-        ));
     }
 }
 

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn every_schema_compiles() {
-    for definition in definitions().iter().chain([&kinds::TOKEN_REQUEST]) {
+    for definition in definitions().iter().chain([token_request()]) {
         let schema = definition.schema();
         assert!(
             schema.root().properties.contains_key("metadata"),

@@ -170,11 +170,12 @@ fn operation(kind: &Kind, action: &str, subresource: &str) -> Value {
         .subresources
         .iter()
         .any(|(name, scale)| name == subresource && *scale);
-    let body = if scale {
-        reference("io.k8s.api.autoscaling.v1.Scale")
+    let own = if scale {
+        "io.k8s.api.autoscaling.v1.Scale".to_owned()
     } else {
-        reference(&kind.component())
+        kind.component()
     };
+    let own = reference(&own);
     let (id, collection) = match action {
         "deletecollection" => ("delete", "Collection"),
         "get" => ("read", ""),
@@ -187,75 +188,39 @@ fn operation(kind: &Kind, action: &str, subresource: &str) -> Value {
         action,
         &operation_id(kind, id, collection, subresource),
     );
-    let (parameters, answers): (Vec<Parameter>, Vec<(&str, &str, Value)>) = match action {
-        "list" => {
-            let list = component(&kind.group, &kind.version, &kind.list_kind, kind.custom);
-            (LIST.to_vec(), vec![("200", "OK", reference(&list))])
-        }
-        "deletecollection" => (
-            LIST.iter().chain(&DELETE).copied().collect(),
-            vec![("200", "OK", shared("Status"))],
-        ),
-        "delete" => (
-            DELETE.to_vec(),
-            vec![
-                ("200", "OK", shared("Status")),
-                ("202", "Accepted", shared("Status")),
-            ],
-        ),
-        "get" => (
-            if subresource.is_empty() {
-                vec![READ]
-            } else {
-                Vec::new()
-            },
-            vec![("200", "OK", body.clone())],
-        ),
-        "post" => (
-            WRITE.to_vec(),
-            vec![
-                ("200", "OK", body.clone()),
-                ("201", "Created", body.clone()),
-                ("202", "Accepted", body.clone()),
-            ],
-        ),
-        "patch" => (
-            WRITE.iter().chain([&FORCE]).copied().collect(),
-            vec![
-                ("200", "OK", body.clone()),
-                ("201", "Created", body.clone()),
-            ],
-        ),
-        _ => (
-            WRITE.to_vec(),
-            vec![
-                ("200", "OK", body.clone()),
-                ("201", "Created", body.clone()),
-            ],
-        ),
+    let parameters: Vec<Parameter> = match action {
+        "list" => LIST.to_vec(),
+        "deletecollection" => LIST.iter().chain(&DELETE).copied().collect(),
+        "delete" => DELETE.to_vec(),
+        "get" if subresource.is_empty() => vec![READ],
+        "get" => Vec::new(),
+        "patch" => WRITE.iter().chain([&FORCE]).copied().collect(),
+        _ => WRITE.to_vec(),
     };
-    let parameters: Vec<Value> = parameters.into_iter().map(query).collect();
     if !parameters.is_empty() {
+        let parameters: Vec<Value> = parameters.into_iter().map(query).collect();
         out.insert("parameters".to_owned(), Value::from(parameters));
     }
-    match action {
-        "delete" => drop(out.insert(
-            "requestBody".to_owned(),
-            json!({"content": media(&shared("DeleteOptions"))}),
-        )),
-        "post" | "put" => {
-            let body = json!({"content": media(&body), "required": true});
-            out.insert("requestBody".to_owned(), body);
-        }
-        "patch" => {
-            out.insert(
-                "requestBody".to_owned(),
-                json!({"content": patches(kind), "required": true}),
-            );
-        }
-        _ => {}
-    }
-    out.insert("responses".to_owned(), responses(answers));
+    let body = match action {
+        "delete" => Some(json!({"content": media(&shared("DeleteOptions"))})),
+        "post" | "put" => Some(json!({"content": media(&own), "required": true})),
+        "patch" => Some(json!({"content": patches(kind), "required": true})),
+        _ => None,
+    };
+    out.extend(body.map(|body| ("requestBody".to_owned(), body)));
+    let list = component(&kind.group, &kind.version, &kind.list_kind, kind.custom);
+    let (codes, schema): (&[(&str, &str)], Value) = match action {
+        "list" => (&[("200", "OK")], reference(&list)),
+        "get" => (&[("200", "OK")], own),
+        "deletecollection" => (&[("200", "OK")], shared("Status")),
+        "delete" => (&[("200", "OK"), ("202", "Accepted")], shared("Status")),
+        "post" => (
+            &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
+            own,
+        ),
+        _ => (&[("200", "OK"), ("201", "Created")], own),
+    };
+    out.insert("responses".to_owned(), responses(codes, &schema));
     Value::Object(out)
 }
 
@@ -267,7 +232,7 @@ fn everywhere(kind: &Kind) -> Value {
     out.insert("parameters".to_owned(), Value::from(parameters));
     out.insert(
         "responses".to_owned(),
-        responses(vec![("200", "OK", reference(&list))]),
+        responses(&[("200", "OK")], &reference(&list)),
     );
     Value::Object(out)
 }
@@ -357,12 +322,12 @@ fn patches(kind: &Kind) -> Value {
     Value::Object(out)
 }
 
-fn responses(answers: Vec<(&str, &str, Value)>) -> Value {
+fn responses(codes: &[(&str, &str)], schema: &Value) -> Value {
     let mut out = Map::new();
-    for (code, text, schema) in answers {
+    for (code, text) in codes {
         out.insert(
-            code.to_owned(),
-            json!({"description": text, "content": media(&schema)}),
+            (*code).to_owned(),
+            json!({"description": text, "content": media(schema)}),
         );
     }
     out.insert("401".to_owned(), json!({"description": "Unauthorized"}));

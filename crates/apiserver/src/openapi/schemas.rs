@@ -80,7 +80,7 @@ pub(super) fn of(kind: &Kind) -> BTreeMap<String, Value> {
         .iter()
         .map(|path| json!({"fieldPath": path}))
         .collect();
-    let mut mark = |schema: &mut Value, name: &str| {
+    let mark = |schema: &mut Value, name: &str| {
         if let Some(map) = schema.as_object_mut() {
             map.insert("x-kubernetes-group-version-kind".to_owned(), gvk(name));
             if !selectable.is_empty() {

@@ -32,3 +32,6 @@ pub(crate) fn go_text(value: &serde_json::Value) -> String {
         other => render::sorted_json(other),
     }
 }
+
+#[cfg(test)]
+mod tests;

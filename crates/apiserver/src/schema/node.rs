@@ -128,11 +128,11 @@ pub struct Node {
     /// `x-kubernetes-int-or-string`
     pub int_or_string: bool,
     /// Named properties of an object.
-    pub properties: BTreeMap<String, Node>,
+    pub properties: BTreeMap<String, Self>,
     /// Other properties of an object.
     pub additional: Option<Additional>,
     /// Items of a list.
-    pub items: Option<Box<Node>>,
+    pub items: Option<Box<Self>>,
     /// Properties that must be there.
     pub required: Vec<String>,
     /// The value that a missing property takes.

@@ -1,6 +1,7 @@
 //! CustomResourceDefinitions: what one says, its defaults, its conditions; `check` is its law.
 
 mod check;
+mod parts;
 
 use std::collections::BTreeSet;
 
@@ -350,10 +351,12 @@ fn resolve(wanted: &Value, accepted: &Value, taken: &Taken) -> (Option<(String, 
     ] {
         let value = text(wanted, field);
         if set.contains(&value) {
-            conflict.get_or_insert((
-                reason.to_owned(),
-                format!("{} is already in use", json!(value)),
-            ));
+            conflict.get_or_insert_with(|| {
+                (
+                    reason.to_owned(),
+                    format!("{} is already in use", json!(value)),
+                )
+            });
         } else if !value.is_empty() {
             names.insert(field.to_owned(), Value::from(value));
         }
@@ -365,7 +368,7 @@ fn resolve(wanted: &Value, accepted: &Value, taken: &Taken) -> (Option<(String, 
         .collect();
     if let Some(first) = used.first() {
         let message = format!("{} is already in use", json!(first));
-        conflict.get_or_insert(("ShortNamesConflict".to_owned(), message));
+        conflict.get_or_insert_with(|| ("ShortNamesConflict".to_owned(), message));
     } else {
         set_list(&mut names, "shortNames", short);
     }

@@ -1,0 +1,179 @@
+//! Laws of defaulting and pruning; texts are held to recordings in `replay`.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn widgets() -> Structural {
+    let path = format!("{}/testdata/widgets.json", env!("CARGO_MANIFEST_DIR"));
+    let crd: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    Structural::from_json(&crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]).unwrap()
+}
+
+fn texts(errors: &[FieldError]) -> Vec<String> {
+    errors.iter().map(ToString::to_string).collect()
+}
+
+fn check(schema: Value, value: Value) -> Vec<String> {
+    texts(
+        &Structural::trusted(&json!({"type": "object", "properties": {"v": schema}}))
+            .unwrap()
+            .validate(&json!({ "v": value }), None),
+    )
+}
+
+#[test]
+fn combinations_are_told_at_the_root() {
+    let one_of = json!({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]});
+    assert_eq!(
+        check(one_of.clone(), json!({}))[0],
+        r#"<nil>: Invalid value: "": "v" must validate one and only one schema (oneOf). Found none valid"#
+    );
+    assert_eq!(
+        check(one_of.clone(), json!({"a": 1, "b": 1})),
+        [
+            r#"<nil>: Invalid value: "": "v" must validate one and only one schema (oneOf). Found 2 valid alternatives"#
+        ]
+    );
+    assert!(check(one_of, json!({"a": 1})).is_empty());
+    let not = json!({"type": "integer", "not": {"enum": [5]}});
+    assert_eq!(
+        check(not, json!(5)),
+        [r#"<nil>: Invalid value: "": "v" must not validate the schema (not)"#]
+    );
+    let any_of = json!({"type": "string", "anyOf": [{"maxLength": 1}, {"pattern": "^x"}]});
+    assert_eq!(
+        check(any_of, json!("yy"))[0],
+        r#"<nil>: Invalid value: "": "v" must validate at least one schema (anyOf)"#
+    );
+}
+
+#[test]
+fn formats_are_checked_where_they_are_known() {
+    for (format, good, bad) in [
+        ("date-time", "2020-01-02T03:04:05Z", "2020-01-02"),
+        ("date", "2020-01-02", "2020-1-2"),
+        ("ipv4", "10.0.0.1", "10.0.0.256"),
+        ("ipv6", "::1", "1"),
+        ("cidr", "10.0.0.0/8", "10.0.0.0/33"),
+        ("uuid", "123e4567-e89b-12d3-a456-426614174000", "x"),
+        ("duration", "1h30m", "soon"),
+        ("byte", "AAEC", "*"),
+        ("email", "a@example.dev", "a"),
+        ("mac", "01:23:45:67:89:ab", "01"),
+        ("uri", "https://example.dev/x", "no uri"),
+    ] {
+        let schema = json!({"type": "string", "format": format});
+        assert!(
+            check(schema.clone(), json!(good)).is_empty(),
+            "{format} {good}"
+        );
+        assert_eq!(
+            check(schema, json!(bad)),
+            [format!(
+                "v: Invalid value: {bad:?}: v in body must be of type {format}: {bad:?}"
+            )]
+        );
+    }
+    assert!(check(json!({"type": "string", "format": "whatever"}), json!("x")).is_empty());
+}
+
+#[test]
+fn whole_floats_are_integers() {
+    let schema = json!({"type": "integer"});
+    assert!(check(schema.clone(), json!(2.0)).is_empty());
+    assert_eq!(check(schema, json!(2.5)).len(), 1);
+    assert!(check(json!({"type": "number"}), json!(2)).is_empty());
+}
+
+#[test]
+fn unchanged_parts_are_not_complained_about() {
+    let schema = widgets();
+    let old =
+        json!({"spec": {"size": "huge", "ports": [{"port": 0, "protocol": "TCP", "name": "x"}]}});
+    let mut new = old.clone();
+    new["spec"]["count"] = json!(500);
+    new["spec"]["ports"][0]["name"] = json!("y");
+    assert_eq!(
+        texts(&schema.validate(&new, Some(&old))),
+        ["spec.count: Invalid value: 500: spec.count in body should be less than or equal to 100"]
+    );
+}
+
+#[test]
+fn hostile_schemas_are_refused() {
+    let mut deep = json!({"type": "object"});
+    for _ in 0..200 {
+        deep = json!({"type": "object", "properties": {"a": deep}});
+    }
+    assert!(Structural::from_json(&deep).is_err());
+    assert!(Structural::from_json(&json!([])).is_err());
+    assert!(Structural::from_json(&json!({"type": "object", "properties": {"a": 5}})).is_err());
+    let big = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "((a{1000}){1000}){1000}"}}});
+    assert!(Structural::from_json(&big).is_err());
+}
+
+#[test]
+fn messages_join_as_the_server_joins_them() {
+    let one = FieldError::required("a", "");
+    let two = FieldError::invalid("b", 5, "no");
+    assert_eq!(
+        invalid_message("K", "g.dev", "n", std::slice::from_ref(&one)),
+        r#"K.g.dev "n" is invalid: a: Required value"#
+    );
+    assert_eq!(
+        invalid_message("K", "", "n", &[one.clone(), two, one]),
+        r#"K "n" is invalid: [a: Required value, b: Invalid value: 5: no]"#
+    );
+    for (number, text) in [
+        (1e21, "1e+21"),
+        (0.00001, "1e-05"),
+        (0.25, "0.25"),
+        (100.0, "100"),
+        (1e20, "100000000000000000000"),
+    ] {
+        assert_eq!(render::go_float(number), text);
+    }
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-3..200_i64).prop_map(Value::from),
+        prop::sample::select(vec!["small", "x", "AA-1", "2020-01-02T03:04:05Z"])
+            .prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 40, 5, |inner| {
+        let names = prop::sample::select(vec![
+            "spec", "size", "count", "ports", "port", "protocol", "profile", "level", "extra",
+            "known", "tags", "labels", "template", "metadata", "name", "box", "width", "status",
+            "note", "bogus",
+        ]);
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(names, inner, 0..6).prop_map(|m| Value::Object(
+                m.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+            )),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn pruning_and_defaulting_settle(value in any_value()) {
+        let schema = widgets();
+        let mut object = json!({"spec": value.clone(), "metadata": value});
+        schema.prune(&mut object);
+        let pruned = object.clone();
+        prop_assert!(schema.prune(&mut object).is_empty());
+        prop_assert_eq!(&object, &pruned);
+        schema.default(&mut object);
+        let filled = object.clone();
+        schema.default(&mut object);
+        prop_assert_eq!(&object, &filled);
+        prop_assert!(schema.prune(&mut object).is_empty(), "defaults are known fields");
+        prop_assert!(schema.validate(&object, None).len() < 1_100, "bounded");
+    }
+}
