@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use model::{ObjectKey, Revision};
 
+use crate::cache::Cache;
 use crate::controllers::queue::{Key, Queue};
 use crate::cpu::Cpu;
 use crate::failures::Failures;
 use crate::index::{Changed, Wake, World};
 use crate::locks::Locks;
+use crate::observe::Facts;
 use crate::ports::{ClusterEvent, EventType, OurKind, Point, Ports};
 use crate::repos::Repos;
 use crate::stats::{Counters, Stats, count};
@@ -81,6 +83,7 @@ pub(crate) struct Inner {
     pub(crate) failures: Failures,
     pub(crate) stats: Counters,
     pub(crate) kinds: Mutex<BTreeMap<crate::ports::Gvk, tokio::task::AbortHandle>>,
+    pub(crate) facts: Cache<model::TreeId, Arc<Facts>>,
     world: RwLock<World>,
     stopped: AtomicBool,
 }
@@ -88,6 +91,7 @@ pub(crate) struct Inner {
 impl Engine {
     /// An engine over these ports and this store; nothing runs until [`Engine::run`].
     pub fn new(ports: Ports, store: Arc<dyn store::Store>, options: Options) -> Self {
+        let facts = Cache::new(options.cache_bytes);
         Self {
             inner: Arc::new(Inner {
                 ports,
@@ -99,6 +103,7 @@ impl Engine {
                 failures: Failures::default(),
                 stats: Counters::default(),
                 kinds: Mutex::default(),
+                facts,
                 world: RwLock::default(),
                 stopped: AtomicBool::new(false),
             }),
@@ -198,6 +203,17 @@ impl Engine {
         self.learn(|world| {
             let changed = world.revisions.delete(key, version);
             revision_wake(world, changed)
+        });
+    }
+
+    /// Takes a variant that was written.
+    pub(crate) fn learn_variant(&self, variant: crate::ports::StoredVariant) {
+        self.learn(|world| {
+            let mut wake = Wake::default();
+            if let Some(changed) = world.put_variant(variant) {
+                wake.variant(world, &changed);
+            }
+            wake
         });
     }
 

@@ -49,6 +49,16 @@ pub enum Error {
         /// Why.
         message: String,
     },
+    /// A draft could not be cooked, with the reason of the variant's condition (V6).
+    #[error("{message}")]
+    Cooking {
+        /// The reason.
+        reason: &'static str,
+        /// What kind of failure.
+        class: Class,
+        /// Why, with all causes.
+        message: String,
+    },
     /// The git store failed.
     #[error("cannot {attempt}")]
     Store {
@@ -88,7 +98,9 @@ impl Error {
     /// What kind of failure this is.
     pub fn class(&self) -> Class {
         match self {
-            Self::Refused { class, .. } | Self::Cook { class, .. } => *class,
+            Self::Refused { class, .. }
+            | Self::Cook { class, .. }
+            | Self::Cooking { class, .. } => *class,
             Self::NotFound { .. } => Class::NotFound,
             Self::Conflict { .. } => Class::Conflict,
             Self::Render { .. } => Class::Invalid,

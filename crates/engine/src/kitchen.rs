@@ -1,17 +1,19 @@
-//! Runs a render to its end: built-in functions where the documents are, others through the
-//! enabled runner.
+//! Runs a conversation with functions to its end: built-in ones where the documents are, others through
+//! the enabled runner.
 
 use std::sync::atomic::Ordering;
 
 use functions::{BuiltIns, Call, Limits};
 use model::Files;
-use package::render::{Failure, Item, Options, Output, Render, Rendered, Run, Step};
+use package::cook::{Cook, CookInput, Cooked};
+use package::render::{Conversation, Failure, Item, Options, Output, Render, Rendered, Run, Step};
 
-use crate::{Engine, Result};
+use crate::stats::count;
+use crate::{Engine, Error, Result};
 
-/// Where a render stands when the pool gives it back.
-enum Stop {
-    Done(Box<Rendered>),
+/// Where a conversation stands when the pool gives it back.
+enum Stop<E> {
+    Done(Box<E>),
     Needs(Box<Run>),
 }
 
@@ -21,22 +23,40 @@ impl Engine {
     /// # Errors
     /// The process is on its way out, or the pool broke.
     pub(crate) async fn render(&self, files: Files, options: Options) -> Result<Rendered> {
+        self.converse(Render::new(files, options)).await
+    }
+
+    /// Cooks a draft.
+    ///
+    /// # Errors
+    /// As [`Engine::render`]; or what is wrong with the package ([`Error::Cooking`]).
+    pub(crate) async fn cook(&self, input: CookInput) -> Result<Cooked> {
+        count(&self.counters().cooks);
+        let cooked = self.converse(Cook::new(input)).await?;
+        cooked.map_err(|error| Error::Cooking {
+            reason: error.reason(),
+            class: error.class(),
+            message: error.message(),
+        })
+    }
+
+    async fn converse<C>(&self, mut talk: C) -> Result<C::End>
+    where
+        C: Conversation + Send + 'static,
+        C::End: Send + 'static,
+    {
         let cpu = self.inner.options.cpu.clone();
-        let mut render = Render::new(files, options);
         loop {
-            let (back, stop, ran) = cpu.run(move || slice(render)).await?;
-            render = back;
+            let (back, stop, ran) = cpu.run(move || slice(talk)).await?;
+            talk = back;
             self.counters().functions.fetch_add(ran, Ordering::Relaxed);
             match stop {
-                Stop::Done(rendered) => return Ok(*rendered),
+                Stop::Done(end) => return Ok(*end),
                 Stop::Needs(run) => {
-                    self.counters().functions.fetch_add(1, Ordering::Relaxed);
-                    let answer = self
-                        .ports()
-                        .functions
-                        .run(call(*run), &Limits::default())
-                        .await;
-                    render.resume(output(answer));
+                    count(&self.counters().functions);
+                    let runner = &self.ports().functions;
+                    let answer = runner.run(call(*run), &Limits::default()).await;
+                    talk.resume(output(answer));
                 }
             }
         }
@@ -44,18 +64,18 @@ impl Engine {
 }
 
 /// Runs built-in functions until one is needed that is not.
-fn slice(mut render: Render) -> (Render, Stop, u64) {
+fn slice<C: Conversation>(mut talk: C) -> (C, Stop<C::End>, u64) {
     let mut ran = 0;
     loop {
-        match render.next() {
-            Step::Done(rendered) => return (render, Stop::Done(rendered), ran),
+        match talk.next() {
+            Step::Done(end) => return (talk, Stop::Done(end), ran),
             Step::Run(run) => {
                 let built_in = run.function.image.as_deref().and_then(functions::find);
                 if built_in.is_none() {
-                    return (render, Stop::Needs(run), ran);
+                    return (talk, Stop::Needs(run), ran);
                 }
                 ran += 1;
-                render.resume(output(BuiltIns.call(call(*run))));
+                talk.resume(output(BuiltIns.call(call(*run))));
             }
         }
     }

@@ -8,6 +8,8 @@
 //! It decides nothing that `plan` could decide, never sees wire types, YAML or sockets, and meets the
 //! outside only through [`ports`].
 
+mod apply;
+mod cache;
 mod codec;
 mod commits;
 pub mod controllers;
@@ -20,6 +22,7 @@ mod git;
 mod index;
 mod kitchen;
 mod locks;
+mod observe;
 pub mod ports;
 mod recover;
 mod repos;

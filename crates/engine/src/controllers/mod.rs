@@ -6,6 +6,7 @@
 mod cron;
 pub mod queue;
 mod repository;
+mod variant;
 mod watch;
 
 use std::sync::Arc;
@@ -69,7 +70,11 @@ impl Engine {
                 count(&self.counters().repository_reconciles);
                 repository::reconcile(self, key).await
             }
-            Key::Set(_) | Key::Variant(_) => Ok(Done::Rest),
+            Key::Variant(key) => {
+                count(&self.counters().variant_reconciles);
+                variant::reconcile(self, key).await
+            }
+            Key::Set(_) => Ok(Done::Rest),
         };
         tracing::debug!(?key, elapsed = ?before.elapsed(), ok = result.is_ok(), "turn");
         match result {

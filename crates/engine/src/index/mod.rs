@@ -13,4 +13,4 @@ mod world;
 pub(crate) use mirror::{Changed, Versioned};
 pub(crate) use revisions::PackageKey;
 pub(crate) use wake::Wake;
-pub(crate) use world::World;
+pub(crate) use world::{World, downstream_of, package_of, upstream_of};

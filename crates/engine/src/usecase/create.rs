@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use model::{
     Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, Revision, RevisionNumber, Task,
+    WorkspaceName,
 };
 use package::render::{Options, Rendered};
 use plan::revision::{CreateObserved, CreatePlan, Creation, Source, create as judge};
@@ -132,7 +133,12 @@ async fn carry_out(
             conflicts: &content.conflicts,
         },
     )?;
-    let mut record = record(engine, open, key, &input, &plan, &written);
+    let mut record = new_record(engine, open, key, &plan.key, &input.workspace, &written);
+    record.tasks = vec![plan.task.clone()];
+    record.meta.labels.clone_from(&input.meta.labels);
+    record.meta.annotations.clone_from(&input.meta.annotations);
+    record.meta.finalizers.clone_from(&input.meta.finalizers);
+    record.meta.owners.clone_from(&input.meta.owners);
     record.conflicts.clone_from(&content.conflicts);
     record.render_status = Some(rendered.status.clone());
     content::take(&mut record, &rendered.files, &written)?;
@@ -180,46 +186,42 @@ async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> R
     Ok(rendered)
 }
 
-/// The record of a new draft.
-pub(crate) fn record(
+/// The record of a new draft, of which only its place in git is known.
+pub(crate) fn new_record(
     engine: &Engine,
     open: &Open,
-    key: &PackageKey,
-    input: &Input,
-    plan: &CreatePlan,
+    package: &PackageKey,
+    key: &ObjectKey,
+    workspace: &WorkspaceName,
     written: &Written,
 ) -> Revision {
-    let first = !engine.world(|w| w.revisions.ever(&plan.key));
+    let first = !engine.world(|w| w.revisions.ever(key));
     let ids = &engine.ports().ids;
     let uid = if first {
-        ids.revision_uid(&plan.key.namespace, &plan.key.name)
+        ids.revision_uid(&key.namespace, &key.name)
     } else {
         ids.fresh_uid()
     };
-    let origin = Origin::open(Lifecycle::Draft, &input.workspace, written.commit());
+    let origin = Origin::open(Lifecycle::Draft, workspace, written.commit());
     Revision {
-        key: plan.key.clone(),
+        key: key.clone(),
         meta: ObjectMeta {
             uid: Some(uid),
             created: crate::ports::rfc3339(engine.now()),
-            labels: input.meta.labels.clone(),
-            annotations: input.meta.annotations.clone(),
-            finalizers: input.meta.finalizers.clone(),
-            owners: input.meta.owners.clone(),
             ..ObjectMeta::default()
         },
-        repository: key.repository.clone(),
-        package: key.package.clone(),
-        workspace: input.workspace.clone(),
+        repository: package.repository.clone(),
+        package: package.package.clone(),
+        workspace: workspace.clone(),
         revision: RevisionNumber::NONE,
         lifecycle: Lifecycle::Draft,
-        tasks: vec![plan.task.clone()],
+        tasks: Vec::new(),
         readiness_gates: Vec::new(),
         package_labels: BTreeMap::new(),
         package_annotations: BTreeMap::new(),
         resolved_conflicts: Vec::new(),
         upstream_lock: None,
-        self_lock: Some(self_lock(open, &key.package, &origin, written.commit())),
+        self_lock: Some(self_lock(open, &package.package, &origin, written.commit())),
         conditions: Vec::new(),
         deployment: open.repository.deployment,
         published_by: String::new(),

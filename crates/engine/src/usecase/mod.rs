@@ -13,6 +13,9 @@ mod lifecycle;
 mod metadata;
 mod sources;
 
+pub(crate) use create::new_record;
+pub(crate) use sources::registered;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! The engine over the memory store and the twin: whole walks, without a cluster, a disk or a clock.
 
 mod people;
+mod variants;
 mod world;

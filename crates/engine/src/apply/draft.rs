@@ -1,0 +1,356 @@
+//! Makes and updates drafts: one atomic act each (decisions.md V2, V17–V20).
+
+use std::sync::Arc;
+
+use model::{GitLock, GitUpstream, Machine, ObjectKey, Owner, Recipe, Revision, TreeId, Uid};
+use package::cook::{Base, CookInput, Cooked, MachineFiles, OpenDraft};
+use package::kptfile::Kptfile;
+use plan::variant::{
+    BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, RevisionRef, UpdateDraft, base_of,
+};
+use store::{Opaque, RefEdit, Written};
+
+use super::pot::{Noted, Pot, tree_of};
+use super::revision::{expected, note};
+use super::variant::service;
+use crate::discover::{apply_kptfile, chain};
+use crate::git::{Notes, Subject};
+use crate::index::PackageKey;
+use crate::observe::old_files;
+use crate::ports::{EventType, OurKind};
+use crate::repos::Open;
+use crate::shelve::{Follow, Shelf};
+use crate::usecase::{new_record, registered};
+use crate::{Engine, Error, Result};
+
+/// Makes a draft.
+pub(super) async fn create(
+    engine: &Engine,
+    key: &ObjectKey,
+    step: &CreateDraft,
+) -> Result<Outcome> {
+    let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
+    let _held = engine.inner.locks.package(&package).await;
+    engine.alive()?;
+    if engine.world(|w| w.revisions.get(&step.key).is_some()) {
+        return Err(Error::conflict(format!("{} exists", step.key.name)));
+    }
+    let open = engine.open(&step.key.namespace, &step.repository).await?;
+    let base = step.base.as_ref();
+    base_stands(engine, &package, base)?;
+    let input = input(engine, &open, &step.upstream, &step.recipe, base, None).await?;
+    let cooked = engine.cook(input).await?;
+    if cooked.m_equals_p
+        && let OnEqual::NoteDigest(revision) = &step.on_equal
+    {
+        note(engine, revision, &step.digest).await?;
+        return Ok(Outcome::Unchanged);
+    }
+    let by = service(engine, key);
+    let pot = Pot {
+        engine,
+        open: &open,
+        by: &by,
+        package: &step.package,
+        workspace: &step.workspace,
+        opaque: &opaque(engine, &open, base.map(|b| b.tree))?,
+        cooked: &cooked,
+    };
+    let noted = Noted {
+        owner: owner(key, &step.owner.uid),
+        digest: &step.digest,
+        full_digest: &step.full_digest,
+        base,
+        directory: step.directory,
+        recipe: &step.recipe,
+    };
+    let (written, machine) = pot.fresh(engine.head(&open)?, Subject::Task(&step.task), noted)?;
+    let mut record = new_record(
+        engine,
+        &open,
+        &package,
+        &step.key,
+        &step.workspace,
+        &written,
+    );
+    record.tasks = vec![step.task.clone()];
+    record.meta.labels.clone_from(&step.labels);
+    record.meta.annotations.clone_from(&step.annotations);
+    record.meta.owners = vec![step.owner.clone()];
+    serve(&mut record, &cooked, &written, machine)?;
+    let shelf = Shelf {
+        refs: vec![RefEdit::create(
+            open.layout.draft(&step.package, &step.workspace)?,
+            written.commit(),
+        )],
+        written: vec![written],
+        branch: None,
+        follow: vec![Follow::put(record, None)],
+    };
+    finish(engine, &open, shelf, key, "DraftCreated").await
+}
+
+/// Brings an open draft in line.
+pub(super) async fn update(
+    engine: &Engine,
+    key: &ObjectKey,
+    uid: Option<&Uid>,
+    step: &UpdateDraft,
+) -> Result<Outcome> {
+    let package = PackageKey::of(&*expected(engine, &step.draft)?);
+    let _held = engine.inner.locks.package(&package).await;
+    engine.alive()?;
+    let old = expected(engine, &step.draft)?;
+    let open = engine.open(&old.key.namespace, &old.repository).await?;
+    let base = step.base.as_ref();
+    base_stands(engine, &package, base)?;
+    let draft = open_draft(engine, &open, &old, step).await?;
+    let input = input(
+        engine,
+        &open,
+        &step.upstream,
+        &step.recipe,
+        base,
+        Some(draft),
+    )
+    .await?;
+    let cooked = engine.cook(input).await?;
+    if cooked.m_equals_p
+        && let OnEqual::DeleteDraft(revision) = &step.on_equal
+        && !by_person(&open, &old)?
+    {
+        return superseded(engine, &open, key, &old, revision, step).await;
+    }
+    let by = service(engine, key);
+    let pot = Pot {
+        engine,
+        open: &open,
+        by: &by,
+        package: &old.package,
+        workspace: &old.workspace,
+        opaque: &opaque(engine, &open, Some(old.tree))?,
+        cooked: &cooked,
+    };
+    let uid = uid.ok_or_else(|| Error::conflict("the variant has no uid"))?;
+    let noted = Noted {
+        owner: owner(key, uid),
+        digest: &step.digest,
+        full_digest: &step.full_digest,
+        base,
+        directory: step.machine.as_ref().and_then(|m| m.base_tree),
+        recipe: &step.recipe,
+    };
+    let (written, machine) = pot.again(&old, &step.why, noted)?;
+    let mut record = Revision::clone(&old);
+    serve(&mut record, &cooked, &written, machine)?;
+    let shelf = Shelf {
+        refs: vec![RefEdit::update(
+            open.layout.draft(&old.package, &old.workspace)?,
+            old.commit,
+            written.commit(),
+        )],
+        written: vec![written],
+        branch: None,
+        follow: vec![Follow::put(record, Some(old))],
+    };
+    finish(engine, &open, shelf, key, "DraftUpdated").await
+}
+
+fn owner(key: &ObjectKey, uid: &Uid) -> Owner {
+    Owner {
+        namespace: key.namespace.clone(),
+        name: key.name.clone(),
+        uid: uid.clone(),
+    }
+}
+
+async fn finish(
+    engine: &Engine,
+    open: &Open,
+    shelf: Shelf,
+    key: &ObjectKey,
+    reason: &str,
+) -> Result<Outcome> {
+    let stored = engine.shelve(open, shelf).await?;
+    let record = stored.into_iter().next().flatten();
+    let record = record.ok_or_else(|| Error::conflict("the draft was deleted meanwhile"))?;
+    let message = format!("draft {} has the inputs of now", record.key.name);
+    engine
+        .tell(OurKind::Variant, key, EventType::Normal, reason, message)
+        .await;
+    Ok(Outcome::Draft(Arc::new(record)))
+}
+
+/// *p* is still the latest published state.
+fn base_stands(engine: &Engine, package: &PackageKey, base: Option<&BaseRef>) -> Result<()> {
+    let now = base_of(&engine.world(|w| w.revisions.of_package(package)));
+    let same = match (&now, base) {
+        (None, None) => true,
+        (Some(now), Some(base)) => now.commit == base.commit && now.tree == base.tree,
+        _ => false,
+    };
+    if same {
+        return Ok(());
+    }
+    let message = format!("the published state of {package} has changed");
+    Err(Error::conflict(message))
+}
+
+/// A draft without a person's commit whose content is *p*'s: it goes (V20).
+async fn superseded(
+    engine: &Engine,
+    open: &Open,
+    key: &ObjectKey,
+    old: &Arc<Revision>,
+    published: &RevisionRef,
+    step: &UpdateDraft,
+) -> Result<Outcome> {
+    note(engine, published, &step.digest).await?;
+    let shelf = Shelf {
+        refs: vec![RefEdit::delete(
+            open.layout.draft(&old.package, &old.workspace)?,
+            old.commit,
+        )],
+        follow: vec![Follow::delete(old)],
+        ..Shelf::default()
+    };
+    engine.shelve(open, shelf).await?;
+    let (draft, same) = (&old.key.name, &published.key.name);
+    let message = format!("draft {draft} is deleted: it equals {same}");
+    engine
+        .tell(
+            OurKind::Variant,
+            key,
+            EventType::Normal,
+            "DraftSuperseded",
+            message,
+        )
+        .await;
+    Ok(Outcome::Unchanged)
+}
+
+/// Whether a person committed to a draft after the machine.
+fn by_person(open: &Open, draft: &Revision) -> Result<bool> {
+    let tip = open.repo.commit(draft.commit);
+    let tip = tip.map_err(|source| Error::Store {
+        attempt: "read the draft",
+        source,
+    })?;
+    Ok(Notes::of(&tip.message).machine.is_none())
+}
+
+async fn open_draft(
+    engine: &Engine,
+    open: &Open,
+    old: &Revision,
+    step: &UpdateDraft,
+) -> Result<OpenDraft> {
+    let machine = match &step.machine {
+        Some(machine) => known(engine, open, machine, machine.m_tree)?,
+        None => machine_files(engine, open, &step.draft_base).await?,
+    };
+    Ok(OpenDraft {
+        machine,
+        tip: engine.snapshot(open, old.tree)?.files.clone(),
+        conflicts: old.conflicts.clone(),
+    })
+}
+
+async fn input(
+    engine: &Engine,
+    open: &Open,
+    upstream: &Revision,
+    recipe: &Recipe,
+    base: Option<&BaseRef>,
+    draft: Option<OpenDraft>,
+) -> Result<CookInput> {
+    let (files, _, lock) = registered(engine, &upstream.key.namespace, upstream).await?;
+    let base = match base {
+        None => None,
+        Some(base) => Some(Base {
+            published: engine.snapshot(open, base.tree)?.files.clone(),
+            machine: machine_files(engine, open, &base.machine).await?,
+        }),
+    };
+    Ok(CookInput {
+        upstream: files,
+        git_upstream: wanted(&lock),
+        lock,
+        recipe: recipe.clone(),
+        base,
+        draft,
+    })
+}
+
+fn wanted(lock: &GitLock) -> GitUpstream {
+    GitUpstream {
+        repo: lock.repo.clone(),
+        directory: lock.directory.clone(),
+        git_ref: lock.git_ref.clone(),
+    }
+}
+
+/// The machine's output that a package stems from (V19a).
+async fn machine_files(engine: &Engine, open: &Open, base: &MachineBase) -> Result<MachineFiles> {
+    Ok(match base {
+        MachineBase::Fresh | MachineBase::Wanted => MachineFiles::Wanted,
+        MachineBase::Known(machine) => known(engine, open, machine, machine.v_tree)?,
+        MachineBase::Recook(lock) => MachineFiles::Recook {
+            upstream: old_files(engine, lock)?,
+            git_upstream: wanted(lock),
+            lock: lock.clone(),
+        },
+        MachineBase::Raw(name) => {
+            let key = ObjectKey::new(open.key().namespace.clone(), name.clone());
+            let revision = engine.revision(&key).await?;
+            let (files, ..) = registered(engine, &key.namespace, &revision).await?;
+            MachineFiles::Raw(files)
+        }
+    })
+}
+
+/// The machine's own files, by the tree that its trailer names.
+fn known(engine: &Engine, open: &Open, machine: &Machine, tree: TreeId) -> Result<MachineFiles> {
+    Ok(MachineFiles::Known {
+        files: engine.snapshot(open, tree)?.files.clone(),
+        gates: machine.gates.clone(),
+    })
+}
+
+/// What is carried along unread: only of the downstream's own repository, since git holds it there
+/// alone.
+fn opaque(engine: &Engine, open: &Open, tree: Option<TreeId>) -> Result<Vec<Opaque>> {
+    match tree {
+        Some(tree) => Ok(engine.snapshot(open, tree)?.opaque.clone()),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Takes what was cooked into a record.
+fn serve(
+    record: &mut Revision,
+    cooked: &Cooked,
+    written: &Written,
+    machine: Machine,
+) -> Result<()> {
+    record.commit = written.commit();
+    let tree = tree_of(written)?;
+    if record.tree != tree {
+        record.tree = tree;
+        record.content_version = String::new();
+    }
+    if let Some(lock) = &mut record.self_lock {
+        lock.commit = Some(record.commit);
+    }
+    let kptfile = Kptfile::of_files(&cooked.tip).map_err(|error| Error::Cook {
+        attempt: "read the Kptfile",
+        class: model::Class::Invalid,
+        message: chain(&error),
+    })?;
+    apply_kptfile(record, &kptfile);
+    record.conditions.extend(cooked.conditions.iter().cloned());
+    record.render_status = Some(cooked.render.clone());
+    record.conflicts.clone_from(&cooked.conflicts);
+    record.machine = Some(machine);
+    Ok(())
+}

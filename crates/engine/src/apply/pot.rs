@@ -1,0 +1,177 @@
+//! What was cooked becomes commits (decisions.md V19): *V* stands beside *M*, *M′* beside *tip′*, and the
+//! trailer names the trees of all, so that everything a later merge needs hangs on the draft itself.
+
+use std::collections::BTreeSet;
+
+use model::{
+    CommitId, Digest, Files, Machine, Owner, PackageName, Recipe, Revision, TreeId, WorkspaceName,
+};
+use package::cook::Cooked;
+use plan::variant::BaseRef;
+use store::{CommitSpec, Content, Opaque, Written};
+
+use crate::commits::DraftCommit;
+use crate::git::{Subject, committer};
+use crate::repos::Open;
+use crate::usecase::Caller;
+use crate::{Engine, Error, Result};
+
+/// What the trailer says beside the trees.
+pub(super) struct Noted<'a> {
+    /// The variant.
+    pub(super) owner: Owner,
+    /// Without base and policies.
+    pub(super) digest: &'a Digest,
+    /// With them.
+    pub(super) full_digest: &'a Digest,
+    /// *p*.
+    pub(super) base: Option<&'a BaseRef>,
+    /// What the branch holds where there is no *p* (V20).
+    pub(super) directory: Option<TreeId>,
+    /// *r′*.
+    pub(super) recipe: &'a Recipe,
+}
+
+impl Noted<'_> {
+    fn machine(
+        self,
+        workspace: &WorkspaceName,
+        trees: (TreeId, TreeId),
+        cooked: &Cooked,
+    ) -> Machine {
+        let keys: BTreeSet<String> = self.recipe.context.keys().cloned().collect();
+        Machine {
+            owner: self.owner,
+            workspace: workspace.clone(),
+            digest: self.digest.clone(),
+            full_digest: self.full_digest.clone(),
+            v_tree: trees.0,
+            m_tree: trees.1,
+            base: self.base.map(|b| b.commit),
+            base_tree: self.base.map(|b| b.tree).or(self.directory),
+            gates: cooked.gates_added.clone(),
+            context_keys: keys,
+        }
+    }
+}
+
+/// A cooked draft, about to become commits. None of them is visible yet; the last one holds the
+/// others.
+pub(super) struct Pot<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) open: &'a Open,
+    pub(super) by: &'a Caller,
+    pub(super) package: &'a PackageName,
+    pub(super) workspace: &'a WorkspaceName,
+    pub(super) opaque: &'a [Opaque],
+    pub(super) cooked: &'a Cooked,
+}
+
+impl Pot<'_> {
+    /// A new draft: *M* on the branch's head, *V* beside it where it differs.
+    pub(super) fn fresh(
+        &self,
+        head: CommitId,
+        subject: Subject<'_>,
+        noted: Noted<'_>,
+    ) -> Result<(Written, Machine)> {
+        let m = self.aside(&self.cooked.m, &[], "a tree")?;
+        let v = self.output()?;
+        let m_tree = tree_of(&m)?;
+        let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
+        let machine = noted.machine(self.workspace, (v_tree, m_tree), self.cooked);
+        let beside = v.as_ref().map(Written::commit);
+        let parents: Vec<_> = std::iter::once(head).chain(beside).collect();
+        let written = self.commit(m_tree, &parents, subject, String::new(), &machine)?;
+        Ok((written, machine))
+    }
+
+    /// An open draft: *tip′* on the old tip, *M′* beside it where it differs, *V′* beside that.
+    pub(super) fn again(
+        &self,
+        old: &Revision,
+        why: &[String],
+        noted: Noted<'_>,
+    ) -> Result<(Written, Machine)> {
+        let v = self.output()?;
+        let mut beside: Vec<CommitId> = v.iter().map(Written::commit).collect();
+        let m = self.aside(
+            &self.cooked.m,
+            &beside,
+            "the machine's result for this draft",
+        )?;
+        let m_tree = tree_of(&m)?;
+        let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
+        let tip = if self.cooked.tip_equals_m {
+            None
+        } else {
+            beside = vec![m.commit()];
+            Some(self.aside(&self.cooked.tip, &[], "a tree")?)
+        };
+        let tree = tip.as_ref().map_or(Ok(m_tree), tree_of)?;
+        let machine = noted.machine(self.workspace, (v_tree, m_tree), self.cooked);
+        let parents: Vec<_> = std::iter::once(old.commit).chain(beside).collect();
+        let written = self.commit(tree, &parents, Subject::Render, why.join("; "), &machine)?;
+        Ok((written, machine))
+    }
+
+    /// *V* in a commit of its own, where it differs from *M*.
+    fn output(&self) -> Result<Option<Written>> {
+        if self.cooked.v_equals_m {
+            return Ok(None);
+        }
+        self.aside(&self.cooked.v, &[], "the machine's own output")
+            .map(Some)
+    }
+
+    fn commit(
+        &self,
+        tree: TreeId,
+        parents: &[CommitId],
+        subject: Subject<'_>,
+        body: String,
+        machine: &Machine,
+    ) -> Result<Written> {
+        self.engine.build(
+            self.open,
+            self.by,
+            &DraftCommit {
+                package: self.package,
+                workspace: self.workspace,
+                content: Content::Tree(tree),
+                parents,
+                subject,
+                body,
+                machine: Some(machine),
+                conflicts: &self.cooked.conflicts,
+            },
+        )
+    }
+
+    /// A commit that shows nothing but the package and stands beside a draft. One that only gives
+    /// its tree an id is never published.
+    fn aside(&self, files: &Files, parents: &[CommitId], what: &str) -> Result<Written> {
+        let now = self.engine.now();
+        let dir = self.open.layout.dir(self.package);
+        let message = format!("{dir} {}: {what}\n", self.workspace);
+        let written = self.open.repo.write(CommitSpec {
+            base: None,
+            dir: &dir,
+            content: Content::Files(files, self.opaque),
+            parents,
+            author: &committer(now),
+            committer: &committer(now),
+            message: &message,
+        });
+        written.map_err(|source| Error::Store {
+            attempt: "write the package",
+            source,
+        })
+    }
+}
+
+/// The package's tree in a commit that was built.
+pub(super) fn tree_of(written: &Written) -> Result<TreeId> {
+    let empty = || Error::refused(model::Class::Bug, "", "a package without files");
+    written.tree().ok_or_else(empty)
+}

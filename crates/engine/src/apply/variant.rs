@@ -1,0 +1,185 @@
+//! The steps of one variant's plan, and what came of them into its status.
+
+use model::{Class, Digest, ObjectKey};
+use plan::Next;
+use plan::variant::{Failure, Observed, Outcome, Plan, Step, next_after, status_after};
+
+use super::{draft, revision};
+use crate::controllers::port;
+use crate::controllers::queue::Done;
+use crate::ports::{EventType, OurKind, Point};
+use crate::stats::count;
+use crate::usecase::Caller;
+use crate::{Engine, Error, Result};
+
+/// Applies a plan and writes the status; says when to look again.
+///
+/// # Errors
+/// The process is on its way out, or the status cannot be written.
+pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -> Result<Done> {
+    let mut outcomes = Vec::with_capacity(plan.steps.len());
+    let mut going = true;
+    for step in &plan.steps {
+        if !going {
+            outcomes.push(Outcome::Skipped);
+            continue;
+        }
+        let outcome = outcome(engine, observed, step).await?;
+        going = matches!(outcome, Outcome::Done | Outcome::Draft(_));
+        outcomes.push(outcome);
+    }
+    if outcomes.iter().any(|o| matches!(o, Outcome::Conflict)) {
+        count(&engine.counters().conflicts);
+    }
+    let written = match status_after(observed, plan, &outcomes) {
+        Some(status) => write_status(engine, observed, &status).await?,
+        None => false,
+    };
+    if plan.steps.is_empty() && !written {
+        count(&engine.counters().idle_reconciles);
+    }
+    Ok(match next_after(plan, &outcomes) {
+        Next::Rest => Done::Rest,
+        Next::Again => Done::Again,
+        Next::After(time) => Done::After(time),
+    })
+}
+
+async fn outcome(engine: &Engine, observed: &Observed, step: &Step) -> Result<Outcome> {
+    let key = observed.variant.key();
+    let (result, digest) = match step {
+        Step::AddFinalizer { finalizer, .. } => {
+            let done = finalizers(engine, observed, finalizer, true).await;
+            (done, None)
+        }
+        Step::RemoveFinalizer { finalizer, .. } => {
+            let done = finalizers(engine, observed, finalizer, false).await;
+            (done, None)
+        }
+        Step::CreateDraft(step) => {
+            let made = Box::pin(draft::create(engine, key, step)).await;
+            (made, Some(&step.full_digest))
+        }
+        Step::UpdateDraft(step) => {
+            let uid = observed.variant.meta().uid.as_ref();
+            let made = Box::pin(draft::update(engine, key, uid, step)).await;
+            (made, Some(&step.full_digest))
+        }
+        other => (revision::step(engine, key, other).await, None),
+    };
+    match result {
+        Ok(outcome) => {
+            if matches!(outcome, Outcome::Draft(_) | Outcome::Unchanged) {
+                engine.inner.failures.clear(key);
+            }
+            Ok(outcome)
+        }
+        Err(Error::Stopped) => Err(Error::Stopped),
+        Err(error) if error.class() == Class::Conflict => {
+            tracing::debug!(%key, error = %error.chain(), "not as expected");
+            Ok(Outcome::Conflict)
+        }
+        Err(error) => {
+            let failure = failure(engine, key, &error, digest).await;
+            Ok(Outcome::Failed(failure))
+        }
+    }
+}
+
+/// Remembers a failure, and tells people the first time.
+async fn failure(
+    engine: &Engine,
+    key: &ObjectKey,
+    error: &Error,
+    digest: Option<&Digest>,
+) -> Failure {
+    count(&engine.counters().failures);
+    let (reason, message) = match error {
+        Error::Cooking {
+            reason, message, ..
+        } => ((*reason).to_owned(), message.clone()),
+        Error::Cook { class, message, .. } if *class == Class::NotFound => {
+            ("OldUpstreamNotFound".to_owned(), message.clone())
+        }
+        other => ("Error".to_owned(), other.chain()),
+    };
+    let failure = Failure {
+        digest: digest.cloned().unwrap_or_else(|| Digest::new(0, &[0])),
+        class: error.class(),
+        reason,
+        message,
+        attempts: 1,
+        due: false,
+    };
+    let failure = match digest {
+        Some(_) => engine.inner.failures.note(key, failure),
+        None => failure,
+    };
+    if failure.attempts == 1 {
+        let (reason, message) = (&failure.reason, failure.message.clone());
+        engine
+            .tell(OurKind::Variant, key, EventType::Warning, reason, message)
+            .await;
+    }
+    failure
+}
+
+async fn finalizers(
+    engine: &Engine,
+    observed: &Observed,
+    finalizer: &str,
+    add: bool,
+) -> Result<Outcome> {
+    engine.point(Point::BeforeFinalizer)?;
+    let (key, meta) = (observed.variant.key(), observed.variant.meta());
+    let mut list = meta.finalizers.clone();
+    list.retain(|f| f != finalizer);
+    if add {
+        list.push(finalizer.to_owned());
+    }
+    let cluster = &engine.ports().cluster;
+    let version = &meta.resource_version;
+    match cluster
+        .set_finalizers(OurKind::Variant, key, version, &list)
+        .await
+    {
+        Ok(()) => Ok(Outcome::Done),
+        // It went meanwhile: that is what was wanted.
+        Err(error) if error.class == Class::NotFound && !add => Ok(Outcome::Done),
+        Err(error) => Err(port(error)),
+    }
+}
+
+/// Writes a status on the object as it is now: our own finalizer may have changed it meanwhile.
+async fn write_status(
+    engine: &Engine,
+    observed: &Observed,
+    status: &model::VariantStatus,
+) -> Result<bool> {
+    engine.point(Point::BeforeStatus)?;
+    let (key, meta) = (observed.variant.key(), observed.variant.meta());
+    let now = engine.world(|w| w.variant(key).cloned());
+    let Some(now) = now.filter(|n| n.meta.uid == meta.uid) else {
+        return Ok(false);
+    };
+    let version = &now.meta.resource_version;
+    let cluster = &engine.ports().cluster;
+    match cluster.set_variant_status(key, version, status).await {
+        Ok(written) => {
+            count(&engine.counters().statuses);
+            engine.learn_variant(written);
+            Ok(true)
+        }
+        Err(error) if error.class == Class::NotFound => Ok(false),
+        Err(error) => Err(port(error)),
+    }
+}
+
+/// Who acts for a variant.
+pub(super) fn service(engine: &Engine, key: &ObjectKey) -> Caller {
+    Caller {
+        user: engine.inner.options.service.clone(),
+        acting_for: format!("packagevariant {key}"),
+        dry_run: false,
+    }
+}

@@ -1,0 +1,155 @@
+//! Where the published state of a downstream stems from (decisions.md V19a, V20).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use model::{Files, GitLock, Namespace, ObjectName, Revision, Task};
+use plan::variant::{Base, BaseChoice, Lineage, OldUpstream};
+use store::Dir;
+
+use crate::discover;
+use crate::repos::Open;
+use crate::{Engine, Error, Result};
+
+/// The lineage of *p*.
+pub(super) fn base(
+    engine: &Engine,
+    open: &Open,
+    choice: &BaseChoice,
+    revisions: &[Arc<Revision>],
+) -> Result<Base> {
+    let by_records = if choice.from_branch {
+        None
+    } else {
+        by_records(&choice.revision, revisions)
+    };
+    let lineage = match by_records {
+        Some(lineage) => lineage,
+        None => {
+            let dir = open.layout.dir(&choice.revision.package);
+            let lock = choice.revision.upstream_lock.as_ref();
+            let old = || old_upstream(engine, &choice.revision.key.namespace, lock);
+            discover::lineage(open, &dir, choice.commit, lock, old)?
+        }
+    };
+    Ok(Base {
+        commit: choice.commit,
+        lineage,
+    })
+}
+
+/// Follows the tasks from revision to revision; `None` where that leads out of what is recorded.
+fn by_records(revision: &Arc<Revision>, all: &[Arc<Revision>]) -> Option<Lineage> {
+    let mut at = Arc::clone(revision);
+    let mut seen = BTreeSet::new();
+    loop {
+        if let Some(machine) = &at.machine {
+            return Some(Lineage::Trailer(machine.clone()));
+        }
+        if !seen.insert(at.key.clone()) {
+            return None;
+        }
+        let source = match at.tasks.first()? {
+            Task::Edit { source } => source,
+            Task::Upgrade { local, .. } => local,
+            Task::Init { .. } => {
+                return Some(Lineage::Diverged(format!(
+                    "'{}' was made anew (init)",
+                    at.key.name
+                )));
+            }
+            Task::Clone { .. } | Task::CloneGit(_) => return None,
+        };
+        at = Arc::clone(all.iter().find(|r| r.key.name == *source)?);
+    }
+}
+
+/// Whether what a lock names can still be had.
+fn old_upstream(engine: &Engine, namespace: &Namespace, lock: Option<&GitLock>) -> OldUpstream {
+    let Some(lock) = lock else {
+        return OldUpstream::Gone;
+    };
+    if holder(engine, lock).is_some() {
+        return OldUpstream::Commit;
+    }
+    match registered(engine, namespace, lock) {
+        Some(name) => OldUpstream::Revision(name),
+        None => OldUpstream::Gone,
+    }
+}
+
+/// URLs with and without `.git` at their end are one (the peer adds it to locks).
+fn bare(url: &str) -> &str {
+    let url = url.trim_end_matches('/');
+    url.strip_suffix(".git").unwrap_or(url)
+}
+
+/// An open repository of the lock's URL that has its commit.
+fn holder(engine: &Engine, lock: &GitLock) -> Option<Arc<Open>> {
+    let commit = lock.commit?;
+    let keys: Vec<_> = engine.world(|w| {
+        let same = |r: &&Arc<crate::ports::StoredRepository>| {
+            r.parsed
+                .as_ref()
+                .is_ok_and(|r| bare(&r.git.repo) == bare(&lock.repo))
+        };
+        w.repositories
+            .iter()
+            .filter(same)
+            .map(|r| r.key.clone())
+            .collect()
+    });
+    keys.iter()
+        .filter_map(|key| engine.inner.repos.get(key))
+        .find(|open| open.repo.has_commit(commit).unwrap_or(false))
+}
+
+/// A registered revision that stands for what the lock names: same place, same ref.
+fn registered(engine: &Engine, namespace: &Namespace, lock: &GitLock) -> Option<ObjectName> {
+    engine.world(|w| {
+        let mut revisions = w.repositories.iter().filter_map(|r| {
+            let repository = r.parsed.as_ref().ok()?;
+            (r.key.namespace == *namespace && bare(&repository.git.repo) == bare(&lock.repo))
+                .then(|| w.revisions.of_repository(namespace, &repository.name))
+        });
+        revisions.find_map(|all| {
+            let same = |r: &&Arc<Revision>| {
+                r.self_lock.as_ref().is_some_and(|own| {
+                    own.directory == lock.directory && own.git_ref == lock.git_ref
+                })
+            };
+            all.iter().find(same).map(|r| r.key.name.clone())
+        })
+    })
+}
+
+/// The files that a lock names.
+///
+/// # Errors
+/// They cannot be had any more: the way out is in `plan`.
+pub(crate) fn old_files(engine: &Engine, lock: &GitLock) -> Result<Files> {
+    let failed = |source| Error::Store {
+        attempt: "read the old upstream",
+        source,
+    };
+    let missing = || Error::Cook {
+        attempt: "find the old upstream",
+        class: model::Class::NotFound,
+        message: format!(
+            "commit {} of {} is in no registered repository",
+            lock.commit
+                .map_or("(unknown)".to_owned(), |c| c.to_string()),
+            lock.repo
+        ),
+    };
+    let open = holder(engine, lock).ok_or_else(missing)?;
+    let commit = lock.commit.ok_or_else(missing)?;
+    let dir = Dir::parse(&lock.directory).map_err(|_| missing())?;
+    let root = open.repo.commit(commit).map_err(failed)?.tree;
+    let tree = open.repo.subtree(root, &dir).map_err(failed)?;
+    let snapshot = open
+        .repo
+        .snapshot(tree.ok_or_else(missing)?)
+        .map_err(failed)?;
+    Ok(snapshot.files.clone())
+}

@@ -1,0 +1,83 @@
+//! What a tree says that decisions need: its injection points, its package context, what was injected.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::{KeptInjection, Machine, TreeId};
+use package::mutate::{injection_points, previous};
+use plan::variant::Stated;
+
+use crate::repos::Open;
+use crate::{Engine, Error, Result};
+
+/// Facts about one tree, cached by its id.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    /// `group/version/kind` of its injection points.
+    pub(crate) points: BTreeSet<String>,
+    /// The data of its package context.
+    context: BTreeMap<String, String>,
+    /// What its points hold.
+    kept: Vec<KeptInjection>,
+}
+
+impl Facts {
+    /// What the machine stated in this tree of its own (V22).
+    pub(super) fn stated(&self, machine: &Machine) -> Stated {
+        let ours = |(key, _): &(&String, &String)| machine.context_keys.contains(*key);
+        Stated {
+            context: self
+                .context
+                .iter()
+                .filter(ours)
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect(),
+            injections: self.kept.clone(),
+        }
+    }
+}
+
+impl Engine {
+    /// The facts about a package's tree. One that cannot be understood has none: cooking it will
+    /// say why.
+    pub(crate) fn facts(&self, open: &Open, tree: TreeId) -> Result<Arc<Facts>> {
+        if let Some(known) = self.inner.facts.get(&tree) {
+            return Ok(known);
+        }
+        let snapshot = open.repo.snapshot(tree).map_err(|source| Error::Store {
+            attempt: "read a package",
+            source,
+        })?;
+        let files = &snapshot.files;
+        let points = injection_points(files).unwrap_or_default();
+        let held = previous(files).unwrap_or_default();
+        let kept = points.iter().filter_map(|point| {
+            let previous = held.get(&point.condition_type())?;
+            Some(KeptInjection {
+                gvk: point.gvk(),
+                point: point.name.clone(),
+                injected: previous.name.clone(),
+                content: previous.content.as_str().into(),
+            })
+        });
+        let facts = Arc::new(Facts {
+            kept: kept.collect(),
+            points: points.iter().map(package::mutate::Point::gvk).collect(),
+            context: package::context::data(files),
+        });
+        let bytes = 256
+            + facts
+                .context
+                .iter()
+                .map(|(k, v)| k.len() + v.len() + 64)
+                .sum::<usize>()
+            + facts
+                .kept
+                .iter()
+                .map(|k| k.content.len() + 128)
+                .sum::<usize>()
+            + facts.points.len() * 64;
+        self.inner.facts.put(tree, Arc::clone(&facts), bytes);
+        Ok(facts)
+    }
+}

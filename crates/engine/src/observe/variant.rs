@@ -1,0 +1,277 @@
+//! Everything that the decision about one variant needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::{
+    Downstream, Namespace, ObjectKey, RepositoryName, Revision, Status, Uid, Variant, join_problems,
+};
+use plan::variant::{
+    Base, Feeder, Lineage, Observed, RepositorySummary, Resolution, Rival, Stated, Subject,
+    base_of, resolve_upstream,
+};
+
+use super::{base, injections};
+use crate::controllers::port;
+use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
+use crate::ports::{StoredRepository, StoredVariant};
+use crate::{Engine, Result};
+
+/// Observes one variant; `None` if it is gone.
+///
+/// # Errors
+/// Git or the cluster cannot be read now.
+pub(crate) async fn variant(engine: &Engine, key: &ObjectKey) -> Result<Option<Observed>> {
+    let Some(stored) = engine.world(|w| w.variant(key).cloned()) else {
+        return Ok(None);
+    };
+    let deleting = stored.meta.is_deleting();
+    let active = !deleting
+        || engine
+            .ports()
+            .cluster
+            .namespace_active(&key.namespace)
+            .await
+            .map_err(port)?;
+    let mut observed = engine.world(|w| known(w, &stored));
+    observed.namespace_terminating = !active;
+    observed.reclaim = engine.inner.options.rebuild;
+    observed.failure = engine.inner.failures.get(key);
+    add_writable(engine, key, &mut observed);
+    if let Ok(variant) = &stored.parsed
+        && !deleting
+    {
+        contents(engine, variant, &mut observed).await?;
+    }
+    Ok(Some(observed))
+}
+
+/// What indexes alone tell.
+fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
+    let namespace = &stored.key.namespace;
+    let owned = stored
+        .meta
+        .uid
+        .as_ref()
+        .map(|uid| world.revisions.of_owner(uid))
+        .unwrap_or_default();
+    let mut o = Observed {
+        variant: match &stored.parsed {
+            Ok(variant) => Subject::Valid(Arc::new(variant.clone())),
+            Err(problems) => Subject::Invalid {
+                key: stored.key.clone(),
+                meta: Box::new(stored.meta.clone()),
+                problems: problems.clone(),
+            },
+        },
+        status: stored.status.clone(),
+        namespace_terminating: false,
+        reclaim: false,
+        repositories: BTreeMap::new(),
+        upstream: Resolution::NotFound,
+        feeders: Vec::new(),
+        downstream: Vec::new(),
+        elsewhere: owned,
+        claimed_elsewhere: BTreeSet::new(),
+        rivals: Vec::new(),
+        injections: Vec::new(),
+        base: None,
+        stated: Stated::default(),
+        failure: None,
+    };
+    let mut places: BTreeSet<RepositoryName> = BTreeSet::new();
+    if let Ok(variant) = &stored.parsed {
+        let here = downstream_of(variant);
+        o.downstream = world.revisions.of_package(&here);
+        o.elsewhere.retain(|r| PackageKey::of(r) != here);
+        o.rivals = rivals(world, &here, stored.meta.uid.as_ref());
+        o.feeders = feeders(world, variant);
+        places.insert(variant.spec.upstream.repo.clone());
+        places.insert(variant.spec.downstream.repo.clone());
+        o.upstream = upstream(world, variant);
+    }
+    places.extend(o.elsewhere.iter().map(|r| r.repository.clone()));
+    o.claimed_elsewhere = claimed(world, &stored.key, &o.elsewhere);
+    o.repositories = places
+        .into_iter()
+        .filter_map(|name| {
+            let stored = world.repository(namespace, &name)?;
+            (!stored.meta.is_deleting()).then(|| (name, repository_summary(&stored)))
+        })
+        .collect();
+    o
+}
+
+fn upstream(world: &World, variant: &Variant) -> Resolution {
+    let key = upstream_of(variant);
+    let branch = world
+        .repository(&key.namespace, &key.repository)
+        .and_then(|r| r.parsed.as_ref().ok().map(|r| r.git.branch.clone()))
+        .unwrap_or_default();
+    resolve_upstream(
+        &world.revisions.of_package(&key),
+        &variant.spec.upstream,
+        &branch,
+    )
+}
+
+/// What decisions need of a registered repository.
+pub(crate) fn repository_summary(stored: &StoredRepository) -> RepositorySummary {
+    let ready = match &stored.parsed {
+        Err(problems) => Err(join_problems(problems)),
+        Ok(_) => match stored.status.conditions.iter().find(|c| c.kind == "Ready") {
+            Some(ready) if ready.status == Status::True => Ok(()),
+            Some(ready) => Err(ready.message.clone()),
+            None => Err("it has not been read yet".to_owned()),
+        },
+    };
+    let parsed = stored.parsed.as_ref().ok();
+    RepositorySummary {
+        deployment: parsed.is_some_and(|r| r.deployment),
+        branch: parsed.map(|r| r.git.branch.clone()).unwrap_or_default(),
+        writable: Ok(()),
+        ready,
+    }
+}
+
+fn add_writable(engine: &Engine, key: &ObjectKey, o: &mut Observed) {
+    for (name, summary) in &mut o.repositories {
+        let Ok(name) = model::ObjectName::parse(name.as_str()) else {
+            continue;
+        };
+        let key = ObjectKey::new(key.namespace.clone(), name);
+        if let Some(open) = engine.inner.repos.get(&key) {
+            summary.writable = open.writable();
+        }
+    }
+}
+
+fn rivals(world: &World, here: &PackageKey, me: Option<&Uid>) -> Vec<Rival> {
+    let mut rivals: Vec<Rival> = world
+        .claimants(here)
+        .iter()
+        .filter(|v| v.meta.uid.as_ref() != me)
+        .filter_map(|v| {
+            Some(Rival {
+                created: v.meta.created.clone(),
+                uid: v.meta.uid.clone()?,
+                key: v.key.clone(),
+                deleting: v.meta.is_deleting(),
+            })
+        })
+        .collect();
+    rivals.sort();
+    rivals
+}
+
+/// The variants that lead to the upstream package, until none does or one comes twice (V24).
+fn feeders(world: &World, variant: &Variant) -> Vec<Feeder> {
+    let mut feeders: Vec<Feeder> = Vec::new();
+    let mut at = upstream_of(variant);
+    loop {
+        let claimants = world.claimants(&at);
+        let first = claimants
+            .iter()
+            .filter(|v| !v.meta.is_deleting())
+            .min_by_key(|v| (&v.meta.created, &v.meta.uid));
+        let Some(Ok(feeder)) = first.map(|v| v.parsed.as_ref()) else {
+            return feeders;
+        };
+        let seen = feeders.iter().any(|f| f.variant == feeder.key);
+        let up = &feeder.spec.upstream;
+        feeders.push(Feeder {
+            variant: feeder.key.clone(),
+            downstream: feeder.spec.downstream.clone(),
+            upstream: Downstream {
+                repo: up.repo.clone(),
+                package: up.package.clone(),
+            },
+        });
+        if seen || feeder.key == variant.key {
+            return feeders;
+        }
+        at = upstream_of(feeder);
+    }
+}
+
+/// Which places of revisions left behind another variant claims (V10).
+fn claimed(world: &World, me: &ObjectKey, elsewhere: &[Arc<Revision>]) -> BTreeSet<Downstream> {
+    let places: BTreeSet<Downstream> = elsewhere
+        .iter()
+        .map(|r| Downstream {
+            repo: r.repository.clone(),
+            package: r.package.clone(),
+        })
+        .collect();
+    let other = |place: &Downstream| {
+        let at = package_of(&me.namespace, place);
+        let claimants = world.claimants(&at);
+        claimants
+            .iter()
+            .any(|v| v.key != *me && !v.meta.is_deleting())
+    };
+    places.into_iter().filter(other).collect()
+}
+
+/// What contents tell, by object id.
+async fn contents(engine: &Engine, variant: &Variant, o: &mut Observed) -> Result<()> {
+    let namespace = &variant.key.namespace;
+    let spec = &variant.spec;
+    let mut points = BTreeSet::new();
+    if let Resolution::Found(upstream) = &o.upstream
+        && ready(o, &spec.upstream.repo)
+    {
+        let open = engine.open(namespace, &spec.upstream.repo).await?;
+        points.extend(engine.facts(&open, upstream.tree)?.points.iter().cloned());
+    }
+    if ready(o, &spec.downstream.repo) {
+        downstream(engine, namespace, variant, o, &mut points).await?;
+    }
+    o.injections = injections::injections(engine, variant, &points).await?;
+    Ok(())
+}
+
+fn ready(o: &Observed, repository: &RepositoryName) -> bool {
+    o.repositories
+        .get(repository)
+        .is_some_and(|r| r.ready.is_ok())
+}
+
+async fn downstream(
+    engine: &Engine,
+    namespace: &Namespace,
+    variant: &Variant,
+    o: &mut Observed,
+    points: &mut BTreeSet<String>,
+) -> Result<()> {
+    let open = engine
+        .open(namespace, &variant.spec.downstream.repo)
+        .await?;
+    if let Some(choice) = base_of(&o.downstream) {
+        o.base = Some(base::base(engine, &open, &choice, &o.downstream)?);
+    }
+    let uid = variant.meta.uid.as_ref();
+    let newest = o
+        .downstream
+        .iter()
+        .filter(|r| !r.lifecycle.is_published())
+        .filter(|r| uid.is_some_and(|uid| r.meta.is_owned_by(uid)))
+        .filter_map(|r| r.machine.clone())
+        .next_back();
+    let of_base = match &o.base {
+        Some(Base {
+            lineage: Lineage::Trailer(machine),
+            ..
+        }) => Some(machine.clone()),
+        _ => None,
+    };
+    let Some(machine) = newest.or(of_base) else {
+        return Ok(());
+    };
+    // What cannot be read any more states nothing; cooking will say why.
+    if let Ok(facts) = engine.facts(&open, machine.v_tree) {
+        points.extend(facts.points.iter().cloned());
+        o.stated = facts.stated(&machine);
+    }
+    Ok(())
+}
