@@ -1,5 +1,7 @@
 //! Serves an API server on loopback: the smallest embedding program.
 //!
+//! It also lets in `alice` (token `user-alice`), who may do nothing but look at discovery: what recorded requests ask.
+//!
 //! `serve DIRECTORY [PORT]` keeps objects in DIRECTORY, writes DIRECTORY/kubeconfig, and runs until it is interrupted.
 
 use std::net::SocketAddr;
@@ -18,6 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::builder()
         .data_dir(&directory)
         .token(&token, admin)
+        .token("user-alice", User::new("alice", &["shop-team"]))
         .build()
         .await?;
     let running = server

@@ -227,12 +227,42 @@ pub trait Authorizer: Send + Sync {
     fn allows(&self, request: &Attributes<'_>) -> bool;
 }
 
-/// The authorizer of a laptop: masters may do everything, others nothing but read health and version.
+/// The authorizer of a laptop: masters may do everything, others read discovery and ask about themselves.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct MastersOnly;
 
 impl Authorizer for MastersOnly {
     fn allows(&self, request: &Attributes<'_>) -> bool {
-        request.user.is_master()
+        request.user.is_master() || open_to_users(request)
     }
+}
+
+/// What the cluster's default roles give every authenticated user: discovery, and questions about oneself.
+#[must_use]
+pub fn open_to_users(request: &Attributes<'_>) -> bool {
+    const DISCOVERY: [&str; 3] = ["api", "apis", "openapi"];
+    if !request
+        .user
+        .groups
+        .iter()
+        .any(|g| g == "system:authenticated")
+    {
+        return false;
+    }
+    let first = request
+        .path
+        .trim_matches('/')
+        .split('/')
+        .next()
+        .unwrap_or_default();
+    let discovers = request.verb == "get" && DISCOVERY.contains(&first);
+    let oneself = request.verb == "create"
+        && matches!(
+            (request.group, request.resource),
+            (
+                "authorization.k8s.io",
+                "selfsubjectaccessreviews" | "selfsubjectrulesreviews"
+            ) | ("authentication.k8s.io", "selfsubjectreviews")
+        );
+    discovers || oneself
 }

@@ -206,11 +206,16 @@ impl ServerBuilder {
         {
             core.registry.put(resource);
         }
+        let first = core.store.rv() == 0;
         core.bootstrap().await.map_err(StartError::Bootstrap)?;
         for crd in &self.crds {
             install(&core, crd).await?;
         }
         core.load_crds().await.map_err(StartError::Bootstrap)?;
+        if first {
+            // Nobody has seen the versions of the first objects.
+            core.store.compact();
+        }
         Ok(Server {
             core: Arc::new(core),
             data: self.data,
@@ -292,7 +297,6 @@ impl Server {
     }
 
     /// The router, for in-process clients: identities come as a [`Whose`](crate::verbs::Whose) request extension.
-    #[must_use]
     pub fn router(&self, address: &str) -> Router {
         let accept = |credentials: Credentials, (token, user): &(String, User)| {
             credentials.with_token(token, user.clone())

@@ -17,7 +17,7 @@ pub struct Failure {
     /// The text for people.
     pub message: String,
     /// `details`, where there are any.
-    pub details: Option<Map<String, Value>>,
+    pub details: Option<Box<Map<String, Value>>>,
     /// `metadata.continue`, for an expired list.
     pub continue_token: Option<String>,
     /// Whether the answer is plain text instead of a `Status` (unknown paths).
@@ -61,7 +61,7 @@ impl Failure {
     /// Adds `details`.
     #[must_use]
     pub fn with_details(mut self, details: Map<String, Value>) -> Self {
-        self.details = Some(details);
+        self.details = Some(Box::new(details));
         self
     }
 
@@ -245,7 +245,7 @@ impl Failure {
             status.insert("reason".to_owned(), self.reason.clone().into());
         }
         if let Some(details) = &self.details {
-            status.insert("details".to_owned(), details.clone().into());
+            status.insert("details".to_owned(), Value::Object((**details).clone()));
         }
         status.insert("code".to_owned(), self.code.into());
         status.into()

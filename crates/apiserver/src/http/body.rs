@@ -63,8 +63,7 @@ pub(super) fn object(
     match media_type(content_type).as_str() {
         "application/json" => json(bytes).map_err(|why| undecodable(bytes, kind, &why)),
         "application/yaml" => yaml(bytes).map_err(|why| undecodable(bytes, kind, &why)),
-        PROTOBUF if !custom => protobuf(bytes).map_err(|why| Failure::bad_request(why)),
-        _ if custom => Err(Failure::unsupported_media_type(&READ[..2])),
+        PROTOBUF if !custom => protobuf(bytes).map_err(Failure::bad_request),
         _ => Err(Failure::unsupported_media_type(&READ)),
     }
 }

@@ -19,7 +19,7 @@ use crate::verbs::Whose;
 pub(super) const KUBERNETES: &str = "v1.34.4";
 
 /// Paths that anyone may read.
-const OPEN: [&str; 4] = ["version", "healthz", "livez", "readyz"];
+pub(super) const OPEN: [&str; 4] = ["version", "healthz", "livez", "readyz"];
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

@@ -13,6 +13,7 @@ mod path;
 mod protobuf;
 mod query;
 mod respond;
+mod reviews;
 mod strict;
 mod watches;
 mod writes;
@@ -88,7 +89,6 @@ impl Door {
     }
 
     /// The router over this door.
-    #[must_use]
     pub fn router(self) -> Router {
         Router::new().fallback(serve).with_state(Arc::new(self))
     }

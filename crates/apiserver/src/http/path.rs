@@ -62,5 +62,5 @@ fn resource(catalog: &Catalog, group: &str, version: &str, rest: &[&str]) -> Opt
     if misplaced {
         return None;
     }
-    Some(target.at(namespace, name).sub(&sub))
+    Some(target.at(namespace, name).with_subresource(&sub))
 }

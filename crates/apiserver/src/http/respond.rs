@@ -155,17 +155,7 @@ fn scalar_text(out: &mut String, text: &str) {
         && !text.ends_with([':', ' '])
         && !matches!(
             text.to_lowercase().as_str(),
-            "y" | "n"
-                | "yes"
-                | "no"
-                | "on"
-                | "off"
-                | "true"
-                | "false"
-                | "null"
-                | "."
-                | ".inf"
-                | ".nan"
+            "y" | "n" | "yes" | "no" | "on" | "off" | "true" | "false" | "null" | ".inf" | ".nan"
         );
     if plain {
         out.push_str(text);

@@ -11,6 +11,7 @@ use crate::gateway::Verb;
 use crate::logic::delete::DeleteOptions;
 use crate::logic::patching::{self, PatchKind};
 use crate::logic::{FieldValidation, WriteOptions, meta};
+use crate::registry::Backing;
 use crate::schema::FieldError;
 use crate::status::Failure;
 use crate::verbs::read::Selection;
@@ -76,6 +77,9 @@ fn dry_run(query: &Query, kind: &str) -> Result<bool, Failure> {
 
 impl Door {
     pub(super) async fn create(&self, asked: Asked) -> Result<Response, Failure> {
+        if asked.target.resource.backing == Backing::Answered {
+            return self.review(asked).await;
+        }
         let form = asked.accept.choose(shapes)?;
         let mut options = options(&asked, "CreateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
@@ -421,7 +425,7 @@ impl Door {
             .scale
             .clone()
             .ok_or_else(|| target.not_found())?;
-        let whole = target.clone().sub("");
+        let whole = target.clone().with_subresource("");
         let compute = |old: &Value| {
             let scale = wanted(&scale_of(target, old)?)?;
             let rv = meta(&scale, "resourceVersion");

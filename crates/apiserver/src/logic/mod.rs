@@ -147,7 +147,7 @@ pub fn check_identity(
         .unwrap_or_default()
         .to_owned();
     if given.is_empty() && !resource.custom() {
-        root.insert("apiVersion".to_owned(), wanted.clone().into());
+        root.insert("apiVersion".to_owned(), wanted.into());
     } else if given != wanted {
         if !resource.custom() {
             let kind = root.get("kind").and_then(Value::as_str).unwrap_or_default();

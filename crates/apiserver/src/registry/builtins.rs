@@ -6,14 +6,10 @@ use super::resource::{BODY_LIMIT, Backing, Origin, Resource, Version};
 use crate::builtin::{Definition, definitions};
 use crate::table::builtin_columns;
 
-/// All built-in resources whose objects are stored.
+/// All built-in resources.
 #[must_use]
 pub fn resources() -> Vec<Resource> {
-    definitions()
-        .iter()
-        .filter(|d| d.stored())
-        .map(resource)
-        .collect()
+    definitions().iter().map(resource).collect()
 }
 
 /// The fields besides name and namespace that selectors of a built-in kind may use.
@@ -64,7 +60,11 @@ fn resource(kind: &'static Definition) -> Resource {
             selectable: selectable(kind),
             deprecation: None,
         }],
-        backing: Backing::Stored,
+        backing: if kind.stored() {
+            Backing::Stored
+        } else {
+            Backing::Answered
+        },
         origin: Origin::BuiltIn,
         built_in: Some(kind),
         verbs: texts(kind.verbs),

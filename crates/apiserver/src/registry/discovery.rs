@@ -234,7 +234,7 @@ pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Va
             "kind": resource.kind, "verbs": verbs(resource),
         }));
         let mut entry = with_names(entry, resource);
-        if resource.backing != Backing::Virtual {
+        if matches!(resource.backing, Backing::Stored | Backing::WriteThrough) {
             entry.insert(
                 "storageVersionHash".to_owned(),
                 storage_hash(resource).into(),

@@ -54,7 +54,7 @@ impl Catalog {
         }
         let mut out: Vec<(String, Vec<String>)> = Vec::new();
         for (group, mut versions) in groups {
-            versions.sort_by(|a, b| discovery::preference(b).cmp(&discovery::preference(a)));
+            versions.sort_by_key(|v| std::cmp::Reverse(discovery::preference(v)));
             if !versions.is_empty() {
                 out.push((group.to_owned(), versions));
             }

@@ -20,6 +20,8 @@ pub enum Backing {
     WriteThrough,
     /// Reads and writes go to the gateway; there is no watch.
     Virtual,
+    /// The server answers; nothing is kept.
+    Answered,
 }
 
 /// Who defined a resource.

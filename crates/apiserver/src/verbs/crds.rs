@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::{Core, Target};
 use crate::builtin::crd::{self, Taken};
+use crate::logic::update::Part;
+use crate::logic::{WriteOptions, managed};
 use crate::registry::{Origin, Resource};
 use crate::status::Failure;
 use crate::storage::{CommitError, Expect};
@@ -73,6 +75,12 @@ impl Core {
             let Some(stored) = self.store.get(DEFINITIONS, name) else {
                 return Ok(());
             };
+            let catalog = self.registry.catalog();
+            let Some(resource) = catalog.get("apiextensions.k8s.io", "customresourcedefinitions")
+            else {
+                return Ok(());
+            };
+            let target = Target::stored(&Arc::clone(resource), "", name);
             let mut new = stored.value();
             let group = new.pointer("/spec/group").cloned();
             let mut taken = Taken::default();
@@ -105,12 +113,21 @@ impl Core {
             if new == before {
                 return Ok(());
             }
-            let catalog = self.registry.catalog();
-            let Some(resource) = catalog.get("apiextensions.k8s.io", "customresourcedefinitions")
-            else {
-                return Ok(());
+            let asked = new.clone();
+            let options = WriteOptions {
+                field_manager: "kube-apiserver".to_owned(),
+                ..WriteOptions::default()
             };
-            let target = Target::stored(&Arc::clone(resource), "", name);
+            let moment = self.moment();
+            managed::updated(
+                target.rules()?,
+                &before,
+                &mut new,
+                &asked,
+                Part::Status,
+                &options,
+                &moment,
+            );
             let op = self.op(&target, Expect::Rv(stored.rv), Some(new))?;
             match self.store.commit(vec![op]).await {
                 Ok(_) => return Ok(()),

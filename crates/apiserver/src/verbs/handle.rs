@@ -224,7 +224,10 @@ impl ServerHandle {
         object: Value,
         whose: &Whose,
     ) -> Result<Value, Failure> {
-        let target = self.target(resource)?.at(namespace, name).sub("status");
+        let target = self
+            .target(resource)?
+            .at(namespace, name)
+            .with_subresource("status");
         Ok(self
             .core
             .update(&target, whose, object, &options(whose))
@@ -246,7 +249,10 @@ impl ServerHandle {
         patch: &Value,
         whose: &Whose,
     ) -> Result<Value, Failure> {
-        let target = self.target(resource)?.at(namespace, name).sub(subresource);
+        let target = self
+            .target(resource)?
+            .at(namespace, name)
+            .with_subresource(subresource);
         let compute = move |old: &Value| {
             Ok((
                 patching::merge(old, patch),

@@ -300,8 +300,9 @@ fn with_cleanup(old: &Value, deleted: Deleted, now: &str) -> Deleted {
         }
     }
     if let Some(status) = marked.get_mut("status").and_then(Value::as_object_mut) {
-        let text = "CustomResource deletion is in progress";
-        let reason = "InstanceDeletionInProgress";
+        let text =
+            "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+        let reason = "InstanceDeletionPending";
         crate::builtin::crd::set_condition(status, "Terminating", "True", reason, text, now);
     }
     Deleted::Mark(marked)

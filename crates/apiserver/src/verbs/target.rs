@@ -77,7 +77,7 @@ impl Target {
 
     /// Addresses a subresource.
     #[must_use]
-    pub fn sub(mut self, subresource: &str) -> Self {
+    pub fn with_subresource(mut self, subresource: &str) -> Self {
         subresource.clone_into(&mut self.subresource);
         self
     }

@@ -6,8 +6,6 @@ use serde_json::Value;
 
 use super::{Core, Shown, Target, Whose, Written, lost, refused};
 use crate::gateway::{Outcome, Verb};
-use crate::logic::managed;
-use crate::logic::patching::{self, PatchKind};
 use crate::logic::update::{Means, Part, Update, Updated, update};
 use crate::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
 use crate::registry::{Backing, Origin};
@@ -102,7 +100,7 @@ impl Core {
             .await
     }
 
-    async fn create_once(
+    pub(crate) async fn create_once(
         &self,
         target: &Target,
         whose: &Whose,
@@ -211,93 +209,6 @@ impl Core {
         Err(last.unwrap_or_else(|| Failure::internal("the object kept changing")))
     }
 
-    /// Changes an object by a patch.
-    ///
-    /// # Errors
-    /// Whatever the patch, the rules, the gateway or the store refuse.
-    pub async fn patch(
-        &self,
-        target: &Target,
-        whose: &Whose,
-        kind: PatchKind,
-        patch: &Value,
-        options: &WriteOptions,
-    ) -> Result<Written, Failure> {
-        let rules = target.rules()?;
-        let compute = |old: &Value| Ok((patching::apply(rules, kind, old, patch)?, Means::Patch));
-        self.modify(target, whose, Verb::Patch, &compute, options)
-            .await
-    }
-
-    /// Applies a configuration: creates the object or takes over its fields.
-    ///
-    /// # Errors
-    /// Whatever the configuration, the rules, the gateway or the store refuse.
-    pub async fn apply(
-        &self,
-        target: &Target,
-        whose: &Whose,
-        config: &Value,
-        options: &WriteOptions,
-    ) -> Result<Written, Failure> {
-        let rules = target.rules()?;
-        check_config(target, config)?;
-        let part = if target.subresource == "status" && rules.version.status {
-            Part::Status
-        } else {
-            Part::Main
-        };
-        let stored = target.resource.backing != Backing::Virtual;
-        let missing = stored
-            && self
-                .store
-                .get(&target.resource.key(), &target.key())
-                .is_none();
-        if missing && target.subresource.is_empty() {
-            match self.apply_new(target, whose, config, options).await {
-                Err(failure) if failure.reason == "AlreadyExists" => {}
-                other => return other,
-            }
-        }
-        let moment = self.moment();
-        let compute = |old: &Value| {
-            Ok((
-                managed::applied(rules, Some(old), config, part, options, &moment)?,
-                Means::Apply,
-            ))
-        };
-        self.modify(target, whose, Verb::Patch, &compute, options)
-            .await
-    }
-
-    async fn apply_new(
-        &self,
-        target: &Target,
-        whose: &Whose,
-        config: &Value,
-        options: &WriteOptions,
-    ) -> Result<Written, Failure> {
-        let rules = target.rules()?;
-        self.check_namespace(target, true)?;
-        let moment = self.moment();
-        let mut object = config.clone();
-        if let Some(metadata) = metadata_mut(&mut object) {
-            metadata
-                .entry("name")
-                .or_insert_with(|| target.name.clone().into());
-        }
-        let object = managed::applied(rules, None, &object, Part::Main, options, &moment)?;
-        let prepared = create(
-            rules,
-            object,
-            &target.namespace,
-            options,
-            &moment,
-            Means::Apply,
-        )?;
-        self.create_once(target, whose, prepared, options).await
-    }
-
     /// Reads the current state in the version of the request, from the store or, for virtual resources, the gateway.
     pub(crate) async fn current(
         &self,
@@ -308,7 +219,9 @@ impl Core {
         if target.resource.backing == Backing::Virtual {
             return Ok((
                 None,
-                self.get(&target.clone().sub(""), whose).await?.value(),
+                self.get(&target.clone().with_subresource(""), whose)
+                    .await?
+                    .value(),
             ));
         }
         let found = self
@@ -475,7 +388,7 @@ impl Core {
     }
 
     /// Writes need a namespace that exists; creates one that stays.
-    fn check_namespace(&self, target: &Target, creating: bool) -> Result<(), Failure> {
+    pub(crate) fn check_namespace(&self, target: &Target, creating: bool) -> Result<(), Failure> {
         if !target.resource.namespaced {
             return Ok(());
         }
@@ -498,36 +411,5 @@ impl Core {
             );
         }
         Ok(())
-    }
-}
-
-/// Checks an applied configuration before it is merged.
-fn check_config(target: &Target, config: &Value) -> Result<(), Failure> {
-    let text = |key: &str| config.get(key).and_then(Value::as_str).unwrap_or_default();
-    if text("apiVersion").is_empty() || text("kind").is_empty() {
-        let (group, version) = text("apiVersion")
-            .rsplit_once('/')
-            .unwrap_or(("", text("apiVersion")));
-        return Err(Failure::bad_request(format!(
-            "invalid object type: {group}/{version}, Kind={}",
-            text("kind")
-        )));
-    }
-    if config
-        .pointer("/metadata/managedFields")
-        .is_some_and(|m| !m.is_null())
-    {
-        return Err(Failure::bad_request("metadata.managedFields must be nil"));
-    }
-    match meta(config, "name") {
-        "" => Err(Failure::bad_request(format!(
-            "the name of the object ({} based on URL) was undeterminable: name must be provided",
-            target.name
-        ))),
-        name if name != target.name => Err(Failure::bad_request(format!(
-            "the name of the object ({name}) does not match the name on the URL ({})",
-            target.name
-        ))),
-        _ => Ok(()),
     }
 }
