@@ -201,12 +201,14 @@ impl<'a> Decoder<'a> {
             let message = format!("collections are nested deeper than {}", self.depth);
             return Err(node.error(ErrorKind::Limit, message));
         }
-        if matches!(body, Body::Map { .. }) && self.strict && self.reader == Reader::V3 {
-            if let Some(key) = node.duplicate_keys().first() {
-                let text = key.key_text().unwrap_or_default();
-                let message = format!("mapping key \"{text}\" already defined");
-                return Err(key.error(ErrorKind::DuplicateKey, message));
-            }
+        if matches!(body, Body::Map { .. })
+            && self.strict
+            && self.reader == Reader::V3
+            && let Some(key) = node.duplicate_keys().first()
+        {
+            let text = key.key_text().unwrap_or_default();
+            let message = format!("mapping key \"{text}\" already defined");
+            return Err(key.error(ErrorKind::DuplicateKey, message));
         }
         self.open.push(Open {
             node,

@@ -98,7 +98,7 @@ pub(crate) fn plain(reader: Reader, text: &str, timestamps: bool) -> Scalar<'_> 
         return word;
     }
     match first {
-        b'.' => float(text).map_or(Scalar::Str(text.into()), Scalar::Float),
+        b'.' => float(text).map_or_else(|| Scalar::Str(text.into()), Scalar::Float),
         b'0'..=b'9' | b'+' | b'-' => {
             if timestamps && is_timestamp(text) {
                 return Scalar::Timestamp(text);
@@ -110,7 +110,7 @@ pub(crate) fn plain(reader: Reader, text: &str, timestamps: bool) -> Scalar<'_> 
             };
             integer(&digits)
                 .or_else(|| float(&digits).map(Scalar::Float))
-                .unwrap_or(Scalar::Str(text.into()))
+                .unwrap_or_else(|| Scalar::Str(text.into()))
         }
         _ => Scalar::Str(text.into()),
     }
@@ -275,7 +275,9 @@ fn skip(rest: &mut &[u8], what: &[u8]) -> bool {
 fn days(year: u32, month: u32) -> u32 {
     match month {
         4 | 6 | 9 | 11 => 30,
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
         2 => 28,
         _ => 31,
     }
@@ -287,7 +289,7 @@ fn base64(text: &str) -> Option<Vec<u8>> {
         .bytes()
         .filter(|byte| !matches!(byte, b'\n' | b'\r'))
         .collect();
-    if symbols.len() % 4 != 0 {
+    if !symbols.len().is_multiple_of(4) {
         return None;
     }
     let padding = symbols

@@ -228,7 +228,7 @@ fn decode(bytes: &[u8]) -> Result<(Cow<'_, str>, Encoding), Error> {
         let units = bytes.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
         let text: Result<String, _> = char::decode_utf16(units).collect();
         match text {
-            Ok(text) if bytes.len() % 2 == 0 => Ok((Cow::Owned(text), encoding)),
+            Ok(text) if bytes.len().is_multiple_of(2) => Ok((Cow::Owned(text), encoding)),
             _ => Err(Error::encoding(0, 1, "the text is not valid UTF-16")),
         }
     };

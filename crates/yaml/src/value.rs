@@ -19,9 +19,9 @@ pub enum Value {
     /// Text.
     Str(String),
     /// A sequence.
-    Seq(Vec<Value>),
+    Seq(Vec<Self>),
     /// A mapping, with each key once.
-    Map(Vec<(String, Value)>),
+    Map(Vec<(String, Self)>),
 }
 
 impl Value {

@@ -53,8 +53,10 @@ impl Format {
             }
             let deeper = (node.col as usize).checked_sub(parent.col as usize);
             match node.kind {
-                Kind::Mapping => step = step.or(deeper.filter(|deeper| (1..=8).contains(deeper))),
-                _ => sequence = sequence.or(deeper.filter(|deeper| *deeper <= 8)),
+                Kind::Mapping => {
+                    step = step.or_else(|| deeper.filter(|deeper| (1..=8).contains(deeper)))
+                }
+                _ => sequence = sequence.or_else(|| deeper.filter(|deeper| *deeper <= 8)),
             }
             if step.is_some() && sequence.is_some() {
                 break;

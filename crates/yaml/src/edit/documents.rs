@@ -1,6 +1,6 @@
 //! Changes of whole documents: taken away, put in, exchanged.
 
-use super::splice::strip_at_end;
+use super::entries::strip_at_end;
 use super::verify;
 use crate::error::{Error, ErrorKind};
 use crate::stream::Stream;

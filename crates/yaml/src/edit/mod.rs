@@ -4,15 +4,19 @@
 //! as patches of byte ranges, parsed again, and compared with what was asked for before anybody sees it. Bytes
 //! outside the patches are copied, so they cannot change.
 
+mod collections;
 mod comment;
 mod diff;
 mod documents;
+mod entries;
 mod flow;
 mod fragment;
 pub(crate) mod geometry;
 mod lower;
+mod replace;
 mod splice;
 mod verify;
+mod walk;
 
 use std::fmt;
 use std::sync::Arc;

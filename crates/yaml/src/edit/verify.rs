@@ -16,10 +16,10 @@ pub(super) fn holds(old: &Stream, new: &Stream, doc: usize, op: &Op) -> bool {
     if new_root == NONE {
         return old_root == NONE;
     }
-    if let Op::Replace { node, new: wanted } = op {
-        if *node == NONE || *node == old_root {
-            return is(at(new, new_root), wanted);
-        }
+    if let Op::Replace { node, new: wanted } = op
+        && (*node == NONE || *node == old_root)
+    {
+        return is(at(new, new_root), wanted);
     }
     if old_root == NONE {
         return false;
@@ -128,13 +128,13 @@ impl Walk<'_> {
             if a.anchor().is_some() {
                 self.twins.insert(a.id, b.id);
             }
-            if let Op::Replace { node, new } = self.op {
-                if *node == a.id {
-                    if !is(b, new) {
-                        return false;
-                    }
-                    continue;
+            if let Op::Replace { node, new } = self.op
+                && *node == a.id
+            {
+                if !is(b, new) {
+                    return false;
                 }
+                continue;
             }
             if let Op::Remove { parent, index } = self.op {
                 let pair = a.kind() == Kind::Mapping;

@@ -8,6 +8,7 @@
 mod align;
 mod cursor;
 mod gate;
+mod nodes;
 mod repair;
 mod scalars;
 

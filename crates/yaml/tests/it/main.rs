@@ -1,4 +1,9 @@
 //! The crate's integration tests: the recorded vectors and the laws.
+#[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod room;
+#[cfg(test)]
 mod vectors_edit;
+#[cfg(test)]
 mod vectors_scalars;
