@@ -1,5 +1,7 @@
 //! From "this collection shall be that one" to the edits that change only what differs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Edit;
 use crate::node::Node;
 use crate::path::{Path, Step};
@@ -15,13 +17,19 @@ pub(super) fn mapping(node: Node<'_>, path: &Path, entries: &[(String, Value)]) 
         .filter_map(|entry| entry.key.key_text())
         .map(str::to_owned)
         .collect();
-    let old: std::collections::BTreeSet<String> = keys.iter().cloned().collect();
-    let new: std::collections::BTreeSet<&str> =
-        entries.iter().map(|(key, _)| key.as_str()).collect();
+    let old: BTreeMap<&str, Node<'_>> = node
+        .entries()
+        .filter_map(|entry| Some((entry.key.key_text()?, entry.value)))
+        .collect();
+    let new: BTreeSet<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
     let mut edits = Vec::new();
     let mut before: Option<&str> = None;
     for (key, value) in entries {
-        if old.contains(key) {
+        if let Some(own) = old.get(key.as_str()) {
+            before = Some(key);
+            if own.equals(value) {
+                continue;
+            }
             edits.push(Edit::Set {
                 path: path.join(key.as_str()),
                 value: value.clone(),
@@ -40,9 +48,9 @@ pub(super) fn mapping(node: Node<'_>, path: &Path, entries: &[(String, Value)]) 
         }
         before = Some(key);
     }
-    let gone = old.iter().filter(|key| !new.contains(key.as_str()));
+    let gone = old.keys().filter(|key| !new.contains(*key));
     edits.extend(gone.map(|key| Edit::Remove {
-        path: path.join(key.as_str()),
+        path: path.join(*key),
     }));
     edits
 }
@@ -67,10 +75,12 @@ pub(super) fn sequence(node: Node<'_>, path: &Path, items: &[Value]) -> Vec<Edit
             items,
         );
         if a != usize::MAX {
-            edits.push(Edit::Set {
-                path: path.join(Step::Index(a)),
-                value: items[b].clone(),
-            });
+            if !old[a].equals(&items[b]) {
+                edits.push(Edit::Set {
+                    path: path.join(Step::Index(a)),
+                    value: items[b].clone(),
+                });
+            }
             (old_end, new_end) = (a, b);
         }
     }

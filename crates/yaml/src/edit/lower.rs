@@ -30,14 +30,6 @@ pub(super) enum Lowered {
 
 /// Applies one edit to a document.
 pub(super) fn apply(stream: &Stream, doc: usize, edit: &Edit) -> Result<Stream, Error> {
-    if doc >= stream.docs().len() {
-        return Err(Error::at(
-            ErrorKind::Path,
-            stream.text(),
-            0,
-            format!("there is no document {doc}"),
-        ));
-    }
     let mut stream = stream.clone();
     let mut work = vec![Cow::Borrowed(edit)];
     for _ in 0..MOST_STEPS {
@@ -77,7 +69,7 @@ pub(super) fn apply(stream: &Stream, doc: usize, edit: &Edit) -> Result<Stream, 
 }
 
 /// Looks at one edit.
-fn lower(stream: &Stream, doc: usize, edit: &Edit) -> Result<Lowered, Error> {
+pub(super) fn lower(stream: &Stream, doc: usize, edit: &Edit) -> Result<Lowered, Error> {
     let path = edit.path();
     let reached = match walk(stream, doc, path)? {
         Reached::Alias(node) => return expand(node),

@@ -4,6 +4,7 @@
 //! as patches of byte ranges, parsed again, and compared with what was asked for before anybody sees it. Bytes
 //! outside the patches are copied, so they cannot change.
 
+mod batch;
 mod collections;
 mod comment;
 mod diff;
@@ -221,12 +222,7 @@ impl Stream {
     /// A path leads nowhere ([`ErrorKind::Path`]), a key on it stands twice ([`ErrorKind::DuplicateKey`]), or the
     /// change cannot be written so that it reads back ([`ErrorKind::Unwritable`]).
     pub fn apply(&self, document: usize, edits: &[Edit]) -> Result<Self, Error> {
-        let mut stream = self.clone();
-        for edit in edits {
-            stream = lower::apply(&stream, document, edit)
-                .map_err(|error| error.within(&edit.to_string()))?;
-        }
-        Ok(stream)
+        batch::apply(self, document, edits)
     }
 
     /// A text of one document that holds a value.

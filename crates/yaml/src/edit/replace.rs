@@ -50,20 +50,21 @@ fn kept_properties(view: View<'_>, node: &NodeData, new: &New) -> String {
     match new {
         New::Copy(fragment) => kept.extend(fragment.tag_source().map(str::to_owned)),
         New::Value(_) => {
-            // A foreign tag makes a string of every scalar.
-            let fits = matches!(
-                new,
-                New::Value(Value::Str(_) | Value::Seq(_) | Value::Map(_))
-            );
-            let foreign = node
-                .tag
-                .as_deref()
-                .is_some_and(|tag| fits && tag.starts_with('!') && !tag.starts_with("!!"));
+            // A foreign tag makes a string of every scalar; a collection stays one whatever its tag says.
+            let stays = match (new, node.kind) {
+                (New::Value(Value::Map(_)), Kind::Mapping)
+                | (New::Value(Value::Seq(_)), Kind::Sequence) => true,
+                (New::Value(Value::Str(_) | Value::Seq(_) | Value::Map(_)), _) => node
+                    .tag
+                    .as_deref()
+                    .is_some_and(|tag| tag.starts_with('!') && !tag.starts_with("!!")),
+                _ => false,
+            };
             let written = &view.text[node.start as usize..node.content as usize];
             let tag = written
                 .split_ascii_whitespace()
                 .find(|word| word.starts_with('!') && *word != "!");
-            kept.extend(tag.filter(|_| foreign).map(str::to_owned));
+            kept.extend(tag.filter(|_| stays).map(str::to_owned));
         }
     }
     kept.join(" ")

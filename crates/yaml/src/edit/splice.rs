@@ -156,16 +156,37 @@ fn plainer(op: &Op) -> Option<Result<Op, Error>> {
 }
 
 fn attempt(stream: &Stream, doc: usize, op: &Op, blocks: bool) -> Result<Stream, Error> {
+    together(stream, doc, std::slice::from_ref(op), blocks)
+}
+
+/// Makes changes of different parts of a document at once: one text, one check.
+///
+/// # Errors
+/// They are in each other's way, or the result would not read back.
+pub(super) fn batch(stream: &Stream, doc: usize, ops: &[Op]) -> Result<Stream, Error> {
+    together(stream, doc, ops, true)
+}
+
+fn together(stream: &Stream, doc: usize, ops: &[Op], blocks: bool) -> Result<Stream, Error> {
     let view = View {
         blocks,
         ..stream.view(doc)
     };
-    let mut patches = patches(view, op)?;
+    let mut patches = ops
+        .iter()
+        .map(|op| patches(view, op))
+        .collect::<Result<Vec<_>, _>>()?
+        .concat();
     let text = patched(view.text, &mut patches);
     let unwritable = |message: &str| {
         let at = patches.first().map_or(0, |patch| patch.from as u32);
         stream.error(ErrorKind::Unwritable, doc, at, message)
     };
+    // Within one change patches may touch; two changes at one place would depend on their order.
+    let crossing = |pair: &[Patch]| pair[0].to >= pair[1].from;
+    if ops.len() > 1 && patches.windows(2).any(crossing) {
+        return Err(unwritable("the changes touch each other"));
+    }
     if doc + 1 < stream.docs().len() && !text.ends_with(['\n', '\r']) {
         return Err(unwritable("the result would run into the next document"));
     }
@@ -175,7 +196,7 @@ fn attempt(stream: &Stream, doc: usize, op: &Op, blocks: bool) -> Result<Stream,
             error.message()
         ))
     })?;
-    if verify::holds(stream, &next, doc, op) {
+    if verify::holds(stream, &next, doc, ops) {
         Ok(next)
     } else {
         Err(unwritable("the result would not read back as wanted"))

@@ -9,14 +9,14 @@ use crate::stream::Stream;
 use crate::tree::{Id, Kind, NONE, Style};
 use crate::value::Value;
 
-/// Whether `new` holds what `op` makes of `old`, and nothing else.
-pub(super) fn holds(old: &Stream, new: &Stream, doc: usize, op: &Op) -> bool {
+/// Whether `new` holds what `ops` make of `old`, and nothing else.
+pub(super) fn holds(old: &Stream, new: &Stream, doc: usize, ops: &[Op]) -> bool {
     let at = |stream, id| Node { stream, doc, id };
     let (old_root, new_root) = (old.tree(doc).root, new.tree(doc).root);
     if new_root == NONE {
         return old_root == NONE;
     }
-    if let Op::Replace { node, new: wanted } = op
+    if let [Op::Replace { node, new: wanted }] = ops
         && (*node == NONE || *node == old_root)
     {
         return is(at(new, new_root), wanted);
@@ -24,11 +24,7 @@ pub(super) fn holds(old: &Stream, new: &Stream, doc: usize, op: &Op) -> bool {
     if old_root == NONE {
         return false;
     }
-    let mut walk = Walk {
-        op,
-        pairs: Vec::new(),
-        twins: BTreeMap::new(),
-    };
+    let mut walk = Walk::new(ops);
     if !walk.compare(at(old, old_root), at(new, new_root)) {
         return false;
     }
@@ -42,17 +38,7 @@ pub(super) fn holds(old: &Stream, new: &Stream, doc: usize, op: &Op) -> bool {
 
 /// Whether two nodes are the same: kinds, values, tags, anchors and children.
 pub(super) fn same(a: Node<'_>, b: Node<'_>) -> bool {
-    let nothing = Op::Rename {
-        parent: NONE,
-        index: 0,
-        to: String::new(),
-    };
-    let mut walk = Walk {
-        op: &nothing,
-        pairs: Vec::new(),
-        twins: BTreeMap::new(),
-    };
-    walk.compare(a, b)
+    Walk::new(&[]).compare(a, b)
 }
 
 /// Whether a node is what was to be written.
@@ -108,108 +94,134 @@ fn scalar(a: Node<'_>, b: Node<'_>) -> bool {
     a.scalar() == b.scalar() && (a.style() == Style::Plain) == (b.style() == Style::Plain)
 }
 
+/// Two trees, walked side by side.
 struct Walk<'o> {
-    op: &'o Op,
+    /// What takes the place of which node.
+    replaced: BTreeMap<Id, &'o New>,
+    /// What changes among the children of which collection.
+    changed: BTreeMap<Id, Vec<&'o Op>>,
     /// Aliases, old and new.
     pairs: Vec<(Id, Id)>,
     /// New ids of anchored old nodes.
     twins: BTreeMap<Id, Id>,
 }
 
-impl Walk<'_> {
+impl<'o> Walk<'o> {
+    fn new(ops: &'o [Op]) -> Self {
+        let mut walk = Self {
+            replaced: BTreeMap::new(),
+            changed: BTreeMap::new(),
+            pairs: Vec::new(),
+            twins: BTreeMap::new(),
+        };
+        for op in ops {
+            match op {
+                Op::Replace { node, new } => {
+                    walk.replaced.insert(*node, new);
+                }
+                Op::Insert { parent, .. }
+                | Op::Remove { parent, .. }
+                | Op::Rename { parent, .. } => {
+                    walk.changed.entry(*parent).or_default().push(op);
+                }
+                Op::Comment { .. } => {}
+            }
+        }
+        walk
+    }
+
     fn compare(&mut self, a: Node<'_>, b: Node<'_>) -> bool {
         let mut open = vec![(a, b)];
         while let Some((a, b)) = open.pop() {
-            if a.anchor() != b.anchor()
-                && !matches!(self.op, Op::Replace { node, .. } if *node == a.id)
-            {
-                return false;
-            }
             if a.anchor().is_some() {
                 self.twins.insert(a.id, b.id);
             }
-            if let Op::Replace { node, new } = self.op
-                && *node == a.id
-            {
-                if !is(b, new) {
+            if let Some(wanted) = self.replaced.get(&a.id) {
+                if !is(b, wanted) {
                     return false;
                 }
                 continue;
             }
-            if let Op::Remove { parent, index } = self.op {
-                let pair = a.kind() == Kind::Mapping;
-                if *parent == a.id
-                    && a.children().len() == (*index + 1) * if pair { 2 } else { 1 }
-                    && *index == 0
-                {
-                    // The last one is gone: `{}` or `[]`.
-                    if b.kind() != a.kind() || !b.children().is_empty() {
-                        return false;
-                    }
-                    continue;
-                }
-            }
-            let own = a.kind() == b.kind() && a.tag() == b.tag() && scalar(a, b);
-            if !own || a.alias_name() != b.alias_name() {
+            let own = a.kind() == b.kind()
+                && a.tag() == b.tag()
+                && a.anchor() == b.anchor()
+                && scalar(a, b)
+                && a.alias_name() == b.alias_name();
+            if !own {
                 return false;
             }
             if a.kind() == Kind::Alias {
                 self.pairs.push((a.id, b.id));
-                continue;
-            }
-            if !self.children(a, b, &mut open) {
+            } else if !self.children(a, b, &mut open) {
                 return false;
             }
         }
         true
     }
 
-    /// Pairs the children of two collections, the change of this collection taken into account.
+    /// Pairs the children of two collections, the changes of this collection taken into account.
     fn children<'a>(
         &mut self,
         a: Node<'a>,
         b: Node<'a>,
         open: &mut Vec<(Node<'a>, Node<'a>)>,
     ) -> bool {
+        let (old, new) = (a.children(), b.children());
+        let Some(changes) = self.changed.get(&a.id) else {
+            open.extend(old.iter().zip(new).map(|(x, y)| (a.with(*x), b.with(*y))));
+            return old.len() == new.len();
+        };
         let width = if a.kind() == Kind::Mapping { 2 } else { 1 };
-        let (mut old, mut new) = (a.children().to_vec(), b.children().to_vec());
-        match self.op {
-            Op::Insert {
-                parent,
-                index,
-                key,
-                new: wanted,
-            } if *parent == a.id => {
-                if new.len() != old.len() + width {
-                    return false;
-                }
-                let added: Vec<Node<'_>> = new
-                    .drain(index * width..(index + 1) * width)
-                    .map(|id| b.with(id))
-                    .collect();
-                let named = key.as_deref().is_none_or(|key| reads(added[0], key));
-                if !named || !added.last().is_some_and(|value| is(*value, wanted)) {
-                    return false;
+        let mut rest = new.chunks_exact(width);
+        for at in 0..=old.len() / width {
+            for change in changes {
+                if let Op::Insert {
+                    index,
+                    key,
+                    new: wanted,
+                    ..
+                } = change
+                    && *index == at
+                {
+                    let Some(added) = rest.next() else {
+                        return false;
+                    };
+                    let named = key
+                        .as_deref()
+                        .is_none_or(|key| reads(b.with(added[0]), key));
+                    if !named || !is(b.with(added[width - 1]), wanted) {
+                        return false;
+                    }
                 }
             }
-            Op::Remove { parent, index } if *parent == a.id => {
-                old.drain(index * width..(index + 1) * width);
+            let Some(slot) = old.get(at * width..(at + 1) * width) else {
+                break;
+            };
+            if changes
+                .iter()
+                .any(|op| matches!(op, Op::Remove { index, .. } if *index == at))
+            {
+                continue;
             }
-            Op::Rename { parent, index, to } if *parent == a.id => {
-                let at = index * width;
-                if new.len() != old.len() || !reads(b.with(new[at]), to) {
+            let Some(kept) = rest.next() else {
+                return false;
+            };
+            let renamed = changes.iter().find_map(|op| match op {
+                Op::Rename { index, to, .. } if *index == at => Some(to),
+                _ => None,
+            });
+            if let Some(to) = renamed {
+                let (key, renamed) = (a.with(slot[0]), b.with(kept[0]));
+                if key.anchor() != renamed.anchor() || !reads(renamed, to) {
                     return false;
                 }
-                let (key, renamed) = (old.remove(at), new.remove(at));
-                if a.with(key).anchor() != b.with(renamed).anchor() {
-                    return false;
-                }
-                self.twins.insert(key, renamed);
+                self.twins.insert(key.id, renamed.id);
+                open.push((a.with(slot[1]), b.with(kept[1])));
+            } else {
+                open.extend(slot.iter().zip(kept).map(|(x, y)| (a.with(*x), b.with(*y))));
             }
-            _ => {}
         }
-        open.extend(old.iter().zip(&new).map(|(x, y)| (a.with(*x), b.with(*y))));
-        old.len() == new.len()
+        rest.next().is_none()
     }
 }
 

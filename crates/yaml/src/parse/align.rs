@@ -1,5 +1,6 @@
 //! The aligner: gives every event its exact place in the text.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ pub(super) struct Aligner<'t> {
     /// Node by the event parser's anchor id.
     pub(super) anchors: Vec<(usize, Id)>,
     pub(super) docs: Vec<Doc>,
-    pub(super) outer: Vec<Box<str>>,
+    pub(super) outer: BTreeSet<Box<str>>,
     /// Whether a document has begun and not ended.
     pub(super) open: bool,
     /// Whether the last document ended with `...`.

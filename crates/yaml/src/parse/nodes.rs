@@ -291,13 +291,12 @@ impl<'t> Aligner<'t> {
             .ok_or_else(|| self.misaligned())?;
         gate::anchor(self.text, span.start + 1, span.end)?;
         let target = match target {
+            // Anchors come in the order of their ids.
             Some(target) => self
                 .anchors
-                .iter()
-                .rev()
-                .find(|(id, _)| *id == target)
-                .map_or(NONE, |(_, node)| *node),
-            None if self.outer.iter().any(|known| **known == *name) => NONE,
+                .binary_search_by_key(&target, |(id, _)| *id)
+                .map_or(NONE, |at| self.anchors[at].1),
+            None if self.outer.contains(name) => NONE,
             None => {
                 return Err(self.error(span.start, format!("unknown anchor '{name}' referenced")));
             }

@@ -201,6 +201,9 @@ pub(crate) fn check(name: &str, text: &str, few: bool, tally: &mut Tally) {
         let mut paths = Vec::new();
         all_nodes(document.root(), &mut paths);
         for (number, path) in paths.iter().enumerate() {
+            if text.len() > 400 && number % 5 != 0 {
+                continue;
+            }
             let node = document.root().find(path).unwrap();
             let edits = edits_of(node, path, number, few, &values);
             for edit in edits {
