@@ -2,6 +2,8 @@
 
 use yaml::{Kind, Node, Reader, Value};
 
+use super::comments::texts as comment_texts;
+
 /// Whether two nodes mean the same to the package tools.
 ///
 /// Where a value cannot be decided (duplicate keys, M6) the texts decide.
@@ -12,6 +14,38 @@ pub(super) fn same(a: Node<'_>, b: Node<'_>) -> bool {
     match (a.to_value(Reader::V3), b.to_value(Reader::V3)) {
         (Ok(a), Ok(b)) => a == b,
         _ => a.source() == b.source(),
+    }
+}
+
+/// Whether two nodes are written the same, the comments at their edges included: those above a
+/// collection's first entry and behind its last one stand outside its own text.
+pub(super) fn same_form(a: Node<'_>, b: Node<'_>) -> bool {
+    a.source() == b.source() && edges(a) == edges(b)
+}
+
+fn edges(node: Node<'_>) -> Vec<String> {
+    let mut edges = Vec::new();
+    let first = child(node, false);
+    edges.extend(
+        first
+            .into_iter()
+            .flat_map(|first| comment_texts(first).into_iter().next()),
+    );
+    let mut last = child(node, true);
+    while let Some(node) = last {
+        edges.extend(comment_texts(node).into_iter().skip(1));
+        last = child(node, true);
+    }
+    edges
+}
+
+fn child(node: Node<'_>, last: bool) -> Option<Node<'_>> {
+    match (node.kind(), last) {
+        (Kind::Mapping, true) => node.entries().last().map(|entry| entry.value),
+        (Kind::Mapping, false) => node.entries().next().map(|entry| entry.value),
+        (Kind::Sequence, true) => node.items().last(),
+        (Kind::Sequence, false) => node.items().next(),
+        (Kind::Scalar | Kind::Alias, _) => None,
     }
 }
 

@@ -1,1 +1,614 @@
+use std::sync::Arc;
 
+use model::{
+    BlobId, Conflict, ConflictPolicy, ConflictState, ConflictValue, Decision, File, FileMode,
+    Files, PackagePath, Strategy,
+};
+
+use super::*;
+
+const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n";
+
+fn path(text: &str) -> PackagePath {
+    PackagePath::parse(text).unwrap()
+}
+
+/// Files as git holds them: equal texts have equal ids.
+fn files(all: &[(&str, &str)]) -> Files {
+    let kept = |(name, text): &(&str, &str)| {
+        let bytes: Arc<[u8]> = text.as_bytes().into();
+        let hash = <sha2::Sha256 as sha2::Digest>::digest(text.as_bytes());
+        let id = BlobId::from_bytes(&hash[..20]).unwrap();
+        (
+            path(name),
+            File::Kept {
+                id,
+                mode: FileMode::Regular,
+                bytes,
+            },
+        )
+    };
+    all.iter().map(kept).collect()
+}
+
+fn with_kptfile(all: &[(&str, &str)]) -> Files {
+    let mut files = files(all);
+    files.extend(self::files(&[("Kptfile", KPTFILE)]));
+    files
+}
+
+fn block() -> MergeOptions {
+    MergeOptions::against_base(Strategy::ResourceMerge, ConflictPolicy::Block)
+}
+
+fn merge_files(sides: [&[(&str, &str)]; 3], options: &MergeOptions) -> Merged {
+    let [base, local, upstream] = sides.map(with_kptfile);
+    merge(&base, &local, &upstream, options).unwrap()
+}
+
+/// Merges one file and gives its text.
+fn one(base: &str, local: &str, upstream: &str, options: &MergeOptions) -> (String, Vec<Conflict>) {
+    let merged = merge_files(
+        [
+            &[("a.yaml", base)],
+            &[("a.yaml", local)],
+            &[("a.yaml", upstream)],
+        ],
+        options,
+    );
+    let text = merged
+        .files
+        .get("a.yaml")
+        .and_then(File::as_text)
+        .unwrap_or("<gone>");
+    (text.to_owned(), merged.conflicts)
+}
+
+const CONFIG: &str = "\
+# licence
+
+apiVersion: v1
+kind: ConfigMap
+metadata: # kpt-merge: /x
+  name: x
+data:
+  # about a
+  a: one # kept
+  b: \"two\"   # aligned
+  c: three
+";
+
+fn replaced(text: &str, changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(text.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from:?} is not in\n{text}");
+        text.replacen(from, to, 1)
+    })
+}
+
+#[test]
+fn v5_only_lines_of_changed_fields_change() {
+    let local = replaced(
+        CONFIG,
+        &[("c: three", "c: mine"), ("# about a", "# all about a")],
+    );
+    let upstream = replaced(
+        CONFIG,
+        &[
+            ("a: one", "a: uno"),
+            ("data:\n", "data:\n  new: \"1\" # why\n"),
+        ],
+    );
+    let (text, conflicts) = one(CONFIG, &local, &upstream, &block());
+    let wanted = replaced(
+        CONFIG,
+        &[
+            ("c: three", "c: mine"),
+            (
+                "data:\n  # about a\n  a: one",
+                "data:\n  new: \"1\" # why\n  # all about a\n  a: uno",
+            ),
+        ],
+    );
+    assert_eq!(text, wanted);
+    assert_eq!(conflicts, []);
+}
+
+#[test]
+fn untouched_files_stay_as_git_holds_them_and_are_never_read() {
+    // The lone file is no YAML at all, and nobody stumbles over it.
+    let broken = "a: [\n";
+    let base = [("b.yaml", broken), ("a.yaml", CONFIG)];
+    let theirs = replaced(CONFIG, &[("a: one", "a: uno")]);
+    let upstream = [("b.yaml", broken), ("a.yaml", theirs.as_str())];
+    let merged = merge_files([&base, &base, &upstream], &block());
+    assert_eq!(merged.files, with_kptfile(&upstream));
+    assert!(merged.files.values().all(|file| file.id().is_some()));
+    // A merge that comes out as one of its sides is that side's file.
+    let requoted = replaced(CONFIG, &[("b: \"two\"", "b: 'two'")]);
+    let mine = replaced(CONFIG, &[("c: three", "c: mine")]);
+    let (local, upstream) = ([("a.yaml", mine.as_str())], [("a.yaml", requoted.as_str())]);
+    let merged = merge_files([&[("a.yaml", CONFIG)], &local, &upstream], &block());
+    assert_eq!(
+        merged.files,
+        with_kptfile(&[("a.yaml", &replaced(&mine, &[("b: \"two\"", "b: 'two'")]))])
+    );
+}
+
+#[test]
+fn v4_a_conflict_says_what_each_side_holds() {
+    let local = replaced(CONFIG, &[("a: one", "a: mine")]);
+    let upstream = replaced(CONFIG, &[("a: one", "a: theirs")]);
+    for (policy, draft, value, decision, state) in [
+        (
+            ConflictPolicy::Block,
+            false,
+            "theirs",
+            Decision::Upstream,
+            ConflictState::Open,
+        ),
+        (
+            ConflictPolicy::Block,
+            true,
+            "mine",
+            Decision::Local,
+            ConflictState::Open,
+        ),
+        (
+            ConflictPolicy::Upstream,
+            false,
+            "theirs",
+            Decision::Upstream,
+            ConflictState::Recorded,
+        ),
+        (
+            ConflictPolicy::Local,
+            false,
+            "mine",
+            Decision::Local,
+            ConflictState::Recorded,
+        ),
+    ] {
+        let options = MergeOptions {
+            policy,
+            draft,
+            ..block()
+        };
+        let (text, conflicts) = one(CONFIG, &local, &upstream, &options);
+        assert_eq!(
+            text,
+            replaced(CONFIG, &[("a: one", &format!("a: {value}"))])
+        );
+        let [conflict] = conflicts.as_slice() else {
+            panic!("{conflicts:?}")
+        };
+        assert_eq!(conflict.file.as_str(), "a.yaml");
+        assert_eq!(conflict.resource, "/ConfigMap//x");
+        assert_eq!(conflict.path, "data.a");
+        let json = |text: &str| ConflictValue::Json(format!("\"{text}\""));
+        assert_eq!(
+            [&conflict.base, &conflict.local, &conflict.upstream],
+            [&json("one"), &json("mine"), &json("theirs")]
+        );
+        assert_eq!((conflict.decision, conflict.state), (decision, state));
+    }
+}
+
+#[test]
+fn v4_values_of_secrets_are_hashes() {
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  p: hunter2\n";
+    let local = secret.replace("hunter2", "hunter3");
+    let upstream = secret.replace("hunter2", "hunter4");
+    let (_, conflicts) = one(secret, &local, &upstream, &block());
+    let text = crate::conflicts::encode(&conflicts);
+    assert!(
+        text.contains("sha256:") && !text.contains("hunter"),
+        "{text}"
+    );
+    // The same where the whole resource is in question, or the file cannot be read.
+    for (base, local, upstream) in [
+        (secret, local.as_str(), ""),
+        (
+            "a: [ # Secret hunter2",
+            "a: [ # Secret hunter3",
+            "a: [ # Secret hunter4",
+        ),
+    ] {
+        let (_, conflicts) = one(base, local, upstream, &block());
+        let text = crate::conflicts::encode(&conflicts);
+        assert!(!conflicts.is_empty() && !text.contains("hunter"), "{text}");
+    }
+}
+
+#[test]
+fn m1_an_alias_stays_what_it_was() {
+    let base = "kind: A\nmetadata: {name: a}\nx: &v one\ny: *v\nz: 1\n";
+    let local = base.replace("z: 1", "z: 2");
+    let upstream = base.replace("&v one", "&v two");
+    let (text, conflicts) = one(base, &local, &upstream, &block());
+    assert_eq!(
+        text,
+        base.replace("z: 1", "z: 2").replace("&v one", "&v two")
+    );
+    assert_eq!(conflicts, []);
+    // An alias that upstream brings comes without its anchor, so its value comes.
+    let upstream = base.replace("z: 1", "z: 1\nw: *v");
+    let (text, _) = one(
+        base,
+        &local.replace("&v one", "own").replace("*v", "own"),
+        &upstream,
+        &block(),
+    );
+    assert!(text.contains("\nw: one\n"), "{text}");
+}
+
+#[test]
+fn m2_nulls_that_nobody_touched_stay_and_new_ones_delete() {
+    let base = "kind: A\nmetadata: {name: a}\nnone: null\nx: 1\ny: 1\n";
+    let local = base.replace("y: 1", "y: 2");
+    let (text, conflicts) = one(base, &local, &base.replace("x: 1", "x: null"), &block());
+    assert_eq!(text, "kind: A\nmetadata: {name: a}\nnone: null\ny: 2\n");
+    assert_eq!(conflicts, []);
+    let (text, conflicts) = one(
+        base,
+        &base.replace("x: 1", "x: 3"),
+        &base.replace("x: 1", "x: ~"),
+        &block(),
+    );
+    assert_eq!((text, conflicts.len()), (base.replace("x: 1\n", ""), 1));
+}
+
+#[test]
+fn m3_a_change_of_kind_is_a_change() {
+    let base = "kind: A\nmetadata: {name: a}\nx: 1\ny: 1\n";
+    let local = base.replace("y: 1", "y: 2");
+    let upstream = base.replace("x: 1", "x:\n- a: 1 # one");
+    let (text, conflicts) = one(base, &local, &upstream, &block());
+    assert_eq!(text, upstream.replace("y: 1", "y: 2"));
+    assert_eq!(conflicts, []);
+    let (text, conflicts) = one(
+        base,
+        &base.replace("x: 1", "x: {b: 1}"),
+        &upstream,
+        &block(),
+    );
+    assert_eq!((text, conflicts.len()), (upstream, 1));
+}
+
+const WORKLOAD: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web, tier: front}}
+spec:
+  template:
+    spec:
+      containers:
+      # the first
+      - name: a
+        image: a:1
+        ports:
+        - containerPort: 80
+      # the second
+      - name: b
+        image: b:1 # pinned
+";
+
+#[test]
+fn m4_what_is_deleted_locally_leaves_no_skeleton() {
+    let bare = replaced(
+        WORKLOAD,
+        &[(
+            "      # the second\n      - name: b\n        image: b:1 # pinned\n",
+            "",
+        )],
+    );
+    let elsewhere = replaced(WORKLOAD, &[("a:1", "a:2")]);
+    let (text, conflicts) = one(WORKLOAD, &bare, &elsewhere, &block());
+    assert_eq!(text, replaced(&bare, &[("a:1", "a:2")]));
+    assert_eq!(conflicts, []);
+    // Changed upstream meanwhile: a conflict, and upstream's element comes back whole.
+    let there = replaced(WORKLOAD, &[("b:1", "b:2")]);
+    let (text, conflicts) = one(WORKLOAD, &bare, &there, &block());
+    assert!(
+        text.contains("- name: b\n        image: b:2 # pinned\n"),
+        "{text}"
+    );
+    let places: Vec<_> = conflicts.iter().map(|c| c.path.as_str()).collect();
+    assert_eq!(places, ["spec.template.spec.containers[name=b]"]);
+}
+
+#[test]
+fn m5_a_package_without_kptfile_names_the_side() {
+    let (good, bad) = (with_kptfile(&[]), files(&[("a.yaml", CONFIG)]));
+    let sides = [
+        [&bad, &good, &good],
+        [&good, &bad, &good],
+        [&good, &good, &bad],
+    ];
+    for (strategy, (name, [base, local, upstream])) in
+        Strategy::ALL.into_iter().flat_map(|strategy| {
+            ["base", "local", "upstream"]
+                .into_iter()
+                .zip(sides)
+                .map(move |s| (strategy, s))
+        })
+    {
+        let options = MergeOptions {
+            strategy,
+            ..block()
+        };
+        let why = merge(base, local, upstream, &options).unwrap_err();
+        assert_eq!(
+            why.to_string(),
+            format!("the {name} package has no readable Kptfile")
+        );
+    }
+    let unreadable = files(&[("Kptfile", "kind: [\n")]);
+    assert!(merge(&good, &unreadable, &good, &block()).is_err());
+}
+
+#[test]
+fn m6_a_document_with_keys_that_stand_twice_is_one_value() {
+    let base =
+        "kind: A\nmetadata: {name: a}\nx: 1\nx: 2\ny: 1\n---\nkind: B\nmetadata: {name: b}\nz: 1\n";
+    let local = base.replace("z: 1", "z: 2");
+    let upstream = base.replace("y: 1", "y: 3");
+    let (text, conflicts) = one(base, &local, &upstream, &block());
+    assert_eq!(text, upstream.replace("z: 1", "z: 2"));
+    assert_eq!(conflicts, []);
+    let (text, conflicts) = one(base, &base.replace("y: 1", "y: 4"), &upstream, &block());
+    assert_eq!(text, upstream);
+    assert_eq!(
+        conflicts
+            .iter()
+            .map(|c| c.path.as_str())
+            .collect::<Vec<_>>(),
+        [""]
+    );
+}
+
+#[test]
+fn m7_what_is_no_yaml_merges_as_text_and_stops_nothing() {
+    let sides: [&[(&str, &str)]; 3] = [
+        &[
+            ("broken.yaml", "a: [\n"),
+            ("x.txt", "1\n"),
+            ("y.txt", "1\n"),
+            ("a.yaml", CONFIG),
+        ],
+        &[
+            ("broken.yaml", "a: [1\n"),
+            ("x.txt", "2\n"),
+            ("y.txt", "1\n"),
+            ("a.yaml", CONFIG),
+        ],
+        &[
+            ("broken.yaml", "a: [2\n"),
+            ("x.txt", "3\n"),
+            ("y.txt", "4\n"),
+            ("a.yaml", "kind: A\n"),
+        ],
+    ];
+    let merged = merge_files(sides, &block());
+    let text = |name: &str| merged.files[name].as_text().unwrap();
+    assert_eq!(
+        [
+            text("broken.yaml"),
+            text("x.txt"),
+            text("y.txt"),
+            text("a.yaml")
+        ],
+        ["a: [1\n", "2\n", "4\n", "kind: A\n"]
+    );
+    let places: Vec<_> = merged.conflicts.iter().map(|c| c.file.as_str()).collect();
+    assert_eq!(places, ["broken.yaml", "x.txt"]);
+}
+
+#[test]
+fn m10_fast_forward_sees_bytes_but_no_marks() {
+    let options = MergeOptions {
+        strategy: Strategy::FastForward,
+        ..block()
+    };
+    let upstream = with_kptfile(&[("a.yaml", "kind: B\nmetadata: {name: b}\n")]);
+    let base = with_kptfile(&[
+        ("a.yaml", "kind: A\nmetadata:\n  name: a\n"),
+        ("b.txt", "b\n"),
+    ]);
+    let marked = "kind: A\nmetadata: # kpt-merge: /a\n  name: a\n  annotations:\n    internal.kpt.dev/upstream-identifier: '|A|default|a'\n";
+    let local = with_kptfile(&[("a.yaml", marked), ("b.txt", "b\n")]);
+    assert_eq!(
+        merge(&base, &local, &upstream, &options).unwrap().files,
+        upstream
+    );
+    let touched = with_kptfile(&[
+        ("a.yaml", "kind: A # c\nmetadata:\n  name: a\n"),
+        ("c.txt", ""),
+    ]);
+    let why = merge(&base, &touched, &upstream, &options).unwrap_err();
+    assert_eq!(
+        why.to_string(),
+        "local package files have been modified: [a.yaml b.txt c.txt].\n  use a different update --strategy."
+    );
+}
+
+#[test]
+fn m13_ports_pair_with_their_default_protocol() {
+    let base = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec:\n  ports:\n  - port: 80\n    name: http\n  - port: 90\n    name: other\n";
+    let local = base.replace("name: http", "name: web");
+    let upstream = base
+        .replace("port: 80\n", "port: 80\n    protocol: TCP\n")
+        .replace("  - port: 90", "  - port: 85\n  - port: 90");
+    let (text, conflicts) = one(base, &local, &upstream, &block());
+    assert_eq!(text, upstream.replace("name: http", "name: web"));
+    assert_eq!(conflicts, []);
+}
+
+#[test]
+fn m14_comments_belong_to_their_node() {
+    let commented = replaced(
+        CONFIG,
+        &[
+            ("c: three", "c: three # kpt-set: ${c}"),
+            ("# about a", "# on a"),
+        ],
+    );
+    let local = replaced(CONFIG, &[("b: \"two\"", "b: mine")]);
+    let (text, conflicts) = one(CONFIG, &local, &commented, &block());
+    assert_eq!(text, replaced(&commented, &[("b: \"two\"", "b: mine")]));
+    assert_eq!(conflicts, []);
+    // Both changed: local stays, recorded, and nothing is gated.
+    let (text, conflicts) = one(
+        CONFIG,
+        &replaced(CONFIG, &[("# about a", "# mine")]),
+        &commented,
+        &block(),
+    );
+    assert_eq!(text, replaced(&commented, &[("# on a", "# mine")]));
+    let [conflict] = conflicts.as_slice() else {
+        panic!("{conflicts:?}")
+    };
+    assert_eq!(
+        (conflict.path.as_str(), conflict.state),
+        ("data.a#comment", ConflictState::Recorded)
+    );
+    // An element that goes in takes no comment of its neighbours.
+    let upstream = replaced(
+        WORKLOAD,
+        &[(
+            "      # the second",
+            "      - name: new # n\n        image: n:1\n      # the second",
+        )],
+    );
+    let local = replaced(WORKLOAD, &[("a:1", "a:mine")]);
+    let (text, _) = one(WORKLOAD, &local, &upstream, &block());
+    assert_eq!(text, replaced(&upstream, &[("a:1", "a:mine")]));
+}
+
+#[test]
+fn m15_pipelines_merge_by_identity_and_in_order() {
+    let kptfile = |functions: &str| format!("{KPTFILE}pipeline:\n  mutators:\n{functions}");
+    let (ns, set) = (
+        "  - image: set-namespace:v1\n    configMap: {namespace: a}\n",
+        "  - image: apply-setters:v1\n    configPath: s.yaml\n",
+    );
+    let own = "  # ours\n  - image: set-labels:v1\n    name: PackageVariant.v.l.0\n    configMap: {team: x}\n";
+    let new = "  - image: search-replace:v1\n    configMap: {by-value: a}\n";
+    let base = kptfile(&format!("{ns}{set}"));
+    let local = kptfile(&format!("{own}{ns}{set}"));
+    let upstream = kptfile(&format!("{}{new}{set}", ns.replace("v1", "v2")));
+    let merged = merge(
+        &files(&[("Kptfile", &base)]),
+        &files(&[("Kptfile", &local)]),
+        &files(&[("Kptfile", &upstream)]),
+        &block(),
+    )
+    .unwrap();
+    let wanted = kptfile(&format!("{own}{}{new}{set}", ns.replace("v1", "v2")));
+    assert_eq!(merged.files["Kptfile"].as_text().unwrap(), wanted);
+    assert_eq!(merged.conflicts, []);
+    // Upstream's new order is taken where nobody ordered anything locally.
+    let swapped = kptfile(&format!("{set}{ns}"));
+    let merged = merge(
+        &files(&[("Kptfile", &base)]),
+        &files(&[("Kptfile", &local)]),
+        &files(&[("Kptfile", &swapped)]),
+        &block(),
+    )
+    .unwrap();
+    assert_eq!(
+        merged.files["Kptfile"].as_text().unwrap(),
+        kptfile(&format!("{own}{set}{ns}"))
+    );
+}
+
+#[test]
+fn m16_what_both_sides_added_is_a_conflict_unless_equal() {
+    let (mine, theirs) = (
+        "kind: A\nmetadata: {name: a}\nx: 1\n",
+        "kind: A\nmetadata: {name: a}\nw: 2\n",
+    );
+    let merged = merge_files([&[], &[("n.yaml", mine)], &[("n.yaml", theirs)]], &block());
+    assert_eq!(
+        merged.files["n.yaml"].as_text().unwrap(),
+        "kind: A\nmetadata: {name: a}\nw: 2\nx: 1\n"
+    );
+    assert_eq!(merged.conflicts.len(), 1);
+    let merged = merge_files([&[], &[("n.yaml", mine)], &[("n.yaml", mine)]], &block());
+    assert_eq!(merged.conflicts, []);
+}
+
+#[test]
+fn a_subpackage_goes_only_if_nobody_touched_it() {
+    let sub = |text: &'static str| [("db/Kptfile", KPTFILE), ("db/a.yaml", text)];
+    let merged = merge_files([&sub(CONFIG), &sub(CONFIG), &[]], &block());
+    assert_eq!(merged.files, with_kptfile(&[]));
+    let merged = merge_files([&sub(CONFIG), &sub("kind: A\n"), &[]], &block());
+    assert_eq!(merged.files, with_kptfile(&sub("kind: A\n")));
+    assert_eq!(merged.conflicts[0].file.as_str(), "db/Kptfile");
+    // Deleted locally, it stays away, whatever upstream adds to it.
+    let grown = [
+        ("db/Kptfile", KPTFILE),
+        ("db/a.yaml", CONFIG),
+        ("db/new.yaml", "kind: N\n"),
+    ];
+    let merged = merge_files([&sub(CONFIG), &[], &grown], &block());
+    assert_eq!(
+        (merged.files, merged.conflicts.len()),
+        (with_kptfile(&[]), 1)
+    );
+}
+
+#[test]
+fn a_raw_upstream_leaves_a_downstream_its_identity() {
+    let kptfile = |name: &str, reference: &str, about: &str| {
+        format!(
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\nupstream:\n  type: git\n  git: {{ref: {reference}}}\ninfo:\n  description: {about}\n"
+        )
+    };
+    let side = |text: String| files(&[("Kptfile", &text)]);
+    let (base, local, upstream) = (
+        kptfile("app", "up/v1", "one"),
+        kptfile("mine", "app/v1", "one"),
+        kptfile("app2", "up/v2", "two"),
+    );
+    let options = MergeOptions::upgrade(Strategy::ResourceMerge, ConflictPolicy::Block);
+    let merged = merge(&side(base), &side(local), &side(upstream), &options).unwrap();
+    assert_eq!(
+        merged.files["Kptfile"].as_text().unwrap(),
+        kptfile("mine", "app/v1", "two")
+    );
+    assert_eq!(merged.conflicts, []);
+}
+
+#[test]
+fn v8_what_a_run_left_is_no_edit() {
+    let run = "info:\n  readinessGates:\n  - conditionType: mine.example.com/a\n  - conditionType: offshoot.dev/Conflicts\nstatus:\n  conditions:\n  - type: mine.example.com/a\n    status: \"True\"\n  - type: Rendered\n    status: \"True\"\n  - type: offshoot.dev/Conflicts\n    status: \"False\"\n  renderStatus:\n    errorSummary: x\n";
+    let bare = "info:\n  readinessGates:\n  - conditionType: mine.example.com/a\nstatus:\n  conditions:\n  - type: mine.example.com/a\n    status: \"True\"\n";
+    let side = |text: &str| files(&[("Kptfile", &format!("{KPTFILE}{text}"))]);
+    assert_eq!(without_runtime(&side(run), &[]).unwrap(), side(bare));
+    assert_eq!(without_runtime(&side(bare), &[]).unwrap(), side(bare));
+    let kinds = ["mine.example.com/a".to_owned()];
+    let stripped = without_runtime(&side(bare), &kinds).unwrap();
+    assert!(
+        !stripped["Kptfile"].as_text().unwrap().contains("status"),
+        "{stripped:?}"
+    );
+}
+
+#[test]
+fn two_resources_of_one_identity_are_refused_where_they_would_have_to_merge() {
+    let twice = "kind: A\nmetadata: {name: a}\nx: 1\n---\nkind: A\nmetadata: {name: a}\nx: 2\n";
+    let [base, local, upstream] = [
+        twice.to_owned(),
+        twice.replace("x: 1", "x: 3"),
+        twice.replace("x: 2", "x: 4"),
+    ]
+    .map(|text| with_kptfile(&[("a.yaml", &text)]));
+    let why = merge(&base, &local, &upstream, &block()).unwrap_err();
+    assert!(
+        why.to_string()
+            .starts_with("found duplicate Base resources in file \"a.yaml\""),
+        "{why}"
+    );
+    assert_eq!(merge(&base, &local, &base, &block()).unwrap().files, local);
+}

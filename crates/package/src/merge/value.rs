@@ -4,7 +4,7 @@ use model::Decision;
 use yaml::{Kind, Node, Path, Step};
 
 use super::apply::{New, Op};
-use super::compare::{same, same_opt};
+use super::compare::{same, same_form, same_opt};
 use super::record::Recorder;
 use super::{functions, list};
 use crate::conflicts::FieldPath;
@@ -234,9 +234,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         upstream: Node<'a>,
         known: Known<'_>,
     ) -> Verdict<'a> {
-        if base.is_some_and(|base| base.source() == upstream.source())
-            || local.source() == upstream.source()
-        {
+        if base.is_some_and(|base| same_form(base, upstream)) || same_form(local, upstream) {
             return Verdict::Keep;
         }
         if base.is_some_and(|base| self.untouched(at, base, local, upstream)) {
@@ -306,7 +304,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
                 .zip(own.iter())
                 .all(|(step, name)| *step == Step::from(*name))
         };
-        base.source() == local.source()
+        same_form(base, local)
             && !upstream.is_null()
             && free(local)
             && free(upstream)
