@@ -258,7 +258,11 @@ fn write_status(revision: &Revision) -> Value {
     if revision.deployment {
         out.insert("deployment".to_owned(), true.into());
     }
-    let latest = revision.meta.labels.get(crate::LATEST_LABEL).is_some_and(|v| v == "true");
+    let latest = revision
+        .meta
+        .labels
+        .get(crate::LATEST_LABEL)
+        .is_some_and(|v| v == "true");
     out.insert("latest".to_owned(), latest.into());
     put_list(&mut out, "conditions", write_plain(&revision.conditions));
     put_list(

@@ -1,11 +1,9 @@
 //! The statuses of variants, sets and repositories: written for people and automation, and read
 //! back so that an equal one is never written twice (decisions.md V16).
 
-use std::collections::BTreeMap;
-
 use model::{
-    Downstream, DownstreamTarget, Lifecycle, ObjectName, PackageName, RepositoryName,
-    RepositoryStatus, RevisionNumber, SetStatus, Uid, VariantStatus, WorkspaceName,
+    DownstreamTarget, Lifecycle, ObjectName, RepositoryStatus, RevisionNumber, SetStatus, Uid,
+    VariantStatus, WorkspaceName,
 };
 use serde_json::{Map, Value, json};
 
@@ -123,10 +121,6 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
     if let Some((count, at)) = status.peak {
         ours.insert("peak".to_owned(), json!({ "variants": count, "at": at }));
     }
-    let explicit = status.explicit.iter().map(|(target, generation)| {
-        json!({ "repo": target.repo.as_str(), "package": target.package.as_str(), "generation": generation })
-    });
-    put_list(&mut ours, "explicit", explicit.collect());
     if !ours.is_empty() {
         out.insert("offshoot".to_owned(), Value::Object(ours));
     }
@@ -163,22 +157,8 @@ pub fn read_set_status(object: &Value) -> SetStatus {
         out.peak = ours
             .child("peak")
             .map(|p| (count(&p, "variants"), p.int("at").unwrap_or_default()));
-        out.explicit = ours
-            .list("explicit")
-            .iter()
-            .filter_map(read_explicit)
-            .collect::<BTreeMap<_, _>>();
     }
     out
-}
-
-fn read_explicit(fields: &Fields<'_>) -> Option<(Downstream, i64)> {
-    let repo = RepositoryName::parse(fields.text("repo")?).ok()?;
-    let package = PackageName::parse(fields.text("package")?).ok()?;
-    Some((
-        Downstream { repo, package },
-        fields.int("generation").unwrap_or_default(),
-    ))
 }
 
 /// The wire form of a repository's status.

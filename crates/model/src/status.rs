@@ -1,10 +1,9 @@
 //! What variants and sets say about themselves (variant-semantics.md §1.G, decisions.md V6, S6).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::{
-    Condition, Downstream, GitLock, Lifecycle, ObjectName, RenderStatus, RevisionNumber, Uid,
-    WorkspaceName,
+    Condition, GitLock, Lifecycle, ObjectName, RenderStatus, RevisionNumber, Uid, WorkspaceName,
 };
 
 /// The status of a variant. Plain values without times: equal statuses are not written twice.
@@ -68,9 +67,6 @@ pub struct SetStatus {
     pub confirmed_deletions: BTreeSet<Uid>,
     /// The number of variants before the newest shrink, and when that was, in Unix seconds (S3).
     pub peak: Option<(usize, i64)>,
-    /// The generation and the explicit targets of the last written state: what was taken off an
-    /// explicit list in this generation is not guarded (S3).
-    pub explicit: BTreeMap<Downstream, i64>,
 }
 
 impl SetStatus {

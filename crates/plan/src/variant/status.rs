@@ -14,6 +14,13 @@ use super::holdings::Holdings;
 use super::{Failure, Observed, Outcome, Plan, Step, Subject, words};
 use crate::Next;
 
+/// The first wait before something that failed is tried again.
+const FIRST: Duration = Duration::from_secs(5);
+/// The longest.
+const LONGEST: Duration = Duration::from_secs(300);
+/// The wait for what will hardly pass by itself.
+const STUBBORN: Duration = Duration::from_secs(60);
+
 /// `Stalled` is false: nothing is wrong with the variant itself (R112).
 pub(super) fn valid() -> Condition {
     Condition::new(
@@ -261,12 +268,22 @@ fn replace(status: &mut VariantStatus, condition: Condition) {
 }
 
 /// When to look again after applying a plan.
+///
+/// A cook that only another input can mend waits for it; everything else that failed (a deletion
+/// that somebody's reference forbids, say) is tried again, because nothing that is watched may
+/// tell when it would succeed (V10).
 pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
     let mut next = plan.next;
-    for outcome in outcomes {
+    for (step, outcome) in plan.steps.iter().zip(outcomes) {
+        let cooks = matches!(step, Step::CreateDraft(_) | Step::UpdateDraft(_));
         match outcome {
             Outcome::Conflict | Outcome::Unchanged => return Next::Again,
-            Outcome::Failed(failure) => next = retry(failure),
+            Outcome::Failed(failure) => {
+                next = match retry(failure) {
+                    Next::Rest if !cooks => Next::After(STUBBORN),
+                    other => other,
+                };
+            }
             _ => {}
         }
     }
@@ -280,8 +297,8 @@ pub(crate) fn retry(failure: &Failure) -> Next {
         Class::Invalid | Class::Denied | Class::Limit | Class::NotFound => Next::Rest,
         Class::Conflict => Next::Again,
         Class::Unavailable | Class::Bug => {
-            let seconds = 1_u64 << failure.attempts.min(9);
-            Next::After(Duration::from_secs(seconds.min(300)))
+            let doublings = failure.attempts.saturating_sub(1).min(10);
+            Next::After(FIRST.saturating_mul(1 << doublings).min(LONGEST))
         }
     }
 }

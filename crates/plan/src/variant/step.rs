@@ -131,6 +131,15 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// Whether the steps after it need it done. All others stand for themselves: where one fails,
+    /// the rest is still carried out (R32), so that one revision that cannot be deleted never
+    /// holds up the others.
+    pub fn is_prerequisite(&self) -> bool {
+        matches!(self, Self::AddFinalizer { .. })
+    }
+}
+
 /// How to get *V_p*, the machine output that *p* stems from (V17, V19a).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MachineBase {
