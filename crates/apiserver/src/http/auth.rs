@@ -2,7 +2,7 @@
 
 use http::request::Parts;
 
-use crate::gateway::User;
+use crate::gateway::{Attributes, Authorizer, User};
 use crate::status::Failure;
 use crate::verbs::Whose;
 
@@ -28,8 +28,74 @@ impl Credentials {
         self
     }
 
-    /// Tells who asks; without credentials that is `system:anonymous`.
-    pub(super) fn identify(&self, parts: &Parts) -> Result<Whose, Failure> {
+    /// Tells who asks, or on whose behalf: masters may impersonate, nobody else.
+    pub(super) fn identify(
+        &self,
+        parts: &Parts,
+        authorizer: &dyn Authorizer,
+    ) -> Result<Whose, Failure> {
+        let whose = self.caller(parts)?;
+        let header = |name: &str| {
+            parts
+                .headers
+                .get_all(name)
+                .iter()
+                .filter_map(|v| v.to_str().ok())
+        };
+        let Some(name) = header("impersonate-user").next() else {
+            let partly = header("impersonate-group")
+                .next()
+                .or_else(|| header("impersonate-uid").next());
+            return match partly {
+                Some(_) => Err(Failure::new(
+                    500,
+                    "InternalError",
+                    "requested impersonation without impersonating a user",
+                )),
+                None => Ok(whose),
+            };
+        };
+        let may = |resource: &str, name: &str| {
+            let attributes = Attributes {
+                user: &whose.user,
+                verb: "impersonate",
+                group: "",
+                resource,
+                subresource: "",
+                namespace: "",
+                name,
+                path: "",
+            };
+            if authorizer.allows(&attributes) {
+                return Ok(());
+            }
+            let why = format!(
+                "User \"{}\" cannot impersonate resource \"{resource}\" in API group \"\" at the cluster scope",
+                whose.user.name
+            );
+            Err(Failure::forbidden("", resource, name, &why))
+        };
+        may("users", name)?;
+        let mut user = User::new(name, &[]);
+        for group in header("impersonate-group") {
+            may("groups", group)?;
+            user.groups.push(group.to_owned());
+        }
+        if let Some(uid) = header("impersonate-uid").next() {
+            may("uids", uid)?;
+            uid.clone_into(&mut user.uid);
+        }
+        if name != "system:anonymous" && !user.groups.iter().any(|g| g == "system:authenticated") {
+            user.groups.push("system:authenticated".to_owned());
+        }
+        Ok(Whose {
+            user,
+            agent: whose.agent,
+        })
+    }
+
+    /// Tells whose credentials these are; without credentials that is `system:anonymous`.
+    fn caller(&self, parts: &Parts) -> Result<Whose, Failure> {
         if let Some(whose) = parts.extensions.get::<Whose>() {
             return Ok(whose.clone());
         }

@@ -105,7 +105,9 @@ impl Door {
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let mut warnings = Vec::new();
         let result = async {
-            let whose = self.credentials.identify(&parts)?;
+            let whose = self
+                .credentials
+                .identify(&parts, self.authorizer.as_ref())?;
             let catalog = self.core.registry.catalog();
             let route = path::parse(&path, &catalog);
             path.trim_start_matches('/')

@@ -36,9 +36,9 @@ impl Labels {
                 if text.trim().is_empty() {
                     continue;
                 }
-                return Err(unparsable(text, "found '', expected: identifier after ','"));
+                return Err(unparsable("found '', expected: identifier after ','"));
             }
-            needs.push(need(part).map_err(|why| unparsable(text, &why))?);
+            needs.push(need(part).map_err(|why| unparsable(&why))?);
         }
         Ok(Self { needs })
     }
@@ -75,10 +75,8 @@ impl Labels {
     }
 }
 
-fn unparsable(text: &str, why: &str) -> Failure {
-    Failure::bad_request(format!(
-        "unable to parse requirement: {why} (selector: {text})"
-    ))
+fn unparsable(why: &str) -> Failure {
+    Failure::bad_request(format!("unable to parse requirement: {why}"))
 }
 
 /// Splits at commas outside parentheses.
@@ -154,7 +152,7 @@ fn need(part: &str) -> Result<Need, String> {
         .trim()
         .strip_prefix('(')
         .and_then(|l| l.strip_suffix(')'));
-    let inner = inner.ok_or_else(|| format!("found '{}', expected: '('", list.trim()))?;
+    let inner = inner.ok_or_else(|| format!("found '{}' expected: '('", list.trim()))?;
     let values = inner.split(',').map(value).collect::<Result<Vec<_>, _>>()?;
     let name = key(name)?;
     Ok(if negated {

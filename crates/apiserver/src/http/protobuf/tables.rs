@@ -246,6 +246,52 @@ const DELETE_OPTIONS: Message = &[
     field(5, "dryRun", Texts),
 ];
 
+const RESOURCE_QUESTION: Message = &[
+    field(1, "namespace", Text),
+    field(2, "verb", Text),
+    field(3, "group", Text),
+    field(4, "version", Text),
+    field(5, "resource", Text),
+    field(6, "subresource", Text),
+    field(7, "name", Text),
+];
+
+const PATH_QUESTION: Message = &[field(1, "path", Text), field(2, "verb", Text)];
+
+const SELF_ACCESS: Message = &[
+    META,
+    field(
+        2,
+        "spec",
+        inner(&[
+            field(1, "resourceAttributes", inner(RESOURCE_QUESTION)),
+            field(2, "nonResourceAttributes", inner(PATH_QUESTION)),
+        ]),
+    ),
+];
+
+const ACCESS: Message = &[
+    META,
+    field(
+        2,
+        "spec",
+        inner(&[
+            field(1, "resourceAttributes", inner(RESOURCE_QUESTION)),
+            field(2, "nonResourceAttributes", inner(PATH_QUESTION)),
+            field(3, "user", Text),
+            field(4, "groups", Texts),
+            field(6, "uid", Text),
+        ]),
+    ),
+];
+
+const SELF_RULES: Message = &[
+    META,
+    field(2, "spec", inner(&[field(1, "namespace", Text)])),
+];
+
+const SELF: Message = &[META];
+
 /// The message of a kind.
 pub(super) fn of(group: &str, kind: &str) -> Option<Message> {
     Some(match (group, kind) {
@@ -258,6 +304,10 @@ pub(super) fn of(group: &str, kind: &str) -> Option<Message> {
         ("coordination.k8s.io", "Lease") => LEASE,
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => ROLE,
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => BINDING,
+        ("authorization.k8s.io", "SelfSubjectAccessReview") => SELF_ACCESS,
+        ("authorization.k8s.io", "SubjectAccessReview" | "LocalSubjectAccessReview") => ACCESS,
+        ("authorization.k8s.io", "SelfSubjectRulesReview") => SELF_RULES,
+        ("authentication.k8s.io", "SelfSubjectReview") => SELF,
         (_, "DeleteOptions") => DELETE_OPTIONS,
         _ => return None,
     })
