@@ -25,9 +25,6 @@ mod tests {
             &Namespace::parse("bm").unwrap(),
             "deploy.ready.packagevariant-1",
         );
-        assert_eq!(
-            uid.unwrap().as_str(),
-            "17ee8245-e54b-5e3c-b74a-56fd66857d45"
-        );
+        assert_eq!(uid.as_str(), "17ee8245-e54b-5e3c-b74a-56fd66857d45");
     }
 }
