@@ -18,8 +18,7 @@ pub(super) fn merge<'a>(
     three: Three<'a>,
     schema: Schema<'_>,
 ) -> Option<Verdict<'a>> {
-    let [base, local, upstream] = items(three)?;
-    let slots = named_slots(&base, &local, &upstream);
+    let slots = slots_of(three)?;
     Some(combine(walk, at, three, &slots, schema))
 }
 
@@ -35,6 +34,12 @@ fn items<'a>(three: Three<'a>) -> Option<[Vec<Node<'a>>; 3]> {
     maps.then_some(sides)
 }
 
+/// Pairs the functions of the sides; `None` where one of them is no map.
+pub(super) fn slots_of(three: Three<'_>) -> Option<Vec<Slot>> {
+    let [base, local, upstream] = items(three)?;
+    Some(named_slots(&base, &local, &upstream))
+}
+
 fn named_slots(base: &[Node<'_>], local: &[Node<'_>], upstream: &[Node<'_>]) -> Vec<Slot> {
     let mut slots = slots(local, upstream, &pair(base, local), &pair(base, upstream));
     name(&mut slots, base, local, upstream);
@@ -44,8 +49,7 @@ fn named_slots(base: &[Node<'_>], local: &[Node<'_>], upstream: &[Node<'_>]) -> 
 /// The order of the local functions that upstream asks for; `None` where upstream left the order
 /// alone, or somebody changed it locally.
 pub(super) fn wanted_order(three: Three<'_>) -> Option<Vec<usize>> {
-    let [base, local, upstream] = items(three)?;
-    upstream_order(&named_slots(&base, &local, &upstream))
+    upstream_order(&slots_of(three)?)
 }
 
 fn text<'a>(function: Node<'a>, key: &str) -> &'a str {

@@ -77,17 +77,17 @@ impl<'f> Schemas<'f> {
         }
     }
 
-    /// The schema of a resource.
+    /// The schema of a resource; CRDs are looked for only where a kind is not built in.
     pub(super) fn of(&self, root: Node<'_>) -> Schema<'_> {
         let text = |key: &str| {
-            root.get(key)
-                .and_then(|node| node.as_str())
-                .unwrap_or_default()
+            let node = root.get(key).and_then(|node| node.as_str());
+            node.unwrap_or_default()
         };
-        let crds = self
-            .crds
-            .get_or_init(|| Crds::of([self.sides.local, self.sides.upstream]));
-        Schema::of(text("apiVersion"), text("kind"), crds)
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        Schema::built_in(api_version, kind).unwrap_or_else(|| {
+            let read = || Crds::of([self.sides.local, self.sides.upstream]);
+            Schema::of(api_version, kind, self.crds.get_or_init(read))
+        })
     }
 }
 

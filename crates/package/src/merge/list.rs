@@ -27,7 +27,13 @@ pub(super) fn merge<'a>(
     list: List<'_>,
     schema: Schema<'_>,
 ) -> Option<Verdict<'a>> {
-    let identify = |node: Option<Node<'a>>| -> Option<Vec<PathStep>> {
+    let slots = slots(three, list)?;
+    Some(combine(walk, at, three, &slots, schema))
+}
+
+/// Pairs the elements of a list; `None` where one has no identity, or two have the same.
+pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<Vec<Slot>> {
+    let identify = |node: Option<Node<'_>>| -> Option<Vec<PathStep>> {
         let items = node.into_iter().flat_map(|node| node.items());
         let steps: Option<Vec<PathStep>> = items.map(|item| identity(item, list)).collect();
         let steps = steps?;
@@ -59,7 +65,7 @@ pub(super) fn merge<'a>(
             });
         }
     }
-    Some(combine(walk, at, three, &slots, schema))
+    Some(slots)
 }
 
 /// How an element is identified; `None` if it has no identity.

@@ -10,6 +10,7 @@
 mod apply;
 mod comments;
 mod compare;
+mod diff;
 mod documents;
 mod fields;
 mod file;
@@ -29,6 +30,7 @@ use crate::kptfile::ReadError;
 
 pub(crate) use comments::texts as comment_texts;
 pub(crate) use compare::canonical;
+pub use diff::{Difference, diff};
 pub(crate) use functions::runs as function_runs;
 pub(crate) use marks::{IDENTIFIER, MERGE_COMMENT, merge_comment};
 pub use marks::{Identity, identity};

@@ -612,3 +612,51 @@ fn two_resources_of_one_identity_are_refused_where_they_would_have_to_merge() {
     );
     assert_eq!(merge(&base, &local, &base, &block()).unwrap().files, local);
 }
+
+#[test]
+fn a_diff_names_fields() {
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: hunter}\n";
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec:\n  ports:\n  - port: 80\n    name: a\n";
+    let before = with_kptfile(&[
+        ("a.yaml", CONFIG),
+        ("s.yaml", secret),
+        ("svc.yaml", service),
+        ("x.txt", "x"),
+    ]);
+    let after = with_kptfile(&[
+        (
+            "a.yaml",
+            &replaced(CONFIG, &[("a: one", "a: uno"), ("  c: three\n", "")]),
+        ),
+        ("s.yaml", &secret.replace("hunter", "hunted")),
+        (
+            "svc.yaml",
+            &service.replace("name: a", "protocol: TCP\n    name: b"),
+        ),
+        ("form.yaml", "kind: F\n"),
+    ]);
+    let all: Vec<String> = diff(&before, &after)
+        .into_iter()
+        .map(|d| format!("{} {} {}", d.file, d.resource, d.path))
+        .collect();
+    assert_eq!(
+        all,
+        [
+            "a.yaml /ConfigMap//x data.a",
+            "a.yaml /ConfigMap//x data.c",
+            "form.yaml /F// ",
+            "s.yaml /Secret//s data.a",
+            "svc.yaml /Service//s spec.ports[port=80,protocol=TCP].name",
+            "svc.yaml /Service//s spec.ports[port=80,protocol=TCP].protocol",
+            "x.txt  ",
+        ]
+    );
+    assert!(
+        !format!("{:?}", diff(&before, &after)).contains("hunte"),
+        "a secret shows"
+    );
+    let commented = with_kptfile(&[("a.yaml", &format!("{CONFIG}# end\n"))]);
+    let form = diff(&with_kptfile(&[("a.yaml", CONFIG)]), &commented);
+    assert!(form.len() == 1 && form[0].is_form(), "{form:?}");
+    assert_eq!(diff(&before, &before), []);
+}

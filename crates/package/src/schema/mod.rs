@@ -71,6 +71,12 @@ impl<'a> Schema<'a> {
         Self::Builtin(builtin::find(group, kind).unwrap_or(&builtin::OBJECT))
     }
 
+    /// The schema of a kind that is built in.
+    pub fn built_in(api_version: &str, kind: &str) -> Option<Self> {
+        let (group, _) = split_api_version(api_version);
+        builtin::find(group, kind).map(Self::Builtin)
+    }
+
     /// The schema of a Kptfile (M15).
     pub fn kptfile() -> Self {
         Self::Builtin(&builtin::KPTFILE)

@@ -91,9 +91,9 @@ fn check(results: Vec<(String, Option<&'static str>, Option<String>)>) {
 
 #[test]
 fn kptfiles_read_as_kpt_reads_them() {
-    let Some(root) = recorded("kptfile") else {
-        return;
-    };
+    // The recorded inputs of this set are the project's own, so it is here too.
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/kptfile");
+    let root = recorded("kptfile").unwrap_or(here);
     let cases = kptfile::read(&root).unwrap();
     check(
         cases

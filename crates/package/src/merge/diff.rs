@@ -1,0 +1,218 @@
+//! What differs between two packages, by file, resource and field.
+//!
+//! Lists pair as in a merge. Values of Secrets show as hashes only. Nothing here decides anything.
+
+use std::collections::BTreeSet;
+
+use model::{ConflictValue, File, Files, PackagePath};
+use yaml::{Kind, Limits, Node, Stream};
+
+use super::compare::same;
+use super::documents::is_secret;
+use super::layout::{Schemas, Sides};
+use super::marks::{Identity, identity};
+use super::record::{file_value, hidden, node_value};
+use super::value::{Known, Three};
+use super::{functions, list};
+use crate::conflicts::{FieldPath, PathStep};
+use crate::schema::{List, Schema};
+
+/// One difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The file.
+    pub file: PackagePath,
+    /// `group/Kind/namespace/name`; empty for a file that holds no resource.
+    pub resource: String,
+    /// The field's path; empty for the whole resource or file.
+    pub path: String,
+    /// What the first package holds.
+    pub before: ConflictValue,
+    /// What the second package holds. Equal to `before` where only the form differs: comments, order,
+    /// quotes, layout.
+    pub after: ConflictValue,
+}
+
+impl Difference {
+    /// Whether nothing but the form differs.
+    pub fn is_form(&self) -> bool {
+        self.before == self.after
+    }
+}
+
+/// All differences, in the order of their places.
+pub fn diff(before: &Files, after: &Files) -> Vec<Difference> {
+    let schemas = Schemas::new(Sides {
+        base: before,
+        local: before,
+        upstream: after,
+    });
+    let mut all = Vec::new();
+    let paths: BTreeSet<&PackagePath> = before.keys().chain(after.keys()).collect();
+    for path in paths {
+        let sides = [before.get(path), after.get(path)];
+        if sides[0] != sides[1] && !documents(path, sides, &schemas, &mut all) {
+            all.push(Difference {
+                file: path.clone(),
+                resource: String::new(),
+                path: String::new(),
+                before: file_value(sides[0]),
+                after: file_value(sides[1]),
+            });
+        }
+    }
+    all
+}
+
+/// Compares the documents of a file; says whether it could.
+fn documents(
+    path: &PackagePath,
+    sides: [Option<&File>; 2],
+    schemas: &Schemas<'_>,
+    all: &mut Vec<Difference>,
+) -> bool {
+    let name = path.file_name();
+    let kptfile = name == crate::kptfile::FILE_NAME;
+    if !kptfile && !name.ends_with(".yaml") && !name.ends_with(".yml") {
+        return false;
+    }
+    let stream = |file: Option<&File>| match file {
+        Some(file) => Stream::parse(file.as_text()?, &Limits::default()).ok(),
+        None => Stream::parse("", &Limits::default()).ok(),
+    };
+    let [Some(before), Some(after)] = sides.map(stream) else {
+        return false;
+    };
+    let roots = |stream: &Stream| -> Vec<Identity> {
+        stream
+            .documents()
+            .map(|document| identity(document.root()))
+            .collect()
+    };
+    let (old, new) = (roots(&before), roots(&after));
+    let unique = |ids: &[Identity]| ids.iter().collect::<BTreeSet<_>>().len() == ids.len();
+    if !unique(&old) || !unique(&new) || (old.is_empty() && new.is_empty()) {
+        return false;
+    }
+    let start = all.len();
+    let ids = old.iter().chain(new.iter().filter(|id| !old.contains(id)));
+    for id in ids {
+        let root = |stream: &'_ Stream, ids: &[Identity]| {
+            let index = ids.iter().position(|other| other == id);
+            index.filter(|index| *index < stream.len())
+        };
+        let a = root(&before, &old)
+            .and_then(|index| before.document(index))
+            .map(|d| d.root());
+        let b = root(&after, &new)
+            .and_then(|index| after.document(index))
+            .map(|d| d.root());
+        let schema = match a.or(b) {
+            Some(_) if kptfile => Schema::kptfile(),
+            Some(node) => schemas.of(node),
+            None => Schema::Unknown,
+        };
+        let mut walk = Walk {
+            file: path,
+            resource: id.record(),
+            secret: is_secret(id),
+            all,
+        };
+        walk.node(&FieldPath::default(), a, b, Known::of(schema));
+    }
+    // Something differs, or the files would be equal: the form.
+    all.len() > start || {
+        all.push(Difference {
+            file: path.clone(),
+            resource: String::new(),
+            path: String::new(),
+            before: ConflictValue::Absent,
+            after: ConflictValue::Absent,
+        });
+        true
+    }
+}
+
+struct Walk<'w> {
+    file: &'w PackagePath,
+    resource: String,
+    secret: bool,
+    all: &'w mut Vec<Difference>,
+}
+
+impl Walk<'_> {
+    fn node(
+        &mut self,
+        at: &FieldPath,
+        before: Option<Node<'_>>,
+        after: Option<Node<'_>>,
+        known: Known<'_>,
+    ) {
+        if let (Some(a), Some(b)) = (before, after) {
+            if same(a, b) {
+                return;
+            }
+            match (a.kind(), b.kind()) {
+                (Kind::Mapping, Kind::Mapping) => return self.fields(at, a, b, known),
+                (Kind::Sequence, Kind::Sequence) if self.elements(at, a, b, known) => return,
+                _ => {}
+            }
+        }
+        let secret = self.secret && hidden(at);
+        self.all.push(Difference {
+            file: self.file.clone(),
+            resource: self.resource.clone(),
+            path: at.to_string(),
+            before: node_value(before, secret),
+            after: node_value(after, secret),
+        });
+    }
+
+    fn fields(&mut self, at: &FieldPath, before: Node<'_>, after: Node<'_>, known: Known<'_>) {
+        let new = after.entries().filter(|entry| {
+            entry
+                .key
+                .key_text()
+                .is_some_and(|key| before.get(key).is_none())
+        });
+        for entry in before.entries().chain(new) {
+            let Some(key) = entry.key.key_text() else {
+                continue;
+            };
+            self.node(
+                &at.field(key),
+                before.get(key),
+                after.get(key),
+                known.field(key),
+            );
+        }
+    }
+
+    /// Compares lists that pair; says whether they do, and whether more than the order differs.
+    fn elements(
+        &mut self,
+        at: &FieldPath,
+        before: Node<'_>,
+        after: Node<'_>,
+        known: Known<'_>,
+    ) -> bool {
+        let three = Three {
+            base: None,
+            local: Some(before),
+            upstream: Some(after),
+        };
+        let slots = match known.list {
+            List::Atomic => None,
+            List::Functions => functions::slots_of(three),
+            list => list::slots(three, list),
+        };
+        let start = self.all.len();
+        for slot in slots.into_iter().flatten() {
+            let a = slot.local.and_then(|index| before.at(index));
+            let b = slot.upstream.and_then(|index| after.at(index));
+            let step: PathStep = slot.step;
+            self.node(&at.join(step), a, b, Known::of(known.schema));
+        }
+        self.all.len() > start
+    }
+}
