@@ -39,6 +39,8 @@ pub fn check(
     let skips = before.iter().chain(&errors).any(|e| e.kind.skips_rules());
     if skips && schema.has_rules() {
         errors.push(skipped_rules());
+    } else if !skips {
+        errors.extend(schema.validate_rules(new, old));
     }
     errors
 }

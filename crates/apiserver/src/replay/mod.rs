@@ -181,6 +181,7 @@ scenarios! {
     field_validation = "create-field-validation";
     metadata = "create-metadata-invalid";
     crd_schemas = "crd-invalid-schema";
+    crd_rules = "crd-invalid-cel";
     crd_fields = "crd-invalid-fields";
     apply_create_update = "apply-create-update";
     apply_lists_and_maps = "apply-lists-and-maps";

@@ -374,8 +374,11 @@ impl Target<'_> {
             Kind::Builtin(definition) => errors.extend(definition.validate(new, old)),
             Kind::Custom(..) => {
                 errors.extend(schema.validate(new, old));
-                if schema.has_rules() && errors.iter().any(|e| e.kind.skips_rules()) {
+                let skips = errors.iter().any(|e| e.kind.skips_rules());
+                if skips && schema.has_rules() {
                     errors.push(skipped_rules());
+                } else if !skips {
+                    errors.extend(schema.validate_rules(new, old));
                 }
             }
         }

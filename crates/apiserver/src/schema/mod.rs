@@ -5,6 +5,7 @@
 //! kube-apiserver (`observed/kube-apiserver.md`, "Validation of custom resources").
 //! Nothing here reads a clock, does IO or knows where objects are stored.
 
+mod cel;
 mod default;
 mod embedded;
 mod error;

@@ -185,16 +185,16 @@ fn rules(map: &Map<String, Value>) -> Vec<Rule> {
         .and_then(Value::as_array);
     let objects = items.into_iter().flatten().filter_map(Value::as_object);
     objects
-        .map(|rule| Rule {
-            rule: text(rule, "rule").unwrap_or_default(),
-            message: text(rule, "message"),
-            message_expression: text(rule, "messageExpression"),
-            reason: text(rule, "reason"),
-            field_path: text(rule, "fieldPath"),
-            optional_old_self: rule
-                .get("optionalOldSelf")
-                .and_then(Value::as_bool)
-                .unwrap_or(false),
+        .map(|rule| {
+            Rule::new(
+                text(rule, "rule").unwrap_or_default(),
+                [text(rule, "message"), text(rule, "messageExpression")],
+                text(rule, "reason"),
+                text(rule, "fieldPath"),
+                rule.get("optionalOldSelf")
+                    .and_then(Value::as_bool)
+                    .unwrap_or(false),
+            )
         })
         .collect()
 }

@@ -33,6 +33,7 @@ pub(crate) fn errors(schema: &Value, root: &Node, base: &str) -> Vec<FieldError>
     };
     walk(schema, root, &place, &mut errors);
     super::default::check(root, base, &mut errors);
+    super::cel::check(root, base, &mut errors);
     errors
 }
 

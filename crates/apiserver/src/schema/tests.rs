@@ -137,6 +137,81 @@ fn messages_join_as_the_server_joins_them() {
     }
 }
 
+#[test]
+fn rules_of_a_schema_are_evaluated_in_the_real_servers_words() {
+    let schema = widgets();
+    let spec = |spec: Value| json!({ "spec": spec });
+    let told = |new: Value, old: Option<Value>| texts(&schema.validate_rules(&new, old.as_ref()));
+    assert_eq!(
+        told(spec(json!({"size": "small", "min": 5, "max": 1})), None),
+        [r#"spec.min: Invalid value: "object": min must not exceed max"#]
+    );
+    assert_eq!(
+        told(spec(json!({"size": "small", "count": 5, "limit": 1})), None),
+        [r#"spec: Invalid value: "object": count exceeds the limit of this small widget"#]
+    );
+    let old = spec(json!({"size": "small", "serial": "a"}));
+    assert_eq!(
+        told(
+            spec(json!({"size": "small", "serial": "b"})),
+            Some(old.clone())
+        ),
+        ["spec: Forbidden: serial cannot be changed once set"]
+    );
+    assert!(told(spec(json!({"size": "large", "serial": "a"})), Some(old)).is_empty());
+    assert!(told(spec(json!({"size": "small", "serial": "b"})), None).is_empty());
+    let basic = spec(json!({"size": "small", "profile": {"level": "basic"}}));
+    assert_eq!(
+        told(
+            spec(json!({"size": "small", "profile": {"level": "odd"}})),
+            Some(basic)
+        ),
+        [
+            r#"spec.profile.level: Invalid value: "string": level can only be kept or become basic or gold"#
+        ]
+    );
+    assert_eq!(
+        told(
+            spec(json!({"size": "small", "min": 5, "max": 1, "count": 5, "limit": 1})),
+            None
+        )
+        .len(),
+        2,
+        "in the order of the rules"
+    );
+}
+
+#[test]
+fn rules_see_values_as_their_schema_says() {
+    let schema = json!({"type": "object", "properties": {"spec": {
+        "type": "object",
+        "properties": {
+            "at": {"type": "string", "format": "date-time"}, "ratio": {"type": "number"},
+            "my-name": {"type": "string"}, "any": {"x-kubernetes-int-or-string": true},
+            "m": {"type": "object", "maxProperties": 5, "additionalProperties": {"type": "integer"}},
+        },
+        "x-kubernetes-validations": [
+            {"rule": "!has(self.at) || self.at > timestamp('2020-01-01T00:00:00Z')"},
+            {"rule": "!has(self.ratio) || self.ratio < 2.5"},
+            {"rule": "!has(self.my__dash__name) || self.my__dash__name.startsWith('x')"},
+            {"rule": "!has(self.any) || self.any == 5"},
+            {"rule": "!has(self.m) || self.m.all(k, self.m[k] > 0)"},
+        ],
+    }}});
+    let schema = Structural::from_json(&schema).unwrap();
+    let count = |spec: Value| schema.validate_rules(&json!({ "spec": spec }), None).len();
+    let good =
+        json!({"at": "2021-01-01T00:00:00Z", "ratio": 2, "my-name": "x", "any": 5, "m": {"a": 1}});
+    assert_eq!(count(good), 0);
+    let bad = json!({"at": "2019-01-01T00:00:00Z", "ratio": 3, "my-name": "y", "any": "5", "m": {"a": 0}});
+    let found = schema.validate_rules(&json!({ "spec": bad }), None);
+    assert_eq!(found.len(), 5, "{found:?}");
+    assert_eq!(
+        found[1].to_string(),
+        r#"spec: Invalid value: "object": failed rule: !has(self.ratio) || self.ratio < 2.5"#
+    );
+}
+
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
