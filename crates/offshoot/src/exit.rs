@@ -6,12 +6,6 @@ use std::process::ExitCode;
 
 use model::Class;
 
-/// Changes were found (`plan`, `diff`).
-#[expect(
-    dead_code,
-    reason = "the commands that find changes come with the package engine's own"
-)]
-pub const CHANGES: u8 = 2;
 /// The command line is wrong.
 const USAGE: u8 = 64;
 

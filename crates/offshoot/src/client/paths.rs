@@ -1,7 +1,7 @@
 //! Paths of the API, with every part encoded.
 
 /// A resource: the path of its group and version, and its plural.
-pub type Kind = (&'static str, &'static str);
+pub(super) type Kind = (&'static str, &'static str);
 
 /// Package revisions.
 pub const PACKAGES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisions");

@@ -5,6 +5,7 @@
 //! git; it never reaches into the server.
 
 mod chapters;
+mod later;
 mod packages;
 mod story;
 mod world;

@@ -48,7 +48,7 @@ impl DataDir {
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             let mut holder = String::new();
             // Who holds it is a help, not a need.
-            _ = lock.read_to_string(&mut holder);
+            drop(lock.read_to_string(&mut holder));
             let text = format!(
                 "{} is in use by another offshoot {}",
                 root.display(),
@@ -69,19 +69,9 @@ impl DataDir {
         &self.root
     }
 
-    /// The object store's file.
-    pub(crate) fn objects(&self) -> PathBuf {
-        self.root.join("objects.redb")
-    }
-
     /// Mirrors of remote repositories, and the journals of all.
     pub(crate) fn git(&self) -> PathBuf {
         self.root.join("git")
-    }
-
-    /// The certificate authority and the administrator's credentials.
-    pub(crate) fn secrets(&self) -> PathBuf {
-        self.root.join("secrets")
     }
 
     /// Writes a file that only its owner can read, complete or not at all.
