@@ -67,13 +67,12 @@ pub(super) async fn conflict(story: &Story, world: &World) -> Result<(), Failure
         "the American draft has none: what the pipeline wrote is never a local edit",
         || us.to_string(),
     )?;
-    world.move_to(EU2, "Proposed", false).await?;
-    let refused = world.move_to(EU2, "Published", true).await;
+    let refused = world.move_to(EU2, "Proposed", false).await;
     story.claim(
         refused
             .as_ref()
             .is_err_and(|e| e.message().contains("offshoot.dev/Conflicts")),
-        "until somebody looks at it, approval is refused",
+        "until somebody looks at it, it cannot even be proposed",
         || {
             refused
                 .as_ref()
@@ -82,7 +81,6 @@ pub(super) async fn conflict(story: &Story, world: &World) -> Result<(), Failure
                 .unwrap_or_default()
         },
     )?;
-    world.move_to(EU2, "Draft", true).await?;
     story.say("   Ada agrees with v2 and acknowledges the conflict by its id.")?;
     let id = api::str_at(&first, &["id"]).unwrap_or_default();
     let patch = json!({ "spec": { "resolvedConflicts": [id] } });

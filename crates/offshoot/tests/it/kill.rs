@@ -32,20 +32,42 @@ fn set() -> Value {
 /// The draft branches in git, with the tree of each package.
 fn drafts(root: &Path) -> BTreeMap<String, String> {
     let repo = bare(root, "deploy");
-    let refs = git(&repo, &["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/drafts"]);
+    let refs = git(
+        &repo,
+        &[
+            "for-each-ref",
+            "--format=%(refname:lstrip=2)",
+            "refs/heads/drafts",
+        ],
+    );
     refs.lines()
         .map(|name| {
-            let package = name.trim_start_matches("drafts/").rsplit_once('/').unwrap().0;
-            (name.to_owned(), git(&repo, &["rev-parse", &format!("{name}:{package}")]))
+            let package = name
+                .trim_start_matches("drafts/")
+                .rsplit_once('/')
+                .unwrap()
+                .0;
+            (
+                name.to_owned(),
+                git(&repo, &["rev-parse", &format!("{name}:{package}")]),
+            )
         })
         .collect()
 }
 
 async fn prepare(root: &Path, server: &Process) {
     for (name, deployment) in [("blueprints", false), ("deploy", true)] {
-        server.create(REPOSITORIES, &repository(root, name, deployment)).await;
+        server
+            .create(REPOSITORIES, &repository(root, name, deployment))
+            .await;
         let path = format!("{REPOSITORIES}/{name}");
-        let ready = async || server.get(&path).await.pointer("/status/conditions/0/status") == Some(&json!("True"));
+        let ready = async || {
+            server
+                .get(&path)
+                .await
+                .pointer("/status/conditions/0/status")
+                == Some(&json!("True"))
+        };
         wait_for("the repository", ready).await;
     }
     push(root, "blueprints", "commented", "v1");
@@ -55,7 +77,8 @@ async fn prepare(root: &Path, server: &Process) {
 
 async fn all_ready(server: &Process) {
     let path = format!("{SETS}/web");
-    let ready = async || server.get(&path).await.pointer("/status/readyVariants") == Some(&json!(TARGETS));
+    let ready =
+        async || server.get(&path).await.pointer("/status/readyVariants") == Some(&json!(TARGETS));
     wait_for("all variants to be ready", ready).await;
 }
 
@@ -84,7 +107,11 @@ async fn one(expected: &BTreeMap<String, String>, delay: Duration) -> Option<usi
     }
     let server = Process::start(root.path(), &["--batch-limit", "4"]).await;
     all_ready(&server).await;
-    assert_eq!(&drafts(root.path()), expected, "package trees equal those of an uninterrupted run");
+    assert_eq!(
+        &drafts(root.path()),
+        expected,
+        "package trees equal those of an uninterrupted run"
+    );
     let list = server.get(REVISIONS).await;
     let names: Vec<&str> = list["items"]
         .as_array()
@@ -93,21 +120,34 @@ async fn one(expected: &BTreeMap<String, String>, delay: Duration) -> Option<usi
         .filter(|r| r["spec"]["repository"] == "deploy")
         .filter_map(|r| r["metadata"]["name"].as_str())
         .collect();
-    assert_eq!(names.len(), TARGETS, "one draft for each variant, none doubled: {names:?}");
-    git(&bare(root.path(), "deploy"), &["fsck", "--strict", "--no-dangling"]);
+    assert_eq!(
+        names.len(),
+        TARGETS,
+        "one draft for each variant, none doubled: {names:?}"
+    );
+    git(
+        &bare(root.path(), "deploy"),
+        &["fsck", "--strict", "--no-dangling"],
+    );
     Some(durable)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_lost_or_doubled_by_kills() {
-    let kills: usize = std::env::var("OFFSHOOT_KILLS").ok().and_then(|k| k.parse().ok()).unwrap_or(20);
+    let kills: usize = std::env::var("OFFSHOOT_KILLS")
+        .ok()
+        .and_then(|k| k.parse().ok())
+        .unwrap_or(20);
     let expected = uninterrupted().await;
     assert_eq!(expected.len(), TARGETS);
     let mut seen = Vec::new();
     let mut attempts = 0;
     while seen.len() < kills {
         attempts += 1;
-        assert!(attempts < kills * 5, "too many kills fell outside of the window: {seen:?}");
+        assert!(
+            attempts < kills * 5,
+            "too many kills fell outside of the window: {seen:?}"
+        );
         let delay = Duration::from_millis(u64::try_from(attempts % 7).unwrap() * 4);
         seen.extend(one(&expected, delay).await);
     }

@@ -70,7 +70,14 @@ pub(crate) async fn wait_for(what: &str, holds: impl AsyncFn() -> bool) {
 /// Runs git; what it prints.
 pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
-        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"])
+        .args([
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=ada@example.com",
+            "-c",
+            "init.defaultBranch=main",
+        ])
         .args(arguments)
         .current_dir(directory)
         .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -108,9 +115,20 @@ pub(crate) fn bare(root: &Path, name: &str) -> PathBuf {
 pub(crate) fn push(root: &Path, repository: &str, package: &str, revision: &str) {
     let desk = root.join("desk");
     if !desk.exists() {
-        git(root, &["clone", "--quiet", &bare(root, repository).display().to_string(), "desk"]);
+        git(
+            root,
+            &[
+                "clone",
+                "--quiet",
+                &bare(root, repository).display().to_string(),
+                "desk",
+            ],
+        );
     }
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/packages").join(package).join(revision);
+    let example = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples/packages")
+        .join(package)
+        .join(revision);
     copy(&example, &desk.join(package));
     git(&desk, &["add", "--all"]);
     git(&desk, &["commit", "--quiet", "--message", revision]);
