@@ -37,6 +37,9 @@ pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {
     match node {
         Some(node) if comment => {
             let text = comment_texts(node).concat();
+            if text.is_empty() {
+                return ConflictValue::Absent;
+            }
             ConflictValue::Json(serde_json::Value::from(text).to_string())
         }
         node => node_value(node, secret),

@@ -278,7 +278,14 @@ fn clashes(
 ) {
     let paths: Vec<PackagePath> = files.keys().cloned().collect();
     for path in &paths {
-        let below: Vec<&PackagePath> = paths.iter().filter(|p| inside(p, path.as_str())).collect();
+        // Paths below a directory follow it, behind those that continue its name otherwise.
+        let from = format!("{path}/");
+        let at = paths.partition_point(|other| other.as_str() < from.as_str());
+        let below = paths
+            .iter()
+            .skip(at)
+            .take_while(|other| other.as_str().starts_with(&from));
+        let below: Vec<&PackagePath> = below.collect();
         if below.is_empty() {
             continue;
         }

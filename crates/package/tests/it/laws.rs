@@ -266,3 +266,63 @@ proptest! {
         prop_assert_eq!(oracle::lost(&base, &local, &merged.files, &[]), Vec::<String>::new());
     }
 }
+
+/// Texts with bytes taken out, doubled and replaced.
+fn damaged(files: &Files, damage: &[(usize, usize, u8)]) -> Files {
+    let texts = files.iter().enumerate().map(|(at, (path, file))| {
+        let mut bytes = file.bytes().to_vec();
+        for (which, place, byte) in damage
+            .iter()
+            .filter(|(which, ..)| which % files.len() == at)
+        {
+            let place = place % bytes.len().max(1);
+            match which % 3 {
+                0 => bytes.insert(place.min(bytes.len()), *byte),
+                1 if !bytes.is_empty() => _ = bytes.remove(place),
+                _ => bytes
+                    .iter_mut()
+                    .skip(place)
+                    .take(1)
+                    .for_each(|b| *b = *byte),
+            }
+        }
+        (path.clone(), File::new(bytes))
+    });
+    texts.collect()
+}
+
+fn damage() -> impl Strategy<Value = Vec<(usize, usize, u8)>> {
+    let bytes = proptest::sample::select(b" \n:-#{}[]&*!|>'\"%@`,\t\rax0~?\xff\0".to_vec());
+    proptest::collection::vec((any::<usize>(), any::<usize>(), bytes), 0..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damaged_packages_never_stop_anything_but_a_root_kptfile(
+        base in model(), mine in changes(), theirs in changes(), broken in (damage(), damage(), damage())
+    ) {
+        let (local, upstream) = (changed(&base, &mine), changed(&base, &theirs));
+        let base = damaged(&files(&base), &broken.0);
+        let local = damaged(&files(&local), &broken.1);
+        let upstream = damaged(&files(&upstream), &broken.2);
+        match merge(&base, &local, &upstream, &options(ConflictPolicy::Block)) {
+            Ok(merged) => {
+                // Names may be damaged too, so that only files can be looked for.
+                for (path, file) in &local {
+                    let there = merged.files.get(path).is_some();
+                    let gone = base.get(path) == Some(file) && !upstream.contains_key(path);
+                    prop_assert!(there || gone || merged.conflicts.iter().any(|c| c.file == *path));
+                }
+                let again = merge(&base, &local, &upstream, &options(ConflictPolicy::Block));
+                prop_assert_eq!(again, Ok(merged));
+            }
+            Err(package::merge::MergeError::ReadKptfile { .. }) => {}
+            Err(other) => prop_assert!(
+                matches!(other, package::merge::MergeError::DuplicateResource { .. }),
+                "{}", other
+            ),
+        }
+    }
+}
