@@ -1,6 +1,6 @@
 //! Measures a fan-out: N drafts of 12 files in one repository, then their approval.
 //!
-//! `cargo run -p store --release --example fan -- 1000 [--no-sync]`
+//! `cargo run -p store --release --example fan -- 1000 [--no-sync] [--http]`
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,6 +10,10 @@ use store::{
     Answer, BranchEdit, CommitSpec, Content, Dir, Expect, GitOptions, GitStore, RefEdit, RefName,
     RemoteSpec, Repo, Signature, Stats, Store, Submission, Sync, Time, Written,
 };
+
+#[path = "../tests/it/server.rs"]
+#[expect(dead_code, clippy::unwrap_used, reason = "a test's server")]
+mod server;
 
 type Failure = Box<dyn std::error::Error + Send + std::marker::Sync>;
 
@@ -113,13 +117,14 @@ async fn submit_all(repo: &Arc<dyn Repo>, all: Vec<Submission>) -> Result<(), Fa
 fn report(phase: &str, n: usize, since: Instant, before: Stats, now: Stats) {
     let ms = since.elapsed().as_secs_f64() * 1e3;
     println!(
-        "{phase:<22} {n:>6}  {ms:>9.1} ms  packs {:>3}  pack KB {:>7}  objects {:>6}  ref tx {:>3}  fsyncs {:>4}  batches {:>3}",
+        "{phase:<22} {n:>6}  {ms:>9.1} ms  packs {:>3}  pack KB {:>7}  objects {:>6}  ref tx {:>3}  fsyncs {:>4}  batches {:>3}  pushes {:>2}",
         now.packs - before.packs,
         (now.pack_bytes - before.pack_bytes) / 1024,
         now.objects - before.objects,
         now.ref_transactions - before.ref_transactions,
         now.fsyncs - before.fsyncs,
         now.batches - before.batches,
+        now.pushes - before.pushes,
     );
 }
 
@@ -127,7 +132,9 @@ fn report(phase: &str, n: usize, since: Instant, before: Stats, now: Stats) {
 async fn main() -> Result<(), Failure> {
     let mut args = std::env::args().skip(1);
     let n: usize = args.next().map(|n| n.parse()).transpose()?.unwrap_or(1_000);
-    let sync = if args.any(|a| a == "--no-sync") {
+    let flags: Vec<String> = args.collect();
+    let has = |flag: &str| flags.iter().any(|f| f == flag);
+    let sync = if has("--no-sync") {
         Sync::Never
     } else {
         Sync::Always
@@ -141,7 +148,21 @@ async fn main() -> Result<(), Failure> {
         },
     );
     let mut spec = RemoteSpec::new(format!("file://{}/repo.git", dir.path().display()));
-    spec.create_repository = true;
+    if has("--http") {
+        drop(
+            store
+                .open(RemoteSpec {
+                    create_repository: true,
+                    ..spec
+                })
+                .await?,
+        );
+        let config = "\n[http]\n\treceivepack = true\n";
+        let path = dir.path().join("repo.git/config");
+        std::fs::write(&path, std::fs::read_to_string(&path)? + config)?;
+        spec = RemoteSpec::new(server::Server::start(dir.path().to_owned()).url("repo.git"));
+    }
+    spec.create_repository = !has("--http");
     spec.branch = Some("main".to_owned());
     spec.create_branch = Some(who());
     let repo = store.open(spec).await?;

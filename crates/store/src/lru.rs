@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug)]
 struct Inner<K, V> {
@@ -15,7 +16,19 @@ struct Inner<K, V> {
 #[derive(Debug)]
 pub(crate) struct Lru<K, V> {
     inner: Mutex<Inner<K, V>>,
-    limit: usize,
+    share: Share,
+    part: usize,
+}
+
+/// What each repository of a store may use for its caches: an equal part of the whole.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Share(Arc<AtomicUsize>);
+
+impl Share {
+    /// Divides the whole anew; a cache that became too large shrinks when it is used next.
+    pub(crate) fn divide(&self, whole: usize, repositories: usize) {
+        self.0.store(whole / repositories.max(1), Ordering::Relaxed);
+    }
 }
 
 /// A lock whose holder panicked guards plain data here; it is used on.
@@ -24,7 +37,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Lru<K, V> {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// A cache that may use one part of a share, such as a quarter.
+    pub(crate) fn new(share: &Share, part: usize) -> Self {
         let inner = Inner {
             map: HashMap::new(),
             order: BTreeMap::new(),
@@ -33,7 +47,8 @@ impl<K: Hash + Eq + Clone, V: Clone> Lru<K, V> {
         };
         Self {
             inner: Mutex::new(inner),
-            limit,
+            share: share.clone(),
+            part,
         }
     }
 
@@ -50,7 +65,8 @@ impl<K: Hash + Eq + Clone, V: Clone> Lru<K, V> {
 
     /// Keeps a value that costs so many bytes; one larger than the whole cache is not kept.
     pub(crate) fn put(&self, key: K, value: V, cost: usize) {
-        if cost > self.limit {
+        let limit = self.share.0.load(Ordering::Relaxed) / self.part;
+        if cost > limit {
             return;
         }
         let mut inner = lock(&self.inner);
@@ -62,7 +78,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Lru<K, V> {
         }
         inner.order.insert(inner.tick, key);
         inner.used += cost;
-        while inner.used > self.limit {
+        while inner.used > limit {
             let Some((_, oldest)) = inner.order.pop_first() else {
                 break;
             };

@@ -15,7 +15,7 @@ use gix::objs::Kind as ObjectKind;
 use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
-use crate::lru::lock;
+use crate::lru::{Share, lock};
 use crate::object::{next_entry, tag_target};
 use crate::remote::{Kind, RemoteSpec};
 use crate::room::{Room, Setup, Shared};
@@ -171,6 +171,7 @@ impl MemoryStore {
             url: url.to_owned(),
             writable: true,
             limits: self.options.limits,
+            share: self.share(8),
             faults: Arc::new(NoFaults),
             counters,
         };
@@ -220,6 +221,12 @@ impl MemoryStore {
         }
     }
 
+    fn share(&self, repositories: usize) -> Share {
+        let share = Share::default();
+        share.divide(self.options.limits.cache_bytes, repositories);
+        share
+    }
+
     fn room(&self, spec: &RemoteSpec) -> Result<(Arc<Room<MemoryDisk>>, bool)> {
         let (url, kind) = spec.kind()?;
         let mut world = lock(&self.world);
@@ -243,6 +250,7 @@ impl MemoryStore {
             url: url.clone(),
             writable: true,
             limits: self.options.limits,
+            share: self.share(8),
             faults: Arc::clone(&self.options.faults),
             counters,
         };

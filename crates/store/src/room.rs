@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fault::{Faults, Point, Verdict};
 use crate::history::Lane;
 use crate::journal::Journal;
-use crate::lru::{Lru, lock};
+use crate::lru::{Lru, Share, lock};
 use crate::object::{Commit, Entry, Oid as _, commit_id, decode_commit, decode_tree, tree_id};
 use crate::packages::Found;
 use crate::push::Unheard;
@@ -33,6 +33,7 @@ pub(crate) struct Setup {
     pub(crate) url: String,
     pub(crate) writable: bool,
     pub(crate) limits: Limits,
+    pub(crate) share: Share,
     pub(crate) faults: Arc<dyn Faults>,
     pub(crate) counters: Arc<Counters>,
 }
@@ -64,7 +65,7 @@ pub(crate) struct Room<D> {
 
 impl<D: Disk> Room<D> {
     pub(crate) fn new(disk: D, setup: Setup) -> Result<Self> {
-        let cache = setup.limits.cache_bytes;
+        let share = &setup.share;
         let journal = Journal::load(&disk)?;
         Ok(Self {
             url: setup.url,
@@ -74,12 +75,12 @@ impl<D: Disk> Room<D> {
             counters: setup.counters,
             disk,
             shelf: Arc::default(),
-            snapshots: Lru::new(cache),
-            found: Lru::new(cache / 4),
-            peeled: Lru::new(cache / 4),
-            commits: Lru::new(cache / 4),
-            trees: Lru::new(cache),
-            present: Lru::new(cache / 4),
+            snapshots: Lru::new(share, 2),
+            found: Lru::new(share, 16),
+            peeled: Lru::new(share, 16),
+            commits: Lru::new(share, 16),
+            trees: Lru::new(share, 4),
+            present: Lru::new(share, 16),
             listed: Mutex::default(),
             lanes: Mutex::default(),
             journal: Mutex::new(journal),

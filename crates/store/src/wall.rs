@@ -143,7 +143,7 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Submissions of one batch.
     pub batch: usize,
-    /// Bytes of each cache: snapshots, trees, commits.
+    /// Bytes of all caches of a store, divided equally among its repositories.
     pub cache_bytes: usize,
 }
 
@@ -154,7 +154,7 @@ impl Default for Limits {
             package_files: 2_000,
             file_bytes: 2 << 20,
             batch: 1_000,
-            cache_bytes: 32 << 20,
+            cache_bytes: 256 << 20,
         }
     }
 }

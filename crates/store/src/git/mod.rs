@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::git::disk::{GitDisk, Place};
 use crate::git::transport::Git;
+use crate::lru::Share;
 use crate::remote::{Kind, RemoteSpec};
 use crate::room::{Room, Setup, Shared};
 use crate::stats::Counters;
@@ -79,6 +80,7 @@ pub struct GitStore {
     data: PathBuf,
     options: GitOptions,
     slots: tokio::sync::Mutex<BTreeMap<String, Slot>>,
+    share: Share,
 }
 
 impl GitStore {
@@ -88,12 +90,16 @@ impl GitStore {
             data: data.into(),
             options,
             slots: tokio::sync::Mutex::default(),
+            share: Share::default(),
         }
     }
 
     async fn slot(&self, url: &str) -> Slot {
         let mut slots = self.slots.lock().await;
-        Arc::clone(slots.entry(url.to_owned()).or_default())
+        let slot = Arc::clone(slots.entry(url.to_owned()).or_default());
+        self.share
+            .divide(self.options.limits.cache_bytes, slots.len());
+        slot
     }
 
     /// A room, with what a crash left put right.
@@ -125,6 +131,7 @@ impl GitStore {
             url: url.to_owned(),
             writable,
             limits: self.options.limits,
+            share: self.share.clone(),
             faults: Arc::clone(&self.options.faults),
             counters,
         };
