@@ -68,6 +68,19 @@ pub(super) fn apply(stream: &Stream, doc: usize, edit: &Edit) -> Result<Stream, 
     ))
 }
 
+/// The changes that an edit comes down to, if each can be made on the document as it is.
+pub(super) fn ops(stream: &Stream, doc: usize, edit: &Edit) -> Option<Vec<Op>> {
+    match lower(stream, doc, edit).ok()? {
+        Lowered::Nothing => Some(Vec::new()),
+        Lowered::Change(op) => Some(vec![op]),
+        Lowered::Prepare(_) => None,
+        Lowered::Edits(edits) => match edits.as_slice() {
+            [edit] => ops(stream, doc, edit),
+            _ => None,
+        },
+    }
+}
+
 /// Looks at one edit.
 pub(super) fn lower(stream: &Stream, doc: usize, edit: &Edit) -> Result<Lowered, Error> {
     let path = edit.path();

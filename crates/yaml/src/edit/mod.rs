@@ -316,6 +316,15 @@ impl Stream {
     }
 }
 
+/// The patches of an edit that can be made on the document as it is, together with others.
+pub(crate) fn patches_of(stream: &Stream, doc: usize, edit: &Edit) -> Option<Vec<Patch>> {
+    let mut patches = Vec::new();
+    for op in lower::ops(stream, doc, edit)? {
+        patches.extend(splice::written_apart(stream, doc, &op)?);
+    }
+    Some(patches)
+}
+
 /// Puts patches into a text. They must not overlap.
 pub(crate) fn patched(text: &str, patches: &mut [Patch]) -> String {
     patches.sort_by_key(|patch| (patch.from, patch.to));

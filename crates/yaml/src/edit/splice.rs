@@ -111,6 +111,14 @@ pub(super) fn perform(stream: &Stream, doc: usize, op: &Op) -> Result<Outcome, E
     written(stream, doc, op).map(Outcome::Done)
 }
 
+/// The patches of a change that can be made together with others; nothing where it takes anchors away.
+pub(super) fn written_apart(stream: &Stream, doc: usize, op: &Op) -> Option<Vec<Patch>> {
+    if dangling(stream.tree(doc), op).is_some() {
+        return None;
+    }
+    patches(stream.view(doc), op).ok()
+}
+
 fn written(stream: &Stream, doc: usize, op: &Op) -> Result<Stream, Error> {
     let first = attempt(stream, doc, op, true);
     let Err(error) = &first else { return first };

@@ -405,7 +405,7 @@ impl Map {
             .position(|e| &*e.key == key)
             .unwrap_or(self.entries.len());
         if at == self.entries.len() {
-            self.push(key, Value::new(Data::Map(Map::default())));
+            self.push(key, Value::new(Data::Map(Self::default())));
         }
         &mut self.entries[at].value
     }

@@ -214,7 +214,7 @@ impl Build {
     }
 }
 
-fn scalar_of(node: Node<'_>) -> Scalar {
+pub(super) fn scalar_of(node: Node<'_>) -> Scalar {
     Scalar {
         text: node.scalar().unwrap_or_default().into(),
         style: node.style(),

@@ -8,6 +8,7 @@
 mod access;
 mod build;
 mod diff;
+mod together;
 mod write;
 
 use std::sync::Arc;

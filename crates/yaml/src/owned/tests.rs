@@ -181,3 +181,53 @@ fn what_is_new_reads_back_as_it_was_meant() {
     let (_, again) = read(&text);
     assert!(again.same(&value), "{text}");
 }
+
+#[test]
+fn what_functions_usually_change_goes_the_short_way() {
+    let (stream, old) = read(
+        "metadata:\n  name: x # name\n  namespace: a\nspec:\n  replicas: 1 # kpt-set: ${n}\n  selector: {app: x}\n  \
+         template:\n    metadata:\n      labels:\n        app: x\n    list:\n    - image: a:1 # tag\n",
+    );
+    let mut new = old.clone();
+    new.get_mut("metadata")
+        .unwrap()
+        .get_mut("namespace")
+        .unwrap()
+        .set_str("prod");
+    let labels = new.ensure_map(&["metadata", "labels"]).unwrap();
+    labels.set_str("team", "a");
+    labels.set_str("tier", "b");
+    new.ensure_map(&["spec", "selector"])
+        .unwrap()
+        .set_str("team", "a");
+    let labels = new
+        .ensure_map(&["spec", "template", "metadata", "labels"])
+        .unwrap();
+    labels.set_str("team", "a");
+    labels.set_str("tier", "b");
+    new.lookup_mut(&["spec", "replicas"])
+        .unwrap()
+        .replace(Value::plain("3"));
+    let items = new
+        .lookup_mut(&["spec", "template", "list"])
+        .unwrap()
+        .as_seq_mut()
+        .unwrap()
+        .items_mut();
+    items[0].get_mut("image").unwrap().set_str("a:2");
+    let found = changes(&old, &new);
+    let edits = super::write::together(&found, &old).unwrap();
+    let short = super::together::at_once(&stream, 0, &edits, |_| true).unwrap();
+    let long = stream
+        .apply(0, &super::write::in_turn(found, &old))
+        .unwrap();
+    assert_eq!(short.text(), long.text());
+    assert_eq!(
+        rewrite(&stream, &[(0, &old, &new)])
+            .unwrap()
+            .unwrap()
+            .text(),
+        long.text()
+    );
+    assert!(short.text().contains("name: x # name") && short.text().contains("a:2 # tag"));
+}

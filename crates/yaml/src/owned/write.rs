@@ -1,12 +1,14 @@
 //! Changes as edits, and whole values as text.
 
 use super::diff::{Change, changes};
+use super::together::at_once;
 use super::{Data, Scalar, Value};
 use crate::edit::{Edit, Place};
 use crate::error::Error;
+use crate::node::Node;
 use crate::scalar::{self, Reader};
 use crate::stream::Stream;
-use crate::{Limits, Path, Step, Style};
+use crate::{Kind, Limits, Path, Step, Style};
 
 /// The stream in which some documents say something else; nothing if all say it already.
 ///
@@ -20,12 +22,53 @@ pub fn rewrite(
 ) -> Result<Option<Stream>, Error> {
     let mut out: Option<Stream> = None;
     for (document, old, new) in documents {
-        let edits = edits(changes(old, new), old);
-        if !edits.is_empty() {
-            out = Some(out.as_ref().unwrap_or(stream).apply(*document, &edits)?);
+        let changes = changes(old, new);
+        if changes.is_empty() {
+            continue;
         }
+        let from = out.as_ref().unwrap_or(stream);
+        let holds = |stream: &Stream| {
+            stream
+                .document(*document)
+                .is_some_and(|document| says(document.root(), new))
+        };
+        let short =
+            together(&changes, old).and_then(|edits| at_once(from, *document, &edits, holds));
+        out = Some(match short {
+            Some(stream) => stream,
+            None => from.apply(*document, &in_turn(changes, old))?,
+        });
     }
     Ok(out)
+}
+
+/// Whether a node reads back as a value, without taking it out of its text.
+fn says(node: Node<'_>, value: &Value) -> bool {
+    let Ok(node) = node.target() else {
+        return false;
+    };
+    match value.data() {
+        Data::Scalar(scalar) => scalar.says(node),
+        Data::Seq(seq) => {
+            let items = node.items();
+            node.kind() == Kind::Sequence
+                && items.len() == seq.items.len()
+                && items.zip(&seq.items).all(|(node, value)| says(node, value))
+        }
+        Data::Map(map) => {
+            node.kind() == Kind::Mapping
+                && node.entries().len() == map.entries.len()
+                && map.entries.iter().all(|entry| {
+                    // Complex keys were not touched: the entries around them are enough.
+                    !entry.plain_key
+                        || node.get(&entry.key).is_some_and(|node| {
+                            let first = map.get(&entry.key);
+                            first.is_some_and(|value| says(node, value))
+                        })
+                })
+        }
+        Data::Alias(_) => false,
+    }
 }
 
 /// A text of one document that says this; comments of new values are left out.
@@ -38,42 +81,58 @@ pub fn to_text(value: &Value) -> String {
 }
 
 /// Edits to be applied one after the other: what comes later in a document first, so that paths stay true.
-fn edits(changes: Vec<Change>, old: &Value) -> Vec<Edit> {
+pub(super) fn in_turn(changes: Vec<Change>, old: &Value) -> Vec<Edit> {
+    changes
+        .into_iter()
+        .rev()
+        .flat_map(|change| edits(change, old))
+        .collect()
+}
+
+/// Edits to be applied all at once, each path meant in the document as it was; nothing where one needs another.
+pub(super) fn together(changes: &[Change], old: &Value) -> Option<Vec<Edit>> {
     let mut out = Vec::with_capacity(changes.len());
-    for change in changes.into_iter().rev() {
-        match change {
-            Change::Set(path, value) => out.push(set(path, &value)),
-            Change::Remove(path) => out.push(Edit::Remove { path }),
-            Change::Add {
-                map,
-                key,
-                value,
-                after,
-            } => {
-                let index = position(old, &map, after.as_deref());
-                out.extend(add(map, key, &value, index));
-            }
-            Change::Insert { seq, at, items } => {
-                let empty = items.len();
-                for item in items.into_iter().rev() {
-                    out.push(Edit::Insert {
-                        path: seq.clone(),
-                        index: at,
-                        value: item.to_plain(),
-                    });
-                }
-                debug_assert!(empty > 0, "an insertion inserts something");
-            }
-            Change::Comment(path, text) => {
-                out.push(Edit::SetComment {
-                    path,
-                    place: Place::Line,
-                    text: text.unwrap_or_default(),
-                });
+    for change in changes {
+        let mut edits = edits(change.clone(), old);
+        if edits.len() > 1 {
+            match change {
+                // Items inserted at one place are listed last first.
+                Change::Insert { .. } => edits.reverse(),
+                _ => return None,
             }
         }
+        out.append(&mut edits);
     }
-    out
+    Some(out)
+}
+
+fn edits(change: Change, old: &Value) -> Vec<Edit> {
+    match change {
+        Change::Set(path, value) => vec![set(path, &value)],
+        Change::Remove(path) => vec![Edit::Remove { path }],
+        Change::Add {
+            map,
+            key,
+            value,
+            after,
+        } => {
+            let index = position(old, &map, after.as_deref());
+            add(map, key, &value, index)
+        }
+        Change::Insert { seq, at, items } => {
+            let insert = |item: Value| Edit::Insert {
+                path: seq.clone(),
+                index: at,
+                value: item.to_plain(),
+            };
+            items.into_iter().rev().map(insert).collect()
+        }
+        Change::Comment(path, text) => vec![Edit::SetComment {
+            path,
+            place: Place::Line,
+            text: text.unwrap_or_default(),
+        }],
+    }
 }
 
 fn set(path: Path, value: &Value) -> Edit {
@@ -94,26 +153,34 @@ fn set(path: Path, value: &Value) -> Edit {
 
 fn add(map: Path, key: String, value: &Value, index: usize) -> Vec<Edit> {
     let at = map.join(key.as_str());
-    let exact = value
-        .as_scalar()
-        .filter(|scalar| scalar.style == Style::Plain && !scalar.is_string());
-    let mut edits = vec![Edit::InsertKey {
-        path: map,
-        index,
-        key,
-        value: value.to_plain(),
+    let exact = value.as_scalar().filter(|scalar| {
+        scalar.style == Style::Plain && !scalar.is_string() && !scalar.text.is_empty()
+    });
+    let fragment = exact.and_then(|scalar| {
+        let stream = Stream::parse(&*scalar.text, &Limits::default()).ok()?;
+        let fragment = stream.document(0)?.root().lift();
+        Some(fragment)
+    });
+    let mut edits = vec![match fragment {
+        Some(fragment) => Edit::InsertKeyFragment {
+            path: map,
+            index,
+            key,
+            fragment,
+        },
+        None => Edit::InsertKey {
+            path: map,
+            index,
+            key,
+            value: value.to_plain(),
+        },
     }];
-    if let Some(scalar) = exact.filter(|scalar| scalar.type_tag() != "!!null") {
-        edits.push(Edit::ReplaceText {
-            path: at.clone(),
-            text: scalar.text.to_string(),
-        });
-    }
     if let Some(comment) = value.comment() {
+        let text = comment.to_owned();
         edits.push(Edit::SetComment {
             path: at,
             place: Place::Line,
-            text: comment.to_owned(),
+            text,
         });
     }
     edits
@@ -151,6 +218,17 @@ impl Value {
 }
 
 impl Scalar {
+    /// Whether a node is this scalar, for the package tools.
+    fn says(&self, node: Node<'_>) -> bool {
+        if node.kind() != Kind::Scalar {
+            return false;
+        }
+        let untouched = node.style() == self.style
+            && node.scalar() == Some(&*self.text)
+            && node.tag() == self.tag.as_deref();
+        untouched || self.same(&super::build::scalar_of(node))
+    }
+
     fn to_plain(&self) -> crate::Value {
         let resolved = scalar::resolve(Reader::V3, self.style, self.tag.as_deref(), &self.text);
         match resolved {
