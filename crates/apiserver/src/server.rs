@@ -2,6 +2,7 @@
 
 mod tls;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::clock::{Clock, RandomUids, SystemClock, Uids};
 use crate::gateway::{Authorizer, Gateway, MastersOnly, User};
 use crate::http::{Credentials, Door};
 use crate::logic::WriteOptions;
-use crate::registry::{Resource, builtins};
+use crate::registry::{Converter, Resource, builtins};
 use crate::status::Failure;
 use crate::storage::{Backend, Durability, Memory, Options, RedbFile, StorageError, Store};
 use crate::verbs::handle::ServerHandle;
@@ -75,6 +76,7 @@ pub struct ServerBuilder {
     options: Options,
     crds: Vec<Value>,
     resources: Vec<Resource>,
+    converters: BTreeMap<String, Arc<dyn Converter>>,
     clock: Arc<dyn Clock>,
     uids: Arc<dyn Uids>,
     authorizer: Arc<dyn Authorizer>,
@@ -101,6 +103,7 @@ impl Default for ServerBuilder {
             },
             crds: Vec::new(),
             resources: Vec::new(),
+            converters: BTreeMap::new(),
             clock: Arc::new(SystemClock),
             uids: Arc::new(RandomUids),
             authorizer: Arc::new(MastersOnly),
@@ -142,6 +145,13 @@ impl ServerBuilder {
     #[must_use]
     pub fn crd(mut self, crd: Value) -> Self {
         self.crds.push(crd);
+        self
+    }
+
+    /// Converts between the versions of a definition (`plural.group`) in process, whatever it says about webhooks.
+    #[must_use]
+    pub fn converter(mut self, definition: &str, converter: Arc<dyn Converter>) -> Self {
+        self.converters.insert(definition.to_owned(), converter);
         self
     }
 
@@ -199,7 +209,8 @@ impl ServerBuilder {
             (None, None) => Box::new(Memory::new()),
         };
         let store = Store::open(backend, self.options.clone()).map_err(StartError::Store)?;
-        let core = Core::new(store, Arc::clone(&self.clock), Arc::clone(&self.uids));
+        let mut core = Core::new(store, Arc::clone(&self.clock), Arc::clone(&self.uids));
+        core.converters = std::mem::take(&mut self.converters);
         for resource in builtins::resources()
             .into_iter()
             .chain(self.resources.drain(..))

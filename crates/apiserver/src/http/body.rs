@@ -14,12 +14,22 @@ const READ: [&str; 3] = [
     "application/vnd.kubernetes.protobuf",
 ];
 
+/// A body that takes longer to arrive is given up.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// The media type that typed clients write built-in kinds in.
 pub(super) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// Reads a body up to the limit.
 pub(super) async fn read(body: Body, limit: usize) -> Result<Bytes, Failure> {
-    match Limited::new(body, limit).collect().await {
+    let Ok(read) = tokio::time::timeout(PATIENCE, Limited::new(body, limit).collect()).await else {
+        return Err(Failure::new(
+            408,
+            "Timeout",
+            "the request body did not arrive in time",
+        ));
+    };
+    match read {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => {
             Err(Failure::too_large(limit))

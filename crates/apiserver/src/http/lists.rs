@@ -245,6 +245,14 @@ fn objects(
                 chunks.push(Bytes::from_static(b"{"));
                 chunks.push(object.body());
             }
+            Shown::Value(value) if !custom => {
+                let mut value = value.clone();
+                if let Some(root) = value.as_object_mut() {
+                    root.shift_remove("kind");
+                    root.shift_remove("apiVersion");
+                }
+                chunks.push(value.to_string().into());
+            }
             other => chunks.push(other.bytes()),
         }
     }

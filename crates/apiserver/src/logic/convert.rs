@@ -54,14 +54,8 @@ pub fn to_version(resource: &Resource, mut object: Value, to: &Version) -> Resul
     if object.get("apiVersion").and_then(Value::as_str) == Some(wanted.as_str()) {
         return Ok(object);
     }
-    if let Some(converter) = &resource.converter {
-        let convert = |why: String| {
-            Failure::internal(format!(
-                "conversion webhook for {} failed: {why}",
-                resource.key()
-            ))
-        };
-        object = converter.convert(object, &wanted).map_err(convert)?;
+    if resource.converter.is_some() {
+        object = converted(resource, object, &wanted)?;
     } else if let Some(root) = object.as_object_mut() {
         root.insert("apiVersion".to_owned(), wanted.into());
     }
@@ -80,8 +74,20 @@ pub fn to_version(resource: &Resource, mut object: Value, to: &Version) -> Resul
 /// # Errors
 /// A registered converter refused, or the definition has lost its storage version.
 pub fn to_storage(resource: &Resource, object: Value) -> Result<Value, Failure> {
+    if let Some((_, api_version)) = resource.stored_as {
+        return converted(resource, object, api_version);
+    }
     let version = resource
         .version(&resource.storage_version)
         .ok_or_else(|| Failure::internal(format!("{} has no storage version", resource.key())))?;
     to_version(resource, object, version)
+}
+
+fn converted(resource: &Resource, object: Value, api_version: &str) -> Result<Value, Failure> {
+    let Some(converter) = &resource.converter else {
+        return Ok(object);
+    };
+    converter.convert(object, api_version).map_err(|why| {
+        Failure::internal(format!("conversion for {} failed: {why}", resource.key()))
+    })
 }

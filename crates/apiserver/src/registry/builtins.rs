@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::resource::{BODY_LIMIT, Backing, Origin, Resource, Version};
+use super::events::Events;
+use super::resource::{BODY_LIMIT, Backing, Converter, Origin, Resource, Version};
 use crate::builtin::{Definition, definitions};
 use crate::table::builtin_columns;
 
@@ -37,6 +38,7 @@ fn selectable(kind: &Definition) -> Vec<String> {
 
 fn resource(kind: &'static Definition) -> Resource {
     let texts = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect();
+    let shared = kind.group == "events.k8s.io";
     let status = kind.subresources.iter().any(|s| s.name == "status");
     Resource {
         group: kind.group.to_owned(),
@@ -69,6 +71,7 @@ fn resource(kind: &'static Definition) -> Resource {
         built_in: Some(kind),
         verbs: texts(kind.verbs),
         body_limit: BODY_LIMIT,
-        converter: None,
+        converter: shared.then(|| -> Arc<dyn Converter> { Arc::new(Events) }),
+        stored_as: shared.then_some(("events", "v1")),
     }
 }

@@ -87,6 +87,7 @@ impl Resource {
             verbs: Vec::new(),
             body_limit: BODY_LIMIT,
             converter: None,
+            stored_as: None,
             group,
             kind,
         })

@@ -6,6 +6,7 @@
 pub mod builtins;
 pub mod crd;
 pub mod discovery;
+mod events;
 mod resource;
 
 use std::collections::BTreeMap;

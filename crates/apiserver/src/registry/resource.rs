@@ -116,6 +116,8 @@ pub struct Resource {
     pub verbs: Vec<String>,
     /// The request body limit in bytes (A11).
     pub body_limit: usize,
+    /// The resource of the store and the `apiVersion` of objects there, where they are another resource's.
+    pub stored_as: Option<(&'static str, &'static str)>,
     /// Converts between versions where changing `apiVersion` is not enough.
     pub converter: Option<Arc<dyn Converter>>,
 }
@@ -145,6 +147,9 @@ impl Resource {
     /// Names the resource in the store.
     #[must_use]
     pub fn key(&self) -> ResourceKey {
+        if let Some((key, _)) = self.stored_as {
+            return key.into();
+        }
         qualified(&self.plural, &self.group).into()
     }
 

@@ -57,7 +57,7 @@ impl Core {
         if established {
             let catalog = self.registry.catalog();
             let before = catalog.get(&resource.group, &resource.plural);
-            let converter = before.and_then(|r| r.converter.clone());
+            let converter = self.converters.get(name).cloned();
             let backing = before.map(|r| r.backing).unwrap_or_default();
             self.registry.put(Resource {
                 origin: Origin::Crd,

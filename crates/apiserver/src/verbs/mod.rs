@@ -13,6 +13,7 @@ pub mod remove;
 pub mod target;
 pub mod write;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -22,7 +23,7 @@ use crate::clock::{Clock, Uids, seconds};
 use crate::gateway::{Gateway, Refusal, RefusalClass};
 use crate::logic::{Moment, convert};
 use crate::metrics::Metrics;
-use crate::registry::{Registry, Resource, Version};
+use crate::registry::{Converter, Registry, Resource, Version};
 use crate::status::Failure;
 use crate::storage::{CommitError, Object, Store};
 
@@ -39,6 +40,7 @@ pub struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) uids: Arc<dyn Uids>,
     pub(crate) gateway: OnceLock<Arc<dyn Gateway>>,
+    pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
 }
 
 impl std::fmt::Debug for Core {
@@ -105,6 +107,7 @@ impl Core {
             clock,
             uids,
             gateway: OnceLock::new(),
+            converters: BTreeMap::new(),
         }
     }
 
@@ -145,7 +148,7 @@ impl Core {
         version: &Version,
         object: Arc<Object>,
     ) -> Result<Shown, Failure> {
-        if version.name == resource.storage_version {
+        if version.name == resource.storage_version && resource.stored_as.is_none() {
             return Ok(Shown::Stored(object));
         }
         Ok(Shown::Value(convert::to_version(

@@ -1,6 +1,7 @@
 //! The crate's promises over real TLS and in process.
 
 mod gateway;
+mod hostile;
 mod kubectl;
 mod restart;
 mod rules;
