@@ -20,6 +20,9 @@ use crate::repos::Repos;
 use crate::stats::{Counters, Stats, count};
 use crate::{Error, Result};
 
+/// How long a set waits for more news of its variants before it sums them up.
+const SUM_UP: Duration = Duration::from_millis(500);
+
 /// How the engine works; every field has a default.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -72,6 +75,9 @@ impl fmt::Debug for Engine {
     }
 }
 
+/// A set's compiled templates, or what is wrong with them.
+pub(crate) type Templates = Arc<std::result::Result<plan::set::Compiled, Vec<model::Problem>>>;
+
 /// What the engine is made of.
 pub(crate) struct Inner {
     pub(crate) ports: Ports,
@@ -81,6 +87,8 @@ pub(crate) struct Inner {
     pub(crate) locks: Locks,
     pub(crate) repos: Repos,
     pub(crate) failures: Failures,
+    pub(crate) set_failures: Failures,
+    pub(crate) templates: Cache<(model::Uid, i64), Templates>,
     pub(crate) stats: Counters,
     pub(crate) kinds: Mutex<BTreeMap<crate::ports::Gvk, tokio::task::AbortHandle>>,
     pub(crate) facts: Cache<model::TreeId, Arc<Facts>>,
@@ -101,6 +109,8 @@ impl Engine {
                 locks: Locks::default(),
                 repos: Repos::default(),
                 failures: Failures::default(),
+                set_failures: Failures::default(),
+                templates: Cache::new(1_000),
                 stats: Counters::default(),
                 kinds: Mutex::default(),
                 facts,
@@ -217,17 +227,31 @@ impl Engine {
         });
     }
 
+    /// Takes a set that was written.
+    pub(crate) fn learn_set(&self, set: crate::ports::StoredSet) {
+        self.learn(|world| {
+            let mut wake = Wake::default();
+            if let Some(changed) = world.sets.put(set) {
+                wake.set(&changed);
+            }
+            wake
+        });
+    }
+
     pub(crate) fn wake(&self, wake: Wake) {
         let queue = &self.inner.queue;
-        wake.repositories
-            .into_iter()
-            .for_each(|key| queue.add(Key::Repository(key)));
-        wake.sets
-            .into_iter()
-            .for_each(|key| queue.add(Key::Set(key)));
-        wake.variants
-            .into_iter()
-            .for_each(|key| queue.add(Key::Variant(key)));
+        for key in wake.repositories {
+            queue.add(Key::Repository(key));
+        }
+        for key in wake.sets {
+            queue.add(Key::Set(key));
+        }
+        for key in wake.sets_later {
+            queue.add_after(Key::Set(key), SUM_UP);
+        }
+        for key in wake.variants {
+            queue.add(Key::Variant(key));
+        }
     }
 
     /// Dies here if a simulation says so, or the process is on its way out.

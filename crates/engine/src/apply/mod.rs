@@ -4,6 +4,8 @@
 mod draft;
 mod pot;
 mod revision;
+mod set;
 mod variant;
 
+pub(crate) use set::set;
 pub(crate) use variant::variant;

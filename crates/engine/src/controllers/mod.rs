@@ -6,6 +6,7 @@
 mod cron;
 pub mod queue;
 mod repository;
+mod set;
 mod variant;
 mod watch;
 
@@ -74,7 +75,10 @@ impl Engine {
                 count(&self.counters().variant_reconciles);
                 variant::reconcile(self, key).await
             }
-            Key::Set(_) => Ok(Done::Rest),
+            Key::Set(key) => {
+                count(&self.counters().set_reconciles);
+                set::reconcile(self, key).await
+            }
         };
         tracing::debug!(?key, elapsed = ?before.elapsed(), ok = result.is_ok(), "turn");
         match result {

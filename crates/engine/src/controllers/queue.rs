@@ -166,6 +166,7 @@ impl Inner {
     }
 
     fn add_after(&mut self, key: Key, at: Instant) {
+        // What is worked on now may have looked already: the timer stays, and `take` sorts it out.
         if self.waiting.contains(&key) || self.due.get(&key).is_some_and(|due| *due <= at) {
             return;
         }

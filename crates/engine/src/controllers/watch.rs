@@ -119,11 +119,6 @@ impl Engine {
         while self.alive().is_ok() {
             match self.ports().cluster.objects(kind).await {
                 Ok(Some(mut feed)) => {
-                    self.learn(|world| {
-                        let mut wake = Wake::default();
-                        wake.kind(world, kind);
-                        wake
-                    });
                     while let Some(delta) = feed.next().await {
                         self.learn(|world| objects(world, kind, delta));
                     }
@@ -158,13 +153,19 @@ impl Engine {
 }
 
 fn objects(world: &mut World, kind: &Gvk, delta: Delta<ObjectSummary>) -> Wake {
+    let whole = matches!(delta, Delta::Snapshot(_));
     let mirror = world.objects.kind_mut(kind);
     let changes: Vec<_> = match delta {
         Delta::Snapshot(all) => mirror.snapshot(all),
         Delta::Put(one) => mirror.put(one).into_iter().collect(),
         Delta::Deleted { key, version } => mirror.delete(&key, &version).into_iter().collect(),
     };
-    wake_all(world, &changes, |wake, world, change| {
+    let mut wake = wake_all(world, &changes, |wake, world, change| {
         wake.object(world, kind, change);
-    })
+    });
+    if whole {
+        // Also where nothing is there: whoever waited to know knows now.
+        wake.kind(world, kind);
+    }
+    wake
 }

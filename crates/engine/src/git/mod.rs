@@ -8,7 +8,9 @@ mod message;
 mod sign;
 
 pub(crate) use layout::{Layout, RefKind};
-pub(crate) use message::{Kpt, Message, Notes, Subject};
+#[cfg(test)]
+use message::Kpt;
+pub(crate) use message::{Message, Notes, Subject};
 pub(crate) use sign::{author_of, committer};
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod revisions;
 mod wake;
 mod world;
 
-pub(crate) use mirror::{Changed, Versioned};
+pub(crate) use mirror::Changed;
 pub(crate) use revisions::PackageKey;
 pub(crate) use wake::Wake;
 pub(crate) use world::{World, downstream_of, package_of, upstream_of};

@@ -16,6 +16,8 @@ pub(crate) struct Wake {
     pub(crate) variants: BTreeSet<ObjectKey>,
     /// Sets.
     pub(crate) sets: BTreeSet<ObjectKey>,
+    /// Sets that only sum up what changed: they can wait for more of it.
+    pub(crate) sets_later: BTreeSet<ObjectKey>,
     /// Repositories.
     pub(crate) repositories: BTreeSet<ObjectKey>,
 }
@@ -53,23 +55,12 @@ impl Wake {
     /// Whom a change of a variant touches: itself, its set, and who shares a package with it. A
     /// change of its status touches its set alone.
     pub(crate) fn variant(&mut self, world: &World, changed: &Changed<StoredVariant>) {
-        for variant in changed.old.iter().chain(&changed.new) {
-            let owners = variant.meta.owners.iter().filter(|o| o.controller);
-            let owned = |set: &&std::sync::Arc<StoredSet>| {
-                owners
-                    .clone()
-                    .any(|o| set.meta.uid.as_ref() == Some(&o.uid))
-                    // S8: a set adopts variants without a controller that carry its name.
-                    || (owners.clone().next().is_none()
-                        && variant.key.namespace == set.key.namespace
-                        && variant.key.name.as_str().starts_with(set.key.name.as_str()))
-            };
-            self.sets
-                .extend(world.sets.iter().filter(owned).map(|s| s.key.clone()));
-        }
+        let sets = sets_of(world, changed);
         if status_only(changed) {
+            self.sets_later.extend(sets);
             return;
         }
+        self.sets.extend(sets);
         for variant in changed.old.iter().chain(&changed.new) {
             self.variants.insert(variant.key.clone());
             let Ok(parsed) = &variant.parsed else {
@@ -160,6 +151,21 @@ impl Wake {
         self.sets
             .extend(world.sets.iter().filter(selects).map(|s| s.key.clone()));
     }
+}
+
+/// The sets that own a variant, or would adopt it (S8: no controller, and the set's name).
+fn sets_of(world: &World, changed: &Changed<StoredVariant>) -> Vec<ObjectKey> {
+    let of = |variant: &StoredVariant, set: &StoredSet| match variant.meta.controller() {
+        Some(owner) => set.meta.uid.as_ref() == Some(&owner.uid),
+        None => {
+            let mine = variant.key.name.as_str().starts_with(set.key.name.as_str());
+            mine && set.key.namespace == variant.key.namespace
+        }
+    };
+    let both: Vec<_> = changed.old.iter().chain(&changed.new).collect();
+    let concerned = |set: &&std::sync::Arc<StoredSet>| both.iter().any(|v| of(v, set));
+    let sets = world.sets.iter().filter(concerned);
+    sets.map(|s| s.key.clone()).collect()
 }
 
 fn at_repository(target: &model::Target, repository: &StoredRepository) -> bool {

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{Downstream, Namespace, ObjectKey, Uid, Variant};
+use model::{Downstream, Namespace, ObjectKey, Status, Uid, Variant};
+use plan::set::Existing;
+use plan::variant::words::{READY, STALLED};
 
 use super::mirror::{Changed, Mirror, Versioned};
 use super::objects::Objects;
@@ -32,9 +34,10 @@ pub(crate) struct World {
     /// Injected and selected objects.
     pub(crate) objects: Objects,
     variants: Mirror<StoredVariant>,
+    /// As sets see them, made once for each change.
+    existing: BTreeMap<ObjectKey, Arc<Existing>>,
     upstreams: BTreeMap<PackageKey, BTreeSet<ObjectKey>>,
     downstreams: BTreeMap<PackageKey, BTreeSet<ObjectKey>>,
-    owners: BTreeMap<Uid, BTreeSet<ObjectKey>>,
     uids: BTreeMap<Uid, ObjectKey>,
 }
 
@@ -50,6 +53,21 @@ impl World {
     /// A variant.
     pub(crate) fn variant(&self, key: &ObjectKey) -> Option<&Arc<StoredVariant>> {
         self.variants.get(key)
+    }
+
+    /// A variant as sets see it.
+    pub(crate) fn existing(&self, key: &ObjectKey) -> Option<&Arc<Existing>> {
+        self.existing.get(key)
+    }
+
+    /// All variants of a namespace, as sets see them.
+    pub(crate) fn existing_in(&self, namespace: &Namespace) -> Vec<Arc<Existing>> {
+        self.existing
+            .iter()
+            .skip_while(|(key, _)| key.namespace < *namespace)
+            .take_while(|(key, _)| key.namespace == *namespace)
+            .map(|(_, existing)| Arc::clone(existing))
+            .collect()
     }
 
     /// All variants.
@@ -70,11 +88,6 @@ impl World {
     /// The variants whose downstream is this package.
     pub(crate) fn claimants(&self, package: &PackageKey) -> Vec<Arc<StoredVariant>> {
         self.find(self.downstreams.get(package))
-    }
-
-    /// The variants that an object owns.
-    pub(crate) fn variants_of_owner(&self, owner: &Uid) -> Vec<Arc<StoredVariant>> {
-        self.find(self.owners.get(owner))
     }
 
     /// The variants that read from or write to a repository.
@@ -146,29 +159,44 @@ impl World {
 
     fn reindex(&mut self, changed: &Changed<StoredVariant>) {
         if let Some(old) = &changed.old {
-            for owner in &old.meta.owners {
-                take(&mut self.owners, &owner.uid, &old.key);
-            }
             if let Some(uid) = &old.meta.uid {
                 self.uids.remove(uid);
             }
+            self.existing.remove(&old.key);
             if let Ok(variant) = &old.parsed {
                 take(&mut self.upstreams, &upstream_of(variant), &old.key);
                 take(&mut self.downstreams, &downstream_of(variant), &old.key);
             }
         }
         if let Some(new) = &changed.new {
-            for owner in &new.meta.owners {
-                add(&mut self.owners, owner.uid.clone(), &new.key);
-            }
             if let Some(uid) = &new.meta.uid {
                 self.uids.insert(uid.clone(), new.key.clone());
             }
+            self.existing
+                .insert(new.key.clone(), Arc::new(existing_of(new)));
             if let Ok(variant) = &new.parsed {
                 add(&mut self.upstreams, upstream_of(variant), &new.key);
                 add(&mut self.downstreams, downstream_of(variant), &new.key);
             }
         }
+    }
+}
+
+/// A variant as sets see it.
+fn existing_of(stored: &StoredVariant) -> Existing {
+    let status = &stored.status;
+    let current = status.observed_generation == stored.meta.generation;
+    let condition = |kind: &str| status.condition(kind).filter(|_| current);
+    let ready = condition(READY).map_or_else(
+        || (Status::Unknown, String::new(), String::new()),
+        |c| (c.status, c.reason.clone(), c.message.clone()),
+    );
+    Existing {
+        key: stored.key.clone(),
+        meta: stored.meta.clone(),
+        variant: stored.parsed.as_ref().ok().cloned().map(Arc::new),
+        ready,
+        stalled: condition(STALLED).is_some_and(|c| c.status == Status::True),
     }
 }
 

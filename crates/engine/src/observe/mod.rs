@@ -5,8 +5,10 @@
 mod base;
 mod facts;
 mod injections;
+mod set;
 mod variant;
 
 pub(crate) use base::old_files;
 pub(crate) use facts::Facts;
+pub(crate) use set::set;
 pub(crate) use variant::{repository_summary, variant};

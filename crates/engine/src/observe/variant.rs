@@ -57,7 +57,12 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         .unwrap_or_default();
     let mut o = Observed {
         variant: match &stored.parsed {
-            Ok(variant) => Subject::Valid(Arc::new(variant.clone())),
+            Ok(variant) => Subject::Valid(
+                world
+                    .existing(&stored.key)
+                    .and_then(|e| e.variant.clone())
+                    .unwrap_or_else(|| Arc::new(variant.clone())),
+            ),
             Err(problems) => Subject::Invalid {
                 key: stored.key.clone(),
                 meta: Box::new(stored.meta.clone()),

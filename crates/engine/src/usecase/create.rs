@@ -16,6 +16,7 @@ use super::{Caller, Input, Made, PackageKey, content, metadata, rejected, source
 use crate::commits::DraftCommit;
 use crate::discover::{Origin, self_lock};
 use crate::git::Subject;
+use crate::observe::repository_summary;
 use crate::repos::Open;
 use crate::shelve::{Follow, Shelf};
 use crate::{Engine, Error, Result};
@@ -78,11 +79,12 @@ fn observe(
             lifecycle: input.lifecycle,
             tasks: input.tasks.clone(),
         },
-        repository: open.map(|open| RepositorySummary {
-            deployment: open.repository.deployment,
-            branch: open.layout.branch().to_owned(),
-            writable: open.writable(),
-            ready: Ok(()),
+        repository: open.and_then(|open| {
+            let stored = engine.world(|w| w.repositories.get(open.key()).cloned())?;
+            Some(RepositorySummary {
+                writable: open.writable(),
+                ..repository_summary(&stored)
+            })
         }),
         siblings: engine.world(|w| w.revisions.of_package(key)),
         packages: overlapping,

@@ -1,0 +1,138 @@
+//! The steps of one set's plan: variants are created and updated many at once, and deleted last (S2).
+
+use futures::StreamExt as _;
+use model::{Class, Digest, SetStatus};
+use plan::Next;
+use plan::set::{Observed, Outcome, Plan, Step, next_after, status_after};
+use plan::variant::Failure;
+
+use crate::controllers::port;
+use crate::controllers::queue::Done;
+use crate::ports::{EventType, OurKind, Point, PortError};
+use crate::stats::count;
+use crate::{Engine, Error, Result};
+
+/// How many variants are written at once: the object store makes batches of them.
+const AT_ONCE: usize = 128;
+
+/// Applies a plan and writes the status; says when to look again.
+///
+/// # Errors
+/// The process is on its way out, or the status cannot be written.
+pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Result<Done> {
+    let deletions = plan
+        .steps
+        .iter()
+        .position(|s| matches!(s, Step::Delete { .. }))
+        .unwrap_or(plan.steps.len());
+    let (writes, deletes) = plan.steps.split_at(deletions);
+    let mut outcomes = all(engine, observed, writes).await?;
+    if outcomes.iter().all(|o| *o == Outcome::Done) {
+        outcomes.extend(all(engine, observed, deletes).await?);
+    } else {
+        outcomes.extend(deletes.iter().map(|_| Outcome::Skipped));
+    }
+    if outcomes.contains(&Outcome::Conflict) {
+        count(&engine.counters().conflicts);
+    }
+    let written = match status_after(observed, &plan, &outcomes) {
+        Some(status) => write_status(engine, observed, &status).await?,
+        None => false,
+    };
+    if plan.steps.is_empty() && !written {
+        count(&engine.counters().idle_reconciles);
+    }
+    Ok(match next_after(&plan, &outcomes) {
+        Next::Rest => Done::Rest,
+        Next::Again => Done::Again,
+        Next::After(time) => Done::After(time),
+    })
+}
+
+async fn all(engine: &Engine, observed: &Observed, steps: &[Step]) -> Result<Vec<Outcome>> {
+    let turns: Vec<_> = steps.iter().map(|s| one(engine, observed, s)).collect();
+    let results: Vec<Result<Outcome>> = futures::stream::iter(turns)
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    results.into_iter().collect()
+}
+
+async fn one(engine: &Engine, observed: &Observed, step: &Step) -> Result<Outcome> {
+    engine.point(Point::BeforeVariant)?;
+    let cluster = &engine.ports().cluster;
+    let result: Result<(), PortError> = match step {
+        Step::Create(variant) => {
+            let stored = cluster.create_variant(variant).await;
+            stored.map(|stored| engine.learn_variant(stored))
+        }
+        Step::Update {
+            variant,
+            resource_version,
+            ..
+        } => {
+            let stored = cluster.update_variant(variant, resource_version).await;
+            stored.map(|stored| engine.learn_variant(stored))
+        }
+        Step::Delete { key, uid } => cluster.delete_variant(key, uid).await,
+    };
+    match result {
+        Ok(()) => {
+            count(&engine.counters().variants_written);
+            Ok(Outcome::Done)
+        }
+        Err(error) if error.class == Class::Conflict => Ok(Outcome::Conflict),
+        Err(error) if error.class == Class::NotFound => Ok(match step {
+            // It is gone: that is what was wanted.
+            Step::Delete { .. } => Outcome::Done,
+            _ => Outcome::Conflict,
+        }),
+        Err(error) => Ok(Outcome::Failed(failure(engine, observed, &error).await)),
+    }
+}
+
+async fn failure(engine: &Engine, observed: &Observed, error: &PortError) -> Failure {
+    count(&engine.counters().failures);
+    let key = observed.set.key();
+    let failure = engine.inner.set_failures.note(
+        key,
+        Failure {
+            // A set's failures are told apart by its generation alone.
+            digest: Digest::new(0, &observed.set.meta().generation.to_be_bytes()),
+            class: error.class,
+            reason: "VariantNotWritten".to_owned(),
+            message: error.to_string(),
+            attempts: 1,
+            due: false,
+        },
+    );
+    if failure.attempts == 1 {
+        let (reason, message) = (&failure.reason, failure.message.clone());
+        engine
+            .tell(OurKind::Set, key, EventType::Warning, reason, message)
+            .await;
+    }
+    failure
+}
+
+/// Writes a status on the object as it is now.
+async fn write_status(engine: &Engine, observed: &Observed, status: &SetStatus) -> Result<bool> {
+    engine.point(Point::BeforeStatus)?;
+    let (key, meta) = (observed.set.key(), observed.set.meta());
+    let now = engine.world(|w| w.sets.get(key).cloned());
+    let Some(now) = now.filter(|n| n.meta.uid == meta.uid) else {
+        return Ok(false);
+    };
+    let version = &now.meta.resource_version;
+    let cluster = &engine.ports().cluster;
+    match cluster.set_set_status(key, version, status).await {
+        Ok(written) => {
+            count(&engine.counters().statuses);
+            engine.inner.set_failures.clear(key);
+            engine.learn_set(written);
+            Ok(true)
+        }
+        Err(error) if error.class == Class::NotFound => Ok(false),
+        Err(error) => Err::<bool, Error>(port(error)),
+    }
+}

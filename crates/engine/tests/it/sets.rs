@@ -1,0 +1,212 @@
+//! A set's life: fan-out over repositories and objects, templates, relabelled targets, deletion last.
+
+use engine::ports::Gvk;
+use model::{
+    DeletionGuard, InjectorTemplate, Lifecycle, MapExpr, ObjectMeta, ObjectSelector, OnError,
+    PackageContextTemplate, PackageName, RepositoryName, Status, Target, TargetSelection, Template,
+    Upstream, UpstreamVersion, VariantSet, VariantSetSpec,
+};
+use testkit::twin::key;
+
+use crate::variants::{config_map, ready};
+use crate::world::{NS, World, repository};
+
+fn set(name: &str, targets: Vec<Target>) -> VariantSet {
+    VariantSet {
+        key: key(NS, name),
+        meta: ObjectMeta::default(),
+        spec: VariantSetSpec {
+            upstream: Upstream {
+                repo: RepositoryName::parse("blueprints").expect("a name"),
+                package: PackageName::parse("app").expect("a name"),
+                version: UpstreamVersion::Latest,
+                allow_unpublished: false,
+            },
+            targets,
+            on_error: OnError::Continue,
+            deletion_guard: DeletionGuard {
+                enabled: false,
+                percent: 20,
+            },
+            suspend: false,
+        },
+    }
+}
+
+fn site() -> Gvk {
+    Gvk::of("example.test/v1", "Site")
+}
+
+fn by_site() -> Target {
+    Target {
+        selection: TargetSelection::ObjectSelector {
+            selector: ObjectSelector {
+                api_version: "example.test/v1".to_owned(),
+                kind: "Site".to_owned(),
+                name: None,
+                labels: model::LabelSelector {
+                    match_labels: [("live".to_owned(), "yes".to_owned())].into(),
+                    requirements: Vec::new(),
+                },
+            },
+            packages: Vec::new(),
+        },
+        template: Some(Template {
+            repo: Some("deploy".to_owned()),
+            package_expr: Some("'app-' + target.name".to_owned()),
+            context: Some(PackageContextTemplate {
+                data_exprs: vec![MapExpr {
+                    key: Some("site".to_owned()),
+                    value_expr: Some("target.labels['city']".to_owned()),
+                    ..MapExpr::default()
+                }],
+                ..PackageContextTemplate::default()
+            }),
+            injectors: vec![InjectorTemplate {
+                name_expr: Some("'endpoint-' + target.labels['city']".to_owned()),
+                ..InjectorTemplate::default()
+            }],
+            ..Template::default()
+        }),
+    }
+}
+
+fn put_site(world: &World, name: &str, city: &str, live: &str) {
+    let labels = [("city", city), ("live", live)];
+    world
+        .twin
+        .put_object(&site(), &key(NS, name), &labels, None, Some("{}"));
+}
+
+fn ready_of(world: &World, name: &str, kind: &str) -> (Status, String) {
+    let stored = world.twin.set(NS, name).expect("the set");
+    let found = stored.status.condition(kind);
+    let found = found.unwrap_or_else(|| panic!("no {kind} in {:?}", stored.status));
+    (found.status, format!("{}: {}", found.reason, found.message))
+}
+
+fn variants(world: &World) -> Vec<String> {
+    let all = world.twin.variants();
+    all.iter().map(|v| v.key.name.to_string()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_set_fans_out_over_objects_and_follows_their_labels() {
+    let world = ready().await;
+    for n in 0..20 {
+        put_site(
+            &world,
+            &format!("site-{n:02}"),
+            if n % 2 == 0 { "eu" } else { "us" },
+            "yes",
+        );
+    }
+    world.twin.put_object(
+        &config_map(),
+        &key(NS, "endpoint-us"),
+        &[],
+        Some("{\"host\":\"us\"}"),
+        None,
+    );
+    world.twin.put_set(set("fan", vec![by_site()]));
+    world.rest().await;
+    assert_eq!(
+        variants(&world).len(),
+        20,
+        "{:?}",
+        world.twin.set(NS, "fan")
+    );
+    assert_eq!(ready_of(&world, "fan", "VariantsReady").0, Status::True);
+    let draft = "deploy.app-site-01.packagevariant-1";
+    assert!(
+        world
+            .file(draft, "package-context.yaml")
+            .await
+            .contains("site: us")
+    );
+    assert!(
+        world
+            .file(draft, "endpoint.yaml")
+            .await
+            .contains("host: us")
+    );
+    let before = world.twin.writes();
+    world.engine.look_at_everything();
+    world.rest().await;
+    assert_eq!(world.twin.writes(), before, "rest is rest");
+
+    put_site(&world, "site-01", "eu", "yes");
+    world.rest().await;
+    assert!(
+        world
+            .file(draft, "package-context.yaml")
+            .await
+            .contains("site: eu")
+    );
+    assert!(
+        world
+            .file(draft, "endpoint.yaml")
+            .await
+            .contains("host: eu.example.test")
+    );
+    put_site(&world, "site-02", "eu", "no");
+    world.rest().await;
+    assert_eq!(variants(&world).len(), 19);
+    assert!(!world.names().iter().any(|n| n.contains("app-site-02")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn repositories_are_selected_by_name_and_by_label() {
+    let world = ready().await;
+    world.git("north").await;
+    world.git("south").await;
+    let labelled = |name: &str, zone: &str| {
+        let mut r = repository(name, false);
+        r.meta.labels.insert("zone".to_owned(), zone.to_owned());
+        r
+    };
+    world.twin.put_repository(labelled("north", "cold"));
+    world.twin.put_repository(labelled("south", "warm"));
+    let by_name = Target {
+        selection: TargetSelection::Repositories(vec![(
+            RepositoryName::parse("deploy").expect("a name"),
+            vec![
+                PackageName::parse("one").expect("a name"),
+                PackageName::parse("two").expect("a name"),
+            ],
+        )]),
+        template: None,
+    };
+    let by_label = Target {
+        selection: TargetSelection::RepositorySelector {
+            selector: model::LabelSelector {
+                match_labels: [("zone".to_owned(), "cold".to_owned())].into(),
+                requirements: Vec::new(),
+            },
+            packages: vec![PackageName::parse("three").expect("a name")],
+        },
+        template: None,
+    };
+    world.twin.put_set(set("mix", vec![by_name, by_label]));
+    world.rest().await;
+    assert_eq!(
+        variants(&world),
+        ["mix-deploy-one", "mix-deploy-two", "mix-north-three"]
+    );
+    world.twin.put_repository(labelled("south", "cold"));
+    world.rest().await;
+    assert_eq!(variants(&world).len(), 4);
+    world.twin.put_repository(labelled("north", "warm"));
+    world.rest().await;
+    assert_eq!(
+        variants(&world),
+        ["mix-deploy-one", "mix-deploy-two", "mix-south-three"]
+    );
+    world.publish("south.three.packagevariant-1").await;
+    world.rest().await;
+    world.twin.delete_set(NS, "mix");
+    world.rest().await;
+    assert!(variants(&world).is_empty());
+    let left = world.revision("south.three.packagevariant-1");
+    assert_eq!(left.lifecycle, Lifecycle::DeletionProposed);
+}
