@@ -3,7 +3,7 @@
 //! Unlike templates, rules have the strings extension, values of every JSON type, and objects whose
 //! fields are known. The caller brings shapes and values; a rule knows nothing of where they came from.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use cel::Context;
@@ -141,11 +141,12 @@ impl Datum {
             Self::Duration(text) => converted(&DURATION, text),
             Self::List(items) => cel::Value::List(Arc::new(items.iter().map(Self::cel).collect())),
             Self::Map(map) => {
-                let map: HashMap<Key, cel::Value> = map
+                let entries = map
                     .iter()
-                    .map(|(k, v)| (Key::String(Arc::new(k.clone())), v.cel()))
-                    .collect();
-                cel::Value::Map(cel::objects::Map { map: Arc::new(map) })
+                    .map(|(k, v)| (Key::String(Arc::new(k.clone())), v.cel()));
+                cel::Value::Map(cel::objects::Map {
+                    map: Arc::new(entries.collect()),
+                })
             }
         }
     }
