@@ -7,9 +7,12 @@ use super::*;
 use crate::schema::Structural;
 
 fn widgets() -> Structural {
-    let path = format!("{}/testdata/widgets.json", env!("CARGO_MANIFEST_DIR"));
-    let crd: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    Structural::from_json(&crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]).unwrap()
+    static SCHEMA: std::sync::LazyLock<Structural> = std::sync::LazyLock::new(|| {
+        let path = format!("{}/testdata/widgets.json", env!("CARGO_MANIFEST_DIR"));
+        let crd: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        Structural::from_json(&crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]).unwrap()
+    });
+    SCHEMA.clone()
 }
 
 fn writer<'a>(schema: &'a Structural, manager: &'a str, now: &'a str) -> Writer<'a> {
