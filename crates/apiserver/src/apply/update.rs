@@ -94,6 +94,9 @@ pub fn conflict_message(conflicts: &[Conflict]) -> String {
 pub fn track(live: Option<&Value>, new: &mut Value, writer: Writer<'_>) {
     let mut managers = Managers::start(live, new, !writer.subresource.is_empty());
     clear(new);
+    if let Some(metadata) = new.get_mut("metadata") {
+        crate::builtin::meta::normalize(metadata);
+    }
     if managers.owners.is_empty() && live.is_some() {
         return;
     }

@@ -132,8 +132,8 @@ pub(crate) fn check_embedded(metadata: &Value, path: &str, errors: &mut Vec<Fiel
 
 /// Checks what an update does to metadata.
 ///
-/// The real server checks twice (generic code and the kind's strategy), so every cause comes twice here too;
-/// messages tell it once. The caller has carried over what a client left out (`uid`, timestamps).
+/// The real server checks custom resources twice (generic code and the kind's strategy), so every cause comes
+/// twice there, and the message tells it once; doubling is the caller's. The caller has carried over what a client left out (`uid`, timestamps).
 #[must_use]
 pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -157,8 +157,6 @@ pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
         }
     }
     shared(new, "metadata", &mut errors);
-    let again = errors.clone();
-    errors.extend(again);
     errors
 }
 

@@ -96,7 +96,8 @@ fn config_map(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>)
         }
     }
     if data_size(object, "data", false) + data_size(object, "binaryData", true) > MAX_DATA {
-        errors.push(FieldError::too_long("", MAX_DATA as u64));
+        // The real server names the whole object by an empty path element.
+        errors.push(FieldError::too_long("[]", MAX_DATA as u64));
     }
 }
 

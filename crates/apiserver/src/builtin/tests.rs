@@ -84,7 +84,7 @@ fn config_maps_keep_their_rules() {
     let big = "x".repeat(1024 * 1024 + 1);
     assert_eq!(
         check(json!({"data": {"k": big}}), None),
-        ["<nil>: Too long: may not be more than 1048576 bytes"]
+        ["[]: Too long: may not be more than 1048576 bytes"]
     );
 }
 
@@ -157,7 +157,7 @@ fn updates_may_not_touch_identity() {
     let old = json!({"name": "a", "uid": "1", "deletionTimestamp": "t", "finalizers": ["a.b/c"]});
     let new = json!({"name": "a", "uid": "2", "deletionTimestamp": "t", "finalizers": ["a.b/c", "a.b/d"]});
     let told = causes(&meta::validate_update(&new, &old));
-    assert_eq!(told.len(), 4, "each comes twice");
+    assert_eq!(told.len(), 2);
     assert_eq!(
         told[0],
         "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new \
