@@ -12,6 +12,8 @@ mod kinds;
 mod registry;
 mod report;
 mod runner;
+mod setters;
+mod walk;
 pub mod wire;
 
 pub use item::Item;

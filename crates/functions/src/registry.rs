@@ -31,8 +31,13 @@ macro_rules! builtins {
 
 const BUILTINS: &[BuiltIn] = builtins! {
     "apply-setters" "Sets the fields that carry a `# kpt-set:` comment." builtin::apply_setters::run;
+    "create-setters" "Puts `# kpt-set:` comments at fields with given values." builtin::create_setters::run;
+    "delete-annotations" "Takes named annotations off every resource." builtin::delete_annotations::run;
+    "list-setters" "Tells which setters a package has." builtin::list_setters::run;
+    "remove-local-config-resources" "Drops what is never applied to a cluster." builtin::remove_local_config::run;
     "search-replace" "Finds fields by value, pattern or path and replaces them." builtin::search_replace::run;
     "set-annotations" "Sets annotations on resources and pod templates." builtin::set_annotations::run;
+    "set-enforcement-action" "Sets what constraints do about a violation." builtin::set_enforcement_action::run;
     "set-labels" "Sets labels on resources, selectors and templates." builtin::set_labels::run;
     "set-namespace" "Sets the namespace of every resource that has one." builtin::set_namespace::run;
 };

@@ -165,17 +165,25 @@ fn drive<C: Conversation>(mut conversation: C) -> C::End {
     }
 }
 
+/// Seconds of CPU that this process has used; the wall clock where the system does not say.
+fn used(begin: Instant) -> f64 {
+    let told = std::fs::read_to_string("/proc/self/schedstat").ok();
+    let nanos = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    nanos.map_or_else(|| begin.elapsed().as_secs_f64(), |nanos| nanos / 1e9)
+}
+
 fn rate(what: &str, mut once: impl FnMut()) {
     once();
     let begin = Instant::now();
+    let from = used(begin);
     let mut count = 0_u32;
-    while begin.elapsed().as_secs_f64() < 2.0 {
+    while used(begin) - from < 1.0 {
         once();
         count += 1;
     }
     println!(
-        "{what}: {:.0}/s",
-        f64::from(count) / begin.elapsed().as_secs_f64()
+        "{what}: {:.0}/s of CPU",
+        f64::from(count) / (used(begin) - from)
     );
 }
 

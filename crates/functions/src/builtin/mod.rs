@@ -2,7 +2,12 @@
 //! (packages-and-functions.md §5.2, decisions.md M11), but loses no comment.
 
 pub(crate) mod apply_setters;
+pub(crate) mod create_setters;
+pub(crate) mod delete_annotations;
+pub(crate) mod list_setters;
+pub(crate) mod remove_local_config;
 pub(crate) mod search_replace;
 pub(crate) mod set_annotations;
+pub(crate) mod set_enforcement_action;
 pub(crate) mod set_labels;
 pub(crate) mod set_namespace;

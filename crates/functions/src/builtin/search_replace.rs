@@ -9,6 +9,8 @@ use yaml::owned::{Data, Scalar, Value};
 use crate::config::Config;
 use crate::goquote::quote;
 use crate::report::{at_field, info};
+use crate::setters::{clean, placeholders};
+use crate::walk::{Visit, walk};
 use crate::{Item, Report};
 
 const MATCHERS: [&str; 6] = [
@@ -75,7 +77,13 @@ fn search(items: &mut [Item], config: Config<'_>) -> Result<Report, String> {
         if search.puts_by_path() {
             search.put_by_path(item.value_mut(), &mut found)?;
         } else {
-            search.visit(item.value_mut(), &mut String::new(), &mut found)?;
+            walk(
+                item.value_mut(),
+                &mut At {
+                    search: &search,
+                    found: &mut found,
+                },
+            )?;
         }
         if !path.is_empty() {
             results.extend(found.iter().map(|(field, value)| {
@@ -96,6 +104,23 @@ fn search(items: &mut [Item], config: Config<'_>) -> Result<Report, String> {
         results.push(info("no matches"));
     }
     Ok(Report::of(results))
+}
+
+/// The search at work on one resource.
+struct At<'s> {
+    search: &'s Search,
+    found: &'s mut Found,
+}
+
+impl Visit for At<'_> {
+    fn list(&mut self, value: &mut Value, path: &str) -> Result<(), String> {
+        self.search.comment_list(value, path, self.found);
+        Ok(())
+    }
+
+    fn scalar(&mut self, value: &mut Value, path: &str) -> Result<(), String> {
+        self.search.scalar(value, path, self.found)
+    }
 }
 
 impl Search {
@@ -175,42 +200,6 @@ impl Search {
         Ok(())
     }
 
-    fn visit(&self, value: &mut Value, path: &mut String, found: &mut Found) -> Result<(), String> {
-        if value.is_alias() {
-            return Ok(());
-        }
-        let length = path.len();
-        match value.data() {
-            Data::Scalar(_) => return self.scalar(value, path, found),
-            Data::Map(_) => {
-                let Some(map) = value.as_map_mut() else {
-                    return Ok(());
-                };
-                for (key, child) in map.iter_mut() {
-                    step(path, key);
-                    self.comment_list(child, path, found);
-                    path.truncate(length);
-                }
-                for (key, child) in map.iter_mut() {
-                    step(path, key);
-                    self.visit(child, path, found)?;
-                    path.truncate(length);
-                }
-            }
-            _ => {
-                let Some(seq) = value.as_seq_mut() else {
-                    return Ok(());
-                };
-                for (at, child) in seq.items_mut().iter_mut().enumerate() {
-                    path.push_str(&format!("[{at}]"));
-                    self.visit(child, path, found)?;
-                    path.truncate(length);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// A comment can be put at a whole list, if its path matches.
     fn comment_list(&self, value: &mut Value, path: &str, found: &mut Found) {
         let filled = !value.is_alias() && value.as_seq().is_some_and(|seq| !seq.items().is_empty());
@@ -263,12 +252,10 @@ impl Search {
                 out = out.replace(&format!("${{{at}}}"), group);
             }
         }
-        let left = super::apply_setters::placeholders(&out)
-            .into_iter()
-            .any(|whole| {
-                let name = super::apply_setters::clean(whole);
-                !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit())
-            });
+        let left = placeholders(&out).into_iter().any(|whole| {
+            let name = clean(whole);
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit())
+        });
         if left {
             Err("unable to resolve capture groups".to_owned())
         } else {
@@ -297,13 +284,6 @@ fn comment(text: &str) -> Arc<str> {
     } else {
         format!("# {text}").into()
     }
-}
-
-fn step(path: &mut String, key: &str) {
-    if !path.is_empty() {
-        path.push('.');
-    }
-    path.push_str(key);
 }
 
 /// A scalar as it would be printed, quotes and comment included.

@@ -80,7 +80,14 @@ pub const KNOWN: &[(&str, &str)] = &[
         "apply-setters-wire-not-resourcelist",
         "X2: a built-in is not fed by a stream",
     ),
-    ("X2: a built-in is not fed by a stream",),
+    (
+        "delete-annotations-wire-no-functionconfig",
+        "M11: the message holds no internals of another language",
+    ),
+    (
+        "set-enforcement-action-no-spec",
+        "M20: a failed step leaves what it was given",
+    ),
     (
         "search-replace-by-value-regex-capture-missing",
         "M20: a failed step leaves what it was given",

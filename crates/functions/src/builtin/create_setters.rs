@@ -1,0 +1,158 @@
+//! `create-setters`: puts setter comments at the fields that hold the given values.
+
+use yaml::owned::Value;
+
+use crate::config::Config;
+use crate::goquote::{list, quote};
+use crate::report::at_field;
+use crate::walk::{Visit, walk};
+use crate::{Item, Report};
+
+pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
+    let results = Setters::configure(config).and_then(|setters| {
+        let results = setters.create(items)?;
+        if results.is_empty() {
+            return Err("no matches for the input list of setters".to_owned());
+        }
+        Ok(results)
+    });
+    match results {
+        Ok(results) => Report::of(results),
+        Err(message) => {
+            let text = format!("failed to create setters: {message}");
+            Report {
+                stderr: message,
+                ..Report::failure(text)
+            }
+        }
+    }
+}
+
+struct Setters {
+    /// Value and name, longest value first.
+    scalars: Vec<(String, String)>,
+    /// Sorted values and name.
+    arrays: Vec<(Vec<String>, String)>,
+}
+
+impl Setters {
+    fn configure(config: Config<'_>) -> Result<Self, String> {
+        let pairs = config.data_pairs();
+        if pairs.is_empty() {
+            return Err("config map cannot be empty".to_owned());
+        }
+        let mut setters = Self {
+            scalars: Vec::new(),
+            arrays: Vec::new(),
+        };
+        for (name, text) in pairs {
+            let value = crate::wire::parse_value(&text).ok_or("parsing error")?;
+            if let Some(values) = value.as_seq().map(|_| texts(&value)) {
+                setters.arrays.push((values, name));
+            } else if value.as_scalar().is_some() {
+                setters.scalars.push((text, name));
+            }
+        }
+        setters
+            .scalars
+            .sort_by(|a, b| (b.0.len(), &a.0, &a.1).cmp(&(a.0.len(), &b.0, &b.1)));
+        setters.arrays.sort();
+        Ok(setters)
+    }
+
+    fn create(&self, items: &mut [Item]) -> Result<Vec<model::FunctionResultItem>, String> {
+        let mut results = Vec::new();
+        for item in items.iter_mut() {
+            if item.kind().is_empty()
+                && item.api_version().is_empty()
+                && item.value.get("metadata").is_none()
+            {
+                return Err("missing Resource metadata".to_owned());
+            }
+            let mut visit = Create {
+                setters: self,
+                found: Vec::new(),
+            };
+            walk(item.value_mut(), &mut visit)?;
+            results.extend(visit.found.into_iter().map(|(field, comment, value)| {
+                let (comment, value) = (quote(&comment), quote(&value));
+                at_field(
+                    item,
+                    &field,
+                    format!("Added line comment {comment} for field with value {value}"),
+                )
+            }));
+        }
+        Ok(results)
+    }
+
+    /// The text with values replaced by their setters, from left to right, the longest value first.
+    fn pattern(&self, text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let found = self
+                .scalars
+                .iter()
+                .find(|(value, _)| rest.starts_with(value.as_str()));
+            let length = match found {
+                Some((value, name)) => {
+                    out.push_str(&format!("${{{name}}}"));
+                    value.len()
+                }
+                None => {
+                    out.push(c);
+                    c.len_utf8()
+                }
+            };
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        out
+    }
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    let items = value.as_seq().map(|seq| seq.items()).unwrap_or_default();
+    let mut texts: Vec<String> = items
+        .iter()
+        .map(|item| item.text().unwrap_or_default().to_owned())
+        .collect();
+    texts.sort();
+    texts
+}
+
+struct Create<'s> {
+    setters: &'s Setters,
+    /// Field, comment and value.
+    found: Vec<(String, String, String)>,
+}
+
+impl Visit for Create<'_> {
+    fn list(&mut self, value: &mut Value, path: &str) -> Result<(), String> {
+        let values = texts(value);
+        if let Some((_, name)) = self
+            .setters
+            .arrays
+            .iter()
+            .find(|(wanted, _)| *wanted == values)
+        {
+            let comment = format!("kpt-set: ${{{name}}}");
+            value.set_comment(Some(format!("# {comment}").into()));
+            self.found.push((path.to_owned(), comment, list(values)));
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, value: &mut Value, path: &str) -> Result<(), String> {
+        let Some(text) = value.text().filter(|text| !text.contains('\n')) else {
+            return Ok(());
+        };
+        let (text, pattern) = (text.to_owned(), self.setters.pattern(text));
+        if pattern != text {
+            let comment = format!("kpt-set: {pattern}");
+            value.set_comment(Some(format!("# {comment}").into()));
+            self.found.push((path.to_owned(), comment, text));
+        }
+        Ok(())
+    }
+}
