@@ -38,8 +38,11 @@ const BUILTINS: &[BuiltIn] = builtins! {
     "search-replace" "Finds fields by value, pattern or path and replaces them." builtin::search_replace::run;
     "set-annotations" "Sets annotations on resources and pod templates." builtin::set_annotations::run;
     "set-enforcement-action" "Sets what constraints do about a violation." builtin::set_enforcement_action::run;
+    "set-image" "Sets name, tag or digest of container images." builtin::set_image::run;
     "set-labels" "Sets labels on resources, selectors and templates." builtin::set_labels::run;
     "set-namespace" "Sets the namespace of every resource that has one." builtin::set_namespace::run;
+    "set-project-id" "Sets a project id as a setter and an annotation." builtin::set_project_id::run;
+    "upsert-resource" "Replaces a resource, or adds it." builtin::upsert_resource::run;
 };
 
 /// All of them, by name.

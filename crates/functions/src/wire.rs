@@ -69,7 +69,7 @@ impl ResourceList {
         let results = list.get("results").map(read_results).unwrap_or_default();
         Ok(Self {
             items: items.iter().cloned().map(item).collect(),
-            config: config.map(Arc::new),
+            config: config.map(|config| item(config).value),
             results,
         })
     }

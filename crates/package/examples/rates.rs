@@ -247,6 +247,38 @@ fn main() {
         base: None,
         draft: None,
     };
+    let spec = package::clone::CloneSpec {
+        package: input.recipe.package.clone(),
+        upstream: input.git_upstream.clone(),
+        lock: input.lock.clone(),
+        deployment: true,
+    };
+    rate("clone", || {
+        assert!(package::clone::clone(&files, &spec).is_ok())
+    });
+    let Ok(cloned) = package::clone::clone(&files, &spec) else {
+        return;
+    };
+    let mutations = package::mutate::Mutation::of(&input.recipe, BTreeMap::new());
+    rate("mutate", || {
+        assert!(package::mutate::apply(&cloned.files, &mutations).is_ok())
+    });
+    let Ok(mutated) = package::mutate::apply(&cloned.files, &mutations) else {
+        return;
+    };
+    rate("render that", || {
+        assert!(
+            drive(Render::new(mutated.files.clone(), Options::default()))
+                .status
+                .succeeded()
+        );
+    });
+    rate("find injection points", || {
+        assert!(package::mutate::injection_points(&mutated.files).is_ok())
+    });
+    rate("read the Kptfile", || {
+        assert!(package::kptfile::Kptfile::of_files(&mutated.files).is_ok())
+    });
     rate("cook a first draft", || {
         assert!(drive(Cook::new(input.clone())).is_ok())
     });

@@ -9,5 +9,8 @@ pub(crate) mod remove_local_config;
 pub(crate) mod search_replace;
 pub(crate) mod set_annotations;
 pub(crate) mod set_enforcement_action;
+pub(crate) mod set_image;
 pub(crate) mod set_labels;
 pub(crate) mod set_namespace;
+pub(crate) mod set_project_id;
+pub(crate) mod upsert_resource;

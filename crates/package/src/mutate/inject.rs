@@ -216,7 +216,7 @@ fn write(
     };
     let top = value.as_map_mut().ok_or_else(shape)?;
     match top.get_mut(field) {
-        Some(old) => overwrite(old, content),
+        Some(old) => old.overwrite(content),
         None => top.push(field, content.clone()),
     }
     let annotations = value
@@ -225,40 +225,4 @@ fn write(
     annotations.set_str(INJECTED_NAME, name);
     annotations.set_str(INJECTED, name);
     Ok(())
-}
-
-/// Makes a value mean another one; comments and order of what survives stay (R92).
-pub(super) fn overwrite(old: &mut Value, new: &Value) {
-    if old.same(new) {
-        return;
-    }
-    if let (Some(_), Some(wanted)) = (old.as_map(), new.as_map())
-        && let Some(map) = old.as_map_mut()
-    {
-        map.retain(|key, _| wanted.get(key).is_some());
-        for (key, value) in wanted.iter() {
-            match map.get_mut(key) {
-                Some(old) => overwrite(old, value),
-                None => map.push(key, value.clone()),
-            }
-        }
-        return;
-    }
-    if let (Some(_), Some(wanted)) = (old.as_seq(), new.as_seq())
-        && let Some(seq) = old.as_seq_mut()
-    {
-        let items = seq.items_mut();
-        items.truncate(wanted.items().len());
-        for (at, value) in wanted.items().iter().enumerate() {
-            match items.get_mut(at) {
-                Some(old) => overwrite(old, value),
-                None => items.push(value.clone()),
-            }
-        }
-        return;
-    }
-    match new.as_str() {
-        Some(text) if old.as_str().is_some() => old.set_str(text),
-        _ => old.replace(new.clone()),
-    }
 }

@@ -40,7 +40,7 @@ pub(super) fn set_condition(kptfile: &mut Value, wanted: &Condition) -> Option<(
     }
     let conditions = status.get_mut("conditions")?.as_seq_mut()?.items_mut();
     match conditions.iter_mut().find(|value| is_it(value)) {
-        Some(old) => super::inject::overwrite(old, &condition(wanted)),
+        Some(old) => old.overwrite(&condition(wanted)),
         None => conditions.push(condition(wanted)),
     }
     Some(())

@@ -122,7 +122,7 @@ fn list(
         match own.iter().position(same_name) {
             Some(at) => {
                 let mut item = own.remove(at);
-                super::inject::overwrite(&mut item, &wanted);
+                item.overwrite(&wanted);
                 items.push(item);
             }
             None => items.push(wanted),

@@ -97,6 +97,10 @@ pub const KNOWN: &[(&str, &str)] = &[
         "M11: the message holds no internals of another language",
     ),
     (
+        "set-image-new-name",
+        "M11: the newest release keeps the colon before a tag that stays",
+    ),
+    (
         "set-namespace-crd-config-empty",
         "M11: an invalid configuration is an error",
     ),

@@ -223,6 +223,42 @@ impl Value {
         self.data = Data::Scalar(scalar);
     }
 
+    /// Makes it mean what another value means; comments and order of what survives stay.
+    pub fn overwrite(&mut self, new: &Self) {
+        if self.same(new) {
+            return;
+        }
+        if let (Some(_), Some(wanted)) = (self.as_map(), new.as_map())
+            && let Some(map) = self.as_map_mut()
+        {
+            map.retain(|key, _| wanted.get(key).is_some());
+            for (key, value) in wanted.iter() {
+                match map.get_mut(key) {
+                    Some(old) => old.overwrite(value),
+                    None => map.push(key, fresh(value).with_comment(value.comment.clone())),
+                }
+            }
+            return;
+        }
+        if let (Some(_), Some(wanted)) = (self.as_seq(), new.as_seq())
+            && let Some(seq) = self.as_seq_mut()
+        {
+            let items = seq.items_mut();
+            items.truncate(wanted.items.len());
+            for (at, value) in wanted.items.iter().enumerate() {
+                match items.get_mut(at) {
+                    Some(old) => old.overwrite(value),
+                    None => items.push(fresh(value)),
+                }
+            }
+            return;
+        }
+        match new.as_str() {
+            Some(text) if self.as_str().is_some() => self.set_str(text),
+            _ => self.replace(fresh(new)),
+        }
+    }
+
     /// Every scalar below (and this one), with its path as `a.b[0].c`; aliases are not entered.
     pub fn walk_scalars<'v>(&'v self, visit: &mut dyn FnMut(&str, &'v Scalar)) {
         self.walk(&mut String::new(), visit);
