@@ -103,6 +103,8 @@ pub(crate) struct Tree {
     pub(crate) tail: u32,
     /// Whether the document begins with `---`.
     pub(crate) explicit: bool,
+    /// Whether a NEL, LS or PS ends one of the lines: such a text is read, not edited.
+    pub(crate) old_breaks: bool,
 }
 
 impl Tree {
@@ -115,6 +117,7 @@ impl Tree {
             head: 0,
             tail: 0,
             explicit: false,
+            old_breaks: false,
         }
     }
 

@@ -23,6 +23,10 @@ pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Strea
         let message = format!("there is no document {doc}");
         return Err(Error::at(ErrorKind::Path, stream.text(), 0, message));
     }
+    if stream.tree(doc).old_breaks {
+        let message = "a line ends with NEL, LS or PS; only LF, CRLF and CR can be written around";
+        return Err(stream.error(ErrorKind::Unwritable, doc, 0, message));
+    }
     let mut stream = stream.clone();
     let mut work: VecDeque<Cow<'_, Edit>> = edits.iter().map(Cow::Borrowed).collect();
     while !work.is_empty() {

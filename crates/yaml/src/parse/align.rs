@@ -7,9 +7,9 @@ use std::sync::Arc;
 use granit_parser::{StructureStyle, Tag, YamlVersion};
 
 use super::cursor::Cursor;
-use super::{Doc, gate};
+use super::{Doc, gate, repair};
 use crate::error::{Error, ErrorKind};
-use crate::tree::{Id, Kind, NodeData, Style, Tree};
+use crate::tree::{CommentData, Id, Kind, NodeData, Style, Tree};
 
 /// An open collection.
 #[derive(Debug)]
@@ -136,11 +136,28 @@ impl<'t> Aligner<'t> {
         Ok(())
     }
 
+    /// The comments since the last call, cut where an old line separator was reworded.
+    fn comments(&mut self) -> Vec<CommentData> {
+        let mut comments = self.cursor.take_comments();
+        for comment in &mut comments {
+            comment.end = self.text.floor_char_boundary(comment.end as usize) as u32;
+        }
+        comments
+    }
+
     /// Puts the current tree away as a document that ends at `end`.
     fn close(&mut self, end: usize) {
         let mut tree = std::mem::replace(&mut self.tree, Tree::new());
         let base = self.base as u32;
-        tree.comments = self.cursor.take_comments();
+        tree.comments = self.comments();
+        let part = self.base..end;
+        tree.old_breaks = !std::ptr::eq(self.text, self.events)
+            && self.text[part.clone()]
+                .match_indices(repair::SEPARATORS)
+                .any(|(at, c)| {
+                    let events = self.events[part.clone()].get(at..);
+                    !events.is_some_and(|rest| rest.starts_with(c))
+                });
         for comment in &mut tree.comments {
             comment.start = comment.start.saturating_sub(base);
             comment.end = comment.end.saturating_sub(base);
@@ -187,12 +204,16 @@ impl<'t> Aligner<'t> {
             };
             self.tree.head = bom;
             self.close(end);
-        } else if let Some(last) = self.docs.last_mut() {
+        } else {
+            let comments = self.comments();
+            let Some(last) = self.docs.last_mut() else {
+                return Ok(self.docs);
+            };
             last.range.end = end;
             let base = last.range.start as u32;
             let tree = Arc::make_mut(&mut last.tree);
             tree.comments
-                .extend(self.cursor.take_comments().into_iter().map(|mut comment| {
+                .extend(comments.into_iter().map(|mut comment| {
                     comment.start -= base;
                     comment.end -= base;
                     comment

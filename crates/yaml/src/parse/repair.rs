@@ -47,7 +47,7 @@ pub(super) fn separators(events: &str, docs: Option<&[Doc]>) -> Option<String> {
 }
 
 /// Old line separators.
-const SEPARATORS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+pub(super) const SEPARATORS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
 /// The content of a quoted scalar with NEL in it: a line break that is folded to a blank.
 pub(super) fn folded(value: &str) -> String {

@@ -2,6 +2,8 @@
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 mod room;
 #[cfg(test)]
 mod vectors_edit;
