@@ -22,205 +22,64 @@ async fn status_of(
     (code, answer)
 }
 
+/// Expected status, method, path (`+` is the collection, `a` an object), media type, body.
+const ODD: &str = r#"
+400 POST + application/json []
+400 POST + application/json "text"
+400 POST + application/json {"metadata":"text"}
+400 POST + application/json {"metadata":{"labels":5}}
+415 POST + text/plain {}
+415 POST + application/vnd.kubernetes.protobuf {}
+404 POST /api/v1/configmaps application/json {}
+400 PUT + application/json {}
+400 PATCH a application/json-patch+json {}
+422 PATCH a application/json-patch+json [{"op":"remove","path":"/nope"}]
+400 PATCH a application/json-patch+json [{"op":"replace","path":"","value":5}]
+400 PATCH a application/merge-patch+json []
+400 PATCH a application/merge-patch+json {"metadata":null}
+400 PATCH a application/merge-patch+json {"metadata":{"name":"b"}}
+422 PATCH a application/merge-patch+json {"metadata":{"uid":"other"}}
+422 PATCH a application/merge-patch+json {"kind":"Boot"}
+415 PATCH a application/strategic-merge-patch+json {}
+422 PATCH a application/apply-patch+yaml {}
+400 PATCH a?fieldManager=m application/apply-patch+yaml {}
+422 PATCH a?fieldManager=m&force=true application/merge-patch+json {}
+422 DELETE a application/json {"propagationPolicy":"Odd"}
+409 DELETE a application/json {"preconditions":{"uid":"odd"}}
+400 GET +?limit=abc - {}
+400 GET +?continue=abc - {}
+400 GET +?labelSelector=a%20in%20b - {}
+400 GET +?fieldSelector=spec.colour%3Dx - {}
+400 GET +?resourceVersion=x - {}
+422 GET +?watch=1&sendInitialEvents=true - {}
+404 GET a/nope - {}
+405 POST a/status application/json {}
+"#;
+
 #[tokio::test]
 async fn odd_requests_get_a_status() {
     let server = still(&Memory::new(), Vec::new()).await;
     ask(&server, Method::POST, SHOES, Some(shoe("a", 40))).await;
-    let one = format!("{SHOES}/a");
-    let json_patch = "application/json-patch+json";
-    let merge = "application/merge-patch+json";
-    let apply = "application/apply-patch+yaml";
-    let cases: Vec<(Method, String, &str, Value, u16)> = vec![
-        (
-            Method::POST,
-            SHOES.to_owned(),
-            "application/json",
-            json!([]),
-            400,
-        ),
-        (
-            Method::POST,
-            SHOES.to_owned(),
-            "application/json",
-            json!("text"),
-            400,
-        ),
-        (
-            Method::POST,
-            SHOES.to_owned(),
-            "application/json",
-            json!({"metadata": "text"}),
-            400,
-        ),
-        (
-            Method::POST,
-            SHOES.to_owned(),
-            "application/json",
-            json!({"metadata": {"labels": 5}}),
-            400,
-        ),
-        (Method::POST, SHOES.to_owned(), "text/plain", json!({}), 415),
-        (
-            Method::POST,
-            SHOES.to_owned(),
-            "application/vnd.kubernetes.protobuf",
-            json!({}),
-            415,
-        ),
-        (
-            Method::POST,
-            "/api/v1/configmaps".to_owned(),
-            "application/json",
-            json!({}),
-            404,
-        ),
-        (
-            Method::PUT,
-            SHOES.to_owned(),
-            "application/json",
-            json!({}),
-            400,
-        ),
-        (Method::PATCH, one.clone(), json_patch, json!({}), 400),
-        (
-            Method::PATCH,
-            one.clone(),
-            json_patch,
-            json!([{"op": "remove", "path": "/nope"}]),
-            422,
-        ),
-        (
-            Method::PATCH,
-            one.clone(),
-            json_patch,
-            json!([{"op": "replace", "path": "", "value": 5}]),
-            400,
-        ),
-        (Method::PATCH, one.clone(), merge, json!([]), 400),
-        (
-            Method::PATCH,
-            one.clone(),
-            merge,
-            json!({"metadata": null}),
-            400,
-        ),
-        (
-            Method::PATCH,
-            one.clone(),
-            merge,
-            json!({"metadata": {"name": "b"}}),
-            400,
-        ),
-        (
-            Method::PATCH,
-            one.clone(),
-            merge,
-            json!({"metadata": {"uid": "other"}}),
-            422,
-        ),
-        (
-            Method::PATCH,
-            one.clone(),
-            merge,
-            json!({"kind": "Boot"}),
-            422,
-        ),
-        (
-            Method::PATCH,
-            one.clone(),
-            "application/strategic-merge-patch+json",
-            json!({}),
-            415,
-        ),
-        (Method::PATCH, one.clone(), apply, json!({}), 422),
-        (
-            Method::PATCH,
-            format!("{one}?fieldManager=m"),
-            apply,
-            json!({}),
-            400,
-        ),
-        (
-            Method::PATCH,
-            format!("{one}?fieldManager=m&force=true"),
-            merge,
-            json!({}),
-            422,
-        ),
-        (
-            Method::DELETE,
-            one.clone(),
-            "application/json",
-            json!({"propagationPolicy": "Odd"}),
-            422,
-        ),
-        (
-            Method::DELETE,
-            one.clone(),
-            "application/json",
-            json!({"preconditions": {"uid": "odd"}}),
-            409,
-        ),
-        (
-            Method::GET,
-            format!("{SHOES}?limit=abc"),
-            "",
-            json!({}),
-            400,
-        ),
-        (
-            Method::GET,
-            format!("{SHOES}?continue=abc"),
-            "",
-            json!({}),
-            400,
-        ),
-        (
-            Method::GET,
-            format!("{SHOES}?labelSelector=a%20in%20b"),
-            "",
-            json!({}),
-            400,
-        ),
-        (
-            Method::GET,
-            format!("{SHOES}?fieldSelector=spec.colour%3Dx"),
-            "",
-            json!({}),
-            400,
-        ),
-        (
-            Method::GET,
-            format!("{SHOES}?resourceVersion=x"),
-            "",
-            json!({}),
-            400,
-        ),
-        (
-            Method::GET,
-            format!("{SHOES}?watch=1&sendInitialEvents=true"),
-            "",
-            json!({}),
-            422,
-        ),
-        (Method::GET, format!("{one}/nope"), "", json!({}), 404),
-        (
-            Method::POST,
-            format!("{one}/status"),
-            "application/json",
-            json!({}),
-            405,
-        ),
-    ];
-    for (method, path, media, body, expected) in cases {
-        let (code, answer) = status_of(&server, method.clone(), &path, media, body.clone()).await;
-        assert_eq!(code, expected, "{method} {path} {media} {body}: {answer}");
+    for line in ODD.lines().filter(|l| !l.is_empty()) {
+        let mut words = line.splitn(5, ' ');
+        let mut word = || words.next().expect("five words");
+        let (expected, method, path, media, body) = (word(), word(), word(), word(), word());
+        let path = match (path.strip_prefix('+'), path.strip_prefix('a')) {
+            (Some(rest), _) => format!("{SHOES}{rest}"),
+            (_, Some(rest)) => format!("{SHOES}/a{rest}"),
+            _ => path.to_owned(),
+        };
+        let body = serde_json::from_str(body).expect("body");
+        let (code, answer) =
+            status_of(&server, method.parse().expect("method"), &path, media, body).await;
+        assert_eq!(code.to_string(), expected, "{line}: {answer}");
         let said =
             answer["kind"] == "Status" || answer.as_str().is_some_and(|t| t.contains("404 page"));
-        assert!(said, "{method} {path}: {answer}");
+        assert!(said, "{line}: {answer}");
     }
+    let path = format!("{SHOES}/a");
     assert_eq!(
-        ask(&server, Method::GET, &one, None).await.0,
+        ask(&server, Method::GET, &path, None).await.0,
         200,
         "the object is untouched"
     );

@@ -19,10 +19,39 @@ fn kubectl(directory: &Path, arguments: &[&str]) -> (bool, String) {
     (output.status.success(), text)
 }
 
-/// A status that `kubectl wait` waits for.
-const READY: &str = r#"{"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
-
 const SHOE: &str = "apiVersion: test.dev/v1\nkind: Shoe\nmetadata: {name: a}\nspec: {size: 40}\n";
+
+/// Whether it succeeds, the arguments, and what the output shows.
+const SCRIPT: &str = r#"
+ok apply -f a.yaml => shoe.test.dev/a created
+ok apply -f a.yaml => shoe.test.dev/a unchanged
+ok apply -f b.yaml => shoe.test.dev/a configured
+no apply -f bad.yaml => unknown field "spec.heel"
+ok apply --server-side --force-conflicts -f a.yaml => shoe.test.dev/a serverside-applied
+ok get sh => NAME   SIZE
+ok get sh -o name => shoe.test.dev/a
+ok get sh a -o yaml => colour: black
+ok get sh --field-selector spec.size=40 => a      40
+ok label sh a x=y => shoe.test.dev/a labeled
+ok annotate sh a x=y => shoe.test.dev/a annotated
+ok patch sh a --type=merge -p {"spec":{"size":43}} => shoe.test.dev/a patched
+ok patch sh a --subresource=status --type=merge -p {"status":{"conditions":[{"type":"Ready","status":"True"}]}} => shoe.test.dev/a patched
+ok wait sh/a --for=condition=Ready --timeout=5s => condition met
+ok describe sh a => Colour:  black
+ok explain shoe.spec.size => FIELD: size <integer>
+ok api-resources --api-group=test.dev => shoes   sh
+ok auth can-i create shoes => yes
+no auth can-i create shoes --as=bob => no
+no get sh --as=bob => User "bob" cannot list resource "shoes"
+ok create configmap c --from-literal=k=v => configmap/c created
+ok create namespace shop => namespace/shop created
+ok create secret generic s --from-literal=k=v => secret/s created
+ok create serviceaccount robot => serviceaccount/robot created
+ok get configmap c -o jsonpath={.data.k} => v
+ok delete sh a => shoe.test.dev "a" deleted
+ok delete namespace shop => namespace "shop" deleted
+no get sh a => Error from server (NotFound): shoes.test.dev "a" not found
+"#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_does_its_daily_work() {
@@ -46,137 +75,15 @@ async fn kubectl_does_its_daily_work() {
         SHOE.replace("size: 40", "size: 40, heel: 1"),
     )
     .expect("file");
-    let steps: Vec<(&[&str], bool, &str)> = vec![
-        (&["apply", "-f", "a.yaml"], true, "shoe.test.dev/a created"),
-        (
-            &["apply", "-f", "a.yaml"],
-            true,
-            "shoe.test.dev/a unchanged",
-        ),
-        (
-            &["apply", "-f", "b.yaml"],
-            true,
-            "shoe.test.dev/a configured",
-        ),
-        (
-            &["apply", "-f", "bad.yaml"],
-            false,
-            "unknown field \"spec.heel\"",
-        ),
-        (
-            &[
-                "apply",
-                "--server-side",
-                "--force-conflicts",
-                "-f",
-                "a.yaml",
-            ],
-            true,
-            "shoe.test.dev/a serverside-applied",
-        ),
-        (&["get", "sh"], true, "NAME   SIZE"),
-        (&["get", "sh", "-o", "name"], true, "shoe.test.dev/a"),
-        (&["get", "sh", "a", "-o", "yaml"], true, "colour: black"),
-        (
-            &["get", "sh", "--field-selector", "spec.size=40"],
-            true,
-            "a      40",
-        ),
-        (
-            &["label", "sh", "a", "x=y"],
-            true,
-            "shoe.test.dev/a labeled",
-        ),
-        (
-            &["annotate", "sh", "a", "x=y"],
-            true,
-            "shoe.test.dev/a annotated",
-        ),
-        (
-            &[
-                "patch",
-                "sh",
-                "a",
-                "--type=merge",
-                "-p",
-                r#"{"spec":{"size":43}}"#,
-            ],
-            true,
-            "shoe.test.dev/a patched",
-        ),
-        (
-            &[
-                "patch",
-                "sh",
-                "a",
-                "--subresource=status",
-                "--type=merge",
-                "-p",
-                READY,
-            ],
-            true,
-            "shoe.test.dev/a patched",
-        ),
-        (
-            &["wait", "sh/a", "--for=condition=Ready", "--timeout=5s"],
-            true,
-            "condition met",
-        ),
-        (&["describe", "sh", "a"], true, "Colour:  black"),
-        (
-            &["explain", "shoe.spec.size"],
-            true,
-            "FIELD: size <integer>",
-        ),
-        (
-            &["api-resources", "--api-group=test.dev"],
-            true,
-            "shoes   sh",
-        ),
-        (
-            &["create", "configmap", "c", "--from-literal=k=v"],
-            true,
-            "configmap/c created",
-        ),
-        (
-            &["create", "namespace", "shop"],
-            true,
-            "namespace/shop created",
-        ),
-        (
-            &["create", "secret", "generic", "s", "--from-literal=k=v"],
-            true,
-            "secret/s created",
-        ),
-        (
-            &["create", "serviceaccount", "robot"],
-            true,
-            "serviceaccount/robot created",
-        ),
-        (
-            &["get", "configmap", "c", "-o", "jsonpath={.data.k}"],
-            true,
-            "v",
-        ),
-        (&["delete", "sh", "a"], true, "shoe.test.dev \"a\" deleted"),
-        (
-            &["delete", "namespace", "shop"],
-            true,
-            "namespace \"shop\" deleted",
-        ),
-        (
-            &["get", "sh", "a"],
-            false,
-            "Error from server (NotFound): shoes.test.dev \"a\" not found",
-        ),
-    ];
-
     let checked = tokio::task::spawn_blocking(move || {
-        for (arguments, succeeds, shows) in steps {
-            let (ok, text) = kubectl(&directory, arguments);
+        for line in SCRIPT.lines().filter(|l| !l.is_empty()) {
+            let (command, shows) = line.split_once(" => ").expect("an arrow");
+            let (succeeds, arguments) = command.split_once(' ').expect("a verdict");
+            let arguments: Vec<&str> = arguments.split(' ').collect();
+            let (ok, text) = kubectl(&directory, &arguments);
             assert!(
-                ok == succeeds && text.contains(shows),
-                "kubectl {arguments:?}: {text}"
+                ok == (succeeds == "ok") && text.contains(shows),
+                "kubectl {line}: {text}"
             );
         }
     });

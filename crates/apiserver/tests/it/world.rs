@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 /// The token of the test's administrator.
-pub const TOKEN: &str = "test-token";
+pub(crate) const TOKEN: &str = "test-token";
 
 /// A clock that stands still.
-pub struct Still;
+pub(crate) struct Still;
 
 impl Clock for Still {
     fn now(&self) -> Timestamp {
@@ -30,7 +30,7 @@ impl Clock for Still {
 }
 
 /// The administrator, as in-process callers name themselves.
-pub fn admin() -> Whose {
+pub(crate) fn admin() -> Whose {
     Whose {
         user: User::new("admin", &["system:masters"]),
         agent: "test".to_owned(),
@@ -38,7 +38,7 @@ pub fn admin() -> Whose {
 }
 
 /// A definition of a namespaced kind with status, a required field, a default and a finalizer's worth of room.
-pub fn shoes() -> Value {
+pub(crate) fn shoes() -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": "shoes.test.dev"},
@@ -65,7 +65,7 @@ pub fn shoes() -> Value {
 }
 
 /// A server without a socket, threads, wall clock or randomness.
-pub async fn still(medium: &Memory, resources: Vec<Resource>) -> Server {
+pub(crate) async fn still(medium: &Memory, resources: Vec<Resource>) -> Server {
     let builder = Server::builder()
         .backend(Box::new(medium.clone()))
         .store_options(Options::default())
@@ -79,7 +79,7 @@ pub async fn still(medium: &Memory, resources: Vec<Resource>) -> Server {
 }
 
 /// A server on a socket; with a directory it is durable.
-pub async fn listening(directory: Option<&Path>) -> (Server, Running) {
+pub(crate) async fn listening(directory: Option<&Path>) -> (Server, Running) {
     let mut builder = Server::builder()
         .token(TOKEN, User::new("admin", &["system:masters"]))
         .crd(shoes());
@@ -95,7 +95,12 @@ pub async fn listening(directory: Option<&Path>) -> (Server, Running) {
 }
 
 /// Sends a request through the router as the administrator; answers status and body.
-pub async fn ask(server: &Server, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
+pub(crate) async fn ask(
+    server: &Server,
+    method: Method,
+    path: &str,
+    body: Option<Value>,
+) -> (u16, Value) {
     let (code, body, _) = ask_as(
         server,
         method,
@@ -109,7 +114,7 @@ pub async fn ask(server: &Server, method: Method, path: &str, body: Option<Value
 }
 
 /// As [`ask`] with a content type and an identity; the warnings come too.
-pub async fn ask_as(
+pub(crate) async fn ask_as(
     server: &Server,
     method: Method,
     path: &str,
@@ -135,7 +140,7 @@ pub async fn ask_as(
 }
 
 /// Sends a request through the router and answers the response as it comes.
-pub async fn raw(
+pub(crate) async fn raw(
     server: &Server,
     method: Method,
     path: &str,
@@ -160,6 +165,6 @@ pub async fn raw(
 }
 
 /// A shoe.
-pub fn shoe(name: &str, size: i64) -> Value {
+pub(crate) fn shoe(name: &str, size: i64) -> Value {
     json!({"apiVersion": "test.dev/v1", "kind": "Shoe", "metadata": {"name": name}, "spec": {"size": size}})
 }
