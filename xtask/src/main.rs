@@ -2,6 +2,7 @@
 
 mod bench;
 mod tidy;
+mod vectors;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -21,6 +22,11 @@ struct Cli {
 enum Command {
     /// Check what the compiler cannot: arrows between rooms, sizes, module docs, words, links.
     Tidy,
+    /// Hold the recorded results of real implementations against ours.
+    Vectors {
+        /// The folder that holds the sets.
+        directory: PathBuf,
+    },
     /// Measure.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -30,8 +36,14 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.command {
         Command::Tidy => tidy::run(&root()),
+        Command::Vectors { directory } => vectors::run(&directory),
         Command::Bench(bench) => bench::run(&bench),
     }
+}
+
+/// Says something; a reader that went away is no failure.
+fn say(line: &str) {
+    drop(writeln!(std::io::stdout(), "{line}"));
 }
 
 /// Says why a command failed.
