@@ -14,6 +14,7 @@ use crate::git::journal::JournalFile;
 use crate::git::odb::Odb;
 use crate::git::pack::{self, Draft};
 use crate::git::refs::RefFiles;
+use crate::git::send::Fresh;
 use crate::git::transport::Git;
 use crate::git::upkeep::Upkeep;
 use crate::lru::lock;
@@ -28,6 +29,7 @@ pub(crate) struct Place {
     pub(crate) writable: bool,
     pub(crate) sync: bool,
     pub(crate) roll_up: usize,
+    pub(crate) direct: bool,
 }
 
 /// One git directory with its journal.
@@ -39,6 +41,8 @@ pub(crate) struct GitDisk {
     journal: JournalFile,
     counters: Arc<Counters>,
     draft: Mutex<Option<Draft>>,
+    /// The newest pack, for the push that follows it.
+    pub(crate) fresh: Fresh,
     upkeep: Arc<Upkeep>,
 }
 
@@ -61,6 +65,7 @@ impl GitDisk {
             journal: JournalFile::new(place.journal.clone(), place.sync),
             counters: Arc::clone(counters),
             draft: Mutex::default(),
+            fresh: Fresh::default(),
             upkeep: Arc::new(Upkeep::new(place.roll_up)),
             place,
             git,
@@ -136,6 +141,9 @@ impl Disk for GitDisk {
         add(&self.counters.objects, objects.len());
         add(&self.counters.pack_bytes, draft.bytes);
         *lock(&self.draft) = Some(draft);
+        if self.place.remote && self.place.direct {
+            *lock(&self.fresh) = Some(bytes.pack);
+        }
         Ok(())
     }
 

@@ -2,14 +2,17 @@
 //! with a working tree, which are only read.
 
 mod disk;
+mod http;
 mod journal;
 mod layout;
 mod lockfile;
 mod odb;
 mod pack;
 mod packed;
+mod pkt;
 mod refs;
 mod remote;
+mod send;
 mod transport;
 mod upkeep;
 
@@ -55,6 +58,9 @@ pub struct GitOptions {
     pub git: PathBuf,
     /// How long one conversation with a remote may take.
     pub timeout: Duration,
+    /// Whether pushes and looks go over HTTP of our own, where no proxy is configured. The program
+    /// does the same, slower with every ref.
+    pub direct: bool,
     /// New packs after which they are rolled up; 0 is never.
     pub roll_up: usize,
 }
@@ -67,6 +73,7 @@ impl Default for GitOptions {
             faults: Arc::new(NoFaults),
             git: PathBuf::from("git"),
             timeout: Duration::from_secs(120),
+            direct: true,
             roll_up: 48,
         }
     }
@@ -125,6 +132,7 @@ impl GitStore {
             writable,
             sync: self.options.sync == Sync::Always,
             roll_up: self.options.roll_up,
+            direct: self.options.direct && !http::behind_a_proxy(),
         };
         let disk = GitDisk::open(place, git, &counters)?;
         let setup = Setup {

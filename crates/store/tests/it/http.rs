@@ -120,13 +120,12 @@ fn basic(password: &str) -> Credential {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn conforms() {
+async fn conforms(options: GitOptions) {
     if !available() {
         return;
     }
     for case in cases() {
-        let world = Arc::new(Remote::new(GitOptions::default()));
+        let world = Arc::new(Remote::new(options.clone()));
         run(Arc::clone(&world) as Arc<dyn World>, &case)
             .await
             .unwrap();
@@ -137,12 +136,11 @@ async fn conforms() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn credentials_are_read_anew_and_never_shown() {
+async fn credentials_are_read_anew_and_never_shown(options: GitOptions) {
     if !available() {
         return;
     }
-    let world = Remote::new(GitOptions::default());
+    let world = Remote::new(options.clone());
     world
         .server
         .set(|m| m.basic = Some(("bot".to_owned(), "first-secret".to_owned())));
@@ -193,15 +191,11 @@ async fn credentials_are_read_anew_and_never_shown() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redirect_is_not_followed() {
+async fn a_redirect_is_not_followed(options: GitOptions) {
     if !available() {
         return;
     }
-    let (world, other) = (
-        Remote::new(GitOptions::default()),
-        Remote::new(GitOptions::default()),
-    );
+    let (world, other) = (Remote::new(options.clone()), Remote::new(options.clone()));
     let away = format!("http://{}", other.server.address);
     world.server.set(|m| m.redirect = Some(away));
     let who = Rotating::new(basic("for-the-first-host"));
@@ -223,12 +217,11 @@ async fn a_redirect_is_not_followed() {
     assert_eq!(sent, Some(wanted), "the first host was told who asks");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn missing_and_unreachable_are_told_apart() {
+async fn missing_and_unreachable_are_told_apart(options: GitOptions) {
     if !available() {
         return;
     }
-    let world = Remote::new(GitOptions::default());
+    let world = Remote::new(options.clone());
     let spec = RemoteSpec::new(world.server.url("absent.git"));
     let error = world.store().open(spec).await.err().unwrap();
     assert_eq!(error.class(), Class::NotFound, "{error}");
@@ -264,13 +257,12 @@ async fn missing_and_unreachable_are_told_apart() {
     assert_eq!(error.class(), Class::Unavailable, "{error}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hook_refuses_one_and_the_others_land() {
+async fn a_hook_refuses_one_and_the_others_land(options: GitOptions) {
     if !available() {
         return;
     }
     use std::os::unix::fs::PermissionsExt as _;
-    let world = Remote::new(GitOptions::default());
+    let world = Remote::new(options.clone());
     let repo = world.open().await;
     let hook = world.served().join("hooks/update");
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
@@ -308,12 +300,11 @@ async fn a_hook_refuses_one_and_the_others_land() {
     assert_eq!(error.class(), Class::Denied, "{error}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_answer_is_found_out() {
+async fn a_lost_answer_is_found_out(options: GitOptions) {
     if !available() {
         return;
     }
-    let world = Remote::new(GitOptions::default());
+    let world = Remote::new(options.clone());
     let repo = world.open().await;
     world.server.set(|m| m.lose_answers = 1);
     let (id, submission) = one(&*repo, "landed");
@@ -336,12 +327,11 @@ async fn a_lost_answer_is_found_out() {
     assert_eq!(repo.stats().pushes - sent, 2, "pushed again, once");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_any_answer_it_is_pending() {
+async fn without_any_answer_it_is_pending(options: GitOptions) {
     if !available() {
         return;
     }
-    let world = Remote::new(GitOptions::default());
+    let world = Remote::new(options.clone());
     let repo = world.open().await;
     for (dir, landed) in [("yes", true), ("no", false)] {
         world.server.set(|m| {
@@ -389,12 +379,11 @@ async fn without_any_answer_it_is_pending() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_people_push_is_mirrored() {
+async fn what_people_push_is_mirrored(options: GitOptions) {
     if !available() {
         return;
     }
-    let world = Remote::new(GitOptions::default());
+    let world = Remote::new(options.clone());
     let repo = world.open().await;
     let clone = world.dir.path().join("clone");
     git(
@@ -452,12 +441,11 @@ async fn what_people_push_is_mirrored() {
     assert_eq!((after.fsyncs, after.refs), (before.fsyncs, before.refs));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pins_stay_here() {
+async fn pins_stay_here(options: GitOptions) {
     if !available() {
         return;
     }
-    let world = Remote::new(GitOptions::default());
+    let world = Remote::new(options.clone());
     let repo = world.open().await;
     let id = draft_on(&*repo, "pinned").await;
     let pin = RefName::parse("refs/offshoot/pin/one").unwrap();
@@ -479,3 +467,38 @@ async fn pins_stay_here() {
     );
     assert_eq!(head(&world.served(), pin.as_str()), None);
 }
+
+/// Every test twice: over HTTP of our own, and through the `git` program.
+macro_rules! both {
+    ($($name:ident),* $(,)?) => {
+        mod direct {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    super::$name(super::GitOptions::default()).await;
+                }
+            )*
+        }
+        mod program {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    let direct = false;
+                    super::$name(super::GitOptions { direct, ..Default::default() }).await;
+                }
+            )*
+        }
+    };
+}
+
+both![
+    conforms,
+    credentials_are_read_anew_and_never_shown,
+    a_redirect_is_not_followed,
+    missing_and_unreachable_are_told_apart,
+    a_hook_refuses_one_and_the_others_land,
+    a_lost_answer_is_found_out,
+    without_any_answer_it_is_pending,
+    what_people_push_is_mirrored,
+    pins_stay_here,
+];

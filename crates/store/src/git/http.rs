@@ -1,0 +1,271 @@
+//! A small HTTP client for git's smart protocol: one request, one answer, nothing followed.
+//!
+//! The `git` program spends most of a large push on comparing names with names; a push of ours is
+//! one look and one request. Certificates are checked against the system's and a bundle of the
+//! user's. Where a proxy is configured the program is used instead.
+
+use std::sync::Arc;
+
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Bytes;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use model::Class;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use crate::disk::Who;
+use crate::remote::Credential;
+
+/// Bytes of an answer that we read: advertisements of very many refs.
+const ANSWER: usize = 512 << 20;
+
+/// Where system certificates are, on the systems that we know.
+const BUNDLES: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) class: Class,
+    pub(crate) text: String,
+    /// Whether the other side may have acted all the same.
+    pub(crate) acted: bool,
+}
+
+impl Failure {
+    fn before(class: Class, text: impl Into<String>) -> Self {
+        Self {
+            class,
+            text: text.into(),
+            acted: false,
+        }
+    }
+}
+
+/// A request to a git server.
+pub(crate) struct Ask<'a> {
+    pub(crate) url: &'a str,
+    /// Such as `/info/refs?service=git-upload-pack`.
+    pub(crate) path: String,
+    /// The service, for content types.
+    pub(crate) service: &'static str,
+    /// What is posted; `None` is a GET.
+    pub(crate) body: Option<Vec<u8>>,
+}
+
+struct Place {
+    tls: bool,
+    host: String,
+    port: u16,
+    path: String,
+}
+
+/// Whether a proxy is configured: then the program speaks, which knows their ways.
+pub(crate) fn behind_a_proxy() -> bool {
+    [
+        "http_proxy",
+        "https_proxy",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "all_proxy",
+    ]
+    .iter()
+    .any(|name| std::env::var_os(name).is_some_and(|v| !v.is_empty()))
+}
+
+/// Asks and returns the whole answer; anything but success is a failure.
+pub(crate) async fn ask(ask: Ask<'_>, who: &Who) -> Result<Bytes, Failure> {
+    let place =
+        parse(ask.url).ok_or_else(|| Failure::before(Class::Invalid, "it is no HTTP URL"))?;
+    let denied = |e: crate::CredentialError| Failure::before(Class::Denied, e.text);
+    let authorization = header(&who.credential(ask.url).await.map_err(denied)?);
+    let bundle = who.ca_bundle(ask.url).await.map_err(denied)?;
+    let post = ask.body.is_some();
+    let request = request(&place, ask, authorization)?;
+    let address = (place.host.trim_matches(['[', ']']), place.port);
+    let stream = TcpStream::connect(address)
+        .await
+        .map_err(|e| Failure::before(Class::Unavailable, format!("it cannot be reached: {e}")))?;
+    drop(stream.set_nodelay(true));
+    if place.tls {
+        let stream = secure(stream, &place.host, bundle).await?;
+        exchange(stream, request, post).await
+    } else {
+        exchange(stream, request, post).await
+    }
+}
+
+fn parse(url: &str) -> Option<Place> {
+    let (tls, rest) = match url.strip_prefix("https://") {
+        Some(rest) => (true, rest),
+        None => (false, url.strip_prefix("http://")?),
+    };
+    let (host, path) = rest.split_once('/').map_or((rest, ""), |(h, p)| (h, p));
+    let bare_v6 = host.ends_with(']');
+    let (host, port) = match host.rsplit_once(':').filter(|_| !bare_v6) {
+        Some((host, port)) => (host, port.parse().ok()?),
+        None => (host, if tls { 443 } else { 80 }),
+    };
+    Some(Place {
+        tls,
+        host: host.to_owned(),
+        port,
+        path: format!("/{path}"),
+    })
+}
+
+fn header(credential: &Credential) -> Option<String> {
+    use base64::Engine as _;
+    match credential {
+        Credential::None => None,
+        Credential::Basic { username, password } => {
+            let pair = base64::prelude::BASE64_STANDARD.encode(format!("{username}:{password}"));
+            Some(format!("Basic {pair}"))
+        }
+        Credential::Bearer { token } => Some(format!("Bearer {token}")),
+    }
+}
+
+fn request(
+    place: &Place,
+    ask: Ask<'_>,
+    authorization: Option<String>,
+) -> Result<Request<Full<Bytes>>, Failure> {
+    let default = if place.tls { 443 } else { 80 };
+    let mut host = place.host.clone();
+    if place.port != default {
+        host.push_str(&format!(":{}", place.port));
+    }
+    let method = if ask.body.is_some() {
+        Method::POST
+    } else {
+        Method::GET
+    };
+    let path = format!("{}{}", place.path.trim_end_matches('/'), ask.path);
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(HOST, host);
+    // Some servers hand out what we ask for only to those who call themselves git.
+    request = request.header(USER_AGENT, "git/2 (offshoot)");
+    if let Some(authorization) = authorization {
+        request = request.header(AUTHORIZATION, authorization);
+    }
+    let kind = |what: &str| format!("application/x-{}-{what}", ask.service);
+    if ask.body.is_some() {
+        request = request
+            .header(CONTENT_TYPE, kind("request"))
+            .header(ACCEPT, kind("result"));
+    }
+    let body = Full::new(Bytes::from(ask.body.unwrap_or_default()));
+    // The text of a builder's error names no header's value.
+    request.body(body).map_err(|e| {
+        Failure::before(
+            Class::Invalid,
+            format!("the request or the credentials are malformed: {e}"),
+        )
+    })
+}
+
+async fn secure(
+    stream: TcpStream,
+    host: &str,
+    bundle: Option<Vec<u8>>,
+) -> Result<impl AsyncRead + AsyncWrite + Unpin + Send + 'static, Failure> {
+    let invalid = |text: String| Failure::before(Class::Invalid, text);
+    let mut roots = RootCertStore::empty();
+    let system = std::env::var("SSL_CERT_FILE").ok();
+    let system = system
+        .as_deref()
+        .into_iter()
+        .chain(BUNDLES)
+        .find_map(|p| std::fs::read(p).ok());
+    for pem in system.iter().chain(&bundle) {
+        let all: Vec<_> = CertificateDer::pem_slice_iter(pem).flatten().collect();
+        roots.add_parsable_certificates(all);
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| invalid(e.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned());
+    let name = name.map_err(|e| invalid(e.to_string()))?;
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+    connector.connect(name, stream).await.map_err(|e| {
+        Failure::before(
+            Class::Unavailable,
+            format!("no secure connection can be made: {e}"),
+        )
+    })
+}
+
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    request: Request<Full<Bytes>>,
+    post: bool,
+) -> Result<Bytes, Failure> {
+    let lost = |e: &dyn std::fmt::Display| Failure {
+        class: Class::Unavailable,
+        text: format!("the connection was lost: {e}"),
+        acted: post,
+    };
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|e| Failure::before(Class::Unavailable, e.to_string()))?;
+    let talk = async {
+        let answer = sender.send_request(request).await.map_err(|e| lost(&e))?;
+        let (head, body) = answer.into_parts();
+        if head.status != StatusCode::OK {
+            let place = head.headers.get("location").and_then(|l| l.to_str().ok());
+            return Err(refusal(head.status, place, post));
+        }
+        let body = Limited::new(body, ANSWER)
+            .collect()
+            .await
+            .map_err(|e| lost(&e))?;
+        Ok(body.to_bytes())
+    };
+    tokio::pin!(talk);
+    tokio::pin!(connection);
+    let mut ended = false;
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut talk => return done,
+            // What the connection says is said to the conversation, too.
+            _ = &mut connection, if !ended => ended = true,
+        }
+    }
+}
+
+fn refusal(status: StatusCode, location: Option<&str>, post: bool) -> Failure {
+    let (class, acted) = match status.as_u16() {
+        401 | 403 => (Class::Denied, false),
+        404 | 410 => (Class::NotFound, false),
+        413 => (Class::Limit, false),
+        300..=399 => (Class::Invalid, false),
+        429 => (Class::Unavailable, false),
+        _ => (Class::Unavailable, post),
+    };
+    let text = match (status.as_u16(), location) {
+        (401, _) => "it asks for credentials and none were accepted".to_owned(),
+        (404, _) => "there is no such repository".to_owned(),
+        (300..=399, Some(place)) => {
+            let host: String = place.split('/').take(3).collect::<Vec<_>>().join("/");
+            format!("it moved to {host}; credentials follow no redirect, so register that URL")
+        }
+        _ => format!("it answered {status}"),
+    };
+    Failure { class, text, acted }
+}
