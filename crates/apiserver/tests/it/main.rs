@@ -5,4 +5,5 @@ mod hostile;
 mod kubectl;
 mod restart;
 mod rules;
+mod twin;
 mod world;
