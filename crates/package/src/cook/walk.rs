@@ -438,6 +438,12 @@ impl Walk<'_> {
 
 /// The files with the gate that open conflicts keep closed.
 fn gated(files: &Files, conflicts: &[Conflict]) -> Result<Files, CookError> {
+    let file = files
+        .get(&crate::kptfile::path())
+        .and_then(|file| file.as_text());
+    if conflicts.is_empty() && file.is_some_and(|text| !text.contains(conflicts::GATE)) {
+        return Ok(files.clone());
+    }
     let Ok(kptfile) = Kptfile::of_files(files) else {
         return Ok(files.clone());
     };

@@ -275,30 +275,57 @@ impl Render {
     }
 
     fn finish(&mut self) -> Rendered {
-        let kept = self.error.is_none() || self.options.keep_on_failure;
-        let written = if kept {
-            self.stock.write(&self.files)
-        } else {
-            Ok(self.files.clone())
-        };
-        let mut files = written.unwrap_or_else(|error| {
-            self.error
-                .get_or_insert_with(|| format!("pkg.render: pkg .: {error}"));
-            self.files.clone()
-        });
-        let status = RenderStatus {
-            steps: self.steps.clone(),
-            error: self.error.clone(),
-        };
-        if self.mirrored && !self.options.without_status {
+        let changed_by = self.changed_by.clone();
+        let mut status = self.status();
+        let mut files = None;
+        if self.error.is_none() || self.options.keep_on_failure {
+            // Functions see the Kptfile too: then it is written once, with its status.
+            let mut stock = self.stock.clone();
+            let mirrored = self.mirrors()
+                && stock.kptfile().is_some_and(|kptfile| {
+                    status::set(
+                        Arc::make_mut(kptfile),
+                        &status,
+                        self.execution_error.as_deref(),
+                    );
+                    true
+                });
+            match stock.write(&self.files) {
+                Ok(written) if mirrored => {
+                    return Rendered {
+                        files: written,
+                        status,
+                        changed_by,
+                    };
+                }
+                Ok(written) => files = Some(written),
+                Err(error) => {
+                    self.error
+                        .get_or_insert_with(|| format!("pkg.render: pkg .: {error}"));
+                    status = self.status();
+                }
+            }
+        }
+        let mut files = files.unwrap_or_else(|| self.files.clone());
+        if self.mirrors() {
             status::mirror(&mut files, &status, self.execution_error.as_deref());
         }
-        let changed_by = std::mem::take(&mut self.changed_by);
         Rendered {
             files,
             status,
             changed_by,
         }
+    }
+
+    fn status(&self) -> RenderStatus {
+        RenderStatus {
+            steps: self.steps.clone(),
+            error: self.error.clone(),
+        }
+    }
+
+    fn mirrors(&self) -> bool {
+        self.mirrored && !self.options.without_status
     }
 }
 

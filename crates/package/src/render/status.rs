@@ -60,7 +60,8 @@ pub(super) fn mirror(files: &mut Files, status: &RenderStatus, execution_error: 
     }
 }
 
-fn set(kptfile: &mut Value, status: &RenderStatus, execution_error: Option<&str>) {
+/// Sets the status in a Kptfile's value.
+pub(super) fn set(kptfile: &mut Value, status: &RenderStatus, execution_error: Option<&str>) {
     let details = details(status, execution_error);
     let Some(map) = kptfile.ensure_map(&["status"]) else {
         return;

@@ -244,6 +244,16 @@ impl Stock {
         Ok(())
     }
 
+    /// The root's Kptfile, if functions see it and left it where it was.
+    pub(super) fn kptfile(&mut self) -> Option<&mut Arc<Value>> {
+        let is_it =
+            |entry: &&mut Entry| entry.path == crate::kptfile::FILE_NAME && entry.is_at_home();
+        self.entries
+            .iter_mut()
+            .find(is_it)
+            .map(|entry| &mut entry.value)
+    }
+
     /// The files with every changed one written once.
     pub(super) fn write(&self, files: &Files) -> Result<Files, SheetError> {
         let mut out = files.clone();
