@@ -55,6 +55,7 @@ macro_rules! cases {
 pub fn cases() -> Vec<Case> {
     cases![
         read::a_snapshot_holds_every_byte,
+        read::one_ref_says_what_all_say,
         read::packages_stop_at_a_kptfile,
         read::history_names_the_last_change,
         read::missing_objects_are_not_found,

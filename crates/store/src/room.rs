@@ -197,6 +197,17 @@ impl<D: Disk> Room<D> {
         Ok(refs)
     }
 
+    pub(crate) fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>> {
+        self.alive()?;
+        if name.as_str().starts_with(PENDING) {
+            return Ok(None);
+        }
+        let Some(id) = self.disk.view()?.get(name)? else {
+            return Ok(None);
+        };
+        Ok(self.peel(id)?.as_ref().map(commit_id))
+    }
+
     pub(crate) fn alive(&self) -> Result<()> {
         if self.stopped.load(Ordering::Acquire) {
             return Err(self.gone());
@@ -245,6 +256,10 @@ impl<D: Disk> Repo for Shared<D> {
 
     fn refs(&self) -> Result<Arc<Refs>> {
         self.room.list_refs()
+    }
+
+    fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>> {
+        self.room.find_ref(name)
     }
 
     async fn fetch(&self) -> Result<Arc<Refs>> {

@@ -40,6 +40,12 @@ pub trait Repo: Send + Sync {
     /// A disk that cannot be read.
     fn refs(&self) -> Result<Arc<Refs>>;
 
+    /// Where one ref leads, as [`Repo::refs`] would say, without reading the others.
+    ///
+    /// # Errors
+    /// A disk that cannot be read.
+    fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>>;
+
     /// Looks at the remote, if there is one, and returns all refs.
     ///
     /// # Errors

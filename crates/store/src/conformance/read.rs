@@ -36,6 +36,30 @@ pub(super) async fn a_snapshot_holds_every_byte(desk: &Desk) -> Outcome {
     same(&shot.bytes, &(size as u64), "bytes")
 }
 
+pub(super) async fn one_ref_says_what_all_say(desk: &Desk) -> Outcome {
+    let repo = desk.repo().await?;
+    let written = commit_on(&*repo, head(&*repo)?, "one", &package("one")?, "m")?;
+    let (here, gone) = (branch("drafts/one/ws"), branch("drafts/one/other"));
+    let create = RefEdit::create(here.clone(), written.commit());
+    same(&repo.find_ref(&here)?, &None, "before")?;
+    taken(repo.submit(submission(written, vec![create])).await?)?;
+    let all = repo.refs()?;
+    for name in all.keys().chain([&gone]) {
+        same(
+            &repo.find_ref(name)?,
+            &all.get(name).copied(),
+            name.as_str(),
+        )?;
+    }
+    let delete = RefEdit::delete(here.clone(), all.get(&here).copied().ok_or("no draft")?);
+    let delete = crate::Submission {
+        refs: vec![delete],
+        ..crate::Submission::default()
+    };
+    taken(repo.submit(delete).await?)?;
+    same(&repo.find_ref(&here)?, &None, "after")
+}
+
 pub(super) async fn packages_stop_at_a_kptfile(desk: &Desk) -> Outcome {
     let repo = desk.repo().await?;
     let all = files(&[
