@@ -240,6 +240,7 @@ fn render(kitchen: &mut Kitchen, files: &Files, recipe: &Recipe) -> Result<Rende
     let keep = recipe.push_on_render_failure;
     let options = Options {
         keep_on_failure: keep,
+        gate_failure: keep,
         ..Options::default()
     };
     let rendered = kitchen.render(files, options)?;

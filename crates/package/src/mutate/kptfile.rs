@@ -4,7 +4,7 @@ use model::{Condition, Status};
 use yaml::owned::{Map, Value};
 
 /// A mapping at the Kptfile's top, made in front of the first of the given keys where it is missing.
-pub(super) fn section<'k>(
+pub(crate) fn section<'k>(
     kptfile: &'k mut Value,
     key: &str,
     before: &[&str],
@@ -21,7 +21,7 @@ pub(super) fn section<'k>(
 }
 
 /// Sets a condition in place, or appends it; one that says the same already is left as it is written.
-pub(super) fn set_condition(kptfile: &mut Value, wanted: &Condition) -> Option<()> {
+pub(crate) fn set_condition(kptfile: &mut Value, wanted: &Condition) -> Option<()> {
     let is_it = |value: &Value| value.get("type").and_then(Value::text) == Some(&wanted.kind);
     let listed = kptfile
         .lookup(&["status", "conditions"])
@@ -70,7 +70,7 @@ fn condition(condition: &Condition) -> Value {
 }
 
 /// Appends a readiness gate unless it is there; whether it was missing (V8: in place, never sorted).
-pub(super) fn add_gate(kptfile: &mut Value, kind: &str) -> Option<bool> {
+pub(crate) fn add_gate(kptfile: &mut Value, kind: &str) -> Option<bool> {
     let is_it = |value: &Value| value.get("conditionType").and_then(Value::text) == Some(kind);
     let listed = kptfile
         .lookup(&["info", "readinessGates"])
@@ -87,4 +87,27 @@ pub(super) fn add_gate(kptfile: &mut Value, kind: &str) -> Option<bool> {
         .items_mut()
         .push(Value::map([("conditionType", Value::string(kind))]));
     Some(true)
+}
+
+/// Takes a readiness gate and its condition off, with lists that held nothing else.
+pub(crate) fn remove_gate(kptfile: &mut Value, kind: &str) {
+    for (section, list, key) in [
+        ("info", "readinessGates", "conditionType"),
+        ("status", "conditions", "type"),
+    ] {
+        let is_it = |value: &Value| value.get(key).and_then(Value::text) == Some(kind);
+        let listed = kptfile.lookup(&[section, list]).and_then(Value::as_seq);
+        if !listed.is_some_and(|seq| seq.items().iter().any(is_it)) {
+            continue;
+        }
+        let Some(map) = kptfile.get_mut(section).and_then(Value::as_map_mut) else {
+            continue;
+        };
+        if let Some(seq) = map.get_mut(list).and_then(Value::as_seq_mut) {
+            seq.items_mut().retain(|value| !is_it(value));
+            if seq.items().is_empty() {
+                map.remove(list);
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@
 mod context;
 mod desk;
 mod inject;
-mod kptfile;
+pub(crate) mod kptfile;
 mod pipeline;
 mod points;
 

@@ -18,13 +18,16 @@ use yaml::owned::Value;
 use plan::{Plan, Task};
 use stock::Stock;
 
-pub use status::resolved_image;
+use status::Outcome;
+pub use status::{GATE, resolved_image};
 
 /// How to render.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// Keep what the functions before a failing one made (`kpt.dev/save-on-render-failure`, V2).
     pub keep_on_failure: bool,
+    /// Gate what was kept of a failed render (V2); a render that succeeds takes the gate off again.
+    pub gate_failure: bool,
     /// Leave the Kptfile's `status` alone.
     pub without_status: bool,
     /// Note which functions change anything, at the cost of comparing.
@@ -283,11 +286,7 @@ impl Render {
             let mut stock = self.stock.clone();
             let mirrored = self.mirrors()
                 && stock.kptfile().is_some_and(|kptfile| {
-                    status::set(
-                        Arc::make_mut(kptfile),
-                        &status,
-                        self.execution_error.as_deref(),
-                    );
+                    status::set(Arc::make_mut(kptfile), &self.outcome(&status));
                     true
                 });
             match stock.write(&self.files) {
@@ -308,7 +307,7 @@ impl Render {
         }
         let mut files = files.unwrap_or_else(|| self.files.clone());
         if self.mirrors() {
-            status::mirror(&mut files, &status, self.execution_error.as_deref());
+            status::mirror(&mut files, &self.outcome(&status));
         }
         Rendered {
             files,
@@ -321,6 +320,14 @@ impl Render {
         RenderStatus {
             steps: self.steps.clone(),
             error: self.error.clone(),
+        }
+    }
+
+    fn outcome<'s>(&'s self, status: &'s RenderStatus) -> Outcome<'s> {
+        Outcome {
+            status,
+            execution_error: self.execution_error.as_deref(),
+            gate: self.options.gate_failure && self.options.keep_on_failure && self.error.is_some(),
         }
     }
 

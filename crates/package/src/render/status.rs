@@ -1,10 +1,26 @@
 //! The outcome of a render in the Kptfile's `status`, as the peers put it (M12).
 
-use model::{Files, Function, FunctionResult, FunctionResultItem, RenderStatus, Severity};
+use model::{
+    Condition, Files, Function, FunctionResult, FunctionResultItem, RenderStatus, Severity, Status,
+};
 use yaml::owned::Value;
 
 use crate::kptfile;
+use crate::mutate::kptfile as fields;
 use crate::sheet::Sheet;
+
+/// The gate and condition of a draft that was made although its render failed (V2).
+pub const GATE: &str = "offshoot.dev/Rendered";
+
+/// What is to be told.
+#[derive(Clone, Copy)]
+pub(super) struct Outcome<'s> {
+    pub(super) status: &'s RenderStatus,
+    /// Why the last step could not even run.
+    pub(super) execution_error: Option<&'s str>,
+    /// Whether the package is to be gated.
+    pub(super) gate: bool,
+}
 
 /// What an image without a registry stands for (packages-and-functions.md §6).
 const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
@@ -35,7 +51,7 @@ pub(super) fn label(function: &Function) -> String {
 }
 
 /// Writes the status into the root's Kptfile where its value changes; a Kptfile that cannot be changed is left.
-pub(super) fn mirror(files: &mut Files, status: &RenderStatus, execution_error: Option<&str>) {
+pub(super) fn mirror(files: &mut Files, outcome: &Outcome<'_>) {
     let path = kptfile::path();
     let Some(file) = files.get(&path) else { return };
     let Ok(sheet) = Sheet::parse(&path, file) else {
@@ -45,7 +61,7 @@ pub(super) fn mirror(files: &mut Files, status: &RenderStatus, execution_error: 
         return;
     };
     let mut value = Value::clone(&leaf.value);
-    set(&mut value, status, execution_error);
+    set(&mut value, outcome);
     let first = std::sync::Arc::new(value);
     let text = sheet.rewrite(|at| {
         if at == 0 {
@@ -61,8 +77,10 @@ pub(super) fn mirror(files: &mut Files, status: &RenderStatus, execution_error: 
 }
 
 /// Sets the status in a Kptfile's value.
-pub(super) fn set(kptfile: &mut Value, status: &RenderStatus, execution_error: Option<&str>) {
-    let details = details(status, execution_error);
+pub(super) fn set(kptfile: &mut Value, outcome: &Outcome<'_>) {
+    let status = outcome.status;
+    let details = details(status, outcome.execution_error);
+    gate(kptfile, outcome);
     let Some(map) = kptfile.ensure_map(&["status"]) else {
         return;
     };
@@ -89,6 +107,18 @@ pub(super) fn set(kptfile: &mut Value, status: &RenderStatus, execution_error: O
         (None, _) => {
             map.remove("renderStatus");
         }
+    }
+}
+
+/// Adds the gate of a kept failure, or takes it off once a render succeeded.
+fn gate(kptfile: &mut Value, outcome: &Outcome<'_>) {
+    if outcome.gate {
+        let why = "the render failed; the draft was kept because it was asked for";
+        let condition = Condition::new(GATE, Status::False, "RenderFailed", why);
+        fields::add_gate(kptfile, GATE);
+        fields::set_condition(kptfile, &condition);
+    } else if outcome.status.succeeded() {
+        fields::remove_gate(kptfile, GATE);
     }
 }
 

@@ -561,6 +561,28 @@ fn v2_a_failed_render_makes_nothing_unless_the_recipe_insists() {
     let cooked = cook(input(upstream(&[]), 1, wanted));
     assert!(!cooked.render.succeeded());
     assert!(text(&cooked.tip, "Kptfile").contains("RenderFailed"));
+    let gates = |files: &Files| {
+        Kptfile::of_files(files)
+            .unwrap()
+            .fields()
+            .info
+            .readiness_gates
+            .len()
+    };
+    assert_eq!(
+        gates(&cooked.tip),
+        2,
+        "the point's gate, and that of the failure"
+    );
+    let mended = edited(
+        &cooked.tip,
+        "Kptfile",
+        "name: PackageVariant.shop-app.ns.0",
+        "configMap: {namespace: shop}",
+    );
+    let rendered = vectors::render(mended, package::render::Options::default());
+    assert!(rendered.status.succeeded());
+    assert_eq!(gates(&rendered.files), 1);
 }
 
 #[test]
