@@ -13,6 +13,7 @@ mod formats;
 mod lists;
 mod node;
 mod parse;
+mod pattern;
 mod prune;
 mod render;
 mod rules;

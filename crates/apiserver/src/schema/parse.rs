@@ -203,7 +203,7 @@ fn limits(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) ->
     let number = |name: &str| map.get(name).and_then(Value::as_f64);
     let count = |name: &str| map.get(name).and_then(Value::as_u64);
     let flag = |name: &str| map.get(name).and_then(Value::as_bool).unwrap_or(false);
-    let pattern = text(map, "pattern").map(|text| match compile(&text) {
+    let pattern = text(map, "pattern").map(|text| match super::pattern::compile(&text) {
         Ok(regex) => (text, Some(regex)),
         Err(problem) => {
             let detail = format!(
@@ -233,48 +233,4 @@ fn limits(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) ->
         max_properties: count("maxProperties"),
         min_properties: count("minProperties"),
     }
-}
-
-/// Compiles a pattern with a bounded program; the error is worded as Go's `regexp/syntax` does.
-fn compile(pattern: &str) -> Result<regex::Regex, String> {
-    regex::RegexBuilder::new(&go_syntax(pattern))
-        .size_limit(4 << 20)
-        .build()
-        .map_err(|error| {
-            let text = error.to_string();
-            let quoted = |s: &str| format!("`{s}`");
-            if text.contains("unclosed character class") {
-                let start = pattern.rfind('[').unwrap_or(0);
-                format!(
-                    "missing closing ]: {}",
-                    quoted(pattern.get(start..).unwrap_or(pattern))
-                )
-            } else if text.contains("unclosed group") {
-                format!("missing closing ): {}", quoted(pattern))
-            } else if text.contains("unopened group") {
-                format!("unexpected ): {}", quoted(pattern))
-            } else if text.contains("repetition operator missing expression") {
-                let at = pattern.find(['*', '+', '?']).unwrap_or(0);
-                format!(
-                    "missing argument to repetition operator: {}",
-                    quoted(pattern.get(at..=at).unwrap_or("*"))
-                )
-            } else if text.contains("incomplete escape sequence") {
-                "trailing backslash at end of expression: ``".to_owned()
-            } else if text.contains("exceeds size limit") {
-                "expression too large".to_owned()
-            } else {
-                let line = text.lines().last().unwrap_or_default();
-                format!(
-                    "{}: {}",
-                    line.trim_start_matches("error: "),
-                    quoted(pattern)
-                )
-            }
-        })
-}
-
-/// Go allows escapes of letters and slashes that the regex crate refuses.
-fn go_syntax(pattern: &str) -> String {
-    pattern.replace("\\/", "/").replace("\\_", "_")
 }
