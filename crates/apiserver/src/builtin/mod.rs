@@ -6,6 +6,7 @@
 
 pub mod crd;
 pub(crate) mod decode;
+mod events;
 mod forms;
 mod kinds;
 pub mod meta;

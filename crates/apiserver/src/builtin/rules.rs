@@ -22,7 +22,7 @@ pub(super) fn validate(
     match definition.kind {
         "ConfigMap" => config_map(object, old, &mut errors),
         "Secret" => secret_rules(object, old, &mut errors),
-        "Event" if definition.group.is_empty() => event(object, old, &mut errors),
+        "Event" if old.is_none() => super::events::check(object, definition.group, &mut errors),
         "Lease" => lease(object, &mut errors),
         "Role" => role(object, true, &mut errors),
         "ClusterRole" => role(object, false, &mut errors),
@@ -158,31 +158,6 @@ fn secret_rules(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError
             }
         }
         _ => {}
-    }
-}
-
-fn event(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
-    if old.is_some() {
-        return;
-    }
-    let text = |pointer: &str| {
-        object
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let (namespace, about) = (
-        text("/metadata/namespace"),
-        text("/involvedObject/namespace"),
-    );
-    let matches = namespace == about || (about.is_empty() && namespace == "default");
-    if !matches {
-        let at = "involvedObject.namespace";
-        errors.push(FieldError::invalid(
-            at,
-            about,
-            "does not match event.namespace",
-        ));
     }
 }
 

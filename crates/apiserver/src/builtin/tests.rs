@@ -168,3 +168,41 @@ fn updates_may_not_touch_identity() {
         r#"metadata.uid: Invalid value: "2": field is immutable"#
     );
 }
+
+#[test]
+fn events_are_held_to_the_rules_of_their_age() {
+    let core = definition("", "v1", "events").unwrap();
+    let check = |event: Value| causes(&core.validate(&event, None));
+    let old = |about: &str| json!({"metadata": {"namespace": "a"}, "involvedObject": {"namespace": about}});
+    assert!(check(old("a")).is_empty());
+    assert_eq!(
+        check(old("b")),
+        [r#"involvedObject.namespace: Invalid value: "b": does not match event.namespace"#]
+    );
+    let mut new = old("a");
+    new["eventTime"] = json!("2020-01-01T00:00:00.000000Z");
+    assert_eq!(
+        check(new.clone())[..2],
+        [
+            "reportingComponent: Required value",
+            "reportingComponent: Invalid value: \"\": name part must be non-empty"
+        ]
+    );
+    let full = json!({
+        "metadata": {"namespace": "a"}, "regarding": {"namespace": "a"}, "type": "Normal",
+        "eventTime": "2020-01-01T00:00:00.000000Z", "reportingController": "example.dev/c",
+        "reportingInstance": "c-0", "action": "Making", "reason": "Made",
+    });
+    let group = definition("events.k8s.io", "v1", "events").unwrap();
+    assert!(causes(&group.validate(&full, None)).is_empty());
+    let mut wrong = full;
+    wrong["type"] = json!("Odd");
+    wrong["deprecatedCount"] = json!(3);
+    assert_eq!(
+        causes(&group.validate(&wrong, None)),
+        [
+            r#"type: Invalid value: "": has invalid value: Odd"#,
+            r#"count: Invalid value: "": needs to be unset"#
+        ]
+    );
+}
