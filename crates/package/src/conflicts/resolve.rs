@@ -5,7 +5,7 @@ use yaml::{Kind, Limits, Node, Reader, Stream};
 
 use super::{FieldPath, PathStep};
 use crate::merge::{
-    canonical, comment_texts, file_value, function_runs, hidden, identity, node_value,
+    canonical, comment_texts, file_value, function_runs, hash, hidden, identity, node_value,
 };
 
 /// What a package holds at the place of a conflict.
@@ -28,7 +28,7 @@ pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {
     let Some(root) = root else {
         return ConflictValue::Absent;
     };
-    let secret = conflict.resource.starts_with("/Secret/") && hidden(&path);
+    let secret = hashed(conflict) && hidden(&path);
     let (steps, comment) = match path.0.split_last() {
         Some((PathStep::Comment, steps)) => (steps, true),
         _ => (path.0.as_slice(), false),
@@ -40,10 +40,21 @@ pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {
             if text.is_empty() {
                 return ConflictValue::Absent;
             }
+            if secret {
+                return hash(text.as_bytes());
+            }
             ConflictValue::Json(serde_json::Value::from(text).to_string())
         }
         node => node_value(node, secret),
     }
+}
+
+/// Whether the record holds hashes: then every value that it is compared with is one.
+fn hashed(conflict: &Conflict) -> bool {
+    let sides = [&conflict.base, &conflict.local, &conflict.upstream];
+    sides
+        .into_iter()
+        .any(|value| matches!(value, ConflictValue::Hash(_)))
 }
 
 fn child<'a>(node: Node<'a>, step: &PathStep) -> Option<Node<'a>> {

@@ -130,3 +130,75 @@ fn the_condition_counts_and_names() {
         .for_each(|c| c.state = ConflictState::Recorded);
     assert_eq!(condition(&list), None);
 }
+
+fn package(replicas: u8, setters: u8) -> model::Files {
+    let deployment = format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, namespace: shop}}\nspec:\n  replicas: {replicas}\n"
+    );
+    let config = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: s}}\ndata:\n  n: \"{setters}\"\n"
+    );
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n".to_owned();
+    let files = [
+        ("Kptfile", kptfile),
+        ("a/deployment.yaml", deployment),
+        ("setters.yaml", config),
+    ];
+    let path = |path: &str| PackagePath::parse(path).unwrap();
+    files
+        .into_iter()
+        .map(|(name, text)| (path(name), model::File::text(text)))
+        .collect()
+}
+
+#[test]
+fn editing_the_field_in_the_draft_settles_its_conflict() {
+    let mut list = [
+        conflict("spec.replicas", "1", "2"),
+        conflict("spec.paused", "1", "2"),
+    ];
+    resolved_by_edit(&mut list, &package(2, 0), &package(2, 5));
+    assert_eq!(open(&list).count(), 2);
+    resolved_by_edit(&mut list, &package(2, 0), &package(3, 0));
+    let states: Vec<_> = list.iter().map(|c| c.state).collect();
+    assert_eq!(states, [ConflictState::Resolved, ConflictState::Open]);
+}
+
+#[test]
+fn what_follows_from_another_conflict_keeps_no_gate() {
+    let file = PackagePath::parse("setters.yaml").unwrap();
+    let mut cause = conflict("data.n", "1", "2");
+    cause.resource = "/ConfigMap//s".to_owned();
+    cause.id = conflict_id(&file, &cause.resource, &cause.path);
+    cause.file = file;
+    let causes = [cause.id.clone()];
+    let mut list = [
+        cause,
+        conflict("spec.replicas", "1", "2"),
+        conflict("spec.paused", "1", "2"),
+    ];
+    // Renders of the same merge: the setter decided one way and the other.
+    derived_by_render(&mut list, &causes, &package(2, 2), &package(1, 1));
+    let derived: Vec<_> = list.iter().map(|c| c.derived_from.is_some()).collect();
+    assert_eq!(derived, [false, true, false]);
+    assert_eq!(open(&list).count(), 2);
+}
+
+#[test]
+fn the_gate_comes_and_goes_with_the_conflicts() {
+    let bare = crate::kptfile::Kptfile::of_files(&package(1, 1)).unwrap();
+    let mut list = [conflict("spec.replicas", "1", "2")];
+    let gated = put_gate(&bare, &list).unwrap();
+    assert_eq!(
+        gated.fields().condition(GATE).unwrap().status,
+        model::Status::False
+    );
+    assert_eq!(gated.fields().info.readiness_gates[0].condition_type, GATE);
+    list[0].state = ConflictState::Acknowledged;
+    let settled = put_gate(&gated, &list).unwrap();
+    assert_eq!(
+        settled.fields().condition(GATE).unwrap().status,
+        model::Status::True
+    );
+    assert_eq!(put_gate(&settled, &[]).unwrap().text(), bare.text());
+}

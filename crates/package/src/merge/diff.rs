@@ -115,7 +115,7 @@ fn documents(
         let mut walk = Walk {
             file: path,
             resource: id.record(),
-            secret: is_secret(id),
+            secret: a.into_iter().chain(b).any(is_secret),
             all,
         };
         walk.node(&FieldPath::default(), a, b, Known::of(schema));

@@ -1,7 +1,7 @@
 //! The merge of one YAML file: documents pair by identity, their texts are put together (§1b.2, §1b.4).
 
 use model::{ConflictValue, Decision, PackagePath};
-use yaml::{Document, Limits, Stream};
+use yaml::{Document, Limits, Node, Stream};
 
 use super::apply;
 use super::compare::{same, undecidable};
@@ -141,7 +141,8 @@ fn local_pieces(
         };
         let text = match (base.document(from), upstream.document(to)) {
             (ours, Some(theirs)) => {
-                record.enter(id.record(), is_secret(id));
+                let sides = [ours, Some(mine), Some(theirs)];
+                record.enter(id.record(), any_secret(&sides));
                 Some(field_merge(
                     stream,
                     [ours, Some(mine), Some(theirs)],
@@ -150,8 +151,9 @@ fn local_pieces(
                 ))
             }
             (Some(ours), None) => {
-                record.enter(id.record(), is_secret(id));
-                let gone = deleted_upstream(ours, mine, is_secret(id), record);
+                let secret = any_secret(&[Some(ours), Some(mine)]);
+                record.enter(id.record(), secret);
+                let gone = deleted_upstream(ours, mine, secret, record);
                 (!gone).then(|| mine.text().to_owned())
             }
             (None, None) => Some(mine.text().to_owned()),
@@ -248,7 +250,7 @@ fn new_piece(
         if same(ours.root(), theirs.root()) {
             return; // M4: it stays deleted.
         }
-        record.enter(id.record(), is_secret(id));
+        record.enter(id.record(), any_secret(&[Some(ours), Some(theirs)]));
         if record.resource([Some(ours.root()), None, Some(theirs.root())]) == Decision::Local {
             return;
         }
@@ -324,6 +326,16 @@ fn join<'p>(pieces: impl Iterator<Item = &'p str>, explicit: bool) -> String {
     text
 }
 
-pub(super) fn is_secret(id: &Identity) -> bool {
-    id.group.is_empty() && id.kind == "Secret"
+fn any_secret(documents: &[Option<Document<'_>>]) -> bool {
+    documents
+        .iter()
+        .flatten()
+        .any(|document| is_secret(document.root()))
+}
+
+/// Whether a resource's values are never shown: a Secret, or a list that holds one.
+pub(crate) fn is_secret(root: Node<'_>) -> bool {
+    let id = identity(root);
+    let core = id.group.is_empty() && id.kind == "Secret";
+    core || (id.kind.ends_with("List") && root.source().contains("Secret"))
 }

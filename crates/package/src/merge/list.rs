@@ -1,10 +1,11 @@
 //! Lists whose elements pair: by keys, as sets of scalars, as sets of values (M13, M15).
 
+use model::Decision;
 use yaml::{Kind, Node, Reader, Step, Value};
 
 use super::apply::{New, Op};
 use super::comments;
-use super::compare::canonical;
+use super::compare::{canonical, same};
 use super::value::{Known, Place, Three, Verdict, Walk};
 use crate::conflicts::PathStep;
 use crate::schema::{Key, List, Schema};
@@ -188,7 +189,15 @@ fn elements<'a>(
             path: at.path.join(Step::Index(slot.local.unwrap_or(0))),
             field: at.field.join(slot.step.clone()),
         };
-        match (walk.node(&place, element, Known::of(schema)), slot.local) {
+        let verdict = match element {
+            Three {
+                base: Some(base),
+                local: Some(local),
+                upstream: None,
+            } => deleted(walk, &place, base, local),
+            element => walk.node(&place, element, Known::of(schema)),
+        };
+        match (verdict, slot.local) {
             (Verdict::Keep, Some(_)) => comments::merge_item(walk, &place, element),
             (Verdict::Remove, Some(index)) => {
                 if let Some(gone) = elements.gone.get_mut(index) {
@@ -205,4 +214,20 @@ fn elements<'a>(
         }
     }
     elements
+}
+
+/// An element that upstream deleted goes or stays whole: without its keys it would be a skeleton (M4).
+fn deleted<'a>(
+    walk: &mut Walk<'a, '_, '_>,
+    at: &Place,
+    base: Node<'a>,
+    local: Node<'a>,
+) -> Verdict<'a> {
+    if same(base, local) {
+        return Verdict::Remove;
+    }
+    match walk.record.field(&at.field, Some(base), Some(local), None) {
+        Decision::Local => Verdict::Keep,
+        Decision::Upstream => Verdict::Remove,
+    }
 }

@@ -34,7 +34,7 @@ pub use diff::{Difference, diff};
 pub(crate) use functions::runs as function_runs;
 pub(crate) use marks::{IDENTIFIER, MERGE_COMMENT, merge_comment};
 pub use marks::{Identity, identity};
-pub(crate) use record::{file_value, hidden, node_value};
+pub(crate) use record::{file_value, hash, hidden, node_value};
 pub use runtime::without_runtime;
 
 /// How to merge.
@@ -135,7 +135,7 @@ pub enum MergeError {
     },
     /// Two documents of one file are the same resource, so nobody can say which is which.
     #[error(
-        "found duplicate {side:?} resources in file {file:?}: {resource}; give one of them another name, or remove it"
+        "found duplicate {side} resources in file {file:?}: {resource}; give one of them another name, or remove it"
     )]
     DuplicateResource {
         /// Whose.

@@ -106,6 +106,7 @@ impl<'o> Recorder<'o> {
         let path = path.join(PathStep::Comment);
         let values = sides.map(|text| match text {
             "" => ConflictValue::Absent,
+            text if self.secret => hash(text.as_bytes()),
             text => ConflictValue::Json(serde_json::Value::from(text).to_string()),
         });
         self.push(&path, values, Decision::Local, ConflictState::Recorded);

@@ -204,6 +204,21 @@ fn v4_values_of_secrets_are_hashes() {
         text.contains("sha256:") && !text.contains("hunter"),
         "{text}"
     );
+    let list = format!(
+        "apiVersion: v1\nkind: List\nitems:\n- {}",
+        secret.trim_end().replace('\n', "\n  ")
+    );
+    let (_, conflicts) = one(
+        &list,
+        &list.replace("hunter2", "hunter3"),
+        &list.replace("hunter2", "hunter4"),
+        &block(),
+    );
+    let text = crate::conflicts::encode(&conflicts);
+    assert!(
+        text.contains("sha256:") && !text.contains("hunter"),
+        "{text}"
+    );
     // The same where the whole resource is in question, or the file cannot be read.
     for (base, local, upstream) in [
         (secret, local.as_str(), ""),
@@ -314,6 +329,30 @@ fn m4_what_is_deleted_locally_leaves_no_skeleton() {
     );
     let places: Vec<_> = conflicts.iter().map(|c| c.path.as_str()).collect();
     assert_eq!(places, ["spec.template.spec.containers[name=b]"]);
+}
+
+#[test]
+fn m4_an_element_that_upstream_deleted_leaves_no_skeleton() {
+    let without = replaced(
+        WORKLOAD,
+        &[(
+            "      # the second\n      - name: b\n        image: b:1 # pinned\n",
+            "",
+        )],
+    );
+    let local = replaced(
+        WORKLOAD,
+        &[("b:1 # pinned\n", "b:1 # pinned\n        tty: true\n")],
+    );
+    let (text, conflicts) = one(WORKLOAD, &local, &without, &block());
+    assert_eq!(text, without);
+    let places: Vec<_> = conflicts.iter().map(|c| c.path.as_str()).collect();
+    assert_eq!(places, ["spec.template.spec.containers[name=b]"]);
+    let keep = MergeOptions {
+        policy: ConflictPolicy::Local,
+        ..block()
+    };
+    assert_eq!(one(WORKLOAD, &local, &without, &keep).0, local);
 }
 
 #[test]
@@ -607,7 +646,7 @@ fn two_resources_of_one_identity_are_refused_where_they_would_have_to_merge() {
     let why = merge(&base, &local, &upstream, &block()).unwrap_err();
     assert!(
         why.to_string()
-            .starts_with("found duplicate Base resources in file \"a.yaml\""),
+            .starts_with("found duplicate base resources in file \"a.yaml\""),
         "{why}"
     );
     assert_eq!(merge(&base, &local, &base, &block()).unwrap().files, local);

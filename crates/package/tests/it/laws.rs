@@ -228,7 +228,7 @@ fn options(policy: ConflictPolicy) -> MergeOptions {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn one_sides_changes_are_the_result(base in model(), changes in changes()) {
@@ -297,7 +297,7 @@ fn damage() -> impl Strategy<Value = Vec<(usize, usize, u8)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_packages_never_stop_anything_but_a_root_kptfile(
@@ -311,7 +311,7 @@ proptest! {
             Ok(merged) => {
                 // Names may be damaged too, so that only files can be looked for.
                 for (path, file) in &local {
-                    let there = merged.files.get(path).is_some();
+                    let there = merged.files.contains_key(path);
                     let gone = base.get(path) == Some(file) && !upstream.contains_key(path);
                     prop_assert!(there || gone || merged.conflicts.iter().any(|c| c.file == *path));
                 }
