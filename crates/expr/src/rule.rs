@@ -3,12 +3,14 @@
 //! Unlike templates, rules have the strings extension, values of every JSON type, and objects whose
 //! fields are known. The caller brings shapes and values; a rule knows nothing of where they came from.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use cel::Context;
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
+use cel::extractors::This;
 use cel::objects::Key;
+use cel::{Context, ExecutionError};
 
 use crate::check::Checker;
 use crate::cost::{Meter, depth};
@@ -183,6 +185,66 @@ pub enum Wanted {
 #[derive(Debug, Clone)]
 pub struct Rule {
     program: Arc<cel::Program>,
+    /// Whether it uses Kubernetes' functions of lists.
+    lists: bool,
+}
+
+type Items = Arc<Vec<cel::Value>>;
+
+fn list_functions(context: &mut Context<'_, '_>) -> Result<(), cel::DeclarationError> {
+    context.add_function("isSorted", |This(list): This<Items>| sorted(&list))?;
+    context.add_function("sum", |This(list): This<Items>| sum(&list))?;
+    context.add_function("min", |This(list): This<Items>| {
+        extreme(&list, Ordering::Less)
+    })?;
+    context.add_function("max", |This(list): This<Items>| {
+        extreme(&list, Ordering::Greater)
+    })?;
+    Ok(())
+}
+
+fn ordered(a: &cel::Value, b: &cel::Value) -> Result<Ordering, ExecutionError> {
+    a.partial_cmp(b)
+        .ok_or_else(|| ExecutionError::function_error("compare", "no such overload"))
+}
+
+fn sorted(list: &[cel::Value]) -> Result<bool, ExecutionError> {
+    for pair in list.windows(2) {
+        if let [a, b] = pair
+            && ordered(a, b)? == Ordering::Greater
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn extreme(list: &[cel::Value], wanted: Ordering) -> Result<cel::Value, ExecutionError> {
+    let mut found: Option<&cel::Value> = None;
+    for item in list {
+        match found {
+            Some(best) if ordered(item, best)? != wanted => {}
+            _ => found = Some(item),
+        }
+    }
+    let empty = || ExecutionError::function_error("list", "min/max called on empty list");
+    found.cloned().ok_or_else(empty)
+}
+
+fn sum(list: &[cel::Value]) -> Result<cel::Value, ExecutionError> {
+    let mut total = cel::Value::Int(0);
+    for (i, item) in list.iter().enumerate() {
+        total = match (&total, item) {
+            (_, first) if i == 0 => first.clone(),
+            (cel::Value::Int(a), cel::Value::Int(b)) => {
+                let overflow = || ExecutionError::function_error("sum", "integer overflow");
+                cel::Value::Int(a.checked_add(*b).ok_or_else(overflow)?)
+            }
+            (cel::Value::Float(a), cel::Value::Float(b)) => cel::Value::Float(a + b),
+            _ => return Err(ExecutionError::function_error("sum", "no such overload")),
+        };
+    }
+    Ok(total)
 }
 
 impl Rule {
@@ -240,8 +302,13 @@ impl Rule {
         if !fits && !result.is_open() {
             return Err(ExprError::new(Stage::Result, message));
         }
+        let names = program.references();
+        let lists = ["isSorted", "sum", "min", "max"]
+            .iter()
+            .any(|name| names.has_function(name));
         Ok(Self {
             program: Arc::new(program),
+            lists,
         })
     }
 
@@ -261,6 +328,10 @@ impl Rule {
         let mut context = Context::with_env(Arc::clone(&LIBRARY));
         for (name, value) in values {
             context.add_variable_from_value(*name, value.cel());
+        }
+        if self.lists {
+            list_functions(&mut context)
+                .map_err(|e| ExprError::new(Stage::Program, e.to_string()))?;
         }
         self.program
             .execute(&context)

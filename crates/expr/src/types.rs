@@ -222,11 +222,13 @@ fn members(name: &str) -> Vec<Signature> {
     }
 }
 
-/// The signatures that rules have beyond the standard library (the strings extension).
+/// The signatures that rules have beyond the standard library (the strings extension, and Kubernetes' functions of lists).
 pub(crate) fn extended(name: &str, member: bool) -> Vec<Signature> {
-    use Type::{Int, Text};
+    use Type::{Bool, Int, Param, Text};
     let texts = || Type::list(Text);
     match (name, member) {
+        ("isSorted", true) => vec![(vec![Type::list(Param('A'))], Bool)],
+        ("sum" | "min" | "max", true) => vec![(vec![Type::list(Param('A'))], Param('A'))],
         ("charAt", true) => vec![(vec![Text, Int], Text)],
         ("indexOf" | "lastIndexOf", true) => {
             vec![(vec![Text, Text], Int), (vec![Text, Text, Int], Int)]

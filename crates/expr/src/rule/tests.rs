@@ -84,6 +84,12 @@ fn rules_answer_for_every_kind_of_value() {
             true,
         ),
         ("self.a.split('b').size() == 2", true),
+        ("self.l.isSorted() && !['b', 'a'].isSorted()", true),
+        (
+            "[1, 5, 3].max() == 5 && [1, 5, 3].min() == 1 && [1, 5, 3].sum() == 9",
+            true,
+        ),
+        ("[1.5, 0.5].sum() == 2.0 && self.l.max() == 'y'", true),
     ] {
         let rule = Rule::compile(text, &[("self", &shape)], Wanted::Bool).unwrap();
         assert_eq!(rule.holds(&[("self", &value)]).unwrap(), answer, "{text}");
