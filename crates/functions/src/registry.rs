@@ -30,9 +30,11 @@ macro_rules! builtins {
 }
 
 const BUILTINS: &[BuiltIn] = builtins! {
+    "apply-replacements" "Copies a field of one resource into fields of others." builtin::apply_replacements::run;
     "apply-setters" "Sets the fields that carry a `# kpt-set:` comment." builtin::apply_setters::run;
     "create-setters" "Puts `# kpt-set:` comments at fields with given values." builtin::create_setters::run;
     "delete-annotations" "Takes named annotations off every resource." builtin::delete_annotations::run;
+    "ensure-name-substring" "Puts a part into every name that lacks it." builtin::ensure_name_substring::run;
     "list-setters" "Tells which setters a package has." builtin::list_setters::run;
     "remove-local-config-resources" "Drops what is never applied to a cluster." builtin::remove_local_config::run;
     "search-replace" "Finds fields by value, pattern or path and replaces them." builtin::search_replace::run;

@@ -1,9 +1,11 @@
 //! The built-in functions, one file each. Each behaves like the catalog's function of its name
 //! (packages-and-functions.md §5.2, decisions.md M11), but loses no comment.
 
+pub(crate) mod apply_replacements;
 pub(crate) mod apply_setters;
 pub(crate) mod create_setters;
 pub(crate) mod delete_annotations;
+pub(crate) mod ensure_name_substring;
 pub(crate) mod list_setters;
 pub(crate) mod remove_local_config;
 pub(crate) mod search_replace;
