@@ -21,11 +21,11 @@ type RawRefs = BTreeMap<RefName, ObjectId>;
 impl GitDisk {
     /// The remote's refs, as far as we mirror them; tags not followed.
     pub(crate) fn look(&self, who: &Who) -> Result<RawRefs> {
-        if self.place.direct {
-            if let Some(mut theirs) = self.look_directly(who)? {
-                theirs.refs.retain(|name, _| mirrored(name));
-                return Ok(theirs.refs);
-            }
+        if self.place.direct
+            && let Some(mut theirs) = self.look_directly(who)?
+        {
+            theirs.refs.retain(|name, _| mirrored(name));
+            return Ok(theirs.refs);
         }
         let args = ["ls-remote", "--quiet", self.git.url.as_str()].map(str::to_owned);
         let said = self.ask("look at", &args, None, who)?;
@@ -123,10 +123,10 @@ impl GitDisk {
 
 impl Upstream for GitDisk {
     fn push(&self, edits: &[RawEdit], who: &Who) -> Result<Pushed> {
-        if self.place.direct {
-            if let Some(pushed) = self.push_directly(edits, who)? {
-                return Ok(pushed);
-            }
+        if self.place.direct
+            && let Some(pushed) = self.push_directly(edits, who)?
+        {
+            return Ok(pushed);
         }
         let mut args: Vec<String> = ["push", "--porcelain", "--atomic", "--no-progress"]
             .map(str::to_owned)

@@ -13,3 +13,4 @@ mod memory;
 mod oracle;
 mod server;
 mod sim;
+mod tls;

@@ -89,6 +89,9 @@ impl Server {
             return Ok(());
         }
         let request = read_request(&stream)?;
+        if request.method.is_empty() {
+            return Ok(());
+        }
         let authorization = request.headers.get("authorization").cloned();
         self.heard.lock().unwrap().push(Heard {
             authorization: authorization.clone(),
