@@ -12,6 +12,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("expr", &["cel"]),
     ("package", &["kptfile", "merge", "render"]),
     ("functions", &["functions"]),
+    ("apiserver", &["apiserver"]),
 ];
 
 /// Runs every room's comparison with the vectors of this directory.

@@ -147,7 +147,12 @@ fn leaf(out: &mut String, value: &Value) {
 
 /// Writes a text plainly where every YAML reader takes it for that text, otherwise in double quotes.
 fn scalar_text(out: &mut String, text: &str) {
-    let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '.' | '_'))
+    let word = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '.' | '_'));
+    // What starts with a digit is a number, a date or a text; with other letters than those of numbers it is a text.
+    let name = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+        && text.contains(|c: char| c.is_ascii_alphabetic() && !"eExXoObB".contains(c));
+    let plain = (word || name)
         && text.chars().all(|c| {
             c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | ' ' | '(' | ')')
         })

@@ -130,6 +130,30 @@ impl Door {
                 .await?;
             return scale_answer(form, &asked.target, &written, asked.warnings);
         }
+        if asked.target.subresource == "finalize" {
+            let finalizers = object
+                .pointer("/spec/finalizers")
+                .cloned()
+                .unwrap_or_else(|| json!([]));
+            let compute = |old: &Value| {
+                let mut new = old.clone();
+                put_at(&mut new, "spec.finalizers", finalizers.clone());
+                Ok((new, crate::logic::update::Means::Patch))
+            };
+            let whole = asked.target.clone().with_subresource("");
+            let written = self
+                .core
+                .modify(&whole, &asked.whose, Verb::Update, &compute, &options)
+                .await?;
+            return answer(
+                form,
+                &asked.target,
+                &written,
+                &asked.query,
+                self.core.now(),
+                asked.warnings,
+            );
+        }
         let written = self
             .core
             .update(&asked.target, &asked.whose, object, &options)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::events::Events;
-use super::resource::{BODY_LIMIT, Backing, Converter, Origin, Resource, Version};
+use super::resource::{BODY_LIMIT, Backing, Converter, Origin, Resource, Subresource, Version};
 use crate::builtin::{Definition, definitions};
 use crate::table::builtin_columns;
 
@@ -58,7 +58,12 @@ fn resource(kind: &'static Definition) -> Resource {
             columns: builtin_columns(kind),
             status,
             scale: None,
-            subresources: Vec::new(),
+            subresources: kind
+                .subresources
+                .iter()
+                .filter(|s| s.name == "finalize")
+                .map(finalize)
+                .collect(),
             selectable: selectable(kind),
             deprecation: None,
         }],
@@ -73,5 +78,14 @@ fn resource(kind: &'static Definition) -> Resource {
         body_limit: BODY_LIMIT,
         converter: shared.then(|| -> Arc<dyn Converter> { Arc::new(Events) }),
         stored_as: shared.then_some(("events", "v1")),
+    }
+}
+
+/// A subresource with the object's own kind.
+fn finalize(sub: &crate::builtin::Subresource) -> Subresource {
+    Subresource {
+        name: sub.name.to_owned(),
+        kind: "Namespace".to_owned(),
+        verbs: sub.verbs.iter().map(|v| (*v).to_owned()).collect(),
     }
 }

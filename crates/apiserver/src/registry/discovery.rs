@@ -100,6 +100,9 @@ fn subresources<'a>(resource: &'a Resource, version: &'a Version) -> Vec<Sub<'a>
             ..own(&sub.name, verbs)
         });
     }
+    if !resource.custom() {
+        out.sort_by_key(|sub| sub.name);
+    }
     out
 }
 

@@ -9,19 +9,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::crds::CLEANUP;
-use super::remove::NAMESPACE_FINALIZER;
 use super::{Core, Target, Whose};
 use crate::gateway::Verb;
 use crate::logic::delete::DeleteOptions;
 use crate::logic::update::Means;
 use crate::logic::{WriteOptions, metadata_mut};
-use crate::registry::Backing;
 use crate::status::Failure;
 use crate::storage::{Object, ObjectRef, Touched};
 
 const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
-const NAMESPACES: &str = "system:serviceaccount:kube-system:namespace-controller";
-
 impl Core {
     /// Looks at everything that changed since the last call; returns how much was done.
     ///
@@ -225,42 +221,6 @@ impl Core {
         )
     }
 
-    /// Deletes what a deleted namespace holds, then lets it go.
-    async fn empty_namespace(&self, target: &Target, namespace: &Object) -> Result<usize, Failure> {
-        let whose = self.own(NAMESPACES);
-        let (mut done, mut left) = (0, 0);
-        let catalog = self.registry.catalog();
-        for resource in catalog
-            .iter()
-            .filter(|r| r.namespaced && r.backing != Backing::Virtual)
-        {
-            let all = Target::stored(resource, &namespace.fields.name, "");
-            for (_, object) in self.store.list(&resource.key(), &all.prefix()).objects {
-                left += 1;
-                if object.fields.deletion_timestamp.is_none() {
-                    let one = all
-                        .clone()
-                        .at(&object.fields.namespace, &object.fields.name);
-                    let options = DeleteOptions {
-                        propagation: Some("Background".to_owned()),
-                        ..DeleteOptions::default()
-                    };
-                    done += tolerate(self.delete(&one, &whose, &options).await.map(|_| 1))?;
-                    left -= usize::from(self.store.get(&resource.key(), &one.key()).is_none());
-                }
-            }
-        }
-        if left > 0 {
-            return Ok(done);
-        }
-        let released = self.edit_raw(target, |value| {
-            if let Some(Value::Array(list)) = value.pointer_mut("/spec/finalizers") {
-                list.retain(|f| f != NAMESPACE_FINALIZER);
-            }
-        });
-        Ok(done + released.await?)
-    }
-
     /// Deletes all objects of a deleted definition, then lets it go.
     async fn empty_crd(&self, target: &Target) -> Result<usize, Failure> {
         let Some((plural, group)) = target.name.split_once('.') else {
@@ -289,7 +249,7 @@ impl Core {
     }
 
     /// Changes an object outside the rules of updates, and removes it once nothing holds it.
-    async fn edit_raw(
+    pub(super) async fn edit_raw(
         &self,
         target: &Target,
         change: impl Fn(&mut Value),
@@ -360,7 +320,7 @@ fn has(object: &Object, finalizer: &str) -> bool {
 }
 
 /// An object that went or changed meanwhile is looked at again when its event comes; that is no failure.
-fn tolerate(step: Result<usize, Failure>) -> Result<usize, Failure> {
+pub(super) fn tolerate(step: Result<usize, Failure>) -> Result<usize, Failure> {
     match step {
         Err(failure) if matches!(failure.code, 404 | 409) => Ok(0),
         other => other,

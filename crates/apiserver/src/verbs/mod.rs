@@ -6,6 +6,7 @@
 pub mod crds;
 pub mod handle;
 pub mod keep;
+mod namespaces;
 pub mod patches;
 pub mod read;
 pub mod records;

@@ -155,7 +155,7 @@ impl Core {
             Some(rv) => self
                 .store
                 .list_at(&resource, &prefix, rv)
-                .map_err(|gone| expired(&gone, token.as_ref(), self.store.rv()))?,
+                .map_err(|_| expired(token.as_ref(), self.store.rv()))?,
             None => self.store.list(&resource, &prefix),
         };
         let start = token.as_ref().map_or("", |t| t.start.as_str());
@@ -261,7 +261,7 @@ fn encode(token: &Token) -> String {
 }
 
 /// 410 of a list; a page's token can be continued inconsistently at the newest version.
-fn expired(gone: &Gone, token: Option<&Token>, newest: u64) -> Failure {
+fn expired(token: Option<&Token>, newest: u64) -> Failure {
     match token {
         Some(token) => {
             let mut failure = Failure::expired(
@@ -274,8 +274,6 @@ fn expired(gone: &Gone, token: Option<&Token>, newest: u64) -> Failure {
             }));
             failure
         }
-        None => Failure::expired(format!(
-            "The resourceVersion for the provided list is too old. ({gone})"
-        )),
+        None => Failure::expired("The resourceVersion for the provided list is too old."),
     }
 }

@@ -3,6 +3,7 @@
 mod gateway;
 mod hostile;
 mod kubectl;
+mod recorded;
 mod restart;
 mod rules;
 mod twin;

@@ -1,0 +1,179 @@
+//! The end of a namespace: its content goes first, and its status tells what is left.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::keep::tolerate;
+use super::remove::NAMESPACE_FINALIZER;
+use super::{Core, Target};
+use crate::logic::delete::DeleteOptions;
+use crate::logic::update::Part;
+use crate::logic::{WriteOptions, managed};
+use crate::registry::Backing;
+use crate::status::Failure;
+use crate::storage::{CommitError, Expect, Object};
+
+const CONTROLLER: &str = "system:serviceaccount:kube-system:namespace-controller";
+
+/// What a namespace still holds.
+#[derive(Default)]
+struct Left {
+    /// Objects by resource.
+    resources: BTreeMap<String, usize>,
+    /// Objects by finalizer.
+    finalizers: BTreeMap<String, usize>,
+}
+
+impl Core {
+    /// Deletes what a deleted namespace holds, then lets it go.
+    pub(super) async fn empty_namespace(
+        &self,
+        target: &Target,
+        namespace: &Object,
+    ) -> Result<usize, Failure> {
+        let whose = self.own(CONTROLLER);
+        let mut done = 0;
+        let mut left = Left::default();
+        let catalog = self.registry.catalog();
+        let kept = |backing| matches!(backing, Backing::Stored | Backing::WriteThrough);
+        for resource in catalog
+            .iter()
+            .filter(|r| r.namespaced && kept(r.backing) && r.stored_as.is_none())
+        {
+            let all = Target::stored(resource, &namespace.fields.name, "");
+            for (key, object) in self.store.list(&resource.key(), &all.prefix()).objects {
+                if object.fields.deletion_timestamp.is_none() {
+                    let one = all
+                        .clone()
+                        .at(&object.fields.namespace, &object.fields.name);
+                    let propagation = Some("Background".to_owned());
+                    let options = DeleteOptions {
+                        propagation,
+                        ..DeleteOptions::default()
+                    };
+                    done += tolerate(self.delete(&one, &whose, &options).await.map(|_| 1))?;
+                }
+                if let Some(object) = self.store.get(&resource.key(), &key) {
+                    *left
+                        .resources
+                        .entry(resource.key().to_string())
+                        .or_default() += 1;
+                    for finalizer in &object.fields.finalizers {
+                        *left.finalizers.entry(finalizer.clone()).or_default() += 1;
+                    }
+                }
+            }
+        }
+        if !left.resources.is_empty() {
+            return Ok(done + self.tell_what_is_left(target, &left).await?);
+        }
+        let released = self.edit_raw(target, |value| {
+            if let Some(Value::Array(list)) = value.pointer_mut("/spec/finalizers") {
+                list.retain(|f| f != NAMESPACE_FINALIZER);
+            }
+        });
+        Ok(done + released.await?)
+    }
+
+    /// Writes the conditions of a namespace that waits for its content.
+    async fn tell_what_is_left(&self, target: &Target, left: &Left) -> Result<usize, Failure> {
+        let Some(found) = self.store.get(&target.resource.key(), &target.key()) else {
+            return Ok(0);
+        };
+        let old = found.value();
+        let moment = self.moment();
+        let mut new = old.clone();
+        let Some(status) = new.get_mut("status").and_then(Value::as_object_mut) else {
+            return Ok(0);
+        };
+        for (kind, value, reason, message) in conditions(left) {
+            crate::builtin::crd::set_condition(status, kind, value, reason, &message, &moment.now);
+        }
+        if new == old {
+            return Ok(0);
+        }
+        let asked = new.clone();
+        let options = WriteOptions {
+            field_manager: "kube-controller-manager".to_owned(),
+            ..WriteOptions::default()
+        };
+        managed::updated(
+            target.rules()?,
+            &old,
+            &mut new,
+            &asked,
+            Part::Status,
+            &options,
+            &moment,
+        );
+        let op = self.op(target, Expect::Rv(found.rv), Some(new))?;
+        match self.store.commit(vec![op]).await {
+            Ok(_) => Ok(1),
+            // Whoever came first makes an event that leads here again.
+            Err(CommitError::Conflict { .. }) => Ok(0),
+            Err(CommitError::Storage(error)) => Err(Failure::storage(&error)),
+        }
+    }
+}
+
+/// The conditions in the order and words of the real server.
+fn conditions(left: &Left) -> Vec<(&'static str, &'static str, &'static str, String)> {
+    let counted = |map: &BTreeMap<String, usize>, join: &str| {
+        map.iter()
+            .map(|(name, n)| format!("{name} {join} {n} resource instances"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let resources = format!(
+        "Some resources are remaining: {}",
+        counted(&left.resources, "has")
+    );
+    let finalizers = format!(
+        "Some content in the namespace has finalizers remaining: {}",
+        counted(&left.finalizers, "in")
+    );
+    let text = str::to_owned;
+    let mut all = vec![
+        (
+            "NamespaceDeletionDiscoveryFailure",
+            "False",
+            "ResourcesDiscovered",
+            text("All resources successfully discovered"),
+        ),
+        (
+            "NamespaceDeletionGroupVersionParsingFailure",
+            "False",
+            "ParsedGroupVersions",
+            text("All legacy kube types successfully parsed"),
+        ),
+        (
+            "NamespaceDeletionContentFailure",
+            "False",
+            "ContentDeleted",
+            text("All content successfully deleted, may be waiting on finalization"),
+        ),
+        (
+            "NamespaceContentRemaining",
+            "True",
+            "SomeResourcesRemain",
+            resources,
+        ),
+    ];
+    all.push(if left.finalizers.is_empty() {
+        (
+            "NamespaceFinalizersRemaining",
+            "False",
+            "ContentHasNoFinalizers",
+            text("All content-preserving finalizers finished"),
+        )
+    } else {
+        (
+            "NamespaceFinalizersRemaining",
+            "True",
+            "SomeFinalizersRemain",
+            finalizers,
+        )
+    });
+    all
+}

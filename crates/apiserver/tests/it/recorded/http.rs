@@ -1,0 +1,266 @@
+//! Recordings at the level of HTTP.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use apiserver::Server;
+use axum::body::Body;
+use axum::response::Response;
+use http::Request;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tower::ServiceExt;
+
+use super::Replay;
+use super::compare::{compare, project, reduce};
+use super::tokens::Tokens;
+use crate::world::TOKEN;
+
+/// A watch that is open.
+#[derive(Default)]
+struct Stream {
+    lines: Arc<Mutex<Vec<Value>>>,
+    ended: Arc<Mutex<bool>>,
+    taken: usize,
+}
+
+struct Run<'a> {
+    server: &'a Server,
+    tokens: Tokens,
+    streams: BTreeMap<String, Stream>,
+}
+
+/// Replays one file.
+pub(crate) async fn replay(server: &Server, file: &Value) -> Replay {
+    let mut run = Run {
+        server,
+        tokens: Tokens::default(),
+        streams: BTreeMap::new(),
+    };
+    let mut replay = Replay::default();
+    for (i, step) in file["steps"].as_array().expect("steps").iter().enumerate() {
+        let differences = match step["do"].as_str().expect("a step") {
+            "request" => run.request(step).await,
+            "watch-start" => run.start(step).await,
+            "watch-collect" => run.collect(step).await,
+            "wait" => run.wait(step).await,
+            "compact" => {
+                server.handle().core().store.compact();
+                Vec::new()
+            }
+            _ => {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                continue;
+            }
+        };
+        replay.steps += 1;
+        if !differences.is_empty() {
+            replay.differ.push((i, differences.join("; ")));
+        }
+    }
+    replay
+}
+
+impl Run<'_> {
+    async fn send(&self, request: &Value, user: &str) -> Response {
+        let path = self.tokens.fill(request["path"].as_str().expect("path"));
+        let mut builder = Request::builder()
+            .method(request["method"].as_str().expect("method"))
+            .uri(path);
+        for (name, value) in request["headers"].as_object().into_iter().flatten() {
+            builder = builder.header(name, value.as_str().expect("header"));
+        }
+        builder = match user {
+            "admin" => builder.header("authorization", format!("Bearer {TOKEN}")),
+            "anonymous" => builder,
+            other => builder.header("authorization", format!("Bearer user-{other}")),
+        };
+        let body = match (request.get("body"), request.get("bodyText")) {
+            (Some(body), _) => Body::from(self.tokens.fill_value(body).to_string()),
+            (_, Some(text)) => Body::from(self.tokens.fill(text.as_str().expect("text"))),
+            _ => Body::empty(),
+        };
+        let request = builder.body(body).expect("request");
+        self.server
+            .router("127.0.0.1:0")
+            .oneshot(request)
+            .await
+            .expect("infallible")
+    }
+
+    async fn request(&mut self, step: &Value) -> Vec<String> {
+        let response = self
+            .send(&step["request"], step["user"].as_str().unwrap_or("admin"))
+            .await;
+        let recorded = &step["response"];
+        let mut out = Vec::new();
+        let status = response.status().as_u16();
+        if recorded["status"] != status {
+            out.push(format!("status {status} instead of {}", recorded["status"]));
+        }
+        let etag = response
+            .headers()
+            .get("etag")
+            .and_then(|v| v.to_str().ok())
+            .unwrap_or_default();
+        if let Some(wanted) = recorded["headers"]["etag"].as_str()
+            && !self.tokens.matches(wanted, etag)
+        {
+            out.push(format!("etag {etag} instead of {wanted}"));
+        }
+        let plain = step["compare"] == "status";
+        if !plain {
+            headers(&response, recorded, &mut out);
+        }
+        let bytes = response
+            .into_body()
+            .collect()
+            .await
+            .expect("body")
+            .to_bytes();
+        let actual: Option<Value> = serde_json::from_slice(&bytes).ok();
+        if plain {
+            let bind = recorded.get("bind").cloned().unwrap_or_default();
+            if let Some(actual) = actual.filter(|_| !bind.is_null()) {
+                drop(compare(
+                    &mut self.tokens,
+                    &bind,
+                    &project(&bind, &actual),
+                    &[],
+                ));
+            }
+            return out;
+        }
+        let sets = step["unstable"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
+        let sets: Vec<String> = sets.map(|s| s.replace("/response/body", "")).collect();
+        match (recorded.get("body"), recorded.get("bodyText")) {
+            (Some(body), _) => match actual {
+                Some(actual) => {
+                    let actual = reduce(body, &actual, step.get("reduced").is_some());
+                    out.extend(compare(&mut self.tokens, body, &actual, &sets));
+                }
+                None => out.push(format!("no JSON: {}", String::from_utf8_lossy(&bytes))),
+            },
+            (_, Some(text))
+                if !self.tokens.matches(
+                    text.as_str().expect("text"),
+                    &String::from_utf8_lossy(&bytes),
+                ) =>
+            {
+                out.push(format!("text {}", String::from_utf8_lossy(&bytes)));
+            }
+            _ => {}
+        }
+        out
+    }
+
+    async fn start(&mut self, step: &Value) -> Vec<String> {
+        let response = self
+            .send(&step["request"], step["user"].as_str().unwrap_or("admin"))
+            .await;
+        let status = response.status().as_u16();
+        if step["response"]["status"] != status {
+            return vec![format!("status {status}")];
+        }
+        let stream = Stream::default();
+        let (lines, ended) = (Arc::clone(&stream.lines), Arc::clone(&stream.ended));
+        tokio::spawn(async move {
+            let mut body = response.into_body();
+            let mut rest = Vec::new();
+            while let Some(Ok(frame)) = body.frame().await {
+                rest.extend_from_slice(frame.data_ref().map_or(&[][..], |d| d));
+                while let Some(end) = rest.iter().position(|b| *b == b'\n') {
+                    let line: Vec<u8> = rest.drain(..=end).collect();
+                    lines
+                        .lock()
+                        .expect("lines")
+                        .push(serde_json::from_slice(&line).expect("an event"));
+                }
+            }
+            *ended.lock().expect("ended") = true;
+        });
+        self.streams
+            .insert(step["id"].as_str().expect("id").to_owned(), stream);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        Vec::new()
+    }
+
+    async fn collect(&mut self, step: &Value) -> Vec<String> {
+        let Some(stream) = self.streams.get_mut(step["id"].as_str().expect("id")) else {
+            return vec!["the watch was not opened".to_owned()];
+        };
+        let wanted = step["events"].as_array().map_or(0, Vec::len);
+        let to_end = step["closedBy"] == "server";
+        let started = Instant::now();
+        let patience = Duration::from_secs(if to_end { 12 } else { 3 });
+        loop {
+            let there = stream.lines.lock().expect("lines").len() - stream.taken;
+            let ended = *stream.ended.lock().expect("ended");
+            if started.elapsed() > patience || ended || (!to_end && there >= wanted) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let all = stream.lines.lock().expect("lines").clone();
+        let events = Value::from(all[stream.taken..].to_vec());
+        stream.taken = all.len();
+        compare(&mut self.tokens, &step["events"], &events, &[])
+    }
+
+    async fn wait(&mut self, step: &Value) -> Vec<String> {
+        let gone = step["until"].as_str().is_some_and(|u| {
+            ["gone", "no longer", "is deleted"]
+                .iter()
+                .any(|w| u.contains(w))
+        });
+        let request = serde_json::json!({"method": "GET", "path": step["path"]});
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_secs(10) {
+            let code = self.send(&request, "admin").await.status().as_u16();
+            if (code == 404) == gone {
+                // Other conditions are words: give housekeeping its moment.
+                tokio::time::sleep(Duration::from_millis(if gone { 0 } else { 300 })).await;
+                return Vec::new();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        vec![format!("never: {}", step["until"])]
+    }
+}
+
+fn headers(response: &Response, recorded: &Value, out: &mut Vec<String>) {
+    let plain = |text: &str| text.replace(' ', "").to_lowercase();
+    let media = response
+        .headers()
+        .get("content-type")
+        .map_or("", |v| v.to_str().unwrap_or_default());
+    if let Some(wanted) = recorded["headers"]["content-type"]
+        .as_str()
+        .filter(|w| plain(w) != plain(media))
+    {
+        out.push(format!("content-type {media} instead of {wanted}"));
+    }
+    let wanted = match &recorded["headers"]["warning"] {
+        Value::Array(list) => list
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+        Value::String(one) => vec![one.clone()],
+        _ => Vec::new(),
+    };
+    let found = response.headers().get_all("warning").iter();
+    let found: Vec<String> = found
+        .filter_map(|v| v.to_str().ok())
+        .map(str::to_owned)
+        .collect();
+    if wanted != found {
+        out.push(format!("warnings {found:?} instead of {wanted:?}"));
+    }
+}

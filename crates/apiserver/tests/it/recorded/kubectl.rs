@@ -1,0 +1,133 @@
+//! Recordings at the level of kubectl.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Replay;
+use super::tokens::Tokens;
+
+/// Replays one file in an empty directory.
+pub(crate) fn replay(kubeconfig: &str, file: &Value) -> Replay {
+    let home = tempfile::tempdir().expect("home");
+    let work = tempfile::tempdir().expect("directory");
+    std::fs::write(home.path().join("kubeconfig"), kubeconfig).expect("kubeconfig");
+    let mut tokens = Tokens::default();
+    let mut running: BTreeMap<String, Child> = BTreeMap::new();
+    let mut replay = Replay::default();
+    for (i, step) in file["steps"].as_array().expect("steps").iter().enumerate() {
+        let output = match step["do"].as_str().expect("a step") {
+            "file" => {
+                let path = work.path().join(text(step, "path"));
+                std::fs::create_dir_all(path.parent().expect("parent")).expect("directory");
+                std::fs::write(path, tokens.fill(text(step, "content"))).expect("file");
+                continue;
+            }
+            "remove-file" => {
+                std::fs::remove_file(work.path().join(text(step, "path"))).expect("file");
+                continue;
+            }
+            "start" => {
+                let child = command(step, &tokens, home.path(), work.path())
+                    .spawn()
+                    .expect("kubectl");
+                running.insert(text(step, "id").to_owned(), child);
+                std::thread::sleep(Duration::from_millis(700));
+                continue;
+            }
+            "stop" | "join" => {
+                let mut child = running.remove(text(step, "id")).expect("started");
+                if step["do"] == "stop" {
+                    std::thread::sleep(Duration::from_secs(1));
+                    child.kill().expect("kill");
+                }
+                child.wait_with_output().expect("output")
+            }
+            "kubectl" => run(step, &tokens, home.path(), work.path()),
+            _ => {
+                std::thread::sleep(Duration::from_secs(1));
+                continue;
+            }
+        };
+        replay.steps += 1;
+        let code = output.status.code().map(i64::from);
+        let (out, err) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        let exits = step["do"] == "stop" || code == step["exit"].as_i64().or(Some(0));
+        let shows = step["compare"] == "exit"
+            || (same(&mut tokens, step, "stdout", &out) && same(&mut tokens, step, "stderr", &err));
+        if !exits || !shows {
+            replay
+                .differ
+                .push((i, format!("{}: exit {code:?}\n{out}\n{err}", step["argv"])));
+        }
+    }
+    replay
+}
+
+fn text<'a>(step: &'a Value, name: &str) -> &'a str {
+    step[name].as_str().unwrap_or_default()
+}
+
+fn command(step: &Value, tokens: &Tokens, home: &Path, work: &Path) -> Command {
+    let mut command = Command::new("kubectl");
+    if let Some(user) = step["user"].as_str().filter(|u| *u != "admin") {
+        command.arg("--token").arg(format!("user-{user}"));
+    }
+    let arguments = step["argv"].as_array().expect("argv").iter();
+    command.args(arguments.map(|a| tokens.fill(a.as_str().expect("text"))));
+    for (name, value) in step["env"].as_object().into_iter().flatten() {
+        command.env(name, tokens.fill(value.as_str().expect("text")));
+    }
+    command
+        .env("KUBECONFIG", home.join("kubeconfig"))
+        .env("HOME", home)
+        .env("KUBECACHEDIR", home.join("cache"));
+    command
+        .current_dir(work)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn run(step: &Value, tokens: &Tokens, home: &Path, work: &Path) -> std::process::Output {
+    let mut command = command(step, tokens, home, work);
+    if let Some(input) = step["stdin"].as_str() {
+        let file = home.join("stdin");
+        std::fs::write(&file, tokens.fill(input)).expect("stdin");
+        command.stdin(std::fs::File::open(file).expect("stdin"));
+    }
+    command.output().expect("kubectl")
+}
+
+/// Compares lines, cells apart by two spaces or more; bullets in any order.
+fn same(tokens: &mut Tokens, step: &Value, stream: &str, actual: &str) -> bool {
+    let cells = |text: &str| -> Vec<String> {
+        let lines = text.trim_end_matches('\n').split('\n');
+        let cells = |line: &str| {
+            line.split("  ")
+                .filter(|c| !c.is_empty())
+                .map(str::trim)
+                .collect::<Vec<_>>()
+                .join("  ")
+        };
+        lines.map(cells).collect()
+    };
+    let (mut wanted, mut found) = (cells(text(step, stream)), cells(actual));
+    if step["compare"] == "contains" {
+        return wanted
+            .iter()
+            .all(|w| found.iter().any(|f| tokens.matches(w, f)));
+    }
+    if wanted.iter().any(|line| line.starts_with("* ")) {
+        wanted.sort();
+        found.sort();
+    }
+    wanted.len() == found.len() && wanted.iter().zip(&found).all(|(w, f)| tokens.matches(w, f))
+}
