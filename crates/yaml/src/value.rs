@@ -72,6 +72,24 @@ impl Value {
         matches!(self, Self::Null)
     }
 
+    /// Whether collections lie deeper inside each other than this.
+    pub(crate) fn deeper_than(&self, depth: usize) -> bool {
+        let mut open = vec![(self, 0)];
+        while let Some((value, level)) = open.pop() {
+            if level > depth {
+                return true;
+            }
+            match value {
+                Self::Seq(items) => open.extend(items.iter().map(|item| (item, level + 1))),
+                Self::Map(entries) => {
+                    open.extend(entries.iter().map(|(_, value)| (value, level + 1)));
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// The same value for JSON; `None` when it holds a number that JSON cannot write.
     #[must_use]
     pub fn to_json(&self) -> Option<serde_json::Value> {

@@ -27,6 +27,16 @@ pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Strea
         let message = "a line ends with NEL, LS or PS; only LF, CRLF and CR can be written around";
         return Err(stream.error(ErrorKind::Unwritable, doc, 0, message));
     }
+    let depth = stream.limits().effective_depth();
+    if let Some(edit) = edits
+        .iter()
+        .find(|edit| edit.value().is_some_and(|value| value.deeper_than(depth)))
+    {
+        let message = format!("collections are nested deeper than {depth}");
+        return Err(stream
+            .error(ErrorKind::Limit, doc, 0, message)
+            .within(&edit.to_string()));
+    }
     let mut stream = stream.clone();
     let mut work: VecDeque<Cow<'_, Edit>> = edits.iter().map(Cow::Borrowed).collect();
     while !work.is_empty() {

@@ -154,6 +154,17 @@ impl Edit {
         }
     }
 
+    /// The value that the edit brings in, unless it is a text or a lifted node.
+    fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Set { value, .. }
+            | Self::Append { value, .. }
+            | Self::Insert { value, .. }
+            | Self::InsertKey { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
     /// The path that the edit names.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -230,6 +241,14 @@ impl Stream {
     /// # Errors
     /// The value cannot be written, or exceeds a limit.
     pub fn from_value(value: &Value, limits: &crate::Limits) -> Result<Self, Error> {
+        if value.deeper_than(limits.effective_depth()) {
+            return Err(Error::at(
+                ErrorKind::Limit,
+                "",
+                0,
+                "the value is nested too deeply",
+            ));
+        }
         let stream = Self::parse(crate::render(value), limits)?;
         match stream.document(0) {
             Some(document) if document.root().equals(value) => Ok(stream),

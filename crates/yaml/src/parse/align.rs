@@ -55,6 +55,10 @@ pub(super) struct Aligner<'t> {
     pub(super) open: bool,
     /// Whether the last document ended with `...`.
     pub(super) ended: bool,
+    /// The place behind the last `-`, `?`, or colon of an explicit key.
+    pub(super) indicated: usize,
+    /// The place behind the last plain scalar, and the indentation that its next line would need.
+    pub(super) plain: (usize, usize),
 }
 
 impl<'t> Aligner<'t> {
@@ -63,7 +67,7 @@ impl<'t> Aligner<'t> {
             text,
             events,
             depth,
-            cursor: Cursor::new(events),
+            cursor: Cursor::new(text, events),
             tree: Tree::new(),
             base: 0,
             base_line: 0,
@@ -74,6 +78,8 @@ impl<'t> Aligner<'t> {
             outer: outer.iter().map(|name| Box::from(*name)).collect(),
             open: false,
             ended: false,
+            indicated: 0,
+            plain: (usize::MAX, 0),
         }
     }
 
@@ -85,6 +91,28 @@ impl<'t> Aligner<'t> {
         self.error(self.cursor.pos, "this construct is not supported")
     }
 
+    /// How far the text is aligned.
+    pub(super) fn reached(&self) -> usize {
+        self.cursor.pos
+    }
+
+    /// Passes blanks, line breaks and comments, as the readers allow them.
+    pub(super) fn trivia(&mut self) -> Result<(), Error> {
+        let from = self.cursor.pos;
+        self.cursor.trivia();
+        if self.in_flow() {
+            return Ok(());
+        }
+        let plain = (self.plain.0 == from).then_some(self.plain.1);
+        gate::blanks(
+            self.text,
+            from,
+            self.cursor.pos,
+            from == self.indicated,
+            plain,
+        )
+    }
+
     pub(super) fn document_start(
         &mut self,
         explicit: bool,
@@ -93,12 +121,12 @@ impl<'t> Aligner<'t> {
         if !self.docs.is_empty() && !explicit {
             return Err(self.error(self.cursor.pos, "another document must begin with '---'"));
         }
-        self.cursor.trivia();
+        self.trivia()?;
         let directives = self.cursor.pos;
         while explicit && self.cursor.peek() == Some(b'%') {
             gate::directive(self.text, self.cursor.pos, version)?;
             self.cursor.rest_of_line();
-            self.cursor.trivia();
+            self.trivia()?;
         }
         if explicit {
             if !self.docs.is_empty() && !self.ended {
@@ -121,7 +149,7 @@ impl<'t> Aligner<'t> {
     }
 
     pub(super) fn document_end(&mut self) -> Result<(), Error> {
-        self.cursor.trivia();
+        self.trivia()?;
         self.tree.tail = self.relative(self.cursor.pos);
         self.ended = self.cursor.starts_with(b"...");
         if self.ended {
@@ -189,7 +217,7 @@ impl<'t> Aligner<'t> {
     }
 
     pub(super) fn finish(mut self) -> Result<Vec<Doc>, Error> {
-        self.cursor.trivia();
+        self.trivia()?;
         // What is left is comments: they go to the last document, or make one of their own.
         let end = self.text.len();
         if self.cursor.pos < end && self.cursor.starts_with(b"...") {

@@ -6,6 +6,8 @@ use crate::tree::CommentData;
 #[derive(Debug)]
 pub(super) struct Cursor<'t> {
     text: &'t [u8],
+    /// The text before any rewording: comments are looked for here.
+    original: &'t [u8],
     pub(super) pos: usize,
     /// Comments since the last [`Cursor::take_comments`], with absolute offsets.
     comments: Vec<CommentData>,
@@ -18,9 +20,10 @@ pub(super) struct Cursor<'t> {
 }
 
 impl<'t> Cursor<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(super) fn new(original: &'t str, text: &'t str) -> Self {
         Self {
             text: text.as_bytes(),
+            original: original.as_bytes(),
             pos: 0,
             comments: Vec::new(),
             seen: 0,
@@ -74,8 +77,10 @@ impl<'t> Cursor<'t> {
     pub(super) fn trivia(&mut self) {
         loop {
             match self.peek() {
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.pos += 1,
                 Some(b'#') => self.comment(),
+                // A comment that touches what it follows is reworded to blanks.
+                Some(b' ') if self.original.get(self.pos) == Some(&b'#') => self.comment(),
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.pos += 1,
                 Some(0xEF) if self.starts_with(b"\xEF\xBB\xBF") => self.pos += 3,
                 _ => return,
             }

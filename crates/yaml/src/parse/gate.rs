@@ -61,10 +61,30 @@ pub(super) fn directive(text: &str, at: usize, version: Option<YamlVersion>) -> 
     }
 }
 
-/// A dash must be followed by a space or a line break; the readers know no tab there.
-pub(super) fn after_dash(text: &str, dash: usize) -> Result<(), Error> {
-    if text.as_bytes().get(dash + 1) == Some(&b'\t') {
-        return Err(tab(text, dash + 1));
+/// Blanks before a token in block style: no tab at the beginning of a line, or behind an indicator (`strict`).
+///
+/// `plain` is the indentation that lines behind a plain scalar must have before a tab is harmless.
+pub(super) fn blanks(
+    text: &str,
+    from: usize,
+    to: usize,
+    strict: bool,
+    plain: Option<usize>,
+) -> Result<(), Error> {
+    let skipped = &text.as_bytes()[from..to];
+    if !skipped.contains(&b'\t') {
+        return Ok(());
+    }
+    let (mut strict, mut plain, mut line, mut comment) = (strict, plain, from, false);
+    for (at, byte) in skipped.iter().enumerate() {
+        match byte {
+            b'\n' | b'\r' => (strict, line, comment) = (true, from + at + 1, false),
+            b'#' => (comment, plain) = (true, None),
+            b'\t' if strict && !comment && plain.is_none_or(|indent| from + at - line < indent) => {
+                return Err(tab(text, from + at));
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -115,6 +135,7 @@ pub(super) fn scalar(
     end: usize,
     style: Style,
     flow: bool,
+    indent: usize,
 ) -> Result<(), Error> {
     let source = &text[start..end];
     match style {
@@ -133,19 +154,20 @@ pub(super) fn scalar(
                 }
             }
         }
-        Style::Plain => indentation(text, start, source),
+        Style::Plain => indentation(text, start, source, indent),
         Style::DoubleQuoted => surrogates(text, start, source),
         _ => Ok(()),
     }
 }
 
-/// Continuation lines are indented by spaces.
-fn indentation(text: &str, start: usize, source: &str) -> Result<(), Error> {
+/// Continuation lines are indented by spaces, up to the indentation that they need.
+fn indentation(text: &str, start: usize, source: &str, indent: usize) -> Result<(), Error> {
     for (at, _) in source.match_indices(['\n', '\r']) {
         let line = &source[at + 1..];
         let rest = line.trim_start_matches(' ');
-        if rest.starts_with('\t') {
-            return Err(tab(text, start + at + 1 + line.len() - rest.len()));
+        let width = line.len() - rest.len();
+        if rest.starts_with('\t') && width < indent {
+            return Err(tab(text, start + at + 1 + width));
         }
     }
     Ok(())
@@ -188,6 +210,22 @@ pub(super) fn block_line(
     } else {
         Ok(())
     }
+}
+
+/// The same for the blank lines behind a block scalar and the first line after them.
+pub(super) fn lines_behind(text: &str, end: usize, indent: usize) -> Result<(), Error> {
+    let mut at = end;
+    while let Some(length) = text[at..].find(['\n', '\r']) {
+        let line = at + length + 1;
+        let rest = &text[line..];
+        let width = rest.len() - rest.trim_start_matches(' ').len();
+        block_line(text, line, width, indent, false)?;
+        if !rest[width..].starts_with(['\n', '\r']) {
+            break;
+        }
+        at = line + width;
+    }
+    Ok(())
 }
 
 /// A key without `?` must stand on one line and within 1024 characters.

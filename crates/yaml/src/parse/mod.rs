@@ -9,6 +9,7 @@ mod align;
 mod cursor;
 mod gate;
 mod nodes;
+mod quoted;
 mod repair;
 mod scalars;
 
@@ -32,8 +33,11 @@ pub(crate) struct Doc {
     pub(crate) tree: Arc<Tree>,
 }
 
-/// Copies of a text that are tried before it is refused.
-const MOST_ATTEMPTS: usize = 8;
+/// Bytes that are looked at, all copies of a text together, before it is refused: work stays linear.
+const MOST_BYTES: usize = 8 << 20;
+
+/// Copies of a text that are tried whatever its size, and at most.
+const ATTEMPTS: std::ops::RangeInclusive<usize> = 4..=1_000;
 
 /// Parses a text into its documents. There is always one; a text without any node gives one without a root.
 ///
@@ -59,35 +63,38 @@ fn attempts(text: &str, limits: &Limits, outer: &[&str], first: bool) -> Result<
         return Err(Error::at(ErrorKind::Limit, text, 0, message));
     }
     gate::characters(text)?;
+    let most = (MOST_BYTES / text.len().max(1)).clamp(*ATTEMPTS.start(), *ATTEMPTS.end());
     let mut copy: Option<String> = None;
-    for _ in 0..MOST_ATTEMPTS {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
         let events = copy.as_deref().unwrap_or(text);
-        let reworded = match documents(text, events, limits, outer, first) {
+        let (reworded, error) = match documents(text, events, limits, outer, first) {
             Ok(docs) => match repair::separators(events, Some(&docs)) {
-                Some(reworded) => reworded,
                 None => return in_brackets(text, events, docs),
+                reworded => (reworded, None),
             },
-            Err(Failure { error, kind: None }) => return Err(error),
             Err(Failure {
                 error,
-                kind: Some(kind),
+                kind,
+                reached,
             }) => {
-                let reworded = repair::separators(events, None)
-                    .or_else(|| repair::reword(events, &kind, error.offset()));
-                match reworded {
-                    Some(reworded) => reworded,
-                    None => return Err(error),
-                }
+                let reworded = kind.and_then(|kind| {
+                    repair::separators(events, None)
+                        .or_else(|| repair::reword(events, &kind, error.offset(), reached))
+                });
+                (reworded, Some(error))
             }
         };
-        copy = Some(reworded);
+        match (reworded, error) {
+            (Some(reworded), _) if attempt < most => copy = Some(reworded),
+            (_, Some(error)) => return Err(error),
+            (_, None) => {
+                let message = "the text mixes old line separators in too many ways";
+                return Err(Error::at(ErrorKind::Syntax, text, 0, message));
+            }
+        }
     }
-    Err(Error::at(
-        ErrorKind::Syntax,
-        text,
-        0,
-        "this text is not supported",
-    ))
 }
 
 fn in_brackets(text: &str, events: &str, docs: Vec<Doc>) -> Result<Vec<Doc>, Error> {
@@ -101,11 +108,17 @@ fn in_brackets(text: &str, events: &str, docs: Vec<Doc>) -> Result<Vec<Doc>, Err
 struct Failure {
     error: Error,
     kind: Option<granit_parser::ErrorKind>,
+    /// How far the text was aligned.
+    reached: usize,
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { error, kind: None }
+        Self {
+            error,
+            kind: None,
+            reached: 0,
+        }
     }
 }
 
@@ -132,6 +145,7 @@ fn documents(
         let (event, span) = event.map_err(|error| Failure {
             error: syntax(text, &error),
             kind: Some(error.kind().clone()),
+            reached: aligner.reached(),
         })?;
         let last = first && matches!(event, Event::DocumentEnd);
         step(&mut aligner, event, &span)?;

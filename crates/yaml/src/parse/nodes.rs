@@ -6,7 +6,7 @@ use std::ops::Range;
 use granit_parser::{ScalarStyle, StructureStyle, Tag};
 
 use super::align::{Aligner, Layout};
-use super::{gate, repair, scalars};
+use super::{gate, quoted, repair, scalars};
 use crate::error::Error;
 use crate::tree::{Content, Id, Kind, NONE, NodeData, Style};
 
@@ -25,28 +25,33 @@ impl<'t> Aligner<'t> {
         let key = count % 2 == 0;
         match layout {
             Layout::BlockSeq => {
-                self.cursor.trivia();
-                gate::after_dash(self.text, self.cursor.pos)?;
-                self.indicator(b'-')
+                self.trivia()?;
+                let mark = self.indicator(b'-');
+                self.indicated = self.cursor.pos;
+                mark
             }
             Layout::FlowSeq => {
                 if count > 0 {
-                    self.cursor.trivia();
+                    self.trivia()?;
                     self.indicator(b',')?;
                 }
                 Ok(NONE)
             }
             Layout::FlowMap if key && count > 0 => {
-                self.cursor.trivia();
+                self.trivia()?;
                 self.indicator(b',')?;
-                Ok(self.question())
+                self.question()
             }
-            Layout::BlockMap | Layout::FlowMap | Layout::Pair if key => Ok(self.question()),
+            Layout::BlockMap | Layout::FlowMap | Layout::Pair if key => self.question(),
             Layout::BlockMap | Layout::FlowMap | Layout::Pair => {
                 let back = self.cursor.pos;
-                self.cursor.trivia();
+                self.trivia()?;
                 if self.cursor.peek() == Some(b':') {
-                    return self.indicator(b':');
+                    let mark = self.indicator(b':')?;
+                    if self.explicit_key() {
+                        self.indicated = self.cursor.pos;
+                    }
+                    return Ok(mark);
                 }
                 self.cursor.pos = back;
                 if empty {
@@ -68,17 +73,34 @@ impl<'t> Aligner<'t> {
     }
 
     /// Passes the `?` of an explicit key, if there is one.
-    fn question(&mut self) -> u32 {
+    fn question(&mut self) -> Result<u32, Error> {
         let back = self.cursor.pos;
-        self.cursor.trivia();
+        self.trivia()?;
         let alone = self.in_flow() || self.cursor.blank_at(self.cursor.pos + 1);
         if self.cursor.peek() == Some(b'?') && alone {
             let at = self.relative(self.cursor.pos);
             self.cursor.pos += 1;
-            return at;
+            self.indicated = self.cursor.pos;
+            return Ok(at);
         }
         self.cursor.pos = back;
-        NONE
+        Ok(NONE)
+    }
+
+    /// Whether the key whose value comes next is written with `?`.
+    fn explicit_key(&self) -> bool {
+        self.scratch
+            .last()
+            .is_some_and(|key| self.tree.node(*key).mark != NONE)
+    }
+
+    /// The indentation that the next line of a scalar needs: one more than the block collection around it has.
+    fn needed_indent(&self) -> usize {
+        let block = |frame: &&super::align::Frame| {
+            matches!(frame.layout, Layout::BlockMap | Layout::BlockSeq)
+        };
+        let around = self.stack.iter().rev().find(block);
+        around.map_or(0, |frame| self.tree.node(frame.id).col as usize + 1)
     }
 
     /// Begins a node: passes its marker, its tag and its anchor.
@@ -95,7 +117,7 @@ impl<'t> Aligner<'t> {
         let mut anchor = 0..0;
         let (mut want_anchor, mut want_tag) = (anchored, tag.is_some());
         while want_anchor || want_tag {
-            self.cursor.trivia();
+            self.trivia()?;
             let at = self.cursor.pos;
             match self.cursor.peek() {
                 Some(b'&') if want_anchor => {
@@ -117,7 +139,7 @@ impl<'t> Aligner<'t> {
         if empty {
             self.cursor.pos = if start.is_some() { after } else { plain_end };
         } else {
-            self.cursor.trivia();
+            self.trivia()?;
         }
         let content = self.cursor.pos;
         let start = start.unwrap_or(content);
@@ -188,7 +210,7 @@ impl<'t> Aligner<'t> {
         }
         let empty = style == Style::Plain && span.is_empty();
         let mut node = self.node(Kind::Scalar, anchor != 0, tag, empty)?;
-        if empty && node.mark == NONE && node.start == node.content && self.at_flow_key() {
+        if empty && node.mark == NONE && node.start == node.content && self.at_key() {
             return Err(self.error(self.cursor.pos, "a key is missing before ':'"));
         }
         node.style = style;
@@ -217,23 +239,39 @@ impl<'t> Aligner<'t> {
         } else {
             end
         };
-        gate::scalar(self.text, start, end, style, self.in_flow())?;
+        gate::scalar(
+            self.text,
+            start,
+            end,
+            style,
+            self.in_flow(),
+            self.needed_indent(),
+        )?;
         node.end = self.relative(end);
         if question && end <= start {
             return Err(self.error(start, "a key is missing behind '?'"));
         }
-        if matches!(style, Style::SingleQuoted | Style::DoubleQuoted) && text.contains('\u{85}') {
-            value = Cow::Owned(repair::folded(&value));
+        if matches!(style, Style::SingleQuoted | Style::DoubleQuoted) {
+            let original = self.text.get(start..end).ok_or_else(|| self.misaligned())?;
+            if original.contains(['\n', '\r']) && !text.contains(['\n', '\r']) {
+                // It was put on one line for the event parser.
+                value = Cow::Owned(quoted::content(original).ok_or_else(|| self.misaligned())?);
+            } else if text.contains('\u{85}') {
+                value = Cow::Owned(repair::folded(&value));
+            }
         }
         node.value = self.content(value);
         self.cursor.pos = self.cursor.pos.max(end);
+        if style == Style::Plain && !empty {
+            self.plain = (self.cursor.pos, self.needed_indent());
+        }
         let id = self.add(node);
         self.anchored(anchor, id);
         self.simple_key(id)
     }
 
     /// Whether brackets are open.
-    fn in_flow(&self) -> bool {
+    pub(super) fn in_flow(&self) -> bool {
         self.stack.last().is_some_and(|frame| {
             matches!(
                 frame.layout,
@@ -242,10 +280,10 @@ impl<'t> Aligner<'t> {
         })
     }
 
-    /// Whether the node that was just begun is a key inside brackets.
-    fn at_flow_key(&self) -> bool {
+    /// Whether the node that was just begun is a key.
+    fn at_key(&self) -> bool {
         self.stack.last().is_some_and(|frame| {
-            matches!(frame.layout, Layout::FlowMap | Layout::Pair) && frame.count % 2 == 1
+            !matches!(frame.layout, Layout::FlowSeq | Layout::BlockSeq) && frame.count % 2 == 1
         })
     }
 

@@ -2,11 +2,11 @@
 //!
 //! The event parser reads a copy of the same length in which a few bytes are replaced; positions stay the same and
 //! content is taken from the original. Cases: old line separators (NEL, LS, PS), tabs that indent the inside of
-//! brackets, a lone `-` inside brackets, a comment that touches a block scalar's header.
+//! brackets, a lone `-` inside brackets, a comment that touches what it follows, quoted scalars whose lines are not indented.
 
 use granit_parser::ErrorKind;
 
-use super::Doc;
+use super::{Doc, quoted};
 use crate::tree::{Kind, Style};
 
 /// Old line separators end a line everywhere but inside quotes, where they are content or a blank. Gives the copy
@@ -68,12 +68,17 @@ pub(super) fn folded(value: &str) -> String {
 }
 
 /// Rewords the place that the event parser stumbled over, if the readers do not.
-pub(super) fn reword(events: &str, kind: &ErrorKind, at: usize) -> Option<String> {
+pub(super) fn reword(events: &str, kind: &ErrorKind, at: usize, reached: usize) -> Option<String> {
     match kind {
         ErrorKind::TabNotAllowed
         | ErrorKind::TabInBlockIndentation
-        | ErrorKind::InvalidIndentation => leading_tabs(events, at),
-        ErrorKind::CommentNotSeparated => header_comment(events, at),
+        | ErrorKind::TabInIndentation
+        | ErrorKind::InvalidQuotedScalarIndent
+        | ErrorKind::InvalidIndentation => quoted::find(events, reached)
+            .filter(|range| range.contains(&at) || range.end == at)
+            .and_then(|range| quoted::on_one_line(events, range))
+            .or_else(|| leading_tabs(events, at)),
+        ErrorKind::CommentNotSeparated => touching_comment(events, at),
         _ => lone_dash(events, at),
     }
 }
@@ -134,14 +139,16 @@ pub(super) fn tabs_in_brackets(text: &str, events: &str, docs: &[Doc]) -> Result
     Ok(())
 }
 
-/// `|# comment`: the copy has blanks in the place of the comment.
-fn header_comment(events: &str, at: usize) -> Option<String> {
+/// `|# comment`, `"x"# comment`: the copy has blanks in the place of the comment.
+fn touching_comment(events: &str, at: usize) -> Option<String> {
     let bytes = events.as_bytes();
     let hash = (at.saturating_sub(4)..at + 4).find(|at| {
-        bytes.get(*at) == Some(&b'#')
-            && at.checked_sub(1).is_some_and(|before| {
-                matches!(bytes[before], b'|' | b'>' | b'+' | b'-' | b'0'..=b'9')
-            })
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        let allowed = matches!(
+            before,
+            Some(b'|' | b'>' | b'+' | b'-' | b'0'..=b'9' | b'"' | b'\'' | b']' | b'}')
+        );
+        bytes.get(*at) == Some(&b'#') && allowed
     })?;
     let end = events[hash..]
         .find(['\n', '\r'])

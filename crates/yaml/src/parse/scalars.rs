@@ -60,19 +60,17 @@ pub(super) fn block(
         cursor.pos += 1;
     }
     let mut end = cursor.pos;
-    cursor.blanks();
-    if original
-        .as_bytes()
-        .get(cursor.pos.min(end)..)
-        .is_some_and(|rest| rest.starts_with(b"#"))
+    while original.as_bytes().get(cursor.pos) != Some(&b'#')
+        && matches!(cursor.peek(), Some(b' ' | b'\t'))
     {
-        // A comment that touches the header: the event parser saw blanks.
-        cursor.pos = end;
-        cursor.comment();
-    } else if cursor.peek() == Some(b'#') {
+        cursor.pos += 1;
+    }
+    if original.as_bytes().get(cursor.pos) == Some(&b'#') {
         cursor.comment();
     }
     if value.is_empty() {
+        gate::lines_behind(text, cursor.pos, usize::MAX)?;
+        cursor.pos = cursor.pos.max(end);
         return Ok(end);
     }
     let bytes = text.as_bytes();
@@ -83,6 +81,10 @@ pub(super) fn block(
             .iter()
             .rposition(is_break)
             .map_or(0, |at| at + 1);
+    if indent == 0 {
+        let message = "the lines of a block scalar must be indented";
+        return Err(Error::at(ErrorKind::Syntax, original, span.start, message));
+    }
     loop {
         let before = cursor.pos;
         cursor.line_break();
@@ -107,15 +109,24 @@ pub(super) fn block(
             end = cursor.pos;
         }
     }
-    if end == bytes.len() && !bytes.last().is_some_and(is_break) && value.ends_with('\n') {
-        let shorter = value.len() - 1;
-        match value {
-            Cow::Borrowed(part) => *part = &part[..shorter],
-            Cow::Owned(part) => part.truncate(shorter),
-        }
+    if end == bytes.len() {
+        unfinished(bytes, value);
     }
+    gate::lines_behind(text, end, indent)?;
     cursor.pos = end;
     Ok(end)
+}
+
+/// Takes the final line break from a value whose last line has none in the text.
+fn unfinished(bytes: &[u8], value: &mut Cow<'_, str>) {
+    if bytes.last().is_some_and(is_break) || !value.ends_with('\n') {
+        return;
+    }
+    let shorter = value.len() - 1;
+    match value {
+        Cow::Borrowed(part) => *part = &part[..shorter],
+        Cow::Owned(part) => part.truncate(shorter),
+    }
 }
 
 fn is_break(byte: &u8) -> bool {

@@ -380,7 +380,6 @@ fn hostile_texts_are_refused_or_read_in_linear_time() {
                 drop(document.to_json(Reader::Sigs));
             }
         }
-        eprintln!("{name}: {:?}", began.elapsed());
         assert!(began.elapsed() < LONG, "{name}: {:?}", began.elapsed());
     }
     assert!(start.elapsed() < LONG * 4, "{:?}", start.elapsed());
@@ -417,6 +416,53 @@ fn limits_are_errors_of_their_own_kind() {
         root(&stream).to_value(Reader::V3).unwrap_err().kind(),
         ErrorKind::Limit
     );
+}
+
+#[test]
+fn quoted_lines_may_begin_anywhere() {
+    let text = "a:\n  b: \"x  \n  \n\ty\\\n  z\\u00e9\"\n  c: 'it''s\nhere' # c\n".to_owned();
+    let stream = parse(&text);
+    let read = |key: &str| {
+        root(&stream)
+            .find(&path(key))
+            .unwrap()
+            .scalar()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(
+        (read("a.b").as_str(), read("a.c").as_str()),
+        ("x\nyzé", "it's here")
+    );
+    let many: String = (0..200).map(|n| format!("k{n}:\n  v: 'a\nb'\n")).collect();
+    assert_eq!(parse(&many).text(), many);
+    assert!(Stream::parse("a: 'x\n---\ny'\n", &Limits::default()).is_err());
+}
+
+#[test]
+fn tabs_stand_where_the_readers_take_them() {
+    for text in [
+        "a:\tb\n",
+        "a: b\t\n",
+        "a: [\n\tb\n]\n",
+        "{\n\t\"a\": 1\n}\n",
+        "a: b\n \t\nc: d\n",
+        "k\n\tl\n",
+    ] {
+        assert!(Stream::parse(text, &Limits::default()).is_ok(), "{text:?}");
+    }
+    for text in [
+        "\ta: b\n",
+        "-\ta\n",
+        "- \ta\n",
+        "a:\n\tb: 1\n",
+        "a: 'b'\n\t\n",
+        "a: b\n\t\n",
+        "a: |\n  x\n\t\n",
+        "\t# c\n",
+    ] {
+        assert!(Stream::parse(text, &Limits::default()).is_err(), "{text:?}");
+    }
 }
 
 #[test]
