@@ -95,10 +95,13 @@ fn item(mut value: Value) -> Item {
                 .and_then(|value| value.text().map(str::to_owned))
         };
         for key in PATHS {
-            path = path.or(take(key));
+            // Both are taken off, whichever counts.
+            let found = take(key);
+            path = path.or(found);
         }
         for key in INDEXES {
-            index = index.or(take(key).and_then(|text| text.parse().ok()));
+            let found = take(key).and_then(|text| text.parse().ok());
+            index = index.or(found);
         }
         id = take(ID).and_then(|text| text.parse().ok());
         let empty = annotations.is_empty();

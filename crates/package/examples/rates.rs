@@ -236,6 +236,10 @@ fn main() {
                 .succeeded()
         );
     });
+    cooking(&files);
+}
+
+fn cooking(files: &Files) {
     let Some(recipe) = recipe() else { return };
     let input = CookInput {
         upstream: files.clone(),
@@ -261,9 +265,9 @@ fn main() {
         deployment: true,
     };
     rate("clone", || {
-        assert!(package::clone::clone(&files, &spec).is_ok())
+        assert!(package::clone::clone(files, &spec).is_ok())
     });
-    let Ok(cloned) = package::clone::clone(&files, &spec) else {
+    let Ok(cloned) = package::clone::clone(files, &spec) else {
         return;
     };
     let mutations = package::mutate::Mutation::of(&input.recipe, BTreeMap::new());

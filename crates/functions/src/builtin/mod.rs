@@ -1,6 +1,11 @@
 //! The built-in functions, one file each. Each behaves like the catalog's function of its name
 //! (packages-and-functions.md §5.2, decisions.md M11), but loses no comment.
 
+#![expect(
+    clippy::ptr_arg,
+    reason = "all built-ins have one signature; some add or drop resources"
+)]
+
 pub(crate) mod apply_replacements;
 pub(crate) mod apply_setters;
 pub(crate) mod create_setters;

@@ -78,6 +78,8 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
             }
         }
     }
+    // By file, position and field, as the catalog's function lists them.
+    results.sort_by(|a, b| (&a.file, &a.field).cmp(&(&b.file, &b.field)));
     if results.is_empty() {
         results.push(info("no annotations applied"));
     }
@@ -99,7 +101,7 @@ fn configure(config: Config<'_>) -> Result<Configured, String> {
         .collect();
     let wanted = if config.is_config_map() {
         config.get("data").map(sorted_pairs)
-    } else if config.is("fn.kpt.dev/v1alpha1", "SetAnnotations") {
+    } else if is_own_kind(config) {
         let more = config
             .get("additionalAnnotationFields")
             .and_then(Value::as_seq);
@@ -112,6 +114,13 @@ fn configure(config: Config<'_>) -> Result<Configured, String> {
         Some(wanted) if !wanted.is_empty() => Ok((wanted, places)),
         _ => Err("input annotation list cannot be empty".to_owned()),
     }
+}
+
+/// `SetAnnotations`, also under its older name.
+fn is_own_kind(config: Config<'_>) -> bool {
+    ["SetAnnotations", "SetAnnotationConfig"]
+        .iter()
+        .any(|kind| config.is("fn.kpt.dev/v1alpha1", kind))
 }
 
 impl Place {
@@ -144,10 +153,11 @@ impl Place {
 fn set(value: &mut Value, path: &[String], wanted: &[(String, String)], create: bool) -> bool {
     if value.as_seq().is_some() {
         let items = value.as_seq_mut().map(|seq| seq.items_mut().iter_mut());
-        return items
-            .into_iter()
-            .flatten()
-            .fold(false, |any, item| set(item, path, wanted, create) || any);
+        let mut any = false;
+        for item in items.into_iter().flatten() {
+            any |= set(item, path, wanted, create);
+        }
+        return any;
     }
     let Some((key, rest)) = path.split_first() else {
         return value

@@ -50,11 +50,17 @@ fn wanted(config: Config<'_>) -> Result<Vec<(String, String)>, String> {
     if config.is_absent() || (unset && config.data_pairs().is_empty()) {
         return Err("`FunctionConfig` is not given".to_owned());
     }
-    if config.is_config_map() {
-        return Ok(config.get("data").map(sorted_pairs).unwrap_or_default());
-    }
-    if config.is("fn.kpt.dev/v1alpha1", "SetLabels") {
-        return Ok(config.get("labels").map(sorted_pairs).unwrap_or_default());
+    let key = if config.is_config_map() {
+        "data"
+    } else {
+        "labels"
+    };
+    if config.is_config_map() || config.is("fn.kpt.dev/v1alpha1", "SetLabels") {
+        let labels = config.get(key).filter(|labels| !labels.is_null());
+        if labels.is_some_and(|labels| labels.as_map().is_none()) {
+            return Err(format!("`{key}` must be a mapping of strings"));
+        }
+        return Ok(labels.map(sorted_pairs).unwrap_or_default());
     }
     Err(format!(
         "unknown functionConfig Kind={} ApiVersion={}, expect `ConfigMap.v1` or `SetLabels.v1alpha1.fn.kpt.dev`",

@@ -132,6 +132,10 @@ impl Cook {
 
     /// The next function to run, or the end. Asking twice gives the same answer.
     #[must_use = "nothing runs unless somebody runs it"]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "no iterator: it waits for an answer before it goes on"
+    )]
     pub fn next(&mut self) -> Step<Result<Cooked, CookError>> {
         loop {
             if let Some(run) = self.kitchen.wanted() {

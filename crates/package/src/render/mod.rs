@@ -171,6 +171,10 @@ impl Render {
 
     /// The next function to run, or the end. Asking twice gives the same answer.
     #[must_use = "nothing runs unless somebody runs it"]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "no iterator: it waits for an answer before it goes on"
+    )]
     pub fn next(&mut self) -> Step {
         while self.error.is_none()
             && let Some(task) = self.plan.tasks.get(self.cursor).cloned()

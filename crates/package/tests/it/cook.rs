@@ -244,7 +244,7 @@ fn equal_input_gives_equal_bytes() {
 fn v17_an_upgrade_nobody_interfered_with_is_the_machines_output() {
     let old = first();
     let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
-    input.base = base(old.tip.clone(), old.v.clone());
+    input.base = base(old.tip, old.v);
     let cooked = cook(input);
     assert!(cooked.v_equals_m && cooked.conflicts.is_empty() && !cooked.m_equals_p);
     assert!(text(&cooked.tip, "deployment.yaml").contains("image: web:v2 # released"));
@@ -396,14 +396,14 @@ fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
     let published = edited(&old.tip, "deployment.yaml", "args: [a]", "args: [b]");
     let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
     second.base = base(published.clone(), old.v.clone());
-    let draft = cook(second.clone());
+    let draft = cook(second);
     let tip = edited(&draft.tip, "deployment.yaml", "replicas: 1", "replicas: 5");
     let mut third = input(upstream(&[("web:v1", "web:v3")]), 3, recipe());
     third.base = base(published, old.v);
     third.draft = Some(OpenDraft {
         machine: known(draft.m.clone()),
         tip,
-        conflicts: draft.conflicts.clone(),
+        conflicts: draft.conflicts,
     });
     let cooked = cook(third);
     let deployment = text(&cooked.tip, "deployment.yaml");
@@ -424,7 +424,7 @@ fn v18_an_untouched_draft_follows_the_machine() {
     let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
     second.draft = Some(OpenDraft {
         machine: known(old.m.clone()),
-        tip: old.tip.clone(),
+        tip: old.tip,
         conflicts: Vec::new(),
     });
     let cooked = cook(second);
@@ -437,7 +437,7 @@ fn v18_an_acknowledgement_holds_while_the_values_stay() {
     let published = edited(&old.tip, "deployment.yaml", "web:v1 #", "mirror/web:v1 #");
     let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
     second.base = base(published.clone(), old.v.clone());
-    let draft = cook(second.clone());
+    let draft = cook(second);
     let mut conflicts = draft.conflicts.clone();
     conflicts[0].state = ConflictState::Acknowledged;
     let again = |upstream: Files, version: u8| {
@@ -625,4 +625,56 @@ fn v17a_a_pipeline_that_never_comes_to_rest_does_not_touch_what_people_changed()
     let cm = text(&cooked.tip, "cm.yaml");
     assert!(cm.contains("a: wx\n") && cm.contains("b: mine"), "{cm}");
     assert!(text(&cooked.tip, "Kptfile").contains("RenderSuccess"));
+}
+
+#[test]
+fn v17_every_edit_of_a_person_is_in_the_draft_or_in_a_record() {
+    let old = first();
+    let persons = [
+        (
+            "deployment.yaml",
+            "replicas: 1 # one is enough",
+            "replicas: 3 # busy",
+        ),
+        ("deployment.yaml", "image: web:v1", "image: mine/web:v1"),
+        ("deployment.yaml", "args: [a]", "args: [a, mine]"),
+        ("package-context.yaml", "data:\n", "data:\n  mine: mine\n"),
+        ("README.md", "read me", "mine"),
+        ("point.yaml", "region: eu-1", "region: mine"),
+        (
+            "Kptfile",
+            "description: one application",
+            "description: mine",
+        ),
+    ];
+    let upstreams = [
+        vec![("web:v1", "web:v2")],
+        vec![("replicas: 1 # one is enough", "replicas: 2")],
+        vec![("args: [a]\n", "")],
+    ];
+    for (at, (path, from, to)) in persons.into_iter().enumerate() {
+        let published = edited(&old.tip, path, from, to);
+        let mut wanted = recipe();
+        if at % 2 == 0 {
+            wanted.context.insert("region".to_owned(), "us".to_owned());
+        }
+        for (version, change) in (2..).zip(&upstreams) {
+            let mut next = input(upstream(change), version, wanted.clone());
+            next.base = base(published.clone(), old.v.clone());
+            let cooked = cook(next);
+            let kept = cooked
+                .tip
+                .get(path)
+                .and_then(|file| file.as_text())
+                .is_some_and(|text| text.contains(to));
+            let recorded = cooked
+                .conflicts
+                .iter()
+                .any(|conflict| conflict.file.as_str() == path);
+            assert!(
+                kept || recorded,
+                "{path}: {to:?} is lost against {change:?}"
+            );
+        }
+    }
 }

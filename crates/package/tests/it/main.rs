@@ -108,7 +108,8 @@ fn renders_agree_with_the_recorded_ones() {
     let Some(root) = recorded("render") else {
         return;
     };
-    let cases = vectors::read(&root).unwrap();
+    let mut cases = vectors::read(&root).unwrap();
+    cases.extend(vectors::read(&root.join("upstream")).unwrap());
     let cases = cases.iter().filter(|case| vectors::can_run(case));
     check(
         cases

@@ -222,13 +222,10 @@ fn r84_r86_r92_r93_v7_injected_content_replaces_and_keeps_what_survives() {
             "required\n    kpt.dev/injected-resource-name: eu\n    kpt.dev/injected-resource: eu\n",
         );
     assert_eq!(text(&done.files, "sub/point.yaml"), wanted);
-    let kptfile = KPTFILE
-        .replace(
-            "zzz # mine\n",
-            "zzz # mine\n  - conditionType: config.injection.ConfigMap.site\n",
-        )
-        .to_owned()
-        + "  - type: config.injection.ConfigMap.site\n    status: \"True\"\n    reason: ConfigInjected\n    message: injected resource \"eu\" from cluster\n";
+    let kptfile = KPTFILE.replace(
+        "zzz # mine\n",
+        "zzz # mine\n  - conditionType: config.injection.ConfigMap.site\n",
+    ) + "  - type: config.injection.ConfigMap.site\n    status: \"True\"\n    reason: ConfigInjected\n    message: injected resource \"eu\" from cluster\n";
     assert_eq!(text(&done.files, "Kptfile"), kptfile);
     assert_eq!(done.gates_added, ["config.injection.ConfigMap.site"]);
     assert_eq!(done.injected[0].object.as_deref(), Some("eu"));
