@@ -4,6 +4,8 @@
 //! caller. What is durable and what is merely written are kept apart, so that after
 //! [`MemoryStore::crash`] only that is left which a real disk would have kept.
 
+mod site;
+
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
@@ -12,11 +14,12 @@ use async_trait::async_trait;
 use gix::ObjectId;
 use gix::objs::Kind as ObjectKind;
 
+use self::site::{RawRefs, Site};
 use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::lru::{Share, lock};
-use crate::object::{next_entry, tag_target};
+use crate::refname::mirrored;
 use crate::remote::{Kind, RemoteSpec};
 use crate::room::{Room, Setup, Shared};
 use crate::staged::Packed;
@@ -54,79 +57,6 @@ struct World {
     /// Our mirrors of remotes.
     mirrors: BTreeMap<String, Arc<Mutex<Site>>>,
     rooms: BTreeMap<String, Arc<Room<MemoryDisk>>>,
-}
-
-type Objects = BTreeMap<ObjectId, (ObjectKind, Arc<[u8]>)>;
-type RawRefs = BTreeMap<RefName, ObjectId>;
-
-/// One repository's disk: what everybody sees and what would survive.
-#[derive(Debug, Default)]
-struct Site {
-    objects: Objects,
-    /// Written, neither durable nor visible.
-    putting: Vec<Arc<Packed>>,
-    refs: RawRefs,
-    durable_refs: RawRefs,
-    journal: Vec<u8>,
-    durable_journal: usize,
-    /// Prefixes of refs that are declined when pushed.
-    declines: Vec<String>,
-}
-
-impl Site {
-    fn apply(&mut self, edit: &RawEdit) {
-        match edit.new {
-            Some(new) => self.refs.insert(edit.name.clone(), new),
-            None => self.refs.remove(&edit.name),
-        };
-    }
-
-    fn stale(&self, edits: &[RawEdit]) -> Vec<RefName> {
-        let moved = |e: &&RawEdit| self.refs.get(&e.name).copied() != e.old;
-        edits.iter().filter(moved).map(|e| e.name.clone()).collect()
-    }
-
-    /// Takes along everything that these ids reach and that is not here.
-    fn copy(&mut self, from: &Self, mut ids: Vec<ObjectId>) {
-        while let Some(id) = ids.pop() {
-            let Some((kind, raw)) = from.objects.get(&id) else {
-                continue;
-            };
-            if self.objects.contains_key(&id) {
-                continue;
-            }
-            self.objects.insert(id, (*kind, Arc::clone(raw)));
-            ids.extend(links(*kind, raw));
-        }
-    }
-}
-
-fn links(kind: ObjectKind, raw: &[u8]) -> Vec<ObjectId> {
-    let mut ids = Vec::new();
-    match kind {
-        ObjectKind::Blob => {}
-        ObjectKind::Tag => ids.extend(tag_target(raw)),
-        ObjectKind::Tree => {
-            let mut rest = raw;
-            while let Some((entry, after)) = next_entry(rest) {
-                ids.push(entry.id);
-                rest = after;
-            }
-        }
-        ObjectKind::Commit => {
-            let hex = |line: &[u8]| {
-                let hex = line
-                    .strip_prefix(b"tree ")
-                    .or_else(|| line.strip_prefix(b"parent "));
-                hex.and_then(|hex| ObjectId::from_hex(hex).ok())
-            };
-            let head = raw
-                .split(|b| *b == b'\n')
-                .take_while(|line| !line.is_empty());
-            ids.extend(head.filter_map(hex));
-        }
-    }
-    ids
 }
 
 impl Default for MemoryStore {
@@ -496,12 +426,4 @@ impl Upstream for MemoryDisk {
         site.durable_refs = site.refs.clone();
         Ok(())
     }
-}
-
-/// Whether a ref is the remote's to say; ours are pins and pending values.
-pub(crate) fn mirrored(name: &RefName) -> bool {
-    let name = name.as_str();
-    ["refs/heads/", "refs/tags/", "refs/offshoot/recovery/"]
-        .iter()
-        .any(|p| name.starts_with(p))
 }

@@ -83,6 +83,14 @@ impl RefName {
 /// Everything that this room keeps for itself in a mirror and never shows or pushes.
 pub(crate) const PENDING: &str = "refs/offshoot/pending/";
 
+/// Whether a ref is the remote's to say; ours are pins and pending values.
+pub(crate) fn mirrored(name: &RefName) -> bool {
+    let name = name.as_str();
+    ["refs/heads/", "refs/tags/", "refs/offshoot/recovery/"]
+        .iter()
+        .any(|p| name.starts_with(p))
+}
+
 fn is_segment(s: &str) -> bool {
     let bad = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     !s.is_empty()

@@ -14,7 +14,7 @@ use crate::disk::{Moved, Pushed, RawEdit, Upstream, Who};
 use crate::error::{Error, Result};
 use crate::git::disk::GitDisk;
 use crate::git::transport::{Mute, Said};
-use crate::memory::mirrored;
+use crate::refname::mirrored;
 
 type RawRefs = BTreeMap<RefName, ObjectId>;
 

@@ -1,0 +1,85 @@
+//! One repository in memory: what everybody sees, and what would survive.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gix::ObjectId;
+use gix::objs::Kind as ObjectKind;
+
+use crate::RefName;
+use crate::disk::RawEdit;
+use crate::object::{next_entry, tag_target};
+use crate::staged::Packed;
+
+pub(super) type Objects = BTreeMap<ObjectId, (ObjectKind, Arc<[u8]>)>;
+pub(super) type RawRefs = BTreeMap<RefName, ObjectId>;
+
+/// One repository's disk: what everybody sees and what would survive.
+#[derive(Debug, Default)]
+pub(super) struct Site {
+    pub(super) objects: Objects,
+    /// Written, neither durable nor visible.
+    pub(super) putting: Vec<Arc<Packed>>,
+    pub(super) refs: RawRefs,
+    pub(super) durable_refs: RawRefs,
+    pub(super) journal: Vec<u8>,
+    pub(super) durable_journal: usize,
+    /// Prefixes of refs that are declined when pushed.
+    pub(super) declines: Vec<String>,
+}
+
+impl Site {
+    pub(super) fn apply(&mut self, edit: &RawEdit) {
+        match edit.new {
+            Some(new) => self.refs.insert(edit.name.clone(), new),
+            None => self.refs.remove(&edit.name),
+        };
+    }
+
+    pub(super) fn stale(&self, edits: &[RawEdit]) -> Vec<RefName> {
+        let moved = |e: &&RawEdit| self.refs.get(&e.name).copied() != e.old;
+        edits.iter().filter(moved).map(|e| e.name.clone()).collect()
+    }
+
+    /// Takes along everything that these ids reach and that is not here.
+    pub(super) fn copy(&mut self, from: &Self, mut ids: Vec<ObjectId>) {
+        while let Some(id) = ids.pop() {
+            let Some((kind, raw)) = from.objects.get(&id) else {
+                continue;
+            };
+            if self.objects.contains_key(&id) {
+                continue;
+            }
+            self.objects.insert(id, (*kind, Arc::clone(raw)));
+            ids.extend(links(*kind, raw));
+        }
+    }
+}
+
+fn links(kind: ObjectKind, raw: &[u8]) -> Vec<ObjectId> {
+    let mut ids = Vec::new();
+    match kind {
+        ObjectKind::Blob => {}
+        ObjectKind::Tag => ids.extend(tag_target(raw)),
+        ObjectKind::Tree => {
+            let mut rest = raw;
+            while let Some((entry, after)) = next_entry(rest) {
+                ids.push(entry.id);
+                rest = after;
+            }
+        }
+        ObjectKind::Commit => {
+            let hex = |line: &[u8]| {
+                let hex = line
+                    .strip_prefix(b"tree ")
+                    .or_else(|| line.strip_prefix(b"parent "));
+                hex.and_then(|hex| ObjectId::from_hex(hex).ok())
+            };
+            let head = raw
+                .split(|b| *b == b'\n')
+                .take_while(|line| !line.is_empty());
+            ids.extend(head.filter_map(hex));
+        }
+    }
+    ids
+}
