@@ -76,11 +76,11 @@ impl Engine {
     /// The branch is not there.
     pub(crate) fn head(&self, open: &Open) -> Result<CommitId> {
         let branch = open.layout.branch_ref()?;
-        let refs = open.repo.refs().map_err(|source| Error::Store {
-            attempt: "read the refs",
+        let head = open.repo.find_ref(&branch).map_err(|source| Error::Store {
+            attempt: "read the branch",
             source,
         })?;
-        refs.get(&branch).copied().ok_or_else(|| Error::NotFound {
+        head.ok_or_else(|| Error::NotFound {
             what: "branch",
             name: open.layout.branch().to_owned(),
         })

@@ -270,6 +270,11 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether the engine has stopped.
+    pub fn is_stopped(&self) -> bool {
+        self.alive().is_err()
+    }
+
     /// Stops everything; writes that are under way end by themselves.
     pub fn stop(&self) {
         self.inner.stopped.store(true, Ordering::Release);

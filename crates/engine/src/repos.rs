@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use model::{Class, CommitId, Namespace, ObjectKey, Repository, RepositoryName};
 use store::{Credential, CredentialError, Credentials, RefName, RemoteSpec};
 
+use crate::discover::Numbers;
 use crate::git::{Layout, committer};
 use crate::ports::Cluster;
 use crate::{Engine, Error, Result};
@@ -21,6 +22,8 @@ pub(crate) struct Open {
     pub(crate) repo: Arc<dyn store::Repo>,
     /// What was seen of it at the last discovery.
     pub(crate) seen: Mutex<Seen>,
+    /// Numbers that the branch's history gave.
+    pub(crate) numbers: Mutex<Numbers>,
 }
 
 /// What a discovery has seen: only what differs from it is looked at again.
@@ -58,6 +61,8 @@ pub(crate) struct Repos {
     open: Mutex<BTreeMap<ObjectKey, Arc<Open>>>,
     /// URLs whose journal was looked at.
     recovered: Mutex<BTreeSet<String>>,
+    /// One opening at a time for each repository: a slow remote holds up its own callers alone.
+    opening: Mutex<BTreeMap<ObjectKey, Arc<tokio::sync::Mutex<()>>>>,
     /// Repositories that are to be fetched although it is not time.
     hints: Mutex<BTreeSet<ObjectKey>>,
 }
@@ -74,6 +79,11 @@ impl Repos {
         let by_url: BTreeMap<&str, &Arc<dyn store::Repo>> =
             open.values().map(|o| (o.repo.url(), &o.repo)).collect();
         by_url.into_values().map(Arc::clone).collect()
+    }
+
+    async fn turn(&self, key: &ObjectKey) -> tokio::sync::OwnedMutexGuard<()> {
+        let turn = Arc::clone(lock(&self.opening).entry(key.clone()).or_default());
+        turn.lock_owned().await
     }
 
     /// Forgets a repository; nothing in git changes.
@@ -135,19 +145,26 @@ impl Engine {
     /// Opens a registered repository, or hands out the open one; its journal comes first.
     pub(crate) async fn open_repository(&self, repository: &Repository) -> Result<Arc<Open>> {
         let repos = &self.inner.repos;
-        if let Some(open) = repos.get(&repository.key) {
-            if open.repository.git == repository.git {
-                if open.repository == *repository {
-                    return Ok(open);
-                }
-                let same = Open {
-                    repository: repository.clone(),
-                    layout: open.layout.clone(),
-                    repo: Arc::clone(&open.repo),
-                    seen: Mutex::new(lock(&open.seen).clone()),
-                };
-                return Ok(self.keep(same));
+        if let Some(open) = repos
+            .get(&repository.key)
+            .filter(|o| o.repository == *repository)
+        {
+            return Ok(open);
+        }
+        let _turn = repos.turn(&repository.key).await;
+        let known = repos.get(&repository.key);
+        if let Some(open) = known.filter(|o| o.repository.git == repository.git) {
+            if open.repository == *repository {
+                return Ok(open);
             }
+            let same = Open {
+                repository: repository.clone(),
+                layout: open.layout.clone(),
+                repo: Arc::clone(&open.repo),
+                seen: Mutex::new(lock(&open.seen).clone()),
+                numbers: Mutex::default(),
+            };
+            return Ok(self.keep(same));
         }
         let layout = Layout::of(repository)?;
         let git = &repository.git;
@@ -168,6 +185,7 @@ impl Engine {
             layout,
             repo,
             seen: Mutex::default(),
+            numbers: Mutex::default(),
         });
         self.recover(&open).await?;
         Ok(open)

@@ -8,7 +8,7 @@ use package::kptfile::Kptfile;
 use plan::variant::{
     BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, RevisionRef, UpdateDraft, base_of,
 };
-use store::{Opaque, RefEdit, Written};
+use store::{Opaque, RefEdit, RefName, Written};
 
 use super::pot::{Noted, Pot, tree_of};
 use super::revision::{expected, note};
@@ -265,6 +265,7 @@ async fn input(
     draft: Option<OpenDraft>,
 ) -> Result<CookInput> {
     let (files, _, lock) = registered(engine, &upstream.key.namespace, upstream).await?;
+    pin(engine, upstream).await?;
     let base = match base {
         None => None,
         Some(base) => Some(Base {
@@ -280,6 +281,42 @@ async fn input(
         base,
         draft,
     })
+}
+
+/// Keeps the commit that a lock will name in our mirror, whatever becomes of its ref (V1).
+async fn pin(engine: &Engine, upstream: &Revision) -> Result<()> {
+    let open = engine
+        .open(&upstream.key.namespace, &upstream.repository)
+        .await?;
+    // A local repository is its owner's own: no refs of ours appear in an upstream.
+    if open.repo.url().starts_with("file://") {
+        return Ok(());
+    }
+    let failed = |source| Error::Store {
+        attempt: "pin the upstream commit",
+        source,
+    };
+    let name = format!("refs/offshoot/pins/{}", upstream.commit);
+    let Ok(name) = RefName::parse(&name) else {
+        return Ok(());
+    };
+    if open.repo.find_ref(&name).map_err(failed)?.is_some() {
+        return Ok(());
+    }
+    let edit = RefEdit {
+        name,
+        expect: store::Expect::Any,
+        to: Some(upstream.commit),
+        scope: store::Scope::Local,
+    };
+    let submission = store::Submission {
+        refs: vec![edit],
+        ..store::Submission::default()
+    };
+    // A pin that is refused costs nothing now: the commit is there.
+    let answer = open.repo.submit(submission).await.map_err(failed)?;
+    tracing::debug!(?answer, "pinned");
+    Ok(())
 }
 
 fn wanted(lock: &GitLock) -> GitUpstream {

@@ -53,29 +53,8 @@ pub(super) async fn step(engine: &Engine, key: &ObjectKey, step: &Step) -> Resul
             revision,
             owner,
             why,
-        } => {
-            let leave = |input: &mut Input| input.meta.owners.retain(|o| o.uid != *owner);
-            change(engine, key, revision, leave).await?;
-            let message = format!("{} is left in place: {why}", revision.key.name);
-            tell(engine, key, "Orphaned", message).await;
-        }
-        Step::Adopt {
-            revision,
-            owner,
-            replace,
-            labels,
-            annotations,
-        } => {
-            let adopt = |input: &mut Input| {
-                input.meta.owners.retain(|o| !replace.contains(&o.uid));
-                input.meta.owners.push(owner.clone());
-                input.meta.labels.extend(labels.clone());
-                input.meta.annotations.extend(annotations.clone());
-            };
-            change(engine, key, revision, adopt).await?;
-            let message = format!("{} is taken over", revision.key.name);
-            tell(engine, key, "Adopted", message).await;
-        }
+        } => orphan(engine, key, (revision, owner), why).await?,
+        Step::Adopt { .. } => adopt(engine, key, step).await?,
         Step::NoteDigest { revision, digest } => note(engine, revision, digest).await?,
         Step::AddFinalizer { .. }
         | Step::RemoveFinalizer { .. }
@@ -86,6 +65,42 @@ pub(super) async fn step(engine: &Engine, key: &ObjectKey, step: &Step) -> Resul
         }
     }
     Ok(Outcome::Done)
+}
+
+async fn orphan(
+    engine: &Engine,
+    key: &ObjectKey,
+    (revision, owner): (&RevisionRef, &model::Uid),
+    why: &str,
+) -> Result<()> {
+    let leave = |input: &mut Input| input.meta.owners.retain(|o| o.uid != *owner);
+    change(engine, key, revision, leave).await?;
+    let message = format!("{} is left in place: {why}", revision.key.name);
+    tell(engine, key, "Orphaned", message).await;
+    Ok(())
+}
+
+async fn adopt(engine: &Engine, key: &ObjectKey, step: &Step) -> Result<()> {
+    let Step::Adopt {
+        revision,
+        owner,
+        replace,
+        labels,
+        annotations,
+    } = step
+    else {
+        return Ok(());
+    };
+    let adopt = |input: &mut Input| {
+        input.meta.owners.retain(|o| !replace.contains(&o.uid));
+        input.meta.owners.push(owner.clone());
+        input.meta.labels.extend(labels.clone());
+        input.meta.annotations.extend(annotations.clone());
+    };
+    change(engine, key, revision, adopt).await?;
+    let message = format!("{} is taken over", revision.key.name);
+    tell(engine, key, "Adopted", message).await;
+    Ok(())
 }
 
 /// The record, if it is as the plan saw it.

@@ -17,7 +17,7 @@ pub(crate) use task::{decode_task, encode_task};
 
 /// Why a text cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CodecError {
+pub(crate) enum CodecError {
     /// It is not of the expected shape.
     #[error("field {0:?} is missing or wrong")]
     Field(String),

@@ -1,5 +1,8 @@
 //! What the history of a package says: who made it, with which task, and under which number.
 
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+
 use model::{CommitId, Conflict, GitLock, Machine, RevisionNumber, Task};
 use plan::variant::{Lineage, OldUpstream};
 use store::Dir;
@@ -105,21 +108,47 @@ pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str
     Ok(told)
 }
 
+/// Numbers that the branch's history gave to packages, as far as it was read.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    /// Up to where.
+    head: Option<CommitId>,
+    /// By the package's path, as the trailer writes it.
+    highest: BTreeMap<String, i64>,
+}
+
 /// The highest number that the branch's history ever gave to a package (decisions.md X5).
+///
+/// Each commit of the branch is read once: what was read is kept with the repository.
 pub(crate) fn highest_number(open: &Open, dir: &Dir, head: CommitId) -> Result<RevisionNumber> {
-    let mut at = open.repo.last_change(head, dir).map_err(failed)?;
-    for _ in 0..LIMIT {
-        let Some(id) = at else { break };
+    let numbers = &mut *open.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut at = Some(head);
+    let mut found: BTreeMap<String, i64> = BTreeMap::new();
+    while let Some(id) = at.filter(|id| numbers.head != Some(*id)) {
         let commit = open.repo.commit(id).map_err(failed)?;
-        if let Some((_, number)) = approval(open, dir, &commit.message) {
-            return Ok(RevisionNumber(number));
+        for approval in Notes::of(&commit.message).kpt {
+            if approval.revision > 0 {
+                let path = approval.package.trim_matches('/').to_owned();
+                let highest = found.entry(path).or_default();
+                *highest = approval.revision.max(*highest);
+            }
         }
-        at = match commit.parents.first() {
-            Some(parent) => open.repo.last_change(*parent, dir).map_err(failed)?,
-            None => None,
-        };
+        at = commit.parents.first().copied();
     }
-    Ok(RevisionNumber::NONE)
+    for (path, number) in found {
+        let highest = numbers.highest.entry(path).or_default();
+        *highest = number.max(*highest);
+    }
+    numbers.head = Some(head);
+    // The peer writes the path with and without the repository's directory.
+    let below = dir.below(open.layout.root());
+    let paths = [Some(dir), below.as_ref()];
+    let highest = paths
+        .into_iter()
+        .flatten()
+        .filter_map(|path| numbers.highest.get(path.as_str()))
+        .max();
+    Ok(RevisionNumber(highest.copied().unwrap_or(0)))
 }
 
 /// Where the content of a directory at a commit of the branch stems from (decisions.md V20): the

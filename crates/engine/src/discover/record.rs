@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use model::{
-    CommitId, GitLock, Lifecycle, ObjectKey, ObjectMeta, ObjectName, PackageName, Revision,
-    RevisionNumber, Task, TreeId, WorkspaceName, compose_name,
+    CommitId, GitLock, Lifecycle, ObjectKey, ObjectMeta, ObjectName, Owner, OwnerReference,
+    PackageName, Revision, RevisionNumber, Task, TreeId, WorkspaceName, compose_name,
 };
 use package::kptfile::Kptfile;
+use plan::variant::words;
 use store::{Dir, Snapshot};
 
 use super::history::{self, Told};
@@ -198,6 +199,12 @@ fn blank(
             } else {
                 String::new()
             },
+            owners: told
+                .machine
+                .as_ref()
+                .and_then(|m| owner(engine, &m.owner))
+                .into_iter()
+                .collect(),
             ..ObjectMeta::default()
         },
         |b| b.meta.clone(),
@@ -241,6 +248,21 @@ fn blank(
         placeholder: origin.placeholder,
         content_version: String::new(),
     }
+}
+
+/// The variant that a trailer names, if it is still that very one: a crash may have lost the record
+/// and the journal, never who the draft was made for.
+fn owner(engine: &Engine, owner: &Owner) -> Option<OwnerReference> {
+    let variant = engine.world(|w| w.variant_of_uid(&owner.uid).cloned())?;
+    let key = ObjectKey::new(owner.namespace.clone(), owner.name.clone());
+    (variant.key == key).then(|| OwnerReference {
+        api_version: words::API_VERSION.to_owned(),
+        kind: words::KIND.to_owned(),
+        name: key.name.to_string(),
+        uid: owner.uid.clone(),
+        controller: true,
+        block_owner_deletion: false,
+    })
 }
 
 /// Overwritten by the caller; a record always names a tree.

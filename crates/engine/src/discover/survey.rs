@@ -1,6 +1,7 @@
 //! What the records of one package should be, by its refs.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use model::{CommitId, Lifecycle, ObjectKey, Revision, RevisionNumber, WorkspaceName};
@@ -65,14 +66,17 @@ pub(crate) fn survey(
                 name.name,
                 other.package
             ));
-        } else if wants.contains_key(&name) {
-            survey.problems.push(format!(
+            continue;
+        }
+        match wants.entry(name) {
+            Entry::Vacant(place) => {
+                place.insert(want);
+            }
+            Entry::Occupied(place) => survey.problems.push(format!(
                 "{} cannot be served: another revision has the object name {}",
                 origin.label(),
-                name.name
-            ));
-        } else {
-            wants.insert(name, want);
+                place.key().name
+            )),
         }
     }
     for record in known {

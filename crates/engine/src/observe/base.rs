@@ -138,7 +138,7 @@ pub(crate) fn old_files(engine: &Engine, lock: &GitLock) -> Result<Files> {
         message: format!(
             "commit {} of {} is in no registered repository",
             lock.commit
-                .map_or("(unknown)".to_owned(), |c| c.to_string()),
+                .map_or_else(|| "(unknown)".to_owned(), |c| c.to_string()),
             lock.repo
         ),
     };

@@ -65,8 +65,8 @@ fn based_on(
     revision: &Revision,
     head: model::CommitId,
 ) -> Result<Option<model::TreeId>> {
-    if let Some(tree) = revision.machine.as_ref().and_then(|m| m.base_tree) {
-        return Ok(Some(tree));
+    if let Some(machine) = &revision.machine {
+        return Ok(machine.base_tree);
     }
     let failed = |source| Error::Store {
         attempt: "read the history of the draft",

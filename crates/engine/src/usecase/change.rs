@@ -10,6 +10,7 @@ use store::{Content, Written};
 use super::{Caller, Held, Input, Made, Preconditions, approve, content, delete, lifecycle};
 use super::{metadata, precondition, rejected};
 use crate::commits::DraftCommit;
+use crate::discover::LATEST;
 use crate::git::Subject;
 use crate::shelve::{Follow, Shelf};
 use crate::{Engine, Error, Result};
@@ -61,12 +62,11 @@ fn wished(old: &Arc<Revision>, input: &Input) -> Revision {
     new.meta.owners.clone_from(&input.meta.owners);
     new.meta.finalizers.clone_from(&input.meta.finalizers);
     // A client that read an older state sends this label along: it is ours either way.
-    match old.meta.labels.get(crate::discover::LATEST) {
-        Some(value) => {
-            let key = crate::discover::LATEST.to_owned();
-            new.meta.labels.entry(key).or_insert_with(|| value.clone());
-        }
-        None => {}
+    if let Some(value) = old.meta.labels.get(LATEST) {
+        let labels = &mut new.meta.labels;
+        labels
+            .entry(LATEST.to_owned())
+            .or_insert_with(|| value.clone());
     }
     new.repository = input.repository.clone();
     new.package = input.package.clone();
@@ -106,13 +106,13 @@ async fn carry_out(
     let (open, old) = (&held.open, &held.revision);
     let mut made = Made::of(new.clone());
     let mut shelf = Shelf::default();
-    if change.content {
-        if let Some(commit) = commit(engine, by, held, input, &mut new).await? {
-            content::take(&mut new, &commit.files, &commit.written)?;
-            made.render = Some(commit.render);
-            made.files = Some(commit.files);
-            shelf.written.push(commit.written);
-        }
+    if change.content
+        && let Some(commit) = commit(engine, by, held, input, &mut new).await?
+    {
+        content::take(&mut new, &commit.files, &commit.written)?;
+        made.render = Some(commit.render);
+        made.files = Some(commit.files);
+        shelf.written.push(commit.written);
     }
     let moved = new.commit != old.commit || change.lifecycle.is_some();
     if moved {

@@ -126,11 +126,11 @@ fn deletion_mark(held: &Held) -> Result<Option<RefEdit>> {
     let name = open
         .layout
         .deletion(&revision.package, &mark(open, revision))?;
-    let refs = open.repo.refs().map_err(|source| Error::Store {
+    let at = open.repo.find_ref(&name).map_err(|source| Error::Store {
         attempt: "read the refs",
         source,
     })?;
-    Ok(refs.get(&name).map(|at| RefEdit::delete(name.clone(), *at)))
+    Ok(at.map(|at| RefEdit::delete(name, at)))
 }
 
 /// What people committed to a draft that a machine deletes stays reachable (V23).

@@ -1,5 +1,9 @@
 //! The engine over the memory store and the twin: whole walks, without a cluster, a disk or a clock.
 
+#![expect(clippy::panic, reason = "a test that cannot go on says why")]
+#![expect(clippy::too_many_lines, reason = "a walk is told in one piece")]
+
+mod crashes;
 mod people;
 mod sets;
 mod variants;

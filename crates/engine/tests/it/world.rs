@@ -1,7 +1,8 @@
 //! A world for one test: git in memory, a small cluster, an engine that can be killed and started again.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use engine::usecase::{Caller, Input};
@@ -11,8 +12,8 @@ use model::{
     RepositoryName, Revision, Task, WorkspaceName,
 };
 use store::{
-    CommitSpec, Content, Dir, Expect, MemoryStore, RefEdit, RefName, Repo, Scope, Signature, Store,
-    Submission, Time,
+    CommitSpec, Content, Dir, Expect, MemoryOptions, MemoryStore, RefEdit, RefName, Repo, Scope,
+    Signature, Store, Submission, Time,
 };
 use testkit::twin::{TestClock, Twin, key};
 use tokio::task::JoinHandle;
@@ -25,7 +26,54 @@ pub(crate) struct World {
     pub(crate) clock: Arc<TestClock>,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) engine: Engine,
+    pub(crate) deaths: Arc<Deaths>,
     running: JoinHandle<()>,
+}
+
+/// Kills the process at the n-th fault point, counted over the engine and the store.
+#[derive(Debug, Default)]
+pub(crate) struct Deaths {
+    /// Points passed so far.
+    pub(crate) passed: AtomicU64,
+    /// At which one to die; 0 is never.
+    pub(crate) at: AtomicU64,
+    /// Where it died, if it did since the last restart.
+    died: Mutex<Option<String>>,
+}
+
+impl Deaths {
+    fn pass(&self, point: &str) -> bool {
+        let n = self.passed.fetch_add(1, Ordering::SeqCst) + 1;
+        if n == self.at.load(Ordering::SeqCst) {
+            *self.died.lock().expect("no panic") = Some(point.to_owned());
+        }
+        self.died.lock().expect("no panic").is_some()
+    }
+
+    /// Where the process died.
+    pub(crate) fn died(&self) -> Option<String> {
+        self.died.lock().expect("no panic").clone()
+    }
+
+    fn revive(&self) {
+        *self.died.lock().expect("no panic") = None;
+    }
+}
+
+impl engine::ports::Faults for Deaths {
+    fn dies_at(&self, point: engine::ports::Point) -> bool {
+        self.pass(&format!("engine {point:?}"))
+    }
+}
+
+impl store::Faults for Deaths {
+    fn at(&self, _url: &str, point: store::Point) -> store::Verdict {
+        if self.pass(&format!("store {point:?}")) {
+            store::Verdict::Die
+        } else {
+            store::Verdict::Go
+        }
+    }
 }
 
 impl World {
@@ -33,13 +81,18 @@ impl World {
     pub(crate) async fn new() -> Self {
         let twin = Twin::new();
         let clock = TestClock::at(1_770_000_000);
-        let store = Arc::new(MemoryStore::default());
-        let (engine, running) = start(&twin, &clock, &store, false);
+        let deaths = Arc::new(Deaths::default());
+        let store = Arc::new(MemoryStore::new(MemoryOptions {
+            faults: Arc::clone(&deaths) as Arc<dyn store::Faults>,
+            ..MemoryOptions::default()
+        }));
+        let (engine, running) = start(&twin, &clock, &store, &deaths, false);
         let world = Self {
             twin,
             clock,
             store,
             engine,
+            deaths,
             running,
         };
         world.rest().await;
@@ -49,7 +102,8 @@ impl World {
     /// Kills the process and starts another on what was durable.
     pub(crate) async fn restart(&mut self) {
         self.kill().await;
-        (self.engine, self.running) = start(&self.twin, &self.clock, &self.store, false);
+        (self.engine, self.running) =
+            start(&self.twin, &self.clock, &self.store, &self.deaths, false);
         self.rest().await;
     }
 
@@ -58,7 +112,8 @@ impl World {
         self.kill().await;
         self.twin.lose_records();
         self.store.lose_journals();
-        (self.engine, self.running) = start(&self.twin, &self.clock, &self.store, true);
+        (self.engine, self.running) =
+            start(&self.twin, &self.clock, &self.store, &self.deaths, true);
         self.rest().await;
     }
 
@@ -67,14 +122,43 @@ impl World {
         self.engine.stop();
         self.twin.drop_watches();
         self.store.crash(|_, _| true);
+        self.deaths.revive();
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 
     /// Waits until nothing is in line and nothing was written for a while.
     pub(crate) async fn rest(&self) {
+        self.settle().await;
+        assert_eq!(self.deaths.died(), None);
+    }
+
+    /// Starts again after a death, with or without what was not durable yet, and without the
+    /// journal if so wanted; as often as it dies.
+    pub(crate) async fn revive(&mut self, keep: bool, lose_journal: bool) {
+        while self.deaths.died().is_some() || self.engine.is_stopped() {
+            self.running.abort();
+            self.engine.stop();
+            self.twin.drop_watches();
+            self.store.crash(|_, _| keep);
+            if lose_journal {
+                self.store.lose_journals();
+            }
+            self.deaths.revive();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            (self.engine, self.running) =
+                start(&self.twin, &self.clock, &self.store, &self.deaths, false);
+            self.settle().await;
+        }
+    }
+
+    /// Waits for rest, or for a death.
+    pub(crate) async fn settle(&self) {
         let mut before = (u64::MAX, 0);
         for _ in 0..400 {
             tokio::time::sleep(Duration::from_millis(700)).await;
+            if self.deaths.died().is_some() {
+                return;
+            }
             let now = (self.twin.writes(), self.engine.busy());
             if now.1 == 0 && now == before {
                 return;
@@ -236,6 +320,7 @@ fn start(
     twin: &Arc<Twin>,
     clock: &Arc<TestClock>,
     store: &Arc<MemoryStore>,
+    deaths: &Arc<Deaths>,
     rebuild: bool,
 ) -> (Engine, JoinHandle<()>) {
     let options = Options {
@@ -244,11 +329,9 @@ fn start(
         rebuild,
         ..Options::default()
     };
-    let engine = Engine::new(
-        twin.ports(clock),
-        Arc::clone(store) as Arc<dyn Store>,
-        options,
-    );
+    let mut ports = twin.ports(clock);
+    ports.faults = Arc::clone(deaths) as Arc<dyn engine::ports::Faults>;
+    let engine = Engine::new(ports, Arc::clone(store) as Arc<dyn Store>, options);
     let running = engine.clone();
     let task = tokio::spawn(async move { running.run().await });
     (engine, task)

@@ -1,0 +1,156 @@
+//! The process dies at every side effect of a walk, is started again, and comes to the same end.
+//!
+//! Counted are the fault points of the engine and of the store. Where something was not durable yet, it
+//! is kept or lost by turns, and so is the journal: refs, trailers and records alone lead to the
+//! same end.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use model::{Door, Lifecycle, Revision, UpstreamVersion};
+use testkit::twin::key;
+
+use crate::variants::{DEPLOYMENT, push, ready, variant};
+use crate::world::{NS, World, alice};
+
+/// What counts at the end: every revision with its content, and every package on the branch.
+type End = BTreeMap<String, (Lifecycle, i64, String, usize, bool)>;
+
+fn end(world: &World) -> End {
+    let all = world.twin.revisions();
+    let of = |r: &Revision| {
+        let latest = r.meta.labels.contains_key("kpt.dev/latest-revision");
+        let owners = r.meta.owners.len();
+        (
+            r.lifecycle,
+            r.revision.0,
+            r.tree.to_string(),
+            owners,
+            latest,
+        )
+    };
+    all.iter()
+        .map(|r| (r.key.name.to_string(), of(r)))
+        .collect()
+}
+
+struct Walk {
+    world: World,
+    keep: bool,
+    lose_journal: bool,
+}
+
+impl Walk {
+    async fn settle(&mut self) {
+        self.world.settle().await;
+        self.world.revive(self.keep, self.lose_journal).await;
+        self.world.settle().await;
+    }
+
+    /// Moves a revision on, as often as it takes; what is done is not done twice.
+    async fn publish(&mut self, name: &str) {
+        let at = key(NS, name);
+        for _ in 0..8 {
+            let now = self.world.twin.revision(NS, name);
+            let moved = match now.map(|r| r.lifecycle) {
+                Some(Lifecycle::Draft) => {
+                    let to = Lifecycle::Proposed;
+                    self.world
+                        .engine
+                        .move_to(&alice(), &at, Door::Main, to)
+                        .await
+                }
+                Some(Lifecycle::Proposed) => {
+                    let to = Lifecycle::Published;
+                    self.world
+                        .engine
+                        .move_to(&alice(), &at, Door::Approval, to)
+                        .await
+                }
+                _ => return,
+            };
+            if moved.is_err() {
+                self.settle().await;
+            }
+        }
+        panic!("{name} cannot be published");
+    }
+
+    /// The walk: two variants; publish, upgrade, publish again; delete the other.
+    async fn run(&mut self) -> End {
+        self.world.twin.put_variant(variant("shop", "shop"));
+        self.world.twin.put_variant(variant("cafe", "cafe"));
+        self.settle().await;
+        self.publish("deploy.shop.packagevariant-1").await;
+        self.settle().await;
+        push(&self.world, &DEPLOYMENT.replace("app:v1", "app:v2"), "v2").await;
+        let mut wanted = variant("shop", "shop");
+        wanted.spec.upstream.version = UpstreamVersion::Latest;
+        self.world.twin.put_variant(wanted);
+        self.settle().await;
+        self.publish("deploy.shop.packagevariant-2").await;
+        self.world.twin.delete_variant(NS, "cafe");
+        self.settle().await;
+        self.settle().await;
+        end(&self.world)
+    }
+}
+
+async fn walk(at: u64) -> (End, World, Option<String>) {
+    let world = ready().await;
+    world.deaths.passed.store(0, Ordering::SeqCst);
+    world.deaths.at.store(at, Ordering::SeqCst);
+    let mut walk = Walk {
+        world,
+        keep: at.is_multiple_of(2),
+        lose_journal: at % 5 < 2,
+    };
+    let end = walk.run().await;
+    let passed = walk.world.deaths.passed.load(Ordering::SeqCst);
+    let died = (at > 0 && passed >= at).then(|| format!("point {at} of {passed}"));
+    (end, walk.world, died)
+}
+
+/// Every third point, and all of them if `OFFSHOOT_ALL_POINTS` is set.
+fn stride() -> u64 {
+    if std::env::var_os("OFFSHOOT_ALL_POINTS").is_some() {
+        1
+    } else {
+        3
+    }
+}
+
+/// Half of the points that are looked at.
+async fn half(mine: u64) {
+    let (whole, world, _) = walk(0).await;
+    let points = world.deaths.passed.load(Ordering::SeqCst);
+    assert!(points > 60, "the walk passes {points} points");
+    assert_eq!(whole["deploy.shop.packagevariant-2"].1, 2);
+    for at in (1..=points).filter(|at| at % stride() == 0 && at / stride() % 2 == mine) {
+        let (end, world, died) = walk(at).await;
+        assert!(died.is_some(), "nobody died at {at} of {points}");
+        assert_eq!(end, whole, "after a death at {at}");
+        let before = (world.twin.writes(), world.refs("deploy"));
+        world.engine.look_at_everything();
+        world.settle().await;
+        assert_eq!(
+            (world.twin.writes(), world.refs("deploy")),
+            before,
+            "silence after {at}"
+        );
+        for (name, commit) in world.refs("deploy") {
+            let outside = world.outside("deploy");
+            assert!(outside.commit(commit).is_ok(), "{name} resolves after {at}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_death_at_any_point_changes_nothing_in_the_end_1() {
+    half(0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_death_at_any_point_changes_nothing_in_the_end_2() {
+    half(1).await;
+}
