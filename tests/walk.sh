@@ -144,7 +144,8 @@ has 'rpkg get' 'edge-eu.web.packagevariant-1 +web +packagevariant-1 +0 +false +D
 echo "== edit, propose, approve"
 "$offshoot" rpkg pull edge-eu.web.packagevariant-1 "$work/mine" || bad pull ''
 sed -i 's/replicas: 2/replicas: 4/' "$work/mine/deployment.yaml"
-is 'push' 'edge-eu.web.packagevariant-1 pushed' "$offshoot" rpkg push edge-eu.web.packagevariant-1 "$work/mine"
+is 'push' 'edge-eu.web.packagevariant-1 pushed' \
+    sh -c "'$offshoot' rpkg push edge-eu.web.packagevariant-1 '$work/mine' 2>/dev/null"
 refused 'a stale push' 'the object has been modified' "$offshoot" rpkg push edge-eu.web.packagevariant-1 "$work/mine"
 refused 'no approval of a draft' 'only Proposed packages can be approved' \
     kubectl patch pkgrev edge-eu.web.packagevariant-1 --subresource=approval --type=merge -p '{"spec":{"lifecycle":"Published"}}'
@@ -203,7 +204,7 @@ refused 'a path out of the package' 'file path|must be relative' kubectl patch p
 echo "== labels, edit, watch"
 has 'label' 'labeled' kubectl label pkgrev edge-eu.web.packagevariant-2 team=web
 is 'select by label' 'edge-eu.web.packagevariant-2' kubectl get pkgrev -l team=web -o 'jsonpath={.items[*].metadata.name}'
-has 'edit' 'edited' env KUBE_EDITOR="sed -i s/region/zone/" kubectl edit pvset web
+has 'edit' 'edited' env KUBE_EDITOR="sed -i s/key:.region/key:\ zone/" kubectl edit pvset web
 soon 'the edit arrives' equals pvar web-edge-eu-web '{.spec.labels.zone}' eu
 kubectl get pkgrev -w --no-headers >"$work/watch" 2>/dev/null & watcher=$!
 sleep 0.5
