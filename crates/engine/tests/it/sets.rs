@@ -210,3 +210,26 @@ async fn repositories_are_selected_by_name_and_by_label() {
     let left = world.revision("south.three.packagevariant-1");
     assert_eq!(left.lifecycle, Lifecycle::DeletionProposed);
 }
+
+/// The work of a fan-out is counted: one cook and one publication for each target, few looks.
+#[tokio::test(start_paused = true)]
+async fn a_fan_out_does_each_thing_once() {
+    const TARGETS: u64 = 120;
+    let world = ready().await;
+    for n in 0..TARGETS {
+        put_site(&world, &format!("site-{n:04}"), "eu", "yes");
+    }
+    world.rest().await;
+    let before = world.engine.stats();
+    world.twin.put_set(set("fan", vec![by_site()]));
+    world.rest().await;
+    let after = world.engine.stats();
+    assert_eq!(ready_of(&world, "fan", "VariantsReady").0, Status::True);
+    assert_eq!(after.cooks - before.cooks, TARGETS);
+    assert_eq!(after.published - before.published, TARGETS);
+    assert_eq!(after.variants_written - before.variants_written, TARGETS);
+    assert!(after.statuses - before.statuses <= TARGETS + 10, "{after:?}");
+    assert!(after.variant_reconciles - before.variant_reconciles <= 4 * TARGETS, "{after:?}");
+    assert!(after.set_reconciles - before.set_reconciles <= 10, "{after:?}");
+    assert_eq!(after.refused, before.refused);
+}
