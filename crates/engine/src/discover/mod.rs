@@ -23,7 +23,7 @@ use crate::stats::count;
 use crate::{Engine, Error, Result};
 
 pub(crate) use history::{Numbers, highest_number, lineage};
-pub(crate) use record::{Origin, apply_kptfile, chain, self_lock, tag_of};
+pub(crate) use record::{Origin, apply_kptfile, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
 
 /// The label of the latest published revision, stored (decisions.md A7).
@@ -60,6 +60,7 @@ impl Engine {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         let mut view = view(open, &refs)?;
+        self.keep_branch(open, &view, &before).await?;
         let touched = self.touched(open, &view, &before)?;
         let mut problems: BTreeSet<String> =
             std::mem::take(&mut view.problems).into_iter().collect();
@@ -195,6 +196,22 @@ impl Engine {
             .into_iter()
             .map(|p| format!("package {package}: {p}"))
             .collect())
+    }
+
+    /// Keeps the branch's old head reachable where somebody pushed over it.
+    async fn keep_branch(&self, open: &Open, view: &View, before: &Seen) -> Result<()> {
+        let branch = open.layout.branch_ref()?;
+        let (Some(old), Some(new)) = (before.refs.get(&branch), view.refs.get(&branch)) else {
+            return Ok(());
+        };
+        if old == new || open.repo.is_ancestor(*old, *new).unwrap_or(false) {
+            return Ok(());
+        }
+        let lost = survey::Lost {
+            name: open.layout.branch().to_owned(),
+            commit: *old,
+        };
+        self.keep_lost(open, &lost).await
     }
 
     /// Keeps commits reachable that a push took out of a draft's history (V23).

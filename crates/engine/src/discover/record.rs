@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use model::{
-    CommitId, GitLock, Lifecycle, ObjectKey, ObjectMeta, ObjectName, Owner, OwnerReference,
-    PackageName, Revision, RevisionNumber, Task, TreeId, WorkspaceName, compose_name,
+    CommitId, Condition, GitLock, Lifecycle, ObjectKey, ObjectMeta, ObjectName, Owner,
+    OwnerReference, PackageName, ReadinessGate, Revision, RevisionNumber, Status, Task, TreeId,
+    WorkspaceName, compose_name,
 };
 use package::kptfile::Kptfile;
 use plan::variant::words;
@@ -175,7 +176,10 @@ pub(crate) fn build(
     }
     if let Some(snapshot) = snapshot {
         match Kptfile::of_files(&snapshot.files) {
-            Ok(kptfile) => apply_kptfile(&mut record, &kptfile),
+            Ok(kptfile) => {
+                apply_kptfile(&mut record, &kptfile);
+                unrendered(&mut record, &kptfile);
+            }
             Err(error) => problems.push(chain(&error)),
         }
     }
@@ -287,6 +291,35 @@ pub(crate) fn apply_kptfile(record: &mut Revision, kptfile: &Kptfile) {
     record.upstream_lock = fields.upstream_lock.as_ref().and_then(|l| l.git.clone());
     record.render_status.clone_from(&fields.render_status);
 }
+
+/// A draft that arrived by git and that nobody rendered is gated until somebody does (V14): saving
+/// it renders it. The gate stands on the record alone, since nobody commits for another.
+fn unrendered(record: &mut Revision, kptfile: &Kptfile) {
+    let open = !record.lifecycle.is_published();
+    if !open || kptfile.fields().pipeline.is_empty() || record.condition("Rendered").is_some() {
+        return;
+    }
+    let message = "it arrived by git; save its resources to render it";
+    for kind in ["Rendered", UNRENDERED] {
+        record.conditions.push(Condition::new(
+            kind,
+            Status::Unknown,
+            "NotRendered",
+            message,
+        ));
+    }
+    record.readiness_gates.push(ReadinessGate {
+        condition_type: UNRENDERED.to_owned(),
+    });
+}
+
+/// Whether a record waits for its first render.
+pub(crate) fn is_unrendered(record: &Revision) -> bool {
+    record.condition(UNRENDERED).is_some()
+}
+
+/// The gate of a draft that nobody rendered.
+const UNRENDERED: &str = "offshoot.dev/Rendered";
 
 fn is_package(snapshot: &Snapshot) -> bool {
     snapshot.files.contains_key(&package::kptfile::path())

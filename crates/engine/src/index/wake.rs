@@ -85,9 +85,16 @@ impl Wake {
     /// Whom a change of a repository touches: itself, its variants, and sets that select it.
     pub(crate) fn repository(&mut self, world: &World, changed: &Changed<StoredRepository>) {
         let only_status = status_only(changed);
+        // What a ready repository says besides (problems of single packages) concerns nobody else.
         let ready = |r: &Option<std::sync::Arc<StoredRepository>>| {
-            let conditions = r.iter().flat_map(|r| r.status.conditions.iter());
-            conditions.cloned().collect::<Vec<_>>()
+            let stored = r.as_ref()?;
+            let found = stored
+                .status
+                .conditions
+                .iter()
+                .find(|c| c.kind == "Ready")?;
+            let good = found.status == model::Status::True;
+            Some((good, (!good).then(|| found.message.clone())))
         };
         if only_status && ready(&changed.old) == ready(&changed.new) {
             return;

@@ -59,7 +59,7 @@ fn observe(engine: &Engine, held: &Held) -> Result<ApproveObserved> {
 
 /// The package's tree that the draft was based on: what the machine noted, else what the branch
 /// held where the draft left it.
-fn based_on(
+pub(super) fn based_on(
     engine: &Engine,
     open: &Open,
     revision: &Revision,
@@ -72,15 +72,16 @@ fn based_on(
         attempt: "read the history of the draft",
         source,
     };
-    for commit in open
+    for id in open
         .repo
         .first_parents(revision.commit, 2_000)
         .map_err(failed)?
-        .into_iter()
-        .skip(1)
     {
-        if open.repo.is_ancestor(commit, head).map_err(failed)? {
-            return engine.tree_at(open, commit, &revision.package);
+        // Where a draft left the branch, or was based on it anew: the newest such place counts.
+        for parent in &open.repo.commit(id).map_err(failed)?.parents {
+            if open.repo.is_ancestor(*parent, head).map_err(failed)? {
+                return engine.tree_at(open, *parent, &revision.package);
+            }
         }
     }
     Ok(None)

@@ -8,7 +8,7 @@ use plan::revision::{Change, UpdateObserved, update as judge};
 use store::{Content, Written};
 
 use super::{Caller, Held, Input, Made, Preconditions, approve, content, delete, lifecycle};
-use super::{metadata, precondition, rejected};
+use super::{metadata, precondition, rebase, rejected};
 use crate::commits::DraftCommit;
 use crate::discover::LATEST;
 use crate::git::Subject;
@@ -47,6 +47,9 @@ pub(super) async fn update(
             delete::finish(engine, by, &held).await?;
         }
         return Ok(Made::of(new));
+    }
+    if rebase::is_asked(old, &new) {
+        return rebase::rebase(engine, by, &held, new).await;
     }
     if change.lifecycle == Some((Lifecycle::Proposed, Lifecycle::Published)) {
         return approve::approve(engine, by, &held, new).await;

@@ -12,7 +12,7 @@ use store::{Content, Written};
 
 use super::{Caller, Made, Preconditions, lifecycle, precondition, rejected};
 use crate::commits::DraftCommit;
-use crate::discover::{apply_kptfile, chain};
+use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
 use crate::shelve::{Follow, Shelf};
 use crate::{Engine, Error, Result};
@@ -33,7 +33,7 @@ pub(super) async fn save(
     readable(&files)?;
     let mut new = Revision::clone(old);
     let before = snapshot.files.clone();
-    if files == before {
+    if files == before && !is_unrendered(old) {
         return Ok(Made {
             files: Some(files),
             render: old.render_status.clone(),

@@ -11,6 +11,7 @@ mod create;
 mod delete;
 mod lifecycle;
 mod metadata;
+mod rebase;
 mod sources;
 
 pub(crate) use create::new_record;

@@ -228,8 +228,17 @@ async fn a_fan_out_does_each_thing_once() {
     assert_eq!(after.cooks - before.cooks, TARGETS);
     assert_eq!(after.published - before.published, TARGETS);
     assert_eq!(after.variants_written - before.variants_written, TARGETS);
-    assert!(after.statuses - before.statuses <= TARGETS + 10, "{after:?}");
-    assert!(after.variant_reconciles - before.variant_reconciles <= 4 * TARGETS, "{after:?}");
-    assert!(after.set_reconciles - before.set_reconciles <= 10, "{after:?}");
+    assert!(
+        after.statuses - before.statuses <= TARGETS + 10,
+        "{after:?}"
+    );
+    assert!(
+        after.variant_reconciles - before.variant_reconciles <= 4 * TARGETS,
+        "{after:?}"
+    );
+    assert!(
+        after.set_reconciles - before.set_reconciles <= 10,
+        "{after:?}"
+    );
     assert_eq!(after.refused, before.refused);
 }

@@ -1,0 +1,113 @@
+//! Basing a person's draft on what the branch holds now, on request (decisions.md V20).
+//!
+//! The variants controller does this for its own drafts (V18); a person asks for it by an annotation,
+//! which goes once it is done.
+
+use std::sync::Arc;
+
+use model::{ConflictPolicy, Lifecycle, Revision};
+use package::conflicts::carry;
+use package::merge::{MergeOptions, merge};
+use store::Content;
+
+use super::{Caller, Held, Made, approve, content, lifecycle};
+use crate::commits::DraftCommit;
+use crate::discover::chain;
+use crate::git::Subject;
+use crate::shelve::{Follow, Shelf};
+use crate::{Engine, Error, Result};
+
+/// The annotation that asks for it.
+const REBASE: &str = "offshoot.dev/rebase";
+
+/// Whether a wished revision is a person's draft that is to be based anew.
+pub(super) fn is_asked(old: &Revision, new: &Revision) -> bool {
+    old.lifecycle == Lifecycle::Draft
+        && new.lifecycle == Lifecycle::Draft
+        && old.machine.is_none()
+        && new
+            .meta
+            .annotations
+            .get(REBASE)
+            .is_some_and(|v| v == "true")
+}
+
+/// Merges what the branch got since into the draft; a commit with the branch's head as its second
+/// parent says what it is based on now.
+pub(super) async fn rebase(
+    engine: &Engine,
+    by: &Caller,
+    held: &Held,
+    mut new: Revision,
+) -> Result<Made> {
+    let (open, old) = (&held.open, &held.revision);
+    new.meta.annotations.remove(REBASE);
+    let head = engine.head(open)?;
+    let was = approve::based_on(engine, open, old, head)?;
+    let now = engine.tree_at(open, head, &old.package)?;
+    let (Some(was), Some(now)) = (was, now.filter(|now| Some(*now) != was)) else {
+        return finish(engine, by, held, Shelf::default(), new).await;
+    };
+    let tip = engine.snapshot(open, old.tree)?;
+    let base = engine.snapshot(open, was)?.files.clone();
+    let upstream = engine.snapshot(open, now)?.files.clone();
+    let local = tip.files.clone();
+    let options = MergeOptions::in_draft(ConflictPolicy::Block);
+    let merged = engine
+        .inner
+        .options
+        .cpu
+        .run(move || merge(&base, &local, &upstream, &options))
+        .await?
+        .map_err(|error| Error::Cook {
+            attempt: "base the draft on the branch",
+            class: error.class(),
+            message: chain(&error),
+        })?;
+    new.conflicts = carry(&old.conflicts, Vec::new(), merged.conflicts);
+    let mut files = merged.files;
+    content::settle_conflicts(&mut files, &mut new)?;
+    let rendered = engine.render(files, Default::default()).await?;
+    content::check(&rendered)?;
+    let written = engine.build(
+        open,
+        by,
+        &DraftCommit {
+            package: &old.package,
+            workspace: &old.workspace,
+            content: Content::Files(&rendered.files, &tip.opaque),
+            parents: &[old.commit, head],
+            subject: Subject::Render,
+            body: format!("based on {} anew", open.layout.branch()),
+            machine: None,
+            conflicts: &new.conflicts,
+        },
+    )?;
+    content::take(&mut new, &rendered.files, &written)?;
+    let shelf = Shelf {
+        refs: lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?,
+        written: vec![written],
+        ..Shelf::default()
+    };
+    finish(engine, by, held, shelf, new).await
+}
+
+async fn finish(
+    engine: &Engine,
+    by: &Caller,
+    held: &Held,
+    mut shelf: Shelf,
+    new: Revision,
+) -> Result<Made> {
+    if by.dry_run {
+        return Ok(Made::of(new));
+    }
+    let follow = vec![Follow::put(new.clone(), Some(Arc::clone(&held.revision)))];
+    let stored = if shelf.refs.is_empty() {
+        engine.record(follow).await?
+    } else {
+        shelf.follow = follow;
+        engine.shelve(&held.open, shelf).await?
+    };
+    Ok(Made::of(stored.into_iter().next().flatten().unwrap_or(new)))
+}

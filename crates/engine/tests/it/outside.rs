@@ -1,0 +1,285 @@
+//! What others do to a repository beside us, and what cannot be understood: nothing is lost, and it is said.
+
+use model::{Class, Door, Lifecycle, Status, Task};
+use store::{CommitSpec, Content, Dir, Expect, RefEdit, RefName, Scope, Submission};
+use testkit::twin::key;
+
+use crate::variants::{DEPLOYMENT, KPTFILE};
+use crate::world::{NS, World, alice, files_of, input, person};
+
+fn message(world: &World, repository: &str) -> (Status, String) {
+    let stored = world.twin.repository(NS, repository).expect("registered");
+    let ready = stored.status.conditions.iter().find(|c| c.kind == "Ready");
+    let ready = ready.expect("a verdict");
+    (ready.status, ready.message.clone())
+}
+
+/// Somebody pushes a package to a branch of any name, over whatever is there.
+async fn push_to(world: &World, repo: &str, branch: &str, dir: &str, files: &[(&str, &str)]) {
+    let outside = world.outside(repo);
+    let refs = outside.refs().expect("refs");
+    let main = refs[&RefName::branch("main").expect("a ref")];
+    let files = files_of(files);
+    let written = outside
+        .write(CommitSpec {
+            base: Some(main),
+            dir: &Dir::parse(dir).expect("a directory"),
+            content: Content::Files(&files, &[]),
+            parents: &[main],
+            author: &person(),
+            committer: &person(),
+            message: "by hand\n",
+        })
+        .expect("a commit");
+    let edit = RefEdit {
+        name: RefName::branch(branch).expect("a ref"),
+        expect: Expect::Any,
+        to: Some(written.commit()),
+        scope: Scope::Remote,
+    };
+    let answer = outside
+        .submit(Submission {
+            written: vec![written],
+            refs: vec![edit],
+            ..Submission::default()
+        })
+        .await
+        .expect("a push");
+    assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_understood_is_served_as_far_as_it_goes_and_said() {
+    let world = World::new().await;
+    world.git("blueprints").await;
+    world
+        .push("blueprints", "good", &[("Kptfile", KPTFILE)], Some("v1"))
+        .await;
+    world
+        .push(
+            "blueprints",
+            "bad",
+            &[("Kptfile", "kind: [Kptfile\n"), ("a.yaml", "a: 1\n")],
+            Some("v1"),
+        )
+        .await;
+    world
+        .push(
+            "blueprints",
+            "plain",
+            &[("README.md", "no package\n")],
+            Some("v1"),
+        )
+        .await;
+    world.register("blueprints", false).await;
+    world.rest().await;
+    assert_eq!(
+        world.names(),
+        [
+            "blueprints.bad.main",
+            "blueprints.bad.v1",
+            "blueprints.good.main",
+            "blueprints.good.v1"
+        ]
+    );
+    let (status, text) = message(&world, "blueprints");
+    assert_eq!(status, Status::True, "the rest is served");
+    assert!(
+        text.contains("package bad: tag v1: the Kptfile cannot be parsed"),
+        "{text}"
+    );
+    assert_eq!(world.file("blueprints.bad.v1", "a.yaml").await, "a: 1\n");
+    world
+        .push("blueprints", "bad", &[("Kptfile", KPTFILE)], Some("v1"))
+        .await;
+    world.rest().await;
+    assert_eq!(message(&world, "blueprints").1, "Repository Ready");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_repository_is_said_and_found_later() {
+    let world = World::new().await;
+    world
+        .twin
+        .put_repository(crate::world::repository("later", false));
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    let (status, text) = message(&world, "later");
+    assert_eq!(status, Status::False);
+    assert!(
+        text.contains("there is no git repository at file:///git/later.git"),
+        "{text}"
+    );
+    world.git("later").await;
+    world
+        .push("later", "app", &[("Kptfile", KPTFILE)], Some("v1"))
+        .await;
+    world.rest().await;
+    assert_eq!(message(&world, "later").0, Status::True);
+    assert_eq!(world.names(), ["later.app.main", "later.app.v1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_branch_that_somebody_pushed_over_is_read_anew_and_its_old_head_is_kept() {
+    let world = World::new().await;
+    world.git("blueprints").await;
+    world
+        .push("blueprints", "app", &[("Kptfile", KPTFILE)], Some("v1"))
+        .await;
+    world.register("blueprints", false).await;
+    world.rest().await;
+    let before = world.revision("blueprints.app.main").commit;
+    // Another history altogether: its root lacks the package.
+    let outside = world.outside("blueprints");
+    let files = files_of(&[("Kptfile", KPTFILE)]);
+    let other = outside
+        .write(CommitSpec {
+            base: None,
+            dir: &Dir::parse("other").expect("a directory"),
+            content: Content::Files(&files, &[]),
+            parents: &[],
+            author: &person(),
+            committer: &person(),
+            message: "another history\n",
+        })
+        .expect("a commit");
+    let main = RefName::branch("main").expect("a ref");
+    let edit = RefEdit {
+        name: main,
+        expect: Expect::Any,
+        to: Some(other.commit()),
+        scope: Scope::Remote,
+    };
+    let pushed = outside
+        .submit(Submission {
+            written: vec![other],
+            refs: vec![edit],
+            ..Submission::default()
+        })
+        .await
+        .expect("a push");
+    assert!(matches!(pushed, store::Answer::Published(_)));
+    world.rest().await;
+    assert_eq!(
+        world.names(),
+        ["blueprints.app.v1", "blueprints.other.main"]
+    );
+    let kept = format!("refs/offshoot/recovered/main/{before}");
+    assert_eq!(world.refs("blueprints").get(&kept), Some(&before));
+    assert!(
+        world
+            .twin
+            .events()
+            .iter()
+            .any(|e| e.reason == "HistoryReplaced")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_draft_that_arrived_by_git_is_gated_until_somebody_renders_it() {
+    let world = World::new().await;
+    world.register("deploy", false).await;
+    world.rest().await;
+    let kptfile = format!(
+        "{KPTFILE}pipeline:\n  mutators:\n    - image: set-labels:v0.1\n      configMap:\n        tier: web\n"
+    );
+    let files = [("Kptfile", kptfile.as_str()), ("d.yaml", DEPLOYMENT)];
+    push_to(
+        &world,
+        "deploy",
+        "drafts/team/app/by-hand",
+        "team/app",
+        &files,
+    )
+    .await;
+    world.rest().await;
+    let name = "deploy.team.app.by-hand";
+    let draft = world.revision(name);
+    assert_eq!(draft.lifecycle, Lifecycle::Draft);
+    assert_eq!(
+        draft.condition("Rendered").map(|c| c.status),
+        Some(Status::Unknown)
+    );
+    let refused = world
+        .engine
+        .move_to(&alice(), &key(NS, name), Door::Main, Lifecycle::Proposed)
+        .await
+        .expect_err("nobody rendered it");
+    assert!(
+        refused.to_string().contains("offshoot.dev/Rendered"),
+        "{refused}"
+    );
+    world.edit(name, "d.yaml", str::to_owned).await;
+    assert!(world.file(name, "d.yaml").await.contains("tier: web"));
+    assert_eq!(world.publish(name).await.revision.0, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outdated_draft_is_refused_and_can_be_based_anew() {
+    let world = World::new().await;
+    world.git("deploy").await;
+    let files = |replicas: &str, paused: &str| {
+        let text = DEPLOYMENT
+            .replace("replicas: 1", replicas)
+            .replace("paused: false", paused);
+        vec![
+            ("Kptfile".to_owned(), KPTFILE.to_owned()),
+            ("d.yaml".to_owned(), text),
+        ]
+    };
+    let push = async |replicas: &str, paused: &str, tag: Option<&str>| {
+        let files = files(replicas, paused);
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(p, t)| (p.as_str(), t.as_str()))
+            .collect();
+        world.push("deploy", "app", &files, tag).await;
+    };
+    push("replicas: 1", "paused: false", Some("v1")).await;
+    world.register("deploy", false).await;
+    world.rest().await;
+    let task = Task::Edit {
+        source: key(NS, "deploy.app.v1").name,
+    };
+    let namespace = key(NS, "x").namespace;
+    let engine = &world.engine;
+    engine
+        .create(&alice(), &namespace, input("deploy", "app", "mine", task))
+        .await
+        .expect("copied");
+    let name = "deploy.app.mine";
+    world
+        .edit(name, "d.yaml", |t| t.replace("replicas: 1", "replicas: 9"))
+        .await;
+    push("replicas: 1", "paused: true", None).await;
+    world.rest().await;
+    let at = key(NS, name);
+    engine
+        .move_to(&alice(), &at, Door::Main, Lifecycle::Proposed)
+        .await
+        .expect("proposed");
+    let refused = engine
+        .move_to(&alice(), &at, Door::Approval, Lifecycle::Published)
+        .await
+        .expect_err("the branch moved on");
+    assert_eq!(refused.class(), Class::Conflict);
+    assert!(refused.to_string().contains("BranchDiverged"), "{refused}");
+    engine
+        .move_to(&alice(), &at, Door::Approval, Lifecycle::Draft)
+        .await
+        .expect("rejected");
+    let mut wish = engine::usecase::input_of(&world.revision(name));
+    wish.meta
+        .annotations
+        .insert("offshoot.dev/rebase".to_owned(), "true".to_owned());
+    engine
+        .update(&alice(), &at, Door::Main, wish)
+        .await
+        .expect("based anew");
+    let text = world.file(name, "d.yaml").await;
+    assert!(
+        text.contains("replicas: 9") && text.contains("paused: true"),
+        "{text}"
+    );
+    assert!(world.revision(name).meta.annotations.is_empty());
+    assert_eq!(world.publish(name).await.revision.0, 2);
+}
