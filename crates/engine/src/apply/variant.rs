@@ -19,12 +19,13 @@ use crate::{Engine, Error, Result};
 pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -> Result<Done> {
     let mut outcomes = Vec::with_capacity(plan.steps.len());
     let mut going = true;
+    let mut version = None;
     for step in &plan.steps {
         if !going {
             outcomes.push(Outcome::Skipped);
             continue;
         }
-        let outcome = outcome(engine, observed, step).await?;
+        let outcome = outcome(engine, observed, step, &mut version).await?;
         going = matches!(outcome, Outcome::Done | Outcome::Draft(_));
         outcomes.push(outcome);
     }
@@ -32,7 +33,7 @@ pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -
         count(&engine.counters().conflicts);
     }
     let written = match status_after(observed, plan, &outcomes) {
-        Some(status) => write_status(engine, observed, &status).await?,
+        Some(status) => write_status(engine, observed, version, &status).await?,
         None => false,
     };
     if plan.steps.is_empty() && !written {
@@ -45,16 +46,25 @@ pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -
     })
 }
 
-async fn outcome(engine: &Engine, observed: &Observed, step: &Step) -> Result<Outcome> {
+async fn outcome(
+    engine: &Engine,
+    observed: &Observed,
+    step: &Step,
+    version: &mut Option<String>,
+) -> Result<Outcome> {
     let key = observed.variant.key();
     let (result, digest) = match step {
         Step::AddFinalizer { finalizer, .. } => {
             let done = finalizers(engine, observed, finalizer, true).await;
+            let done = done.map(|now| {
+                *version = Some(now);
+                Outcome::Done
+            });
             (done, None)
         }
         Step::RemoveFinalizer { finalizer, .. } => {
             let done = finalizers(engine, observed, finalizer, false).await;
-            (done, None)
+            (done.map(|_| Outcome::Done), None)
         }
         Step::CreateDraft(step) => {
             let made = Box::pin(draft::create(engine, key, step)).await;
@@ -129,7 +139,7 @@ async fn finalizers(
     observed: &Observed,
     finalizer: &str,
     add: bool,
-) -> Result<Outcome> {
+) -> Result<String> {
     engine.point(Point::BeforeFinalizer)?;
     let (key, meta) = (observed.variant.key(), observed.variant.meta());
     let mut list = meta.finalizers.clone();
@@ -143,17 +153,18 @@ async fn finalizers(
         .set_finalizers(OurKind::Variant, key, version, &list)
         .await
     {
-        Ok(()) => Ok(Outcome::Done),
+        Ok(version) => Ok(version),
         // It went meanwhile: that is what was wanted.
-        Err(error) if error.class == Class::NotFound && !add => Ok(Outcome::Done),
+        Err(error) if error.class == Class::NotFound && !add => Ok(String::new()),
         Err(error) => Err(port(error)),
     }
 }
 
-/// Writes a status on the object as it is now: our own finalizer may have changed it meanwhile.
+/// Writes a status on the object as it is now: as our own finalizer left it, or as it is known.
 async fn write_status(
     engine: &Engine,
     observed: &Observed,
+    finalized: Option<String>,
     status: &model::VariantStatus,
 ) -> Result<bool> {
     engine.point(Point::BeforeStatus)?;
@@ -162,9 +173,9 @@ async fn write_status(
     let Some(now) = now.filter(|n| n.meta.uid == meta.uid) else {
         return Ok(false);
     };
-    let version = &now.meta.resource_version;
+    let version = finalized.unwrap_or_else(|| now.meta.resource_version.clone());
     let cluster = &engine.ports().cluster;
-    match cluster.set_variant_status(key, version, status).await {
+    match cluster.set_variant_status(key, &version, status).await {
         Ok(written) => {
             count(&engine.counters().statuses);
             engine.learn_variant(written);

@@ -288,5 +288,6 @@ async fn finalizers(engine: &Engine, stored: &StoredRepository, add: bool) -> Re
     cluster
         .set_finalizers(OurKind::Repository, &stored.key, version, &list)
         .await
+        .map(drop)
         .map_err(port)
 }

@@ -246,13 +246,14 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     ) -> Result<StoredRepository, PortError>;
 
     /// Writes the finalizers of an object of ours; an object on its way out goes with its last.
+    /// Answers with the object's new version, empty if it went.
     async fn set_finalizers(
         &self,
         kind: OurKind,
         key: &ObjectKey,
         version: &str,
         finalizers: &[String],
-    ) -> Result<(), PortError>;
+    ) -> Result<String, PortError>;
 
     /// Creates a variant, or `Conflict` if the name is taken.
     async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError>;

@@ -185,7 +185,7 @@ impl Cluster for ServerCluster {
         key: &ObjectKey,
         version: &str,
         finalizers: &[String],
-    ) -> Result<(), PortError> {
+    ) -> Result<String, PortError> {
         let resource = match kind {
             OurKind::Variant => variants(),
             OurKind::Set => sets(),
@@ -199,12 +199,17 @@ impl Cluster for ServerCluster {
             .handle
             .patch(&resource, namespace, name, "", &patch, &whose)
             .await;
-        written.map(drop).map_err(|f| {
+        let object = written.map_err(|f| {
             failed(
                 format!("write the finalizers of {} {key}", resource.plural),
                 &f,
             )
-        })
+        })?;
+        let version = object.pointer("/metadata/resourceVersion");
+        Ok(version
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned())
     }
 
     async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {

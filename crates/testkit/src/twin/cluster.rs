@@ -52,7 +52,7 @@ fn write_finalizers<T: Clone + HasMeta, S: Clone>(
     key: &ObjectKey,
     expected: &str,
     finalizers: &[String],
-) -> Result<(), PortError>
+) -> Result<String, PortError>
 where
     Stored<T, S>: Item,
 {
@@ -64,12 +64,12 @@ where
     }
     if old.meta.deleted.is_some() && finalizers.is_empty() {
         table.remove(key, version);
-        return Ok(());
+        return Ok(String::new());
     }
     let mut new = old.clone();
     new.meta.finalizers = finalizers.to_vec();
-    table.put(key.clone(), new, version);
-    Ok(())
+    let (stored, _) = table.put(key.clone(), new, version);
+    Ok(stored.meta.resource_version)
 }
 
 #[async_trait]
@@ -174,7 +174,7 @@ impl Cluster for Twin {
         key: &ObjectKey,
         version: &str,
         finalizers: &[String],
-    ) -> Result<(), PortError> {
+    ) -> Result<String, PortError> {
         let state = &mut *self.state();
         self.wrote();
         let number = &mut state.version;
