@@ -23,7 +23,7 @@ pub(crate) fn run(directory: &Path) -> ExitCode {
     };
     let mut failed = 0;
     for (room, sets) in ROOMS {
-        for set in sets.iter().filter(|set| !directory.join(set).is_dir()) {
+        if let Some(set) = sets.iter().find(|set| !directory.join(set).is_dir()) {
             return crate::fail(&format!("{} has no set {set}", directory.display()));
         }
         let output = Command::new("cargo")

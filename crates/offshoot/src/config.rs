@@ -74,7 +74,5 @@ fn set(
             )));
         }
     };
-    Ok(command.mut_subcommand(section.to_owned(), |c| {
-        c.mut_arg(id, |a| a.default_value(text))
-    }))
+    Ok(command.mut_subcommand(section, |c| c.mut_arg(id, |a| a.default_value(text))))
 }

@@ -1,6 +1,7 @@
 //! A watch as the engine wants it: first everything, then what changes, and everything again
 //! when the watch was too slow.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::storage::{EventKind, Gone};
@@ -14,6 +15,9 @@ use serde_json::Value;
 const PAUSE: Duration = Duration::from_secs(1);
 
 type Events = BoxStream<'static, Result<WatchEvent, Gone>>;
+
+/// Makes an object of the engine of one of the wire; `None` leaves it out.
+type Read<T> = dyn Fn(&Value) -> Option<T> + Send + Sync;
 
 /// Where a feed stands.
 enum State {
@@ -29,7 +33,7 @@ pub(super) fn feed<T: Send + 'static>(
     resource: &ResourceName,
     read: fn(&Value) -> Option<T>,
 ) -> Feed<T> {
-    feed_of(handle, resource, "", std::sync::Arc::new(read))
+    feed_of(handle, resource, "", Arc::new(read))
 }
 
 /// A feed of one resource in one namespace (empty: all).
@@ -37,7 +41,7 @@ pub(super) fn feed_of<T: Send + 'static>(
     handle: &ServerHandle,
     resource: &ResourceName,
     namespace: &str,
-    read: std::sync::Arc<dyn Fn(&Value) -> Option<T> + Send + Sync>,
+    read: Arc<Read<T>>,
 ) -> Feed<T> {
     let start = (
         handle.clone(),
@@ -64,7 +68,7 @@ async fn list<T>(
     handle: &ServerHandle,
     resource: &ResourceName,
     namespace: &str,
-    read: &(dyn Fn(&Value) -> Option<T> + Send + Sync),
+    read: &Read<T>,
 ) -> Option<(Option<Delta<T>>, State)> {
     let list = match handle.list(resource, namespace, "").await {
         Ok(list) => list,
@@ -84,10 +88,7 @@ async fn list<T>(
     }
 }
 
-async fn follow<T>(
-    mut events: Events,
-    read: &(dyn Fn(&Value) -> Option<T> + Send + Sync),
-) -> (Option<Delta<T>>, State) {
+async fn follow<T>(mut events: Events, read: &Read<T>) -> (Option<Delta<T>>, State) {
     let Some(Ok(event)) = events.next().await else {
         return (None, State::List);
     };

@@ -8,6 +8,9 @@ use plan::digest::{FORMAT, draft, inputs};
 
 use crate::wire::{Json, functions, lock, package, revision, tree};
 
+/// A name, and what it does to a recipe.
+type Change = (&'static str, fn(&mut Recipe));
+
 fn recipe() -> Recipe {
     let pipeline = Json(
         serde_json::json!({"m": [{"image": "set-labels", "name": "l", "config": {"a": "b"}}]}),
@@ -60,7 +63,7 @@ fn what_counts_for_the_machine_changes_the_digest() {
     let plain = inputs(&upstream("u1"), &recipe());
     assert_eq!(plain, inputs(&upstream("u1"), &recipe()));
     assert_eq!(plain.format(), FORMAT);
-    let changes: [(&str, fn(&mut Recipe)); 9] = [
+    let changes: [Change; 9] = [
         ("package", |r| r.package = package("store")),
         ("variant", |r| r.variant = crate::wire::name("other")),
         ("deployment", |r| r.deployment = false),
@@ -95,7 +98,7 @@ fn what_only_a_draft_depends_on_changes_its_digest_alone() {
     let digest = inputs(&upstream("u1"), &recipe());
     let plain = draft(&digest, &recipe(), None);
     assert_ne!(plain, draft(&digest, &recipe(), Some(tree("p"))), "base");
-    let changes: [(&str, fn(&mut Recipe)); 4] = [
+    let changes: [Change; 4] = [
         ("strategy", |r| r.strategy = Strategy::CopyMerge),
         ("conflict policy", |r| {
             r.conflict_policy = model::ConflictPolicy::Local

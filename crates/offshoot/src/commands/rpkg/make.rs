@@ -104,7 +104,7 @@ fn upstream(
     let (path, at) = inside.rsplit_once('@').unwrap_or((inside, ""));
     let or = |flag: Option<&str>, part: &str, default: &str| {
         flag.filter(|f| !f.is_empty())
-            .or(Some(part).filter(|p| !p.is_empty()))
+            .or_else(|| Some(part).filter(|p| !p.is_empty()))
             .unwrap_or(default)
             .to_owned()
     };
