@@ -129,7 +129,10 @@ fn objects(
         )),
         Some(Err(SelectionFailure::KindMissing)) => Err((
             "NoMatchingTargets",
-            format!("spec.targets[{target}]: no matches for kind {kind}"),
+            format!(
+                "spec.targets[{target}]: no matches for kind {:?} in version {:?}",
+                selector.kind, selector.api_version
+            ),
         )),
         Some(Err(SelectionFailure::Forbidden(why))) => Err((
             "SelectionForbidden",
