@@ -5,5 +5,6 @@
 )]
 
 mod kill;
+mod porch;
 mod process;
 mod story;

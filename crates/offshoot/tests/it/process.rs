@@ -136,7 +136,8 @@ pub(crate) fn push(root: &Path, repository: &str, package: &str, revision: &str)
     git(&desk, &["push", "--quiet", "--tags", "origin", "HEAD"]);
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a directory.
+pub(crate) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
