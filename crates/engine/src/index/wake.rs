@@ -39,7 +39,7 @@ fn status_only<T: PartialEq, S>(changed: &Changed<Stored<T, S>>) -> bool {
 }
 
 impl Wake {
-    /// Whom a change of a record touches: who writes the package, who reads it, who owns it.
+    /// Whom a change of a record touches: who writes the package, who reads it, sets too, who owns it.
     pub(crate) fn revision(&mut self, world: &World, changed: &Changed<Revision>) {
         for revision in changed.old.iter().chain(&changed.new) {
             let package = PackageKey::of(revision);
@@ -49,6 +49,15 @@ impl Wake {
             let owners = revision.meta.owners.iter();
             let owners = owners.filter_map(|o| world.variant_of_uid(&o.uid));
             self.variants.extend(owners.map(|v| v.key.clone()));
+            let reads = |set: &&std::sync::Arc<StoredSet>| {
+                set.key.namespace == package.namespace
+                    && set.parsed.as_ref().is_ok_and(|s| {
+                        let up = &s.spec.upstream;
+                        up.repo == package.repository && up.package == package.package
+                    })
+            };
+            self.sets
+                .extend(world.sets.iter().filter(reads).map(|s| s.key.clone()));
         }
     }
 
