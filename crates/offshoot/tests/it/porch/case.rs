@@ -80,6 +80,13 @@ impl Case {
         .await;
     }
 
+    /// Clones a repository of the server's root.
+    pub(super) fn copy(&self, from: &str, to: &str) {
+        let names = [format!("{from}.git"), format!("{to}.git")];
+        let clone = ["clone", "--quiet", "--bare", &names[0], &names[1]];
+        git(self.world.root(), &clone);
+    }
+
     /// An input of the record.
     pub(super) fn input(&self, name: &str) -> Value {
         read(&self.observed.join("inputs").join(name))

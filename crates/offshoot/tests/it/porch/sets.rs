@@ -275,3 +275,22 @@ async fn a_set_follows_its_objects() {
         [(published.to_owned(), "DeletionProposed".to_owned())]
     );
 }
+
+/// V11: it watches names that do not exist yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_set_notices_the_upstream_that_it_waits_for() {
+    let Some(case) = world("late").await else {
+        return;
+    };
+    let mut waiting = case.input("packagevariantset-repositories.yaml");
+    waiting["spec"]["upstream"]["repo"] = json!("later");
+    case.api.create(SETS, &waiting).await;
+    wait_for("the set to miss its upstream", async || {
+        condition(&case.api.get(SETS, "repositories").await, "Stalled").1 == "UpstreamNotFound"
+    })
+    .await;
+    case.copy("blueprints", "late-upstream");
+    case.register("later", "late-upstream", false, &Value::Null)
+        .await;
+    case.until_ready("repositories-east-r-a").await;
+}
