@@ -1,6 +1,7 @@
 //! The project's toolbox: `cargo xtask COMMAND`.
 
 mod bench;
+mod sim;
 mod tidy;
 mod vectors;
 
@@ -30,6 +31,8 @@ enum Command {
     /// Measure.
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Run the seeded simulation: a walk under faults, promise by promise.
+    Sim(sim::SimArgs),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(&root()),
         Command::Vectors { directory } => vectors::run(&directory),
         Command::Bench(bench) => bench::run(&bench),
+        Command::Sim(args) => sim::run(&args),
     }
 }
 

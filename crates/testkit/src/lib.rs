@@ -2,4 +2,5 @@
 //!
 //! Never shipped, never a dependency of anything but tests.
 
+pub mod sim;
 pub mod twin;

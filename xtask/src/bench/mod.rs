@@ -61,7 +61,8 @@ pub(crate) fn run(bench: &Bench) -> ExitCode {
     }
 }
 
-fn again_in_release() -> ExitCode {
+/// Starts the same command in a release build.
+pub(crate) fn again_in_release() -> ExitCode {
     let arguments = std::env::args().skip(1);
     let status = Command::new("cargo")
         .args([

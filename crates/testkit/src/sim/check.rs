@@ -1,0 +1,81 @@
+//! What must hold at every moment, a crash included: no draft is half made, and a variant has at
+//! most one open draft.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Files;
+
+use super::Violation;
+use super::fixtures::{Cooked, REGIONS, TARGETS};
+use super::people;
+use super::world::World;
+
+/// How the workspaces of machines begin.
+pub(super) const MACHINE: &str = "packagevariant-";
+
+impl World {
+    /// Looks at git as everybody sees it now.
+    ///
+    /// # Errors
+    /// A promise that does not hold at this very moment.
+    pub(super) fn look(&self) -> Result<(), Violation> {
+        for (_, url) in TARGETS {
+            let Ok(outside) = self.durable.store.outside(url) else {
+                continue;
+            };
+            let refs = outside
+                .refs()
+                .map_err(|e| Violation(format!("{url}: {e}")))?;
+            let mut open: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+            for (name, commit) in refs.iter() {
+                let Some((package, workspace, _)) = people::draft_of(url, name) else {
+                    continue;
+                };
+                let dir = package.split_once('/').map_or("", |(_, p)| p);
+                let Some(files) = people::files(&*outside, *commit, dir) else {
+                    return Err(Violation(format!(
+                        "I6: {name} of {url} leads to nothing readable"
+                    )));
+                };
+                self.whole(&files, dir)
+                    .map_err(|why| Violation(format!("half-made draft {name} of {url}: {why}")))?;
+                if workspace.starts_with(MACHINE) {
+                    open.entry(package).or_default().insert(workspace);
+                }
+            }
+            if let Some((package, all)) = open.into_iter().find(|(_, all)| all.len() > 1) {
+                return Err(Violation(format!("I1: {package} has open drafts {all:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether files are a complete cook of inputs that there once were.
+    fn whole(&self, files: &Files, package: &str) -> Result<(), String> {
+        let Some(complete) = &self.complete else {
+            return Ok(());
+        };
+        let cooked = Cooked::of(files, package);
+        if let Some(why) = cooked.half_made(complete) {
+            return Err(why);
+        }
+        let version = cooked
+            .version
+            .0
+            .strip_prefix('v')
+            .and_then(|v| v.parse::<u64>().ok());
+        let known = version.is_some_and(|v| (1..=self.version).contains(&v))
+            && REGIONS.contains(&cooked.region.as_str())
+            && self.hosts.contains(&cooked.host);
+        if known {
+            return Ok(());
+        }
+        let Cooked {
+            version,
+            region,
+            host,
+            ..
+        } = cooked;
+        Err(format!("nobody asked for {version:?}, {region}, {host}"))
+    }
+}

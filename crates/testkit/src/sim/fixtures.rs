@@ -1,0 +1,325 @@
+//! What the walk is made of: the upstream package, variants, the set, repositories, and what a
+//! complete cook of them looks like.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::ports::Gvk;
+use engine::usecase::Input;
+use model::{
+    AdoptionPolicy, ConflictPolicy, DeletionGuard, DeletionPolicy, Downstream, File, Files,
+    Function, GitSpec, Injector, InjectorTemplate, LabelSelector, Lifecycle, ObjectMeta,
+    ObjectSelector, OnError, PackageContext, PackageContextTemplate, PackageName, PackagePath,
+    Pipeline, ProposedPolicy, Repository, RepositoryName, Strategy, Target, TargetSelection, Task,
+    Template, Upstream, UpstreamVersion, Variant, VariantSet, VariantSetSpec, VariantSpec,
+    WorkspaceName,
+};
+use store::{Signature, Time};
+
+use crate::twin::key;
+
+/// The one namespace.
+pub(super) const NS: &str = "default";
+/// Where packages come from.
+pub(super) const BLUEPRINTS: &str = "file:///git/blueprints.git";
+/// Where they go: a repository written in place, and one that is pushed to.
+pub(super) const TARGETS: [(&str, &str); 2] = [
+    ("deploy", "file:///git/deploy.git"),
+    ("edge", "https://git.example/edge.git"),
+];
+/// Values that a person gives to a variant.
+pub(super) const REGIONS: [&str; 3] = ["eu", "us", "ap"];
+
+const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\ninfo:\n  description: an app # kept\n";
+const CONTEXT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: example\n";
+const DEPLOYMENT: &str = "# The app itself.\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: app\n  annotations:\n    team: core\nspec:\n  replicas: 1 # few\n  template:\n    spec:\n      containers:\n        - name: app\n          image: example.test/app:v1 # released\n";
+const POINT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: endpoint\n  annotations:\n    kpt.dev/config-injection: required\ndata:\n  host: nowhere\n";
+
+/// The file that people edit.
+pub(super) const EDITED: &str = "deployment.yaml";
+const TEAM: &str = "    team: core\n";
+/// How the key of a person's annotation begins.
+const MARK: &str = "    edit-";
+
+/// The upstream package in a version.
+pub(super) fn upstream(version: u64) -> Files {
+    let deployment = DEPLOYMENT.replace("app:v1", &format!("app:v{version}"));
+    [
+        ("Kptfile", KPTFILE.to_owned()),
+        ("package-context.yaml", CONTEXT.to_owned()),
+        (EDITED, deployment),
+        ("endpoint.yaml", POINT.to_owned()),
+    ]
+    .into_iter()
+    .map(|(path, text)| (self::path(path), File::text(text)))
+    .collect()
+}
+
+/// The deployment with a person's annotation in it, once.
+pub(super) fn mark(text: &str, marker: &str) -> String {
+    text.replacen(TEAM, &format!("{TEAM}    {marker}: \"yes\"\n"), 1)
+}
+
+/// Whether a text carries a person's annotation.
+pub(super) fn is_marked(text: &str, marker: &str) -> bool {
+    text.contains(&format!("    {marker}: \"yes\"\n"))
+}
+
+/// A complete cook as far as it does not depend on inputs, and the inputs that it was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cooked {
+    /// The texts with their inputs taken out.
+    shape: BTreeMap<String, String>,
+    /// Upstream's version, by the image and by the Kptfile's lock.
+    pub(super) version: (String, String),
+    /// The context's region.
+    pub(super) region: String,
+    /// The injected host.
+    pub(super) host: String,
+}
+
+impl Cooked {
+    /// Reads the files of a draft; what people wrote into it is taken out first.
+    pub(super) fn of(files: &Files, package: &str) -> Self {
+        let text = |name: &str| -> String {
+            let file = files.get(&path(name)).and_then(File::as_text);
+            file.unwrap_or_default().to_owned()
+        };
+        let (context, region) = take(&text("package-context.yaml"), "region: ");
+        let (endpoint, host) = take(&text("endpoint.yaml"), "host: ");
+        let (deployment, image) = take(&text(EDITED), "image: example.test/app:");
+        let unmarked = |line: &&str| !line.starts_with(MARK);
+        let deployment: Vec<&str> = deployment.lines().filter(unmarked).collect();
+        let (_, lock) = take(&text("Kptfile"), "ref: app/");
+        let image = image.split(' ').next().unwrap_or_default().to_owned();
+        let named = |key: &str| {
+            (
+                format!("  {key}: {package}\n"),
+                format!("  {key}: PACKAGE\n"),
+            )
+        };
+        let (name, place) = (named("name"), named("package-path"));
+        let context = context
+            .replace(&name.0, &name.1)
+            .replace(&place.0, &place.1);
+        let shape = BTreeMap::from([
+            ("package-context.yaml".to_owned(), context),
+            ("endpoint.yaml".to_owned(), endpoint),
+            (EDITED.to_owned(), deployment.join("\n")),
+        ]);
+        Self {
+            shape,
+            version: (image, lock),
+            region,
+            host,
+        }
+    }
+
+    /// What is wrong with it beside a complete one; `None`: nothing.
+    pub(super) fn half_made(&self, complete: &Self) -> Option<String> {
+        if self.version.0 != self.version.1 {
+            return Some(format!("image and lock disagree: {:?}", self.version));
+        }
+        let differs = |(file, text): &(&String, &String)| complete.shape.get(*file) != Some(*text);
+        let first = self.shape.iter().find(differs)?;
+        let whole = complete.shape.get(first.0);
+        Some(format!("{}:\n{}\ninstead of\n{whole:?}", first.0, first.1))
+    }
+}
+
+/// A text without the value after a key, and that value.
+fn take(text: &str, key: &str) -> (String, String) {
+    let Some((before, rest)) = text.split_once(key) else {
+        return (text.to_owned(), String::new());
+    };
+    let (value, after) = rest.split_once('\n').unwrap_or((rest, ""));
+    (format!("{before}{key}\n{after}"), value.to_owned())
+}
+
+/// A path of a package.
+pub(super) fn path(text: &str) -> PackagePath {
+    PackagePath::parse(text).expect("a path")
+}
+
+/// The kind of injected objects.
+pub(super) fn config_map() -> Gvk {
+    Gvk::of("v1", "ConfigMap")
+}
+
+/// The kind of selected objects.
+pub(super) fn site() -> Gvk {
+    Gvk::of("example.test/v1", "Site")
+}
+
+/// Who pushes by hand.
+pub(super) fn person() -> Signature {
+    Signature {
+        name: "Person".to_owned(),
+        email: "person@example.test".to_owned(),
+        time: Time::utc(1_767_225_600),
+    }
+}
+
+/// A registration.
+pub(super) fn repository(name: &str, url: &str, zone: &str) -> Repository {
+    let mut meta = ObjectMeta::default();
+    meta.labels.insert("zone".to_owned(), zone.to_owned());
+    Repository {
+        key: key(NS, name),
+        name: RepositoryName::parse(name).expect("a name"),
+        meta,
+        description: String::new(),
+        deployment: name != "blueprints",
+        ignore_author_gates: false,
+        git: GitSpec {
+            repo: url.to_owned(),
+            branch: "main".to_owned(),
+            create_branch: false,
+            create: false,
+            directory: String::new(),
+            secret: None,
+            author: None,
+            email: None,
+        },
+        sync_schedule: String::new(),
+        run_once_at: String::new(),
+    }
+}
+
+fn latest() -> Upstream {
+    Upstream {
+        repo: RepositoryName::parse("blueprints").expect("a name"),
+        package: PackageName::parse("app").expect("a name"),
+        version: UpstreamVersion::Latest,
+        allow_unpublished: false,
+    }
+}
+
+fn labels() -> Function {
+    Function {
+        image: Some("gcr.io/kpt-fn/set-labels:v0.1".to_owned()),
+        name: "labels".to_owned(),
+        config_map: vec![("tier".to_owned(), "web".to_owned())],
+        ..Function::default()
+    }
+}
+
+/// A variant that follows the latest upstream.
+pub(super) fn variant(name: &str, repo: &str, region: &str) -> Variant {
+    Variant {
+        key: key(NS, name),
+        meta: ObjectMeta::default(),
+        spec: VariantSpec {
+            upstream: latest(),
+            downstream: Downstream {
+                repo: RepositoryName::parse(repo).expect("a name"),
+                package: PackageName::parse(name).expect("a name"),
+            },
+            adoption: AdoptionPolicy::None,
+            deletion: DeletionPolicy::Delete,
+            deletion_explicit: false,
+            labels: BTreeMap::new(),
+            annotations: BTreeMap::new(),
+            context: PackageContext {
+                data: [("region".to_owned(), region.to_owned())].into(),
+                remove_keys: BTreeSet::new(),
+                create: false,
+            },
+            pipeline: Pipeline {
+                mutators: vec![labels()],
+                validators: Vec::new(),
+            },
+            injectors: vec![Injector {
+                group: None,
+                version: None,
+                kind: None,
+                name: "endpoint".to_owned(),
+            }],
+            conflict_policy: ConflictPolicy::Block,
+            proposed: ProposedPolicy::Wait,
+            strategy: Strategy::ResourceMerge,
+            suspend: false,
+        },
+    }
+}
+
+fn zone(value: &str) -> LabelSelector {
+    LabelSelector {
+        match_labels: [("zone".to_owned(), value.to_owned())].into(),
+        requirements: Vec::new(),
+    }
+}
+
+/// The set: a variant in every cold repository, and one for every site that is live.
+pub(super) fn set(region: &str) -> VariantSet {
+    let template = Template {
+        context: Some(PackageContextTemplate {
+            data: [("region".to_owned(), region.to_owned())].into(),
+            ..PackageContextTemplate::default()
+        }),
+        mutators: vec![model::FunctionTemplate {
+            function: labels(),
+            config_map_exprs: Vec::new(),
+        }],
+        injectors: vec![InjectorTemplate {
+            name: Some("endpoint".to_owned()),
+            ..InjectorTemplate::default()
+        }],
+        ..Template::default()
+    };
+    let repositories = Target {
+        selection: TargetSelection::RepositorySelector {
+            selector: zone("cold"),
+            packages: vec![PackageName::parse("fan").expect("a name")],
+        },
+        template: Some(template.clone()),
+    };
+    let sites = Target {
+        selection: TargetSelection::ObjectSelector {
+            selector: ObjectSelector {
+                api_version: "example.test/v1".to_owned(),
+                kind: "Site".to_owned(),
+                name: None,
+                labels: zone("cold"),
+            },
+            packages: Vec::new(),
+        },
+        template: Some(Template {
+            repo: Some("deploy".to_owned()),
+            package_expr: Some("'site-' + target.name".to_owned()),
+            ..template
+        }),
+    };
+    VariantSet {
+        key: key(NS, "fan"),
+        meta: ObjectMeta::default(),
+        spec: VariantSetSpec {
+            upstream: latest(),
+            targets: vec![repositories, sites],
+            on_error: OnError::Continue,
+            deletion_guard: DeletionGuard {
+                enabled: false,
+                percent: 20,
+            },
+            suspend: false,
+        },
+    }
+}
+
+/// A person's own copy of a published revision.
+pub(super) fn copy(repo: &str, package: &str, workspace: &str, of: &str) -> Input {
+    Input {
+        meta: ObjectMeta::default(),
+        repository: RepositoryName::parse(repo).expect("a name"),
+        package: PackageName::parse(package).expect("a name"),
+        workspace: WorkspaceName::parse(workspace).expect("a name"),
+        lifecycle: Lifecycle::Draft,
+        revision: 0,
+        tasks: vec![Task::Edit {
+            source: key(NS, of).name,
+        }],
+        readiness_gates: Vec::new(),
+        package_metadata: None,
+        resolved_conflicts: Vec::new(),
+        conditions: None,
+    }
+}

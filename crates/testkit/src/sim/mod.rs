@@ -1,0 +1,103 @@
+//! A seeded simulation of the whole house over its twins: the walk of a person, a platform and git,
+//! under every fault that a side effect can meet.
+//!
+//! A seed decides everything: one thread, a clock that stands still unless everybody waits, one
+//! generator. So a failing seed replays exactly. Nothing here knows how the engine works; it drives
+//! it through its doors, breaks what lies outside, and holds what was promised against what stands
+//! (the invariants I1 to I12 of the reliability design; here I1, I2, I4, I6, I7, I9 and I10).
+
+mod chaos;
+mod check;
+mod dice;
+mod fixtures;
+mod ledger;
+mod mutant;
+mod people;
+mod ports;
+mod settled;
+mod shelf;
+mod steps;
+mod table;
+mod watch;
+mod world;
+
+use fixtures::Cooked;
+use world::World;
+
+pub use chaos::{Fault, Strike, Tally, all};
+pub use mutant::Mutant;
+pub use table::{print, zeros};
+
+/// A promise that was broken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Violation(String);
+
+/// What came of one seed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Which.
+    pub seed: u64,
+    /// The broken promise, if any.
+    pub violation: Option<Violation>,
+    /// What struck where.
+    pub tally: Tally,
+    /// A digest of everything that happened: the same for the same seed.
+    pub trace: u64,
+    /// What happened, in order.
+    pub story: Vec<String>,
+}
+
+/// The simulation, with what it needs to know beforehand.
+#[derive(Debug, Clone)]
+pub struct Sim {
+    complete: Cooked,
+}
+
+impl Sim {
+    /// Finds out what a complete draft looks like, in a world without faults.
+    ///
+    /// # Errors
+    /// Not even that world comes to rest.
+    pub fn new() -> Result<Self, Violation> {
+        let complete = runtime()?.block_on(steps::golden())?;
+        Ok(Self { complete })
+    }
+
+    /// Runs one seed.
+    pub fn run(&self, seed: u64, mutant: Option<Mutant>) -> Outcome {
+        let complete = self.complete.clone();
+        let ran = runtime().map(|runtime| {
+            runtime.block_on(async {
+                let mut world = World::new(seed, mutant, Some(complete)).await;
+                let result = steps::walk(&mut world).await;
+                world.end();
+                (result, world.durable.chaos.read())
+            })
+        });
+        match ran {
+            Ok((result, (tally, trace, story))) => Outcome {
+                seed,
+                violation: result.err(),
+                tally,
+                trace,
+                story,
+            },
+            Err(violation) => Outcome {
+                seed,
+                violation: Some(violation),
+                tally: Tally::new(),
+                trace: 0,
+                story: Vec::new(),
+            },
+        }
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Violation> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .map_err(|e| Violation(format!("the runtime cannot be built: {e}")))
+}

@@ -1,0 +1,104 @@
+//! Three ways to be wrong, each in a wrapper around the ports or the store and never in the
+//! product: a simulation that does not notice them notices nothing.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use engine::ports::{Change, Expect, RecordWrite, Records as _};
+use model::{CommitId, ObjectKey, Revision};
+use store::{MemoryStore, RefEdit, RefName, Scope, Submission};
+
+use crate::twin::Twin;
+
+/// What is broken on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mutant {
+    /// Writers are answered before anything is durable.
+    NoDurability,
+    /// Refs are moved whatever stands there.
+    NoLease,
+    /// What was made for the same input already is not recognised.
+    NoDeduplication,
+}
+
+impl Mutant {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::NoDurability, Self::NoLease, Self::NoDeduplication];
+
+    /// Its name on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoDurability => "no-durability",
+            Self::NoLease => "no-lease",
+            Self::NoDeduplication => "no-deduplication",
+        }
+    }
+
+    /// The mutant of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|m| m.name() == name)
+    }
+}
+
+/// What a crash takes back.
+#[derive(Debug)]
+enum Undo {
+    Record(ObjectKey, Option<Box<Revision>>),
+    Refs(String, BTreeMap<RefName, Option<CommitId>>),
+}
+
+/// Writes that were answered and are not durable: [`Mutant::NoDurability`].
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unsafe(Arc<Mutex<Vec<Undo>>>);
+
+impl Unsafe {
+    fn add(&self, undo: Undo, flush: bool) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if flush {
+            all.clear();
+        }
+        all.push(undo);
+    }
+
+    /// A record that was written; whether everything before was made durable by then.
+    pub(super) fn record(&self, key: ObjectKey, before: Option<Revision>, flush: bool) {
+        self.add(Undo::Record(key, before.map(Box::new)), flush);
+    }
+
+    /// Refs that were moved.
+    pub(super) fn refs(&self, url: &str, before: BTreeMap<RefName, Option<CommitId>>, flush: bool) {
+        self.add(Undo::Refs(url.to_owned(), before), flush);
+    }
+
+    /// The crash: what was not durable is as it was before.
+    pub(super) async fn crash(&self, twin: &Twin, store: &MemoryStore) {
+        let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for undo in all.into_iter().rev() {
+            match undo {
+                Undo::Record(key, before) => {
+                    let change = before.map_or(Change::Delete(key), Change::Put);
+                    let expect = Expect::Any;
+                    drop(twin.commit(vec![RecordWrite { expect, change }]).await);
+                }
+                Undo::Refs(url, before) => put_back(store, &url, before).await,
+            }
+        }
+    }
+}
+
+async fn put_back(store: &MemoryStore, url: &str, before: BTreeMap<RefName, Option<CommitId>>) {
+    let Ok(outside) = store.outside(url) else {
+        return;
+    };
+    let refs = before.into_iter().map(|(name, to)| RefEdit {
+        name,
+        expect: store::Expect::Any,
+        to,
+        scope: Scope::Remote,
+    });
+    let submission = Submission {
+        refs: refs.collect(),
+        ..Submission::default()
+    };
+    drop(outside.submit(submission).await);
+}

@@ -1,0 +1,160 @@
+//! People who push with git, beside us: a release of the upstream, noise on a branch, an edit of a
+//! draft. What git took from them is promised.
+
+use model::{CommitId, Files, ObjectKey};
+use store::{
+    Answer, CommitSpec, Content, Dir, Expect, MemoryStore, RefEdit, RefName, Repo, Scope,
+    Submission,
+};
+
+use super::fixtures::{EDITED, NS, TARGETS, mark, path, person, upstream};
+use super::ledger::{Edit, Ledger};
+use crate::twin::key;
+
+/// The branch that packages are published on.
+pub(super) fn main() -> RefName {
+    RefName::branch("main").expect("a ref")
+}
+
+/// One commit on top of another.
+struct Push<'a> {
+    on: Option<CommitId>,
+    dir: &'a str,
+    files: &'a Files,
+    refs: &'a (dyn Fn(CommitId) -> Vec<RefEdit> + Sync),
+}
+
+async fn push(repo: &dyn Repo, push: Push<'_>) -> bool {
+    let parents: Vec<CommitId> = push.on.into_iter().collect();
+    let written = repo.write(CommitSpec {
+        base: push.on,
+        dir: &Dir::parse(push.dir).expect("a directory"),
+        content: Content::Files(push.files, &[]),
+        parents: &parents,
+        author: &person(),
+        committer: &person(),
+        message: "by hand\n",
+    });
+    let Ok(written) = written else { return false };
+    let refs = (push.refs)(written.commit());
+    let submission = Submission {
+        written: vec![written],
+        refs,
+        ..Submission::default()
+    };
+    matches!(repo.submit(submission).await, Ok(Answer::Published(_)))
+}
+
+/// Makes a branch with something on it.
+pub(super) async fn found(store: &MemoryStore, url: &str) {
+    store.serve(url);
+    let Ok(outside) = store.outside(url) else {
+        return;
+    };
+    let files = Files::from([(path("README.md"), model::File::text("# here\n"))]);
+    let what = Push {
+        on: None,
+        dir: "readme",
+        files: &files,
+        refs: &|commit| vec![RefEdit::create(main(), commit)],
+    };
+    push(&*outside, what).await;
+}
+
+/// Moves the branch of a repository without touching any package.
+pub(super) async fn push_noise(store: &MemoryStore, ledger: &Ledger, url: &str) -> bool {
+    let Ok(outside) = store.outside(url) else {
+        return false;
+    };
+    let text = ledger.open().fresh("noise");
+    let files = Files::from([(path("NOISE.md"), model::File::text(text))]);
+    push_to_main(&*outside, "noise", &files, None).await
+}
+
+/// Releases a version of the upstream package.
+pub(super) async fn release(store: &MemoryStore, url: &str, version: u64) -> bool {
+    let Ok(outside) = store.outside(url) else {
+        return false;
+    };
+    let tag = RefName::tag(&format!("app/v{version}")).expect("a tag");
+    push_to_main(&*outside, "app", &upstream(version), Some(tag)).await
+}
+
+async fn push_to_main(repo: &dyn Repo, dir: &str, files: &Files, tag: Option<RefName>) -> bool {
+    let head = repo.refs().ok().and_then(|refs| refs.get(&main()).copied());
+    let refs = |commit| {
+        let branch = head.map(|head| RefEdit::update(main(), head, commit));
+        let tag = tag.clone().map(|name| RefEdit {
+            name,
+            expect: Expect::Absent,
+            to: Some(commit),
+            scope: Scope::Remote,
+        });
+        branch.into_iter().chain(tag).collect()
+    };
+    let what = Push {
+        on: head,
+        dir,
+        files,
+        refs: &refs,
+    };
+    push(repo, what).await
+}
+
+/// What a draft's ref says about whose it is: package, workspace, and its record's key.
+pub(super) fn draft_of(url: &str, name: &RefName) -> Option<(String, String, ObjectKey)> {
+    let (repo, _) = TARGETS.iter().find(|(_, u)| *u == url)?;
+    let short = name.as_str();
+    let short = short
+        .strip_prefix("refs/heads/drafts/")
+        .or_else(|| short.strip_prefix("refs/heads/proposed/"))?;
+    let (package, workspace) = short.rsplit_once('/')?;
+    let revision = key(NS, &format!("{repo}.{package}.{workspace}"));
+    Some((format!("{repo}/{package}"), workspace.to_owned(), revision))
+}
+
+/// Edits a draft where it stands at `at`, and says whether git took it.
+pub(super) async fn push_edit(
+    store: &MemoryStore,
+    ledger: &Ledger,
+    url: &str,
+    name: &RefName,
+    at: CommitId,
+) -> bool {
+    let (Some((package, _, revision)), Ok(outside)) = (draft_of(url, name), store.outside(url))
+    else {
+        return false;
+    };
+    let dir = package.split_once('/').map_or("", |(_, p)| p);
+    let Some(mut files) = files(&*outside, at, dir) else {
+        return false;
+    };
+    let marker = ledger.open().fresh("edit");
+    let Some(file) = files.get(&path(EDITED)).cloned() else {
+        return false;
+    };
+    let text = mark(file.as_text().unwrap_or_default(), &marker);
+    files.insert(path(EDITED), file.with_bytes(text.into_bytes()));
+    let what = Push {
+        on: Some(at),
+        dir,
+        files: &files,
+        refs: &|commit| vec![RefEdit::update(name.clone(), at, commit)],
+    };
+    let taken = push(&*outside, what).await;
+    if taken {
+        ledger.open().promise(Edit {
+            marker,
+            package,
+            revision,
+        });
+    }
+    taken
+}
+
+/// The files of a package at a commit.
+pub(super) fn files(repo: &dyn Repo, at: CommitId, dir: &str) -> Option<Files> {
+    let root = repo.commit(at).ok()?.tree;
+    let tree = repo.subtree(root, &Dir::parse(dir).ok()?).ok()??;
+    Some(repo.snapshot(tree).ok()?.files.clone())
+}

@@ -1,0 +1,412 @@
+//! The twin as an engine under the simulation sees it: each call may fail, die, or find that
+//! somebody else was there first. Nothing passes once the process is dead.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use engine::ports::{
+    Change, Cluster, ClusterEvent, Expect, Feed, Found, Gvk, ObjectContent, ObjectSummary, OurKind,
+    Point, PortError, RecordWrite, Records, Requester, Secret, StoredRepository, StoredSet,
+    StoredVariant,
+};
+use model::{
+    Class, Digest, Namespace, ObjectKey, RepositoryStatus, Revision, SetStatus, Uid, Variant,
+    VariantStatus,
+};
+
+use super::chaos::{Chaos, Fault};
+use super::ledger::Ledger;
+use super::mutant::{Mutant, Unsafe};
+use super::watch::{Past, meddle};
+use crate::twin::Twin;
+
+/// What each watch listed last, over all processes.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Pasts {
+    records: Past<Revision>,
+    variants: Past<StoredVariant>,
+    sets: Past<StoredSet>,
+    repositories: Past<StoredRepository>,
+    objects: Arc<Mutex<BTreeMap<Gvk, Past<ObjectSummary>>>>,
+}
+
+/// The ports of one process.
+#[derive(Debug, Clone)]
+pub(super) struct Ports {
+    pub(super) twin: Arc<Twin>,
+    pub(super) chaos: Arc<Chaos>,
+    pub(super) ledger: Ledger,
+    pub(super) pasts: Pasts,
+    pub(super) process: u64,
+    pub(super) mutant: Option<Mutant>,
+    pub(super) loose: Unsafe,
+}
+
+fn unavailable(effect: &str) -> PortError {
+    PortError::new(
+        Class::Unavailable,
+        effect,
+        "the object store cannot be reached",
+    )
+}
+
+/// What a strike makes of a write: it goes ahead or fails, and who dies of it.
+enum Verdict {
+    Go,
+    GoAndDie,
+    Fail,
+}
+
+impl Ports {
+    fn write(&self, what: &str, touch: impl FnOnce() -> bool) -> Verdict {
+        if !self.chaos.lives(self.process) {
+            return Verdict::Fail;
+        }
+        self.chaos.writes();
+        let effect = format!("objects: {what}");
+        let conflict = !matches!(what, "create variant" | "delete variant");
+        let mut faults = vec![Fault::Crash, Fault::CrashAfter, Fault::Unavailable];
+        if conflict {
+            faults.push(Fault::Conflict);
+        }
+        match self.chaos.strike(&effect, &faults) {
+            Some(Fault::Crash) => {
+                self.chaos.kill();
+                Verdict::Fail
+            }
+            Some(Fault::CrashAfter) => Verdict::GoAndDie,
+            Some(Fault::Unavailable) => Verdict::Fail,
+            Some(Fault::Conflict) => {
+                if !touch() {
+                    self.chaos.say("nobody was there to come in between");
+                }
+                Verdict::Go
+            }
+            _ => Verdict::Go,
+        }
+    }
+
+    /// A write of the cluster under the faults.
+    async fn attempt<T>(
+        &self,
+        what: &str,
+        touch: impl FnOnce() -> bool,
+        write: impl Future<Output = Result<T, PortError>>,
+    ) -> Result<T, PortError> {
+        match self.write(what, touch) {
+            Verdict::Go => write.await,
+            Verdict::Fail => Err(unavailable(what)),
+            Verdict::GoAndDie => {
+                let done = write.await;
+                self.chaos.kill();
+                done.and(Err(unavailable(what)))
+            }
+        }
+    }
+
+    fn read(&self, what: &str) -> Result<(), PortError> {
+        let effect = format!("objects: {what}");
+        let struck = self.chaos.strike(&effect, &[Fault::Unavailable]).is_some();
+        if struck || !self.chaos.lives(self.process) {
+            return Err(unavailable(what));
+        }
+        Ok(())
+    }
+
+    fn touch_variant(&self, key: &ObjectKey) -> bool {
+        let found = self.twin.variant(key.namespace.as_str(), key.name.as_str());
+        let Some(mut variant) = found.and_then(|v| v.parsed.ok()) else {
+            return false;
+        };
+        touch(&mut variant.meta.annotations, &self.ledger);
+        self.twin.put_variant(variant);
+        true
+    }
+
+    fn touch_set(&self, key: &ObjectKey) -> bool {
+        let found = self.twin.set(key.namespace.as_str(), key.name.as_str());
+        let Some(mut set) = found.and_then(|s| s.parsed.ok()) else {
+            return false;
+        };
+        touch(&mut set.meta.annotations, &self.ledger);
+        self.twin.put_set(set);
+        true
+    }
+
+    fn touch_repository(&self, key: &ObjectKey) -> bool {
+        let found = self
+            .twin
+            .repository(key.namespace.as_str(), key.name.as_str());
+        let Some(mut repository) = found.and_then(|r| r.parsed.ok()) else {
+            return false;
+        };
+        touch(&mut repository.meta.annotations, &self.ledger);
+        self.twin.put_repository(repository);
+        true
+    }
+
+    /// Somebody labels the record, and is told that it is done.
+    async fn touch_record(&self, key: &ObjectKey) {
+        let Ok(Some(mut record)) = Records::get(&*self.twin, key).await else {
+            return;
+        };
+        let label = self.ledger.open().fresh("beside");
+        let version = record.meta.resource_version.clone();
+        record.meta.labels.insert(label.clone(), "yes".to_owned());
+        let write = RecordWrite {
+            expect: Expect::Version(version),
+            change: Change::Put(Box::new(record)),
+        };
+        let done = Records::commit(&*self.twin, vec![write]).await;
+        if done.iter().all(Result::is_ok) {
+            let entry = ((key.clone(), label), "yes".to_owned());
+            self.ledger.open().labels.extend([entry]);
+        }
+    }
+
+    async fn commit_one(&self, mut write: RecordWrite) -> Result<Option<Revision>, PortError> {
+        let key = match &write.change {
+            Change::Put(record) => record.key.clone(),
+            Change::Delete(key) => key.clone(),
+        };
+        if self.mutant == Some(Mutant::NoDeduplication)
+            && let Change::Put(record) = &mut write.change
+            && let Some(machine) = &mut record.machine
+        {
+            machine.digest = Digest::new(1, &[0; 32]);
+            machine.full_digest = Digest::new(1, &[0; 32]);
+        }
+        let mut between = false;
+        let verdict = self.write("record", || {
+            between = true;
+            true
+        });
+        if between {
+            self.touch_record(&key).await;
+        }
+        if matches!(verdict, Verdict::Fail) {
+            return Err(unavailable("write record"));
+        }
+        let before = self
+            .twin
+            .revision(key.namespace.as_str(), key.name.as_str());
+        let done = Records::commit(&*self.twin, vec![write]).await.pop();
+        let done = done.unwrap_or_else(|| Err(unavailable("write record")));
+        if done.is_ok() && self.mutant == Some(Mutant::NoDurability) {
+            self.loose.record(key, before, self.chaos.roll(4) == 0);
+        }
+        if matches!(verdict, Verdict::GoAndDie) {
+            self.chaos.kill();
+            return Err(unavailable("write record"));
+        }
+        done
+    }
+}
+
+/// A touch by somebody else, which asks for nothing.
+fn touch(annotations: &mut BTreeMap<String, String>, ledger: &Ledger) {
+    let value = ledger.open().fresh("touch");
+    annotations.insert("sim.example.test/touched".to_owned(), value);
+}
+
+/// Whether two statuses differ in nothing but when the remote was asked and will be.
+fn same_but_times(a: &RepositoryStatus, b: &RepositoryStatus) -> bool {
+    let mut b = b.clone();
+    b.last_full_sync.clone_from(&a.last_full_sync);
+    b.next_full_sync.clone_from(&a.next_full_sync);
+    *a == b
+}
+
+#[async_trait]
+impl Records for Ports {
+    fn watch(&self) -> Feed<Revision> {
+        let past = Arc::clone(&self.pasts.records);
+        meddle(
+            Records::watch(&*self.twin),
+            &self.chaos,
+            self.process,
+            "records",
+            past,
+        )
+    }
+
+    async fn get(&self, key: &ObjectKey) -> Result<Option<Revision>, PortError> {
+        self.read("get record")?;
+        Records::get(&*self.twin, key).await
+    }
+
+    async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {
+        let mut answers = Vec::new();
+        for write in writes {
+            answers.push(self.commit_one(write).await);
+        }
+        answers
+    }
+}
+
+#[async_trait]
+impl Cluster for Ports {
+    fn variants(&self) -> Feed<StoredVariant> {
+        let past = Arc::clone(&self.pasts.variants);
+        meddle(
+            Cluster::variants(&*self.twin),
+            &self.chaos,
+            self.process,
+            "variants",
+            past,
+        )
+    }
+
+    fn sets(&self) -> Feed<StoredSet> {
+        let past = Arc::clone(&self.pasts.sets);
+        meddle(self.twin.sets(), &self.chaos, self.process, "sets", past)
+    }
+
+    fn repositories(&self) -> Feed<StoredRepository> {
+        let past = Arc::clone(&self.pasts.repositories);
+        meddle(
+            self.twin.repositories(),
+            &self.chaos,
+            self.process,
+            "repositories",
+            past,
+        )
+    }
+
+    async fn objects(&self, kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError> {
+        self.read("follow kind")?;
+        let feed = self.twin.objects(kind).await?;
+        let pasts = &self.pasts.objects;
+        let mut pasts = pasts.lock().unwrap_or_else(PoisonError::into_inner);
+        let past = Arc::clone(pasts.entry(kind.clone()).or_default());
+        drop(pasts);
+        Ok(feed.map(|feed| meddle(feed, &self.chaos, self.process, "objects", past)))
+    }
+
+    async fn object(
+        &self,
+        kind: &Gvk,
+        key: &ObjectKey,
+        requester: &Requester,
+    ) -> Result<Found<ObjectContent>, PortError> {
+        self.read("get object")?;
+        self.twin.object(kind, key, requester).await
+    }
+
+    async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
+        self.twin.may_select(kind, requester).await
+    }
+
+    async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError> {
+        self.twin.secret(key).await
+    }
+
+    async fn set_variant_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &VariantStatus,
+    ) -> Result<StoredVariant, PortError> {
+        let write = self.twin.set_variant_status(key, version, status);
+        let touch = || self.touch_variant(key);
+        self.attempt("variant status", touch, write).await
+    }
+
+    async fn set_set_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &SetStatus,
+    ) -> Result<StoredSet, PortError> {
+        let write = self.twin.set_set_status(key, version, status);
+        let touch = || self.touch_set(key);
+        self.attempt("set status", touch, write).await
+    }
+
+    async fn set_repository_status(
+        &self,
+        key: &ObjectKey,
+        version: &str,
+        status: &RepositoryStatus,
+    ) -> Result<StoredRepository, PortError> {
+        let before = self
+            .twin
+            .repository(key.namespace.as_str(), key.name.as_str());
+        let only_times =
+            before.is_some_and(|b| b.status != *status && same_but_times(&b.status, status));
+        let write = async {
+            let written = self
+                .twin
+                .set_repository_status(key, version, status)
+                .await?;
+            self.ledger.open().sync_notes += u64::from(only_times);
+            Ok(written)
+        };
+        let touch = || self.touch_repository(key);
+        self.attempt("repository status", touch, write).await
+    }
+
+    async fn set_finalizers(
+        &self,
+        kind: OurKind,
+        key: &ObjectKey,
+        version: &str,
+        finalizers: &[String],
+    ) -> Result<String, PortError> {
+        let write = self.twin.set_finalizers(kind, key, version, finalizers);
+        let touch = || match kind {
+            OurKind::Variant => self.touch_variant(key),
+            OurKind::Set => self.touch_set(key),
+            OurKind::Repository => self.touch_repository(key),
+            OurKind::Revision => false,
+        };
+        self.attempt("finalizers", touch, write).await
+    }
+
+    async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
+        let write = self.twin.create_variant(variant);
+        self.attempt("create variant", || false, write).await
+    }
+
+    async fn update_variant(
+        &self,
+        variant: &Variant,
+        version: &str,
+    ) -> Result<StoredVariant, PortError> {
+        let write = self.twin.update_variant(variant, version);
+        let touch = || self.touch_variant(&variant.key);
+        self.attempt("update variant", touch, write).await
+    }
+
+    async fn delete_variant(&self, key: &ObjectKey, uid: &Uid) -> Result<(), PortError> {
+        let write = Cluster::delete_variant(&*self.twin, key, uid);
+        self.attempt("delete variant", || false, write).await
+    }
+
+    async fn event(&self, event: ClusterEvent) {
+        if self.chaos.lives(self.process) {
+            self.twin.event(event).await;
+        }
+    }
+
+    async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
+        self.twin.namespace_active(namespace).await
+    }
+}
+
+/// The engine's own points.
+impl engine::ports::Faults for Ports {
+    fn dies_at(&self, point: Point) -> bool {
+        if !self.chaos.lives(self.process) {
+            return true;
+        }
+        let struck = self
+            .chaos
+            .strike(&format!("engine: {point:?}"), &[Fault::Crash]);
+        if struck.is_some() {
+            self.chaos.kill();
+        }
+        struck.is_some()
+    }
+}

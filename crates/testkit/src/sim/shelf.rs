@@ -1,0 +1,195 @@
+//! The git twin as an engine under the simulation sees it: somebody else pushes between its look
+//! and its write. Mutants that concern git live here, too.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use model::{CommitId, TreeId};
+use store::{
+    Answer, Commit, CommitSpec, Dir, Expect, Handle, Intent, IntentId, MemoryStore, RefEdit,
+    RefName, Refs, RemoteSpec, Repo, Result, Snapshot, Stats, Store, Submission, Written,
+};
+
+use super::chaos::{Chaos, Fault};
+use super::ledger::Ledger;
+use super::mutant::{Mutant, Unsafe};
+use super::people;
+
+/// The store of one process.
+#[derive(Clone)]
+pub(super) struct Shelf {
+    pub(super) store: Arc<MemoryStore>,
+    pub(super) chaos: Arc<Chaos>,
+    pub(super) ledger: Ledger,
+    pub(super) mutant: Option<Mutant>,
+    pub(super) loose: Unsafe,
+}
+
+#[async_trait]
+impl Store for Shelf {
+    async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>> {
+        let repo = self.store.open(spec).await?;
+        Ok(Arc::new(Faulty {
+            repo,
+            shelf: self.clone(),
+        }))
+    }
+}
+
+struct Faulty {
+    repo: Arc<dyn Repo>,
+    shelf: Shelf,
+}
+
+impl Faulty {
+    /// Somebody pushes just now: to the branch, or to the very draft that is to be written.
+    async fn beside(&self, submission: &Submission) {
+        let shelf = &self.shelf;
+        let url = self.repo.url();
+        let branch = shelf
+            .chaos
+            .strike("git: submit, branch moves", &[Fault::Conflict]);
+        if branch.is_some() {
+            people::push_noise(&shelf.store, &shelf.ledger, url).await;
+        }
+        let Some((name, at)) = submission.refs.iter().find_map(drafted) else {
+            return;
+        };
+        let draft = shelf
+            .chaos
+            .strike("git: submit, draft moves", &[Fault::Conflict]);
+        if draft.is_some() {
+            let pushed = people::push_edit(&shelf.store, &shelf.ledger, url, &name, at).await;
+            let what = if pushed {
+                "a person pushed to"
+            } else {
+                "nobody pushed to"
+            };
+            shelf.chaos.say(format!("{what} {name}"));
+        }
+    }
+
+    /// What stands at the truth now where the submission is to write.
+    fn before(&self, submission: &Submission) -> BTreeMap<RefName, Option<CommitId>> {
+        let outside = self.shelf.store.outside(self.repo.url());
+        let refs = outside.and_then(|o| o.refs()).unwrap_or_default();
+        let mut names: Vec<RefName> = submission.refs.iter().map(|r| r.name.clone()).collect();
+        if let Some(branch) = &submission.branch {
+            names.push(branch.branch.clone());
+            names.extend(branch.tags.iter().cloned());
+        }
+        let at = |name: RefName| (name.clone(), refs.get(&name).copied());
+        names.into_iter().map(at).collect()
+    }
+}
+
+/// A draft's ref that is to be moved or removed, with where it is expected.
+fn drafted(edit: &RefEdit) -> Option<(RefName, CommitId)> {
+    let ours = ["refs/heads/drafts/", "refs/heads/proposed/"];
+    let Expect::Is(at) = edit.expect else {
+        return None;
+    };
+    let is = ours.iter().any(|p| edit.name.as_str().starts_with(p));
+    is.then(|| (edit.name.clone(), at))
+}
+
+fn without_lease(submission: &mut Submission) {
+    for edit in &mut submission.refs {
+        edit.expect = Expect::Any;
+    }
+    if let Some(branch) = &mut submission.branch {
+        branch.expect = Expect::Any;
+    }
+}
+
+#[async_trait]
+impl Repo for Faulty {
+    fn url(&self) -> &str {
+        self.repo.url()
+    }
+
+    fn writable(&self) -> bool {
+        self.repo.writable()
+    }
+
+    fn refs(&self) -> Result<Arc<Refs>> {
+        self.repo.refs()
+    }
+
+    fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>> {
+        self.repo.find_ref(name)
+    }
+
+    async fn fetch(&self) -> Result<Arc<Refs>> {
+        self.repo.fetch().await
+    }
+
+    fn commit(&self, id: CommitId) -> Result<Arc<Commit>> {
+        self.repo.commit(id)
+    }
+
+    fn subtree(&self, root: TreeId, dir: &Dir) -> Result<Option<TreeId>> {
+        self.repo.subtree(root, dir)
+    }
+
+    fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>> {
+        self.repo.snapshot(tree)
+    }
+
+    fn packages(&self, root: TreeId, under: &Dir) -> Result<Vec<(Dir, TreeId)>> {
+        self.repo.packages(root, under)
+    }
+
+    fn first_parents(&self, from: CommitId, limit: usize) -> Result<Vec<CommitId>> {
+        self.repo.first_parents(from, limit)
+    }
+
+    fn last_change(&self, head: CommitId, dir: &Dir) -> Result<Option<CommitId>> {
+        self.repo.last_change(head, dir)
+    }
+
+    fn is_ancestor(&self, ancestor: CommitId, of: CommitId) -> Result<bool> {
+        self.repo.is_ancestor(ancestor, of)
+    }
+
+    fn has_commit(&self, id: CommitId) -> Result<bool> {
+        self.repo.has_commit(id)
+    }
+
+    fn write(&self, spec: CommitSpec<'_>) -> Result<Written> {
+        self.repo.write(spec)
+    }
+
+    async fn submit(&self, mut submission: Submission) -> Result<Answer> {
+        self.shelf.chaos.writes();
+        self.beside(&submission).await;
+        if self.shelf.mutant == Some(Mutant::NoLease) {
+            without_lease(&mut submission);
+        }
+        let before = self.before(&submission);
+        let answer = self.repo.submit(submission).await?;
+        if self.shelf.mutant == Some(Mutant::NoDurability) && matches!(answer, Answer::Published(_))
+        {
+            let flush = self.shelf.chaos.roll(4) == 0;
+            self.shelf.loose.refs(self.repo.url(), before, flush);
+        }
+        Ok(answer)
+    }
+
+    async fn outcome(&self, handle: Handle) -> Result<Answer> {
+        self.repo.outcome(handle).await
+    }
+
+    fn unfinished(&self) -> Result<Vec<Intent>> {
+        self.repo.unfinished()
+    }
+
+    fn settle(&self, ids: &[IntentId]) -> Result<()> {
+        self.repo.settle(ids)
+    }
+
+    fn stats(&self) -> Stats {
+        self.repo.stats()
+    }
+}

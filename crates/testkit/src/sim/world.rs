@@ -1,0 +1,266 @@
+//! One seed's world: what is durable, and the process that runs over it and can be killed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::ports::{Clock, Ids};
+use engine::{Cpu, Engine, Options};
+use store::{MemoryOptions, MemoryStore, Store};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::Violation;
+use super::chaos::{Chaos, Fault};
+use super::dice::Dice;
+use super::fixtures::{self, BLUEPRINTS, Cooked, NS, TARGETS};
+use super::ledger::Ledger;
+use super::mutant::{Mutant, Unsafe};
+use super::people;
+use super::ports::{Pasts, Ports};
+use super::shelf::Shelf;
+use crate::twin::{TestIds, Twin, key};
+
+/// The runtime's own clock: it stands still unless everybody waits.
+#[derive(Debug)]
+struct Paused(Instant);
+
+impl Clock for Paused {
+    fn unix_seconds(&self) -> i64 {
+        let passed = i64::try_from(self.0.elapsed().as_secs()).unwrap_or(0);
+        1_770_000_000 + passed
+    }
+}
+
+/// What outlives a process.
+pub(super) struct Durable {
+    pub(super) twin: Arc<Twin>,
+    pub(super) store: Arc<MemoryStore>,
+    pub(super) chaos: Arc<Chaos>,
+    pub(super) ledger: Ledger,
+    pasts: Pasts,
+    ids: Arc<dyn Ids>,
+    clock: Arc<dyn Clock>,
+    loose: Unsafe,
+    mutant: Option<Mutant>,
+}
+
+/// The world.
+pub(super) struct World {
+    pub(super) durable: Durable,
+    pub(super) engine: Engine,
+    running: JoinHandle<()>,
+    pub(super) dice: Dice,
+    /// What a complete draft looks like; `None` while that is found out.
+    pub(super) complete: Option<Cooked>,
+    /// The upstream's latest version.
+    pub(super) version: u64,
+    /// All hosts that were ever injected; the last is the present one.
+    pub(super) hosts: Vec<String>,
+    /// Sites that are there and cold.
+    pub(super) sites: BTreeSet<String>,
+    /// Repositories that are cold.
+    pub(super) cold: BTreeSet<String>,
+}
+
+impl Durable {
+    fn start(&self) -> (Engine, JoinHandle<()>) {
+        let process = self.chaos.start();
+        let outside = Arc::new(Ports {
+            twin: Arc::clone(&self.twin),
+            chaos: Arc::clone(&self.chaos),
+            ledger: self.ledger.clone(),
+            pasts: self.pasts.clone(),
+            process,
+            mutant: self.mutant,
+            loose: self.loose.clone(),
+        });
+        let ports = engine::ports::Ports {
+            records: Arc::clone(&outside) as Arc<dyn engine::ports::Records>,
+            cluster: Arc::clone(&outside) as Arc<dyn engine::ports::Cluster>,
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            functions: Arc::new(functions::BuiltIns),
+            faults: outside,
+        };
+        let shelf = Shelf {
+            store: Arc::clone(&self.store),
+            chaos: Arc::clone(&self.chaos),
+            ledger: self.ledger.clone(),
+            mutant: self.mutant,
+            loose: self.loose.clone(),
+        };
+        let options = Options {
+            cpu: Cpu::Inline,
+            local_poll: Duration::from_millis(400),
+            remote_poll: Duration::from_secs(2),
+            resync: Duration::from_secs(20),
+            ..Options::default()
+        };
+        let engine = Engine::new(ports, Arc::new(shelf) as Arc<dyn Store>, options);
+        let runs = engine.clone();
+        (engine, tokio::spawn(async move { runs.run().await }))
+    }
+}
+
+impl World {
+    /// Repositories, upstream v1, something to inject, two variants; a process that runs.
+    pub(super) async fn new(seed: u64, mutant: Option<Mutant>, complete: Option<Cooked>) -> Self {
+        let chaos = Chaos::new(seed);
+        let store = Arc::new(MemoryStore::new(MemoryOptions {
+            faults: Arc::clone(&chaos) as Arc<dyn store::Faults>,
+            ..MemoryOptions::default()
+        }));
+        let durable = Durable {
+            twin: Twin::new(),
+            store,
+            chaos,
+            ledger: Ledger::default(),
+            pasts: Pasts::default(),
+            ids: Arc::new(TestIds::default()),
+            clock: Arc::new(Paused(Instant::now())),
+            loose: Unsafe::default(),
+            mutant,
+        };
+        let (engine, running) = durable.start();
+        let mut world = Self {
+            durable,
+            engine,
+            running,
+            dice: Dice::new(seed ^ 0x0ff5_4007),
+            complete,
+            version: 1,
+            hosts: Vec::new(),
+            sites: BTreeSet::new(),
+            cold: BTreeSet::new(),
+        };
+        world.furnish().await;
+        world
+    }
+
+    async fn furnish(&mut self) {
+        let Durable { twin, store, .. } = &self.durable;
+        people::found(store, BLUEPRINTS).await;
+        people::release(store, BLUEPRINTS, 1).await;
+        twin.serve(&fixtures::site());
+        twin.put_repository(fixtures::repository("blueprints", BLUEPRINTS, "none"));
+        for (name, url) in TARGETS {
+            people::found(store, url).await;
+            twin.put_repository(fixtures::repository(name, url, "warm"));
+        }
+        self.inject("first.example.test");
+        let twin = &self.durable.twin;
+        twin.put_variant(fixtures::variant("shop", "deploy", "eu"));
+        twin.put_variant(fixtures::variant("cafe", "edge", "eu"));
+    }
+
+    /// Changes the object that is injected.
+    pub(super) fn inject(&mut self, host: &str) {
+        let data = format!("{{\"host\":\"{host}\"}}");
+        let (kind, object) = (fixtures::config_map(), key(NS, "endpoint"));
+        let twin = &self.durable.twin;
+        twin.put_object(&kind, &object, &[], Some(&data), None);
+        self.hosts.push(host.to_owned());
+    }
+
+    /// Lets time pass; a process that dies is started again.
+    pub(super) async fn pass(&mut self, millis: u64) -> Result<(), Violation> {
+        let until = Instant::now() + Duration::from_millis(millis);
+        loop {
+            if !self.durable.chaos.alive() {
+                self.restart().await?;
+            }
+            tokio::select! {
+                biased;
+                () = self.durable.chaos.died.notified() => {}
+                () = tokio::time::sleep_until(until) => {
+                    if self.durable.chaos.alive() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts a process on what the dead one left.
+    async fn restart(&mut self) -> Result<(), Violation> {
+        self.running.abort();
+        self.engine.stop();
+        self.durable.twin.drop_watches();
+        if self.durable.chaos.spins() {
+            return Err(Violation("I9: something is written without end".to_owned()));
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let Durable {
+            store,
+            chaos,
+            twin,
+            loose,
+            ..
+        } = &self.durable;
+        let mut torn = false;
+        store.crash(|_, _| {
+            torn = true;
+            chaos.roll(2) == 0
+        });
+        if torn {
+            chaos.struck("restart", Fault::Torn);
+        }
+        loose.crash(twin, store).await;
+        if chaos.roll(4) == 0 {
+            store.lose_journals();
+            chaos.struck("restart", Fault::JournalLost);
+        }
+        self.look()?;
+        (self.engine, self.running) = self.durable.start();
+        Ok(())
+    }
+
+    /// Waits until nothing is in line and nothing was written for a while; false: it never rests.
+    pub(super) async fn rest(&mut self) -> Result<bool, Violation> {
+        let mut before = (u64::MAX, 0, 0);
+        let mut same = 0;
+        for _ in 0..200 {
+            self.pass(700).await?;
+            self.collect();
+            let stats = self.engine.stats();
+            let now = (self.writes(), stats.published, stats.failures);
+            let quiet = self.engine.busy() == 0 && now == before;
+            same = if quiet { same + 1 } else { 0 };
+            if same >= 3 {
+                return Ok(true);
+            }
+            before = now;
+        }
+        Ok(false)
+    }
+
+    /// What a cluster's garbage collector does, now and then: what belongs to nobody goes.
+    pub(super) fn collect(&self) {
+        let twin = &self.durable.twin;
+        let set = twin.set(NS, "fan").and_then(|s| s.meta.uid);
+        for variant in twin.variants() {
+            let orphan = variant
+                .meta
+                .owners
+                .iter()
+                .any(|o| Some(&o.uid) != set.as_ref());
+            if orphan && variant.meta.deleted.is_none() {
+                twin.delete_variant(NS, variant.key.name.as_str());
+            }
+        }
+    }
+
+    /// Writes of the object store, apart from the note of when a remote was last asked.
+    pub(super) fn writes(&self) -> u64 {
+        let notes = self.durable.ledger.open().sync_notes;
+        self.durable.twin.writes() - notes
+    }
+
+    /// Ends the process for good.
+    pub(super) fn end(&self) {
+        self.running.abort();
+        self.engine.stop();
+        self.durable.twin.drop_watches();
+    }
+}

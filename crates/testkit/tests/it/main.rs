@@ -1,0 +1,4 @@
+//! Tests of the worlds.
+#![expect(clippy::panic, reason = "a helper of tests fails the test")]
+
+mod sim;

@@ -1,0 +1,146 @@
+//! The seeded simulation, any number of seeds on request: runs them on all cores, prints what
+//! struck where, and tells the story of the first seed that broke a promise.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use testkit::sim::{Mutant, Outcome, Sim, Tally, print, zeros};
+
+/// How many seeds strike with every fault at every side effect.
+const WHOLE: u64 = 300;
+
+/// Flags of `sim`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SimArgs {
+    /// How many seeds.
+    #[arg(long, default_value_t = 1_000)]
+    seeds: u64,
+    /// The first of them.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// This seed alone, with its whole story.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Break something on purpose: no-durability, no-lease or no-deduplication.
+    #[arg(long)]
+    mutant: Option<String>,
+    /// Go on after a broken promise, and count them.
+    #[arg(long)]
+    keep_going: bool,
+}
+
+/// Runs it, in a release build: a debug build starts that instead.
+pub(crate) fn run(args: &SimArgs) -> ExitCode {
+    if cfg!(debug_assertions) {
+        return crate::bench::again_in_release();
+    }
+    match try_run(args) {
+        Ok(code) => code,
+        Err(why) => crate::fail(&why),
+    }
+}
+
+fn try_run(args: &SimArgs) -> Result<ExitCode, String> {
+    let mutant = match &args.mutant {
+        Some(name) => {
+            Some(Mutant::parse(name).ok_or_else(|| format!("there is no mutant {name:?}"))?)
+        }
+        None => None,
+    };
+    let sim = Sim::new().map_err(|e| e.to_string())?;
+    if let Some(seed) = args.seed {
+        let outcome = sim.run(seed, mutant);
+        say(&story(&outcome));
+        return Ok(code(outcome.violation.is_none()));
+    }
+    let started = Instant::now();
+    let seeds = args.from..args.from.saturating_add(args.seeds);
+    let (tally, broken) = all(&sim, seeds, mutant, args.keep_going);
+    say(&print(&tally));
+    let zeros = zeros(&tally);
+    let whole = args.seeds >= WHOLE && broken.is_empty();
+    if let Some(first) = broken.first() {
+        say(&story(first));
+    }
+    for outcome in &broken {
+        let violation = outcome.violation.as_ref().map(ToString::to_string);
+        say(&format!(
+            "seed {}: {}\n",
+            outcome.seed,
+            violation.unwrap_or_default()
+        ));
+    }
+    for (effect, fault) in zeros.iter().filter(|_| whole) {
+        say(&format!("never struck: {fault} at {effect}\n"));
+    }
+    let faults: u64 = tally.values().sum();
+    say(&format!(
+        "{} seeds, {faults} faults, {} broken, {:.1?}\n",
+        args.seeds,
+        broken.len(),
+        started.elapsed()
+    ));
+    Ok(code(broken.is_empty() && (!whole || zeros.is_empty())))
+}
+
+/// All seeds, on all cores; the broken ones in the order of their seeds.
+fn all(
+    sim: &Sim,
+    seeds: std::ops::Range<u64>,
+    mutant: Option<Mutant>,
+    keep_going: bool,
+) -> (Tally, Vec<Outcome>) {
+    let next = AtomicU64::new(seeds.start);
+    let stop = AtomicBool::new(false);
+    let found = Mutex::new((Tally::new(), Vec::new()));
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::SeqCst);
+                    if seed >= seeds.end || stop.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    let outcome = sim.run(seed, mutant);
+                    let Ok(mut found) = found.lock() else { return };
+                    for (strike, count) in &outcome.tally {
+                        *found.0.entry(strike.clone()).or_default() += count;
+                    }
+                    if outcome.violation.is_some() {
+                        found.1.push(outcome);
+                        stop.fetch_or(!keep_going, Ordering::SeqCst);
+                    }
+                }
+            });
+        }
+    });
+    let (tally, mut broken) = found.into_inner().unwrap_or_default();
+    broken.sort_by_key(|o| o.seed);
+    (tally, broken)
+}
+
+fn story(outcome: &Outcome) -> String {
+    let lines = outcome.story.join("\n  ");
+    let end = outcome
+        .violation
+        .as_ref()
+        .map_or_else(|| "every promise was kept".to_owned(), ToString::to_string);
+    format!("seed {}:\n  {lines}\n{end}\n", outcome.seed)
+}
+
+fn code(good: bool) -> ExitCode {
+    if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn say(text: &str) {
+    // Nobody is left to tell if standard output is gone.
+    drop(write!(std::io::stdout(), "{text}"));
+}
