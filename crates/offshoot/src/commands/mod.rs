@@ -47,8 +47,11 @@ fn wait<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failur
 
 /// Runs a command that is a server, on all cores.
 fn serve(future: impl Future<Output = Result<ExitCode, Failure>>) -> Result<ExitCode, Failure> {
+    // Expressions of templates are parsed and run on these threads: `expr` bounds their nesting,
+    // the stack is ours to give (memory is used only where it is touched).
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .thread_stack_size(64 << 20)
         .build();
     let runtime = runtime.map_err(|e| Failure::of("start", &e))?;
     let code = runtime.block_on(future);

@@ -29,7 +29,8 @@ fn set() -> Value {
     })
 }
 
-/// The draft branches in git, with the tree of each package.
+/// The draft branches in git, with the files of each package: contents by id, and the Kptfile's
+/// text without what differs between two runs (where the upstream is, and its commit).
 fn drafts(root: &Path) -> BTreeMap<String, String> {
     let repo = bare(root, "deploy");
     let refs = git(
@@ -47,9 +48,17 @@ fn drafts(root: &Path) -> BTreeMap<String, String> {
                 .rsplit_once('/')
                 .unwrap()
                 .0;
+            let listing = git(&repo, &["ls-tree", "-r", &format!("{name}:{package}")]);
+            let files = listing.lines().filter(|line| !line.ends_with("\tKptfile"));
+            let kptfile = git(&repo, &["show", &format!("{name}:{package}/Kptfile")]);
+            let kptfile = kptfile
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("commit:"));
+            let text: Vec<_> = files.chain(kptfile).collect();
+            let text = text.join("\n");
             (
                 name.to_owned(),
-                git(&repo, &["rev-parse", &format!("{name}:{package}")]),
+                text.replace(&root.display().to_string(), "ROOT"),
             )
         })
         .collect()
