@@ -172,14 +172,22 @@ impl World {
         approval: bool,
     ) -> Result<(), Failure> {
         let path = object(PACKAGES, "default", name);
-        let mut revision = self.client()?.get(&path).await?;
-        revision["spec"]["lifecycle"] = lifecycle.into();
-        let path = if approval {
+        let door = if approval {
             format!("{path}/approval")
         } else {
-            path
+            path.clone()
         };
-        self.client()?.put(&path, &revision).await.map(drop)
+        let mut tries = 0;
+        loop {
+            let mut revision = self.client()?.get(&path).await?;
+            revision["spec"]["lifecycle"] = lifecycle.into();
+            tries += 1;
+            match self.client()?.put(&door, &revision).await {
+                // The controllers wrote in between: look again, as kubectl and any client does.
+                Err(why) if tries < 10 && why.message().contains("has been modified") => {}
+                other => return other.map(drop),
+            }
+        }
     }
 
     /// Proposes and approves.
