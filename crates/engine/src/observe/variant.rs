@@ -223,11 +223,15 @@ async fn contents(engine: &Engine, variant: &Variant, o: &mut Observed) -> Resul
     let namespace = &variant.key.namespace;
     let spec = &variant.spec;
     let mut points = BTreeSet::new();
-    if let Resolution::Found(upstream) = &o.upstream
-        && ready(o, &spec.upstream.repo)
-    {
-        let open = engine.open(namespace, &spec.upstream.repo).await?;
-        points.extend(engine.facts(&open, upstream.tree)?.points.iter().cloned());
+    if let Resolution::Found(upstream) = &o.upstream {
+        // A repository that is not said to be ready may be readable all the same, and then its
+        // points count: what is cooked of it must not lack them.
+        match engine.open(namespace, &spec.upstream.repo).await {
+            Ok(open) => points.extend(engine.facts(&open, upstream.tree)?.points.iter().cloned()),
+            Err(error) if ready(o, &spec.upstream.repo) => return Err(error),
+            // Nothing can be cooked of it either.
+            Err(_) => {}
+        }
     }
     if ready(o, &spec.downstream.repo) {
         downstream(engine, namespace, variant, o, &mut points).await?;
