@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Class, CommitId, ObjectMeta, Revision};
+use model::{Class, CommitId, ObjectKey, ObjectMeta, Revision};
 use store::{Answer, BranchEdit, RefEdit, Submission, Written};
 
 use crate::codec::{self, Record};
@@ -109,6 +109,20 @@ impl Engine {
         }
         self.point(Point::Settled)?;
         Ok(stored)
+    }
+
+    /// Makes sure that no record has this name, by the store's word: a list that came late may have
+    /// taken a published revision out of the index, and its record would be written over.
+    ///
+    /// # Errors
+    /// `Conflict` if there is one, which is known from then on.
+    pub(crate) async fn unrecorded(&self, key: &ObjectKey) -> Result<()> {
+        let stored = self.ports().records.get(key).await;
+        let Some(stored) = stored.map_err(|source| Error::Port { source })? else {
+            return Ok(());
+        };
+        self.learn_revision(stored);
+        Err(Error::conflict(format!("{} exists", key.name)))
     }
 
     async fn submit(&self, open: &Open, submission: Submission) -> Result<store::Published> {

@@ -32,9 +32,7 @@ pub(super) async fn create(
     let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
     let _held = engine.inner.locks.package(&package).await;
     engine.alive()?;
-    if engine.world(|w| w.revisions.get(&step.key).is_some()) {
-        return Err(Error::conflict(format!("{} exists", step.key.name)));
-    }
+    engine.unrecorded(&step.key).await?;
     let open = engine.open(&step.key.namespace, &step.repository).await?;
     let base = step.base.as_ref();
     base_stands(engine, &package, base)?;

@@ -117,6 +117,7 @@ async fn carry_out(
     input: Input,
     plan: CreatePlan,
 ) -> Result<Made> {
+    engine.unrecorded(&plan.key).await?;
     let mut content = sources::content(engine, open, key, &plan.source).await?;
     metadata::apply(&mut content.files, &metadata::edits(&input, None))?;
     let rendered = render(engine, &input, &content).await?;
