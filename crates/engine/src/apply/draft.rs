@@ -227,8 +227,13 @@ async fn superseded(
     Ok(Outcome::Unchanged)
 }
 
-/// Whether a person committed to a draft after the machine.
+/// Whether a draft holds anything of a person's: a commit on top of the machine's, or an edit that
+/// a later commit of the machine carried along.
 fn by_person(open: &Open, draft: &Revision) -> Result<bool> {
+    let machine = draft.machine.as_ref();
+    if machine.is_none_or(|machine| machine.m_tree != draft.tree) {
+        return Ok(true);
+    }
     let tip = open.repo.commit(draft.commit);
     let tip = tip.map_err(|source| Error::Store {
         attempt: "read the draft",
