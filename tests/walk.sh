@@ -177,6 +177,7 @@ has 'and the new lock' 'ref: web/v2' bare edge-eu show drafts/web/packagevariant
 is 'its task' upgrade field pkgrev edge-eu.web.packagevariant-2 '{.spec.tasks[0].type}'
 
 echo "== rest"
+sleep 3
 before=$(bare edge-eu for-each-ref; kubectl get pvset,pvar,pkgrev -o 'jsonpath={range .items[*]}{.metadata.name}={.metadata.resourceVersion} {end}')
 sleep 3
 after=$(bare edge-eu for-each-ref; kubectl get pvset,pvar,pkgrev -o 'jsonpath={range .items[*]}{.metadata.name}={.metadata.resourceVersion} {end}')
