@@ -104,7 +104,10 @@ async fn set(case: &Case, name: &str) -> Value {
     case.api.create(SETS, &object).await;
     wait_for(&format!("a word of the set {name}"), async || {
         let set = case.api.get(SETS, name).await;
-        !condition(&set, "Stalled").0.is_empty() && !condition(&set, "Ready").0.is_empty()
+        let (stalled, ready) = (condition(&set, "Stalled"), condition(&set, "Ready"));
+        // Objects of a kind that nothing read before are listed first: no answer yet.
+        let listing = stalled.0 == "False" && ready.1 == "SelectionUnknown";
+        !stalled.0.is_empty() && !ready.0.is_empty() && !listing
     })
     .await;
     case.api.get(SETS, name).await
