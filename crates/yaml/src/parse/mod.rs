@@ -4,6 +4,8 @@
 //! (block scalar headers, empty values, dashes), so every other position is found by walking the text forward
 //! with the events: between two tokens there is nothing but blanks, line breaks and comments, and each expected
 //! indicator is checked. A text where the two disagree is refused, never guessed at.
+//!
+//! Most texts need none of that: [`short`] reads what is plainly written in one pass, and leaves the rest.
 
 mod align;
 mod cursor;
@@ -12,6 +14,7 @@ mod nodes;
 mod quoted;
 mod repair;
 mod scalars;
+mod short;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -62,6 +65,14 @@ fn attempts(text: &str, limits: &Limits, outer: &[&str], first: bool) -> Result<
         );
         return Err(Error::at(ErrorKind::Limit, text, 0, message));
     }
+    if let Some(docs) = short::read(text, limits.effective_depth(), first) {
+        return Ok(docs);
+    }
+    long_way(text, limits, outer, first)
+}
+
+/// With the event parser, and with copies reworded for it where it stumbles.
+fn long_way(text: &str, limits: &Limits, outer: &[&str], first: bool) -> Result<Vec<Doc>, Error> {
     gate::characters(text)?;
     let most = (MOST_BYTES / text.len().max(1)).clamp(*ATTEMPTS.start(), *ATTEMPTS.end());
     let mut copy: Option<String> = None;
