@@ -22,6 +22,20 @@ pub(crate) struct RawEdit {
     pub(crate) new: Option<ObjectId>,
 }
 
+impl RawEdit {
+    /// Its turn in a transaction that does not move all refs at once: what moves, what is made,
+    /// what goes. Each turn is durable before the next, whatever order a disk likes: so a crash
+    /// never leaves a tag whose commit no branch has, and never takes a ref before the one that
+    /// replaces it is there, even where the journal is lost with it (engine.md).
+    pub(crate) fn turn(&self) -> u8 {
+        match (self.old, self.new) {
+            (Some(_), Some(_)) => 0,
+            (None, Some(_)) => 1,
+            (_, None) => 2,
+        }
+    }
+}
+
 /// What came of a ref transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Moved {
@@ -84,7 +98,8 @@ pub(crate) trait Disk: Send + Sync + 'static {
     /// Makes what was put durable, then visible.
     fn put_durable(&self) -> Result<()>;
 
-    /// Moves all refs or none, calling `each` after each that moves on its own.
+    /// Moves all refs or none, in [turns](RawEdit::turn), calling `each` after each that moves on
+    /// its own. Only the last turn is left for [`Disk::refs_durable`].
     fn move_refs(&self, edits: &[RawEdit], each: &mut dyn FnMut() -> Result<()>) -> Result<Moved>;
     /// Makes moved refs durable.
     fn refs_durable(&self) -> Result<()>;

@@ -316,11 +316,15 @@ impl Disk for MemoryDisk {
         if !stale.is_empty() {
             return Ok(Moved::Stale(stale));
         }
+        let mut edits: Vec<&RawEdit> = edits.iter().collect();
+        edits.sort_by_key(|e| e.turn());
         for (at, edit) in edits.iter().enumerate() {
             lock(&self.site).apply(edit);
-            if at + 1 < edits.len() {
-                each()?;
+            let Some(next) = edits.get(at + 1) else { break };
+            if next.turn() > edit.turn() {
+                self.refs_durable()?;
             }
+            each()?;
         }
         if !self.ours {
             self.refs_durable()?;

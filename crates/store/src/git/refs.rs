@@ -2,7 +2,8 @@
 //!
 //! A few refs are written one by one; many, or any that is deleted from `packed-refs`, by replacing
 //! that file, which is one rename. Other processes' git works beside us: every ref is locked, then
-//! compared, then moved.
+//! compared, then moved. What moves is durable before what is made, and that before anything goes
+//! ([`RawEdit::turn`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -131,13 +132,9 @@ impl RefFiles {
         let from_packed = |e: &RawEdit| e.new.is_none() && packed.get(e.name.as_str()).is_some();
         let many = edits.len() > 4 + packed.refs.len() / 1_000;
         let moved = if many || edits.iter().any(from_packed) {
-            (self.apply_packed(edits)?, usize::from(self.sync))
+            self.apply_packed(edits)?
         } else {
-            let made = edits
-                .iter()
-                .filter(|e| e.new.is_some() && self.sync)
-                .count();
-            (self.apply_loose(edits, each)?, made)
+            self.apply_loose(edits, each)?
         };
         self.tidy(edits);
         Ok(moved)
@@ -179,57 +176,63 @@ impl RefFiles {
         &self,
         edits: &[RawEdit],
         each: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<Moved> {
+    ) -> Result<(Moved, usize)> {
         let paths = edits.iter().map(|e| self.dir.join(e.name.as_str()));
         let _claim = self.claims.note(paths)?;
         let (mut stale, mut made) = (Vec::new(), Vec::new());
         let mut locks = self.lock_all(edits.iter(), &mut stale, &mut made)?;
         self.compare(edits, &mut stale)?;
         if !stale.is_empty() {
-            return Ok(Moved::Stale(stale));
+            return Ok((Moved::Stale(stale), 0));
         }
-        for edit in edits {
+        let mut edits: Vec<&RawEdit> = edits.iter().collect();
+        edits.sort_by_key(|e| e.turn());
+        let mut syncs = 0;
+        for edit in &edits {
             if let (Some(id), Some(lock)) = (edit.new, locks.get_mut(&edit.name)) {
                 lock.write(format!("{id}\n").as_bytes(), self.sync)?;
+                syncs += usize::from(self.sync);
             }
         }
         let parents = made.iter().filter_map(|dir| dir.parent());
         lock(&self.dirty).extend(parents.map(Path::to_owned));
-        let mut left = edits.len();
-        for edit in edits {
+        for (at, edit) in edits.iter().enumerate() {
             let path = self.dir.join(edit.name.as_str());
             match (locks.remove(&edit.name), edit.new) {
                 (Some(lock), Some(_)) => lock.commit()?,
                 (_, _) => drop(remove(&path)?),
             }
             self.note_dirty(&path);
-            left -= 1;
-            if left > 0 {
-                each()?;
+            let Some(next) = edits.get(at + 1) else { break };
+            if next.turn() > edit.turn() {
+                syncs += self.durable()?;
             }
+            each()?;
         }
-        Ok(Moved::All)
+        Ok((Moved::All, syncs))
     }
 
     /// One rename moves all. Refs that are files of their own are locked and then removed; so are
-    /// some that move from one value to another, shared branches first.
+    /// some that move from one value to another, shared branches first. A branch that is a file of
+    /// its own is written as such before: no tag is ever seen whose commit no branch has.
     ///
     /// Thousands of lock files would cost more than all the rest (ext4 is slow to make files after
     /// many were deleted), so others are compared without one. Git compares after it has locked:
     /// whoever locks after our rename sees our value, and whoever locked before it and moves after
     /// it stands as if he had come next, as a push by force does. Such a ref is what a look at
     /// the repository finds later (decisions.md V23).
-    fn apply_packed(&self, edits: &[RawEdit]) -> Result<Moved> {
+    fn apply_packed(&self, edits: &[RawEdit]) -> Result<(Moved, usize)> {
         let locked = self.worth_a_lock(edits);
         let paths = locked.iter().map(|e| self.dir.join(e.name.as_str()));
         let _claim = self.claims.note(paths.chain([self.packed.path.clone()]))?;
         let mut file = LockFile::take(&self.packed.path, &mut Vec::new())?;
         let mut stale = Vec::new();
-        let locks = self.lock_all(locked.into_iter(), &mut stale, &mut Vec::new())?;
+        let mut locks = self.lock_all(locked.iter().copied(), &mut stale, &mut Vec::new())?;
         self.compare(edits, &mut stale)?;
         if !stale.is_empty() {
-            return Ok(Moved::Stale(stale));
+            return Ok((Moved::Stale(stale), 0));
         }
+        let mut syncs = self.write_branches(&locked, &mut locks)?;
         let before = self.packed.load()?;
         let mut after = Packed {
             refs: before.refs.clone(),
@@ -244,13 +247,45 @@ impl RefFiles {
         file.write(&after.encode(self.packed.fully_peeled()?), self.sync)?;
         file.commit()?;
         self.note_dirty(&self.packed.path);
-        for name in locks.keys() {
+        syncs += usize::from(self.sync);
+        let stay = |name: &&&RefName| self.dir.join(name.as_str()).is_file();
+        let loose: Vec<&&RefName> = locks.keys().filter(stay).collect();
+        if !loose.is_empty() {
+            // Until the rename lasts, these files are all that holds their refs.
+            syncs += self.durable()?;
+        }
+        for name in loose {
             let path = self.dir.join(name.as_str());
             if remove(&path)? {
                 self.note_dirty(&path);
             }
         }
-        Ok(Moved::All)
+        Ok((Moved::All, syncs))
+    }
+
+    /// Moves shared branches that are files of their own, durably, and lets go of their locks.
+    fn write_branches(
+        &self,
+        locked: &[&RawEdit],
+        locks: &mut BTreeMap<&RefName, LockFile>,
+    ) -> Result<usize> {
+        let mut syncs = 0;
+        let branch = |e: &&&RawEdit| e.turn() == 0 && depth(&e.name) == SHARED;
+        for edit in locked.iter().filter(branch) {
+            let path = self.dir.join(edit.name.as_str());
+            if let (true, Some(id), Some(mut lock)) =
+                (path.is_file(), edit.new, locks.remove(&edit.name))
+            {
+                lock.write(format!("{id}\n").as_bytes(), self.sync)?;
+                lock.commit()?;
+                self.note_dirty(&path);
+                syncs += usize::from(self.sync);
+            }
+        }
+        if syncs > 0 {
+            syncs += self.durable()?;
+        }
+        Ok(syncs)
     }
 
     fn worth_a_lock<'a>(&self, edits: &'a [RawEdit]) -> Vec<&'a RawEdit> {
@@ -261,7 +296,7 @@ impl RefFiles {
             .into_iter()
             .filter(|e| e.old.is_some() && e.new.is_some())
             .collect();
-        moved.sort_by_key(|e| e.name.as_str().matches('/').count());
+        moved.sort_by_key(|e| depth(&e.name));
         locked.extend(moved.into_iter().take(LOCKS));
         locked
     }
@@ -297,6 +332,13 @@ impl RefFiles {
         }
         Ok(count)
     }
+}
+
+/// How deep the names of shared branches lie; those of drafts and tags lie deeper.
+const SHARED: usize = 2;
+
+fn depth(name: &RefName) -> usize {
+    name.as_str().matches('/').count()
 }
 
 fn is_absent(error: &io::Error) -> bool {
