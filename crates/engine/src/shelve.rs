@@ -125,7 +125,15 @@ impl Engine {
         Err(Error::conflict(format!("{} exists", key.name)))
     }
 
-    async fn submit(&self, open: &Open, submission: Submission) -> Result<store::Published> {
+    /// Submits, and waits for the answer of a remote that gives none at once.
+    ///
+    /// # Errors
+    /// A refusal, by its class; what could not be attempted.
+    pub(crate) async fn submit(
+        &self,
+        open: &Open,
+        submission: Submission,
+    ) -> Result<store::Published> {
         let failed = |source| Error::Store {
             attempt: "publish to the repository",
             source,

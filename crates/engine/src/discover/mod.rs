@@ -2,10 +2,12 @@
 //!
 //! Refs and trees are the truth about contents and lifecycle, records about everything else
 //! (owners, labels, notes). Only what differs from what was seen last is looked into; a record that
-//! describes its ref's commit is not read again. Nothing is changed in git here, except that commits which
-//! a push took out of a draft's history are kept under a recovery ref (decisions.md V23).
+//! describes its ref's commit is not read again. Nothing is changed in git here, except that what was
+//! cut short is completed, and that commits which a push took out of a draft's history are kept under
+//! a recovery ref (decisions.md V23).
 
 mod history;
+mod mend;
 mod record;
 mod survey;
 
@@ -179,11 +181,17 @@ impl Engine {
         let guard = self.inner.locks.package(&key).await;
         self.alive()?;
         // Under the lock both are read anew: a change of ours may just have been recorded.
-        let refs = open.repo.refs().map_err(|source| Error::Store {
-            attempt: "read the refs",
-            source,
-        })?;
-        let view = package_view(open, &refs, package)?;
+        let look = || {
+            let refs = open.repo.refs().map_err(|source| Error::Store {
+                attempt: "read the refs",
+                source,
+            })?;
+            package_view(open, &refs, package)
+        };
+        let mut view = look()?;
+        if self.mend(open, package, &view).await? {
+            view = look()?;
+        }
         let known = self.world(|w| w.revisions.of_package(&key));
         let survey = survey::survey(self, open, &key, &view, &known)?;
         for lost in &survey.lost {

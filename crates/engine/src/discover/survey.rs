@@ -130,7 +130,12 @@ fn origins(open: &Open, key: &PackageKey, view: &View) -> Result<Vec<Origin>> {
 }
 
 /// A draft that a tag approved: its ref was left over by a half push.
-fn approved(open: &Open, view: &View, workspace: &WorkspaceName, commit: CommitId) -> bool {
+pub(super) fn approved(
+    open: &Open,
+    view: &View,
+    workspace: &WorkspaceName,
+    commit: CommitId,
+) -> bool {
     let tags = view
         .kinds
         .values()

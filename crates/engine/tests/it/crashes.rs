@@ -1,17 +1,21 @@
 //! The process dies at every side effect of a walk, is started again, and comes to the same end.
 //!
 //! Counted are the fault points of the engine and of the store. Where something was not durable yet, it
-//! is kept or lost by turns, and so is the journal: refs, trailers and records alone lead to the
-//! same end.
+//! is kept, lost, or kept in part by turns, and so is the journal: refs, trailers and records alone
+//! lead to the same end.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use model::{Door, Lifecycle, Revision, UpstreamVersion};
+use store::RefName;
 use testkit::twin::key;
 
 use crate::variants::{DEPLOYMENT, push, ready, variant};
 use crate::world::{NS, World, alice};
+
+const DRAFTS: &str = "refs/heads/drafts/";
+const PROPOSED: &str = "refs/heads/proposed/";
 
 /// What counts at the end: every revision with its content, and every package on the branch.
 type End = BTreeMap<String, (Lifecycle, i64, String, usize, bool)>;
@@ -36,14 +40,30 @@ fn end(world: &World) -> End {
 
 struct Walk {
     world: World,
-    keep: bool,
+    /// Which death it is: decides what of the undurable is kept.
+    at: u64,
     lose_journal: bool,
+}
+
+/// Whether a ref that moved and was not durable is kept.
+fn keep(at: u64, name: &RefName) -> bool {
+    let open = [DRAFTS, PROPOSED]
+        .iter()
+        .any(|p| name.as_str().starts_with(p));
+    match at % 4 {
+        0 => true,
+        1 => false,
+        2 => open,
+        _ => !open,
+    }
 }
 
 impl Walk {
     async fn settle(&mut self) {
         self.world.settle().await;
-        self.world.revive(self.keep, self.lose_journal).await;
+        self.world
+            .revive(|name| keep(self.at, name), self.lose_journal)
+            .await;
         self.world.settle().await;
     }
 
@@ -102,7 +122,7 @@ async fn walk(at: u64) -> (End, World, Option<String>) {
     world.deaths.at.store(at, Ordering::SeqCst);
     let mut walk = Walk {
         world,
-        keep: at.is_multiple_of(2),
+        at,
         lose_journal: at % 5 < 2,
     };
     let end = walk.run().await;
@@ -153,4 +173,77 @@ async fn a_death_at_any_point_changes_nothing_in_the_end_1() {
 #[tokio::test(start_paused = true)]
 async fn a_death_at_any_point_changes_nothing_in_the_end_2() {
     half(1).await;
+}
+
+/// A draft with a person's edit, whose move to `to` dies at `point` of the store; then the journal
+/// is lost, and of what was not durable only what `keep` names is there.
+async fn cut(to: Lifecycle, point: &'static str, keep: fn(&RefName) -> bool) -> World {
+    let mut world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let name = "deploy.shop.packagevariant-1";
+    let mark = |text: &str| text.replace("# The app itself.", "# The app itself. Mine.");
+    world.edit(name, "deployment.yaml", mark).await;
+    let mut steps = vec![(Door::Main, Lifecycle::Proposed)];
+    if to == Lifecycle::Published {
+        steps.push((Door::Approval, to));
+    }
+    for (door, to_now) in steps {
+        if to_now == to {
+            *world.deaths.named.lock().expect("no panic") = Some(point);
+        }
+        let engine = world.engine.clone();
+        let moved = engine.move_to(&alice(), &key(NS, name), door, to_now).await;
+        assert_eq!(moved.is_err(), to_now == to, "{to_now}");
+    }
+    assert!(world.deaths.died().is_some(), "nobody died at {point}");
+    world.revive(keep, true).await;
+    world.rest().await;
+    let text = world.file(name, "deployment.yaml").await;
+    assert!(text.contains("Mine."), "the edit is lost:\n{text}");
+    assert_eq!(
+        world
+            .names()
+            .iter()
+            .filter(|n| n.contains(".shop.packagevariant-"))
+            .count(),
+        1
+    );
+    world
+}
+
+/// The refs of the package that are there, apart from the branch.
+fn of_shop(world: &World) -> Vec<String> {
+    let refs = world.refs("deploy").into_keys();
+    refs.filter(|name| name.contains("/shop/")).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_survives_a_proposal_that_was_torn() {
+    let gone: fn(&RefName) -> bool = |name| name.as_str().starts_with(DRAFTS);
+    for keep in [gone, |name| name.as_str().starts_with(PROPOSED), |_| false] {
+        let world = cut(Lifecycle::Proposed, "store RefsWritten", keep).await;
+        let proposed = world.revision("deploy.shop.packagevariant-1");
+        assert_eq!(proposed.lifecycle, Lifecycle::Proposed);
+        assert_eq!(
+            of_shop(&world),
+            ["refs/heads/proposed/shop/packagevariant-1"]
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_publish_that_was_torn_is_completed_without_its_journal() {
+    // All but the last turn is durable: the proposal's ref is left over.
+    let world = cut(Lifecycle::Published, "store RefsWritten", |_| false).await;
+    assert_eq!(of_shop(&world), ["refs/tags/shop/v1"]);
+    // Only the branch got through: the merge says which tag is missing.
+    let world = cut(Lifecycle::Published, "store RefMoved", |_| false).await;
+    assert_eq!(of_shop(&world), ["refs/tags/shop/v1"]);
+    let published = world.revision("deploy.shop.packagevariant-1");
+    assert_eq!(
+        (published.lifecycle, published.revision.0),
+        (Lifecycle::Published, 1)
+    );
+    assert_eq!(world.refs("deploy")["refs/heads/main"], published.commit);
 }

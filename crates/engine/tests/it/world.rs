@@ -37,6 +37,8 @@ pub(crate) struct Deaths {
     pub(crate) passed: AtomicU64,
     /// At which one to die; 0 is never.
     pub(crate) at: AtomicU64,
+    /// By which name the next point is where to die.
+    pub(crate) named: Mutex<Option<&'static str>>,
     /// Where it died, if it did since the last restart.
     died: Mutex<Option<String>>,
 }
@@ -44,7 +46,8 @@ pub(crate) struct Deaths {
 impl Deaths {
     fn pass(&self, point: &str) -> bool {
         let n = self.passed.fetch_add(1, Ordering::SeqCst) + 1;
-        if n == self.at.load(Ordering::SeqCst) {
+        let named = &mut *self.named.lock().expect("no panic");
+        if n == self.at.load(Ordering::SeqCst) || named.take_if(|n| *n == point).is_some() {
             *self.died.lock().expect("no panic") = Some(point.to_owned());
         }
         self.died.lock().expect("no panic").is_some()
@@ -134,12 +137,12 @@ impl World {
 
     /// Starts again after a death, with or without what was not durable yet, and without the
     /// journal if so wanted; as often as it dies.
-    pub(crate) async fn revive(&mut self, keep: bool, lose_journal: bool) {
+    pub(crate) async fn revive(&mut self, keep: impl Fn(&RefName) -> bool, lose_journal: bool) {
         while self.deaths.died().is_some() || self.engine.is_stopped() {
             self.running.abort();
             self.engine.stop();
             self.twin.drop_watches();
-            self.store.crash(|_, _| keep);
+            self.store.crash(|_, name| keep(name));
             if lose_journal {
                 self.store.lose_journals();
             }

@@ -1,0 +1,138 @@
+//! What a change that was cut short left behind, completed from refs and trailers alone.
+//!
+//! The journal completes it first (X4). Where that is lost, or another tool's pushes are not
+//! atomic, some refs of one change stand and others do not: the store makes what replaces a ref
+//! durable before the ref goes, so nothing is missing, but something may stand too long. Only
+//! forward (engine.md, "A publish"), and only what nobody can miss: a ref goes if what it holds is
+//! in the history of the one that took its place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Class, CommitId, PackageName, RevisionNumber, WorkspaceName};
+use store::{RefEdit, RefName, Submission};
+
+use super::View;
+use super::history::approval;
+use super::survey::approved;
+use crate::git::{Layout, RefKind};
+use crate::repos::Open;
+use crate::{Engine, Error, Result};
+
+/// How many commits of a draft, and of a branch since a draft left it, are looked at.
+const LIMIT: usize = 1_000;
+
+impl Engine {
+    /// Completes what is half done in a package; whether any ref moved.
+    ///
+    /// # Errors
+    /// Git cannot be read or written now. Where we may not write, all stays as it is.
+    pub(super) async fn mend(
+        &self,
+        open: &Open,
+        package: &PackageName,
+        view: &View,
+    ) -> Result<bool> {
+        if open.writable().is_err() {
+            return Ok(false);
+        }
+        let refs = half_done(open, package, view)?;
+        if refs.is_empty() {
+            return Ok(false);
+        }
+        let named: Vec<&str> = refs.iter().map(|edit| edit.name.short()).collect();
+        tracing::info!(url = open.repo.url(), refs = ?named, "completing what was cut short");
+        let submission = Submission {
+            refs,
+            ..Submission::default()
+        };
+        match self.submit(open, submission).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.class() == Class::Denied => {
+                tracing::warn!(url = open.repo.url(), error = %error.chain(), "refs stay left over");
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// One workspace that is not published, as its refs tell.
+#[derive(Default)]
+struct Unpublished {
+    draft: Option<(RefName, CommitId)>,
+    proposed: Option<(RefName, CommitId)>,
+}
+
+fn half_done(open: &Open, package: &PackageName, view: &View) -> Result<Vec<RefEdit>> {
+    let mut all: BTreeMap<&WorkspaceName, Unpublished> = BTreeMap::new();
+    for (name, (kind, commit)) in &view.kinds {
+        let at = (name.clone(), *commit);
+        match kind {
+            RefKind::Draft(_, ws) => all.entry(ws).or_default().draft = Some(at),
+            RefKind::Proposed(_, ws) => all.entry(ws).or_default().proposed = Some(at),
+            RefKind::Branch | RefKind::Tag(..) | RefKind::DeletionProposed(..) => {}
+        }
+    }
+    let mut edits = Vec::new();
+    for (ws, Unpublished { draft, proposed }) in all {
+        if let (Some((name, commit)), Some((_, later))) = (&draft, &proposed)
+            && reaches(open, *commit, *later)?
+        {
+            edits.push(RefEdit::delete(name.clone(), *commit));
+        }
+        // What is published was proposed before; a peer's draft may have been left as one.
+        let Some((name, commit)) = proposed.or(draft) else {
+            continue;
+        };
+        if approved(open, view, ws, commit) {
+            edits.push(RefEdit::delete(name, commit));
+        } else if let Some(tag) = missing_tag(open, package, view, ws, commit)? {
+            edits.push(tag);
+            edits.push(RefEdit::delete(name, commit));
+        }
+    }
+    Ok(edits)
+}
+
+/// The tag of a publish that only got as far as the branch: its merge says workspace and number,
+/// and its second parent is what still stands as unpublished.
+fn missing_tag(
+    open: &Open,
+    package: &PackageName,
+    view: &View,
+    workspace: &WorkspaceName,
+    draft: CommitId,
+) -> Result<Option<RefEdit>> {
+    let dir = open.layout.dir(package);
+    let mut at = view.refs.get(&open.layout.branch_ref()?).copied();
+    let own = open.repo.first_parents(draft, LIMIT).map_err(failed)?;
+    let own: BTreeSet<CommitId> = own.into_iter().collect();
+    for _ in 0..LIMIT {
+        // The draft left the branch here: it was merged after that, or never.
+        let Some(id) = at.filter(|id| !own.contains(id)) else {
+            break;
+        };
+        let commit = open.repo.commit(id).map_err(failed)?;
+        if commit.parents.get(1) == Some(&draft)
+            && let Some((ws, number)) = approval(open, &dir, &commit.message)
+            && ws == workspace.as_str()
+        {
+            let tag = Layout::tag_of(RevisionNumber(number));
+            let tag = open.layout.tag(package, &tag)?;
+            return Ok((!view.refs.contains_key(&tag)).then(|| RefEdit::create(tag, id)));
+        }
+        at = commit.parents.first().copied();
+    }
+    Ok(None)
+}
+
+fn reaches(open: &Open, ancestor: CommitId, of: CommitId) -> Result<bool> {
+    Ok(ancestor == of || open.repo.is_ancestor(ancestor, of).map_err(failed)?)
+}
+
+fn failed(source: store::Error) -> Error {
+    Error::Store {
+        attempt: "look for what was cut short",
+        source,
+    }
+}
