@@ -105,6 +105,8 @@ pub(crate) struct Tree {
     pub(crate) explicit: bool,
     /// Whether a NEL, LS or PS ends one of the lines: such a text is read, not edited.
     pub(crate) old_breaks: bool,
+    /// Whether any node is an alias.
+    pub(crate) aliases: bool,
 }
 
 impl Tree {
@@ -118,6 +120,7 @@ impl Tree {
             tail: 0,
             explicit: false,
             old_breaks: false,
+            aliases: false,
         }
     }
 

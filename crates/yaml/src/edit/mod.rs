@@ -281,6 +281,9 @@ impl Stream {
                 "the result is not one document any more",
             ));
         };
+        if self.docs().len() == 1 {
+            return Ok(self.renewed(text.into(), parsed));
+        }
         let old = &self.docs()[doc];
         let mut whole = String::with_capacity(self.text().len() + text.len() - old.range.len());
         whole.push_str(&self.text()[..old.range.start]);

@@ -227,6 +227,9 @@ fn dangling(tree: &Tree, op: &Op) -> Option<Id> {
         }
         _ => return None,
     };
+    if from >= to || !tree.aliases {
+        return None;
+    }
     let ids = (0..tree.nodes.len() as Id).filter(|id| !(from..to).contains(id));
     ids.into_iter().find(|id| {
         let node = tree.node(*id);
@@ -246,7 +249,10 @@ fn subtree_end(tree: &Tree, mut id: Id) -> Id {
 pub(super) fn is_pair(node: Node<'_>) -> bool {
     node.kind() == Kind::Mapping && node.style() == Style::Flow && {
         let view = node.stream.view(node.doc);
-        !view.text[node.data().content as usize..].starts_with('{')
+        let content = node.data().content;
+        // The pair's key may itself stand in braces.
+        let key = || node.children().first().map(|key| view.node(*key).start);
+        !view.text[content as usize..].starts_with('{') || key() == Some(content)
     }
 }
 

@@ -1,7 +1,12 @@
 //! The fewest changes that turn a document into what an owned value says.
 
+use std::collections::BTreeMap;
+
 use super::{Data, Map, NEW, Seq, Value};
-use crate::Path;
+use crate::{Path, Step};
+
+/// Mappings up to this size are searched from their beginning.
+const FEW: usize = 16;
 
 /// One change of a document, at a path that is meant in the document as it was.
 #[derive(Debug, Clone)]
@@ -39,34 +44,97 @@ pub enum Change {
 /// Parts are told apart by where they came from, so that an item inserted at a list's head moves no comment.
 pub fn changes(old: &Value, new: &Value) -> Vec<Change> {
     let mut out = Vec::new();
-    value(old, new, &Path::root(), &mut out);
+    value(old, new, At::Root, &mut out);
     out
 }
 
-fn value(old: &Value, new: &Value, path: &Path, out: &mut Vec<Change>) {
+/// A place on the way down; it becomes a path only where something changed.
+#[derive(Clone, Copy)]
+enum At<'a> {
+    Root,
+    Key(&'a Self, &'a str),
+    Item(&'a Self, usize),
+}
+
+impl At<'_> {
+    fn path(&self) -> Path {
+        let mut steps = Vec::new();
+        let mut at = self;
+        loop {
+            at = match at {
+                At::Root => break,
+                At::Key(above, key) => {
+                    steps.push(Step::Key((*key).to_owned()));
+                    above
+                }
+                At::Item(above, index) => {
+                    steps.push(Step::Index(*index));
+                    above
+                }
+            };
+        }
+        steps.reverse();
+        Path(steps)
+    }
+}
+
+/// Where the keys of a mapping stand first.
+struct Index<'m> {
+    map: &'m Map,
+    sorted: Option<BTreeMap<&'m str, usize>>,
+}
+
+impl<'m> Index<'m> {
+    fn of(map: &'m Map) -> Self {
+        let sorted = (map.entries.len() > FEW).then(|| {
+            let mut sorted = BTreeMap::new();
+            for (at, entry) in map.entries.iter().enumerate() {
+                sorted.entry(&*entry.key).or_insert(at);
+            }
+            sorted
+        });
+        Self { map, sorted }
+    }
+
+    fn position(&self, key: &str) -> Option<usize> {
+        match &self.sorted {
+            Some(sorted) => sorted.get(key).copied(),
+            None => self.map.entries.iter().position(|entry| &*entry.key == key),
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<&'m Value> {
+        let at = self.position(key)?;
+        self.map.entries.get(at).map(|entry| &entry.value)
+    }
+}
+
+fn value(old: &Value, new: &Value, at: At<'_>, out: &mut Vec<Change>) {
     match (&old.data, &new.data) {
         (Data::Alias(_), Data::Alias(_)) if old.origin == new.origin => {}
         (Data::Alias(_), _) | (_, Data::Alias(_)) => {
             if !old.same(new) {
-                out.push(Change::Set(path.clone(), new.clone()));
+                out.push(Change::Set(at.path(), new.clone()));
             }
         }
         (Data::Scalar(a), Data::Scalar(b)) => {
             if !a.same(b) {
-                out.push(Change::Set(path.clone(), new.clone()));
+                out.push(Change::Set(at.path(), new.clone()));
             }
         }
-        (Data::Map(a), Data::Map(b)) if names(a) => map(a, b, path, out),
-        (Data::Seq(a), Data::Seq(b)) => seq(a, b, path, new, out),
+        (Data::Map(a), Data::Map(b)) if names(a) => map(a, b, at, out),
+        (Data::Seq(a), Data::Seq(b)) => seq(a, b, at, new, out),
         _ => {
             if !old.same(new) {
-                out.push(Change::Set(path.clone(), new.clone()));
+                out.push(Change::Set(at.path(), new.clone()));
             }
         }
     }
-    if old.comment != new.comment && !matches!(out.last(), Some(Change::Set(at, _)) if at == path) {
+    if old.comment != new.comment
+        && !matches!(out.last(), Some(Change::Set(set, _)) if *set == at.path())
+    {
         out.push(Change::Comment(
-            path.clone(),
+            at.path(),
             new.comment.as_deref().map(str::to_owned),
         ));
     }
@@ -77,30 +145,39 @@ fn names(map: &Map) -> bool {
     map.entries.iter().all(|entry| entry.plain_key)
 }
 
-fn map(old: &Map, new: &Map, path: &Path, out: &mut Vec<Change>) {
+fn map(old: &Map, new: &Map, at: At<'_>, out: &mut Vec<Change>) {
     let unchanged = old.entries.len() == new.entries.len()
         && old
             .entries
             .iter()
             .zip(&new.entries)
             .all(|(a, b)| a.key == b.key);
+    // A key that stands twice cannot be named: only its first value is compared (Y3).
+    let known = Index::of(old);
     if unchanged {
-        for (a, b) in old.entries.iter().zip(&new.entries) {
-            child(old, &a.key, &a.value, &b.value, path, out);
+        for (place, (a, b)) in old.entries.iter().zip(&new.entries).enumerate() {
+            if known.position(&a.key) == Some(place) {
+                value(&a.value, &b.value, At::Key(&at, &a.key), out);
+            }
         }
         return;
     }
-    for entry in &old.entries {
-        match new.get(&entry.key) {
-            Some(value) => child(old, &entry.key, &entry.value, value, path, out),
-            None => out.push(Change::Remove(path.join(&*entry.key))),
+    let wanted = Index::of(new);
+    for (place, entry) in old.entries.iter().enumerate() {
+        let below = At::Key(&at, &entry.key);
+        match wanted.get(&entry.key) {
+            Some(new) if known.position(&entry.key) == Some(place) => {
+                value(&entry.value, new, below, out);
+            }
+            Some(_) => {}
+            None => out.push(Change::Remove(below.path())),
         }
     }
     let mut after: Option<&str> = None;
     for entry in &new.entries {
-        if old.get(&entry.key).is_none() {
+        if known.position(&entry.key).is_none() {
             out.push(Change::Add {
-                map: path.clone(),
+                map: at.path(),
                 key: entry.key.to_string(),
                 value: entry.value.clone(),
                 after: after.map(str::to_owned),
@@ -111,51 +188,43 @@ fn map(old: &Map, new: &Map, path: &Path, out: &mut Vec<Change>) {
     }
 }
 
-/// A key that stands twice cannot be named: only its first value is compared (Y3).
-fn child(all: &Map, key: &str, old: &Value, new: &Value, path: &Path, out: &mut Vec<Change>) {
-    let first = all.get(key).is_some_and(|value| std::ptr::eq(value, old));
-    if first {
-        value(old, new, &path.join(key), out);
-    }
-}
-
-fn seq(old: &Seq, new: &Seq, path: &Path, whole: &Value, out: &mut Vec<Change>) {
+fn seq(old: &Seq, new: &Seq, at: At<'_>, whole: &Value, out: &mut Vec<Change>) {
     let Some(pairs) = align(old, new) else {
-        out.push(Change::Set(path.clone(), whole.clone()));
+        out.push(Change::Set(at.path(), whole.clone()));
         return;
     };
     let kept: Vec<usize> = pairs.iter().filter_map(|pair| *pair).collect();
     if kept.is_empty() && (old.items.is_empty() || new.items.is_empty()) {
         if !(old.items.is_empty() && new.items.is_empty()) {
-            out.push(Change::Set(path.clone(), whole.clone()));
+            out.push(Change::Set(at.path(), whole.clone()));
         }
         return;
     }
     let mut next = 0;
     let mut pending = Vec::new();
     for (pair, item) in pairs.iter().zip(&new.items) {
-        let Some(at) = *pair else {
+        let Some(place) = *pair else {
             pending.push(item.clone());
             continue;
         };
-        insert(&mut pending, path, next, out);
-        for gone in next..at {
-            out.push(Change::Remove(path.join(gone)));
+        insert(&mut pending, at, next, out);
+        for gone in next..place {
+            out.push(Change::Remove(At::Item(&at, gone).path()));
         }
-        value(&old.items[at], item, &path.join(at), out);
-        next = at + 1;
+        value(&old.items[place], item, At::Item(&at, place), out);
+        next = place + 1;
     }
-    insert(&mut pending, path, next, out);
+    insert(&mut pending, at, next, out);
     for gone in next..old.items.len() {
-        out.push(Change::Remove(path.join(gone)));
+        out.push(Change::Remove(At::Item(&at, gone).path()));
     }
 }
 
-fn insert(pending: &mut Vec<Value>, path: &Path, at: usize, out: &mut Vec<Change>) {
+fn insert(pending: &mut Vec<Value>, at: At<'_>, before: usize, out: &mut Vec<Change>) {
     if !pending.is_empty() {
         out.push(Change::Insert {
-            seq: path.clone(),
-            at,
+            seq: at.path(),
+            at: before,
             items: std::mem::take(pending),
         });
     }
@@ -167,14 +236,16 @@ fn align(old: &Seq, new: &Seq) -> Option<Vec<Option<usize>>> {
     if old.items.len() == new.items.len() && old.items.iter().zip(&new.items).all(same_place) {
         return Some((0..old.items.len()).map(Some).collect());
     }
+    let mut places: BTreeMap<u32, usize> = BTreeMap::new();
+    for (place, item) in old.items.iter().enumerate() {
+        places.entry(item.origin).or_insert(place);
+    }
     let mut pairs: Vec<Option<usize>> = new
         .items
         .iter()
         .map(|item| {
             let known = item.origin != NEW;
-            known
-                .then(|| old.items.iter().position(|o| o.origin == item.origin))
-                .flatten()
+            known.then(|| places.get(&item.origin).copied()).flatten()
         })
         .collect();
     let taken: Vec<usize> = pairs.iter().filter_map(|pair| *pair).collect();

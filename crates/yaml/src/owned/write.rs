@@ -56,16 +56,26 @@ fn says(node: Node<'_>, value: &Value) -> bool {
                 && items.zip(&seq.items).all(|(node, value)| says(node, value))
         }
         Data::Map(map) => {
-            node.kind() == Kind::Mapping
-                && node.entries().len() == map.entries.len()
-                && map.entries.iter().all(|entry| {
-                    // Complex keys were not touched: the entries around them are enough.
-                    !entry.plain_key
-                        || node.get(&entry.key).is_some_and(|node| {
-                            let first = map.get(&entry.key);
-                            first.is_some_and(|value| says(node, value))
-                        })
-                })
+            let entries = node.entries();
+            if node.kind() != Kind::Mapping || entries.len() != map.entries.len() {
+                return false;
+            }
+            let named = |(entry, wanted): (crate::node::Entry<'_>, &super::Entry)| {
+                wanted.plain_key && entry.key.key_text() == Some(&wanted.key)
+            };
+            let mut pairs = node.entries().zip(&map.entries);
+            if pairs.all(named) {
+                let mut pairs = entries.zip(&map.entries);
+                return pairs.all(|(entry, wanted)| says(entry.value, &wanted.value));
+            }
+            map.entries.iter().all(|entry| {
+                // Complex keys were not touched: the entries around them are enough.
+                !entry.plain_key
+                    || node.get(&entry.key).is_some_and(|node| {
+                        let first = map.get(&entry.key);
+                        first.is_some_and(|value| says(node, value))
+                    })
+            })
         }
         Data::Alias(_) => false,
     }

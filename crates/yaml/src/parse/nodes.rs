@@ -339,6 +339,7 @@ impl<'t> Aligner<'t> {
                 return Err(self.error(span.start, format!("unknown anchor '{name}' referenced")));
             }
         };
+        self.tree.aliases = true;
         node.style = Style::Alias;
         node.end = self.relative(span.end);
         node.children = target..target;

@@ -204,6 +204,9 @@ impl Short<'_> {
     /// A line with an entry or an item that begins at `pos`; answers with the end of its last line.
     fn content(&mut self, pos: usize, indent: usize) -> Option<usize> {
         let dash = self.bytes[pos] == b'-' && self.is_blank(pos + 1);
+        if self.stack.is_empty() && !dash && self.key_end(pos).is_none() {
+            return self.lone(pos, indent);
+        }
         self.find_place(pos, indent, dash)?;
         if !dash {
             let colon = self.key_end(pos)?;
@@ -218,9 +221,18 @@ impl Short<'_> {
                     self.open(Kind::Mapping, from, Some(mark))?;
                     self.entry(from, colon)
                 }
-                None => self.value(from, mark),
+                None => self.value(from, self.relative(mark.at)),
             },
         }
+    }
+
+    /// A document that is one scalar on one line.
+    fn lone(&mut self, pos: usize, indent: usize) -> Option<usize> {
+        let collection = matches!(self.bytes[pos], b'[' | b'{' | b'|');
+        if self.tree.root != NONE || indent > 0 || collection {
+            return None;
+        }
+        self.value(pos, NONE)
     }
 
     /// Closes what has ended before a line of this indentation and opens what begins with it.
@@ -286,7 +298,7 @@ impl Short<'_> {
         let pos = self.blanks(colon + 1);
         match self.peek(pos) {
             None | Some(b'\n' | b'#') => self.later(mark, colon + 1),
-            Some(_) => self.value(pos, mark),
+            Some(_) => self.value(pos, self.relative(colon)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What stands on one line behind an indicator: scalars and closed brackets; and literal block scalars.
 
-use super::{Mark, Short};
+use super::Short;
 use crate::tree::{Content, Kind, NONE, Style};
 
 /// Brackets inside each other that are read here.
@@ -8,8 +8,7 @@ const DEEPEST_FLOW: usize = 8;
 
 impl Short<'_> {
     /// A scalar, or a collection in brackets, behind its indicator on the same line.
-    pub(super) fn value(&mut self, pos: usize, mark: Mark) -> Option<usize> {
-        let at = self.relative(mark.at);
+    pub(super) fn value(&mut self, pos: usize, at: u32) -> Option<usize> {
         let end = match self.bytes[pos] {
             b'|' => return self.literal(pos, at),
             b'[' | b'{' => self.flow(pos, at, 0)?,
@@ -51,22 +50,43 @@ impl Short<'_> {
         }
     }
 
-    /// A quoted scalar without escapes that ends on its line.
+    /// A quoted scalar that ends on its line, with the common escapes.
     fn quoted(&mut self, pos: usize, mark: u32) -> Option<usize> {
         let quote = self.bytes[pos];
-        let length = self.bytes[pos + 1..]
-            .iter()
-            .position(|byte| *byte == quote || matches!(byte, b'\n' | b'\\'))?;
-        let end = pos + 1 + length;
-        let style = match quote {
-            b'"' => Style::DoubleQuoted,
-            _ => Style::SingleQuoted,
-        };
-        // A doubled quote is an escape, too; a backslash is none for `'`, but rare.
-        if self.bytes[end] != quote || self.peek(end + 1) == Some(quote) {
-            return None;
+        let double = quote == b'"';
+        let mut escaped = false;
+        let mut end = pos + 1;
+        loop {
+            match self.peek(end)? {
+                b'\n' => return None,
+                b'\\' if double => {
+                    escaped = true;
+                    end += 2;
+                }
+                byte if byte == quote && !double && self.peek(end + 1) == Some(quote) => {
+                    escaped = true;
+                    end += 2;
+                }
+                byte if byte == quote => break,
+                _ => end += 1,
+            }
         }
+        let (style, owned) = match (double, escaped) {
+            (true, true) => (
+                Style::DoubleQuoted,
+                Some(unescaped(&self.text[pos + 1..end])?),
+            ),
+            (true, false) => (Style::DoubleQuoted, None),
+            (false, true) => (
+                Style::SingleQuoted,
+                Some(self.text[pos + 1..end].replace("''", "'")),
+            ),
+            (false, false) => (Style::SingleQuoted, None),
+        };
         self.scalar(pos, end + 1, style, mark, (pos + 1, end));
+        if let Some(owned) = owned {
+            self.tree.nodes.last_mut()?.value = Content::Owned(owned.into());
+        }
         Some(end + 1)
     }
 
@@ -184,4 +204,24 @@ impl Short<'_> {
         self.scalar(pos, end, Style::Plain, mark, (pos, end));
         matches!(self.bytes[end], b' ' | b',' | b']' | b'}').then_some(end)
     }
+}
+
+/// The content of a quoted scalar; nothing where it holds an escape that is not read here.
+fn unescaped(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.push_str(before);
+        out.push(match after.bytes().next()? {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'n' => '\n',
+            b't' => '\t',
+            b'r' => '\r',
+            _ => return None,
+        });
+        rest = &after[1..];
+    }
+    out.push_str(rest);
+    Some(out)
 }

@@ -20,10 +20,11 @@ fn told(text: &str, docs: &[Doc]) -> String {
             tail,
             explicit,
             old_breaks,
+            aliases,
         } = &*doc.tree;
         let part = &text[doc.range.clone()];
         out.push_str(&format!(
-            "{:?} {} {root} {head} {tail} {explicit} {old_breaks} {children:?} {comments:?}\n",
+            "{:?} {} {root} {head} {tail} {explicit} {old_breaks} {aliases} {children:?} {comments:?}\n",
             doc.range, doc.first_line
         ));
         for node in nodes {
@@ -81,6 +82,10 @@ fn what_it_is_for_is_read_the_short_way() {
         "# head\na: 1 # one\nb:\n- x\n- y: 1\n  z: 2\n-\n- |\n  lit\n\n   eral\n\nc:\n  d:\n    e: f\n  g:\n",
         "---\na: b\n---\n# c\nd: \"e\"\nf: 'g' # h\n",
         "a: |-\n  x\n  y\nb: [--port=8080, --log=info]\nc: {d: e, f: [g]}\nh: []\ni: {}\n",
+        "\"a\\\"b\\\\\\n\" # c\n",
+        "# c\n4\n\n",
+        "v1",
+        "a: 'it''s'\nb: \"{\\\"c\\\":1}\"\n",
         "- a: é ü # ß\n  b: http://x.y/z?q=1&r=2\n- c\n",
     ] {
         assert!(agrees(text, 100), "{text:?}");
@@ -130,6 +135,11 @@ const TAILS: &[&str] = &[
     "\"d\"",
     "'it''s'",
     "\"\\n\"",
+    "\"\\x41\\\"\"",
+    "\"\\\\\" # c",
+    "\"\\",
+    "''",
+    "",
     "|",
     "|-",
     "|+",
