@@ -14,6 +14,7 @@ mod kptfile;
 mod vectors;
 
 mod cook;
+mod history;
 mod laws;
 mod merge;
 mod mutate;
