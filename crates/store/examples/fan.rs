@@ -10,10 +10,7 @@ use store::{
     Answer, BranchEdit, CommitSpec, Content, Dir, Expect, GitOptions, GitStore, RefEdit, RefName,
     RemoteSpec, Repo, Signature, Stats, Store, Submission, Sync, Time, Written,
 };
-
-#[path = "../tests/it/server.rs"]
-#[expect(dead_code, clippy::unwrap_used, reason = "a test's server")]
-mod server;
+use testkit::git_http::Server;
 
 type Failure = Box<dyn std::error::Error + Send + std::marker::Sync>;
 
@@ -160,7 +157,7 @@ async fn main() -> Result<(), Failure> {
         let config = "\n[http]\n\treceivepack = true\n";
         let path = dir.path().join("repo.git/config");
         std::fs::write(&path, std::fs::read_to_string(&path)? + config)?;
-        spec = RemoteSpec::new(server::Server::start(dir.path().to_owned()).url("repo.git"));
+        spec = RemoteSpec::new(Server::start(dir.path().to_owned())?.url("repo.git"));
     }
     spec.create_repository = !has("--http");
     spec.branch = Some("main".to_owned());

@@ -6,5 +6,6 @@
     reason = "a simulation holds whole worlds; it never runs where memory matters"
 )]
 
+pub mod git_http;
 pub mod sim;
 pub mod twin;

@@ -15,7 +15,7 @@ use store::{
 
 use crate::local::{draft_on, head, name, one};
 use crate::oracle::{available, fsck, git};
-use crate::server::Server;
+use testkit::git_http::Server;
 
 /// A served repository and our store.
 pub(crate) struct Remote {
@@ -35,7 +35,7 @@ impl Remote {
             &served.join("repo.git"),
             &["config", "http.receivepack", "true"],
         );
-        let server = Server::start(served);
+        let server = Server::start(served).unwrap();
         let store = GitStore::new(dir.path().join("data"), options.clone());
         Self {
             dir,
@@ -196,7 +196,7 @@ async fn a_redirect_is_not_followed(options: GitOptions) {
         return;
     }
     let (world, other) = (Remote::new(options.clone()), Remote::new(options.clone()));
-    let away = format!("http://{}", other.server.address);
+    let away = format!("http://{}", other.server.address());
     world.server.set(|m| m.redirect = Some(away));
     let who = Rotating::new(basic("for-the-first-host"));
     let spec = RemoteSpec {
@@ -213,7 +213,10 @@ async fn a_redirect_is_not_followed(options: GitOptions) {
         .requests()
         .into_iter()
         .find_map(|r| r.authorization);
-    let wanted = format!("Basic {}", crate::server::encode("bot:for-the-first-host"));
+    let wanted = format!(
+        "Basic {}",
+        testkit::git_http::encode("bot:for-the-first-host")
+    );
     assert_eq!(sent, Some(wanted), "the first host was told who asks");
 }
 
@@ -345,7 +348,7 @@ async fn without_any_answer_it_is_pending(options: GitOptions) {
         let server = world.server.clone();
         let watch = tokio::spawn(async move {
             // Nothing answers from the push on: the server is gone before anybody can look.
-            while !landed && server.manners.lock().unwrap().lose_pushes > 0 {
+            while !landed && server.manners().lose_pushes > 0 {
                 tokio::time::sleep(Duration::from_micros(200)).await;
             }
             server.set(|m| m.down = m.down || !landed);

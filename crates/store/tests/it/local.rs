@@ -94,7 +94,7 @@ pub(crate) fn head(dir: &Path, name: &str) -> Option<CommitId> {
     CommitId::parse(String::from_utf8_lossy(&done.stdout).trim())
 }
 
-async fn open(world: &Local) -> Arc<dyn Repo> {
+pub(crate) async fn open(world: &Local) -> Arc<dyn Repo> {
     let mut spec = RemoteSpec::new(world.url());
     spec.branch = Some("main".to_owned());
     spec.create_branch = Some(who());

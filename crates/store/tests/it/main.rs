@@ -5,12 +5,12 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod announced;
 mod git;
 mod http;
 mod kill;
 mod local;
 mod memory;
 mod oracle;
-mod server;
 mod sim;
 mod tls;

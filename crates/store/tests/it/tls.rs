@@ -70,7 +70,7 @@ async fn certificates_decide(options: GitOptions) {
     }
     let world = Remote::new(options);
     let key = certificate();
-    let port = terminate(world.server.address, &key).await;
+    let port = terminate(world.server.address(), &key).await;
     let spec = |host: &str, credentials: Arc<dyn Credentials>| {
         let mut spec = RemoteSpec::new(format!("https://{host}:{port}/repo.git"));
         spec.branch = Some("main".to_owned());

@@ -1,44 +1,50 @@
 //! A tiny HTTP server in front of the real `git http-backend`, which can misbehave on purpose.
+//!
+//! For tests and benchmarks on loopback; it never checks more of HTTP than git's clients send.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How the server behaves.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Manners {
+pub struct Manners {
     /// The user and password that it wants.
-    pub(crate) basic: Option<(String, String)>,
+    pub basic: Option<(String, String)>,
     /// The bearer token that it wants.
-    pub(crate) bearer: Option<String>,
+    pub bearer: Option<String>,
     /// Pushes that are carried out and not answered.
-    pub(crate) lose_answers: usize,
+    pub lose_answers: usize,
     /// Pushes that are neither carried out nor answered.
-    pub(crate) lose_pushes: usize,
+    pub lose_pushes: usize,
     /// Whether every connection is closed at once.
-    pub(crate) down: bool,
+    pub down: bool,
     /// Whether it goes down after the next push.
-    pub(crate) down_after_push: bool,
+    pub down_after_push: bool,
     /// Pushes are forbidden (403).
-    pub(crate) read_only: bool,
+    pub read_only: bool,
     /// Everything is somewhere else.
-    pub(crate) redirect: Option<String>,
+    pub redirect: Option<String>,
 }
 
 /// A request that was heard, and with which authorization.
 #[derive(Debug, Clone)]
-pub(crate) struct Heard {
-    pub(crate) authorization: Option<String>,
+pub struct Heard {
+    /// `POST` or `GET`, and the path.
+    pub request: String,
+    /// The header, as it came.
+    pub authorization: Option<String>,
 }
 
-#[derive(Clone)]
-pub(crate) struct Server {
-    pub(crate) address: SocketAddr,
-    pub(crate) manners: Arc<Mutex<Manners>>,
-    pub(crate) heard: Arc<Mutex<Vec<Heard>>>,
+/// A running server: all repositories below one directory, until the process ends.
+#[derive(Debug, Clone)]
+pub struct Server {
+    address: SocketAddr,
+    manners: Arc<Mutex<Manners>>,
+    heard: Arc<Mutex<Vec<Heard>>>,
     root: PathBuf,
 }
 
@@ -51,11 +57,14 @@ struct Request {
 }
 
 impl Server {
-    /// Serves all repositories below a directory, until the test ends.
-    pub(crate) fn start(root: PathBuf) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    /// Serves all repositories below a directory, on a free port of loopback.
+    ///
+    /// # Errors
+    /// No port can be had.
+    pub fn start(root: PathBuf) -> std::io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
         let server = Self {
-            address: listener.local_addr().unwrap(),
+            address: listener.local_addr()?,
             manners: Arc::default(),
             heard: Arc::default(),
             root,
@@ -68,23 +77,36 @@ impl Server {
                 std::thread::spawn(move || drop(this.serve(stream)));
             }
         });
-        server
+        Ok(server)
     }
 
-    pub(crate) fn url(&self, repo: &str) -> String {
+    /// The address of a repository.
+    pub fn url(&self, repo: &str) -> String {
         format!("http://{}/{repo}", self.address)
     }
 
-    pub(crate) fn set(&self, change: impl FnOnce(&mut Manners)) {
-        change(&mut self.manners.lock().unwrap());
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
-    pub(crate) fn requests(&self) -> Vec<Heard> {
-        self.heard.lock().unwrap().clone()
+    /// How it behaves now.
+    pub fn manners(&self) -> Manners {
+        lock(&self.manners).clone()
+    }
+
+    /// Changes how it behaves from the next request on.
+    pub fn set(&self, change: impl FnOnce(&mut Manners)) {
+        change(&mut lock(&self.manners));
+    }
+
+    /// Everything that was heard so far.
+    pub fn requests(&self) -> Vec<Heard> {
+        lock(&self.heard).clone()
     }
 
     fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
-        let manners = self.manners.lock().unwrap().clone();
+        let manners = lock(&self.manners).clone();
         if manners.down {
             return Ok(());
         }
@@ -93,7 +115,8 @@ impl Server {
             return Ok(());
         }
         let authorization = request.headers.get("authorization").cloned();
-        self.heard.lock().unwrap().push(Heard {
+        lock(&self.heard).push(Heard {
+            request: format!("{} {}", request.method, request.path),
             authorization: authorization.clone(),
         });
         if let Some(place) = &manners.redirect {
@@ -145,7 +168,7 @@ impl Server {
         command
             .arg("http-backend")
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap());
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command
             .env("GIT_PROJECT_ROOT", &self.root)
             .env("GIT_HTTP_EXPORT_ALL", "1");
@@ -169,13 +192,18 @@ impl Server {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut child = command.spawn()?;
-        let mut stdin = child.stdin.take().unwrap();
-        let body = request.body.clone();
-        let feed = std::thread::spawn(move || drop(stdin.write_all(&body)));
-        let done = child.wait_with_output()?;
-        feed.join().unwrap();
+        let stdin = child.stdin.take();
+        let done = std::thread::scope(|scope| {
+            // It may answer before it has read everything.
+            scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(&request.body)));
+            child.wait_with_output()
+        })?;
         Ok(done.stdout)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read_request(stream: &TcpStream) -> std::io::Result<Request> {
@@ -211,7 +239,7 @@ fn read_request(stream: &TcpStream) -> std::io::Result<Request> {
             let size = usize::from_str_radix(line.trim(), 16).unwrap_or(0);
             let mut chunk = vec![0; size + 2];
             reader.read_exact(&mut chunk)?;
-            body.extend_from_slice(&chunk[..size]);
+            body.extend_from_slice(chunk.get(..size).unwrap_or_default());
             if size == 0 {
                 break;
             }
@@ -235,7 +263,7 @@ fn pass_on(stream: &TcpStream, said: &[u8]) -> std::io::Result<()> {
         .windows(4)
         .position(|w| w == b"\r\n\r\n")
         .unwrap_or(said.len());
-    let head = String::from_utf8_lossy(&said[..split]).into_owned();
+    let head = String::from_utf8_lossy(said.get(..split).unwrap_or_default()).into_owned();
     let headers: Vec<(&str, &str)> = head
         .lines()
         .filter_map(|l| l.split_once(':'))
@@ -277,7 +305,7 @@ fn answer(
 }
 
 /// Base64, for comparison with what is sent.
-pub(crate) fn encode(text: &str) -> String {
+pub fn encode(text: &str) -> String {
     use base64::Engine as _;
     base64::prelude::BASE64_STANDARD.encode(text)
 }
