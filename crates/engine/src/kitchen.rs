@@ -7,6 +7,7 @@ use functions::{BuiltIns, Call, Limits};
 use model::Files;
 use package::cook::{Cook, CookInput, Cooked};
 use package::render::{Conversation, Failure, Item, Options, Output, Render, Rendered, Run, Step};
+use store::Announced;
 
 use crate::stats::count;
 use crate::{Engine, Error, Result};
@@ -23,16 +24,20 @@ impl Engine {
     /// # Errors
     /// The process is on its way out, or the pool broke.
     pub(crate) async fn render(&self, files: Files, options: Options) -> Result<Rendered> {
-        self.converse(Render::new(files, options)).await
+        self.converse(Render::new(files, options), &mut None).await
     }
 
-    /// Cooks a draft.
+    /// Cooks a draft. What was announced is taken back where somebody else's program is waited for.
     ///
     /// # Errors
     /// As [`Engine::render`]; or what is wrong with the package ([`Error::Cooking`]).
-    pub(crate) async fn cook(&self, input: CookInput) -> Result<Cooked> {
+    pub(crate) async fn cook(
+        &self,
+        input: CookInput,
+        announced: &mut Option<Announced>,
+    ) -> Result<Cooked> {
         count(&self.counters().cooks);
-        let cooked = self.converse(Cook::new(input)).await?;
+        let cooked = self.converse(Cook::new(input), announced).await?;
         cooked.map_err(|error| Error::Cooking {
             reason: error.reason(),
             class: error.class(),
@@ -40,7 +45,7 @@ impl Engine {
         })
     }
 
-    async fn converse<C>(&self, mut talk: C) -> Result<C::End>
+    async fn converse<C>(&self, mut talk: C, announced: &mut Option<Announced>) -> Result<C::End>
     where
         C: Conversation + Send + 'static,
         C::End: Send + 'static,
@@ -53,6 +58,7 @@ impl Engine {
             match stop {
                 Stop::Done(end) => return Ok(*end),
                 Stop::Needs(run) => {
+                    drop(announced.take());
                     count(&self.counters().functions);
                     let runner = &self.ports().functions;
                     let answer = runner.run(call(*run), &Limits::default()).await;

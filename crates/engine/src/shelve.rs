@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Class, CommitId, ObjectKey, ObjectMeta, Revision};
-use store::{Answer, BranchEdit, RefEdit, Submission, Written};
+use store::{Announced, Answer, BranchEdit, RefEdit, Submission, Written};
 
 use crate::codec::{self, Record};
 use crate::ports::{Change, Expect, Point, PortError, RecordWrite};
@@ -68,6 +68,8 @@ pub(crate) struct Shelf {
     pub(crate) branch: Option<BranchEdit>,
     /// The records that follow.
     pub(crate) follow: Vec<Follow>,
+    /// What the repository's writer was told beforehand.
+    pub(crate) announced: Option<Announced>,
 }
 
 impl Engine {
@@ -83,6 +85,7 @@ impl Engine {
             refs,
             branch,
             mut follow,
+            announced,
         } = shelf;
         let records: Vec<Record> = follow.iter().map(|f| f.record.clone()).collect();
         let submission = Submission {
@@ -90,6 +93,7 @@ impl Engine {
             refs,
             branch,
             intent: Some(codec::encode_intent(&records)),
+            announced,
         };
         let published = self.submit(open, submission).await?;
         count(&self.counters().published);

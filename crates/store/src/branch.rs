@@ -56,7 +56,7 @@ impl<D: Disk> Room<D> {
             ..Submission::default()
         };
         match self
-            .enqueue(|answer| {
+            .enqueue(None, |answer| {
                 Job::Submit(Box::new(submission), answer, Arc::clone(&spec.credentials))
             })
             .await??

@@ -56,8 +56,8 @@ pub use remote::{Credential, CredentialError, Credentials, Kind, NoCredentials, 
 pub use snapshot::{Opaque, Snapshot};
 pub use stats::Stats;
 pub use submission::{
-    Answer, BranchEdit, Expect, Handle, Intent, IntentId, IntentRef, Published, RefEdit, Refusal,
-    Scope, Submission,
+    Announced, Answer, BranchEdit, Expect, Handle, Intent, IntentId, IntentRef, Published, RefEdit,
+    Refusal, Scope, Submission,
 };
 pub use wall::{Limits, Refs, Repo, Store};
 pub use write::{CommitSpec, Content, Written};

@@ -1,6 +1,9 @@
 //! The one writer of a repository: what waits becomes one batch; while it works, the next gathers.
+//!
+//! A batch also waits for submissions that were announced before its first one came: they are being
+//! built now. No clock is involved: whoever announces submits or gives up, and either lets it go.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +17,10 @@ use crate::error::Result;
 use crate::lru::lock;
 use crate::room::Room;
 use crate::stats::add;
-use crate::{Answer, Submission};
+use crate::{Announced, Answer, Submission};
+
+/// A batch of this many waits for nobody: by then what it shares costs little for each.
+const GATHER: usize = 32;
 
 /// Work for the writer.
 pub(crate) enum Job {
@@ -25,8 +31,31 @@ pub(crate) enum Job {
 /// What waits for the writer.
 #[derive(Default)]
 pub(crate) struct Queue {
-    waiting: VecDeque<Job>,
+    waiting: VecDeque<(u64, Job)>,
     busy: bool,
+    /// Tickets of those who announced a submission, and have not come yet.
+    coming: BTreeSet<u64>,
+    tickets: u64,
+}
+
+impl Queue {
+    fn ticket(&mut self) -> u64 {
+        self.tickets += 1;
+        self.tickets
+    }
+
+    fn wait(&mut self, job: Job) {
+        let ticket = self.ticket();
+        self.waiting.push_back((ticket, job));
+    }
+
+    /// Whether somebody who was announced before the first that waits will join its batch.
+    fn expects(&self, full: usize) -> bool {
+        let Some((first, _)) = self.waiting.front() else {
+            return false;
+        };
+        self.waiting.len() < full && self.coming.first().is_some_and(|coming| coming < first)
+    }
 }
 
 /// The writer's claim on the queue; given back even when the writer breaks.
@@ -47,11 +76,13 @@ impl<D: Disk> Room<D> {
     /// Hands a job to the writer and waits for its answer.
     pub(crate) async fn enqueue<T>(
         self: &Arc<Self>,
+        announced: Option<Announced>,
         job: impl FnOnce(oneshot::Sender<T>) -> Job,
     ) -> Result<T> {
         self.alive()?;
         let (answer, heard) = oneshot::channel();
-        lock(&self.queue).waiting.push_back(job(answer));
+        lock(&self.queue).wait(job(answer));
+        drop(announced);
         if D::INLINE {
             // Others that are ready now join the batch; on a thread of its own they do anyway.
             YieldOnce(false).await;
@@ -60,9 +91,33 @@ impl<D: Disk> Room<D> {
         heard.await.map_err(|_| self.gone())
     }
 
+    /// Says that a submission is being built. Where the writer works in its callers' own tasks,
+    /// those that are ready join a batch anyway.
+    pub(crate) fn expect(self: &Arc<Self>) -> Announced {
+        if D::INLINE {
+            return Announced::default();
+        }
+        let ticket = {
+            let mut queue = lock(&self.queue);
+            let ticket = queue.ticket();
+            queue.coming.insert(ticket);
+            ticket
+        };
+        let room = Arc::clone(self);
+        Announced::until(move || {
+            lock(&room.queue).coming.remove(&ticket);
+            room.wake();
+        })
+    }
+
+    /// How many make a batch that waits for nobody.
+    fn full(&self) -> usize {
+        self.limits.batch.clamp(1, GATHER)
+    }
+
     fn wake(self: &Arc<Self>) {
         let mut queue = lock(&self.queue);
-        if queue.busy || queue.waiting.is_empty() {
+        if queue.busy || queue.waiting.is_empty() || queue.expects(self.full()) {
             return;
         }
         queue.busy = true;
@@ -76,26 +131,27 @@ impl<D: Disk> Room<D> {
     }
 
     /// Takes everything that waits and carries the same credentials, up to the limit of a batch;
-    /// `None` when there is nothing, and then the writer is idle.
+    /// `None` when there is nothing yet, and then the writer is idle.
     fn take(&self) -> Option<Batch> {
         // Without a remote nobody is asked who we are.
         let alike = self.disk.upstream().is_none();
         let mut queue = lock(&self.queue);
-        let Some(first) = queue.waiting.front() else {
+        let first = queue.waiting.front().map(|(_, job)| job.who());
+        let Some(who) = first.filter(|_| !queue.expects(self.full())) else {
             queue.busy = false;
             return None;
         };
         let mut batch = Batch {
-            who: first.who(),
+            who,
             fetches: Vec::new(),
             submissions: Vec::new(),
         };
         while batch.submissions.len() < self.limits.batch.max(1) {
             let same = |job: &Job| alike || Arc::ptr_eq(&job.who(), &batch.who);
-            if !queue.waiting.front().is_some_and(same) {
+            if !queue.waiting.front().is_some_and(|(_, job)| same(job)) {
                 break;
             }
-            match queue.waiting.pop_front() {
+            match queue.waiting.pop_front().map(|(_, job)| job) {
                 Some(Job::Fetch(answer, _)) => batch.fetches.push(answer),
                 Some(Job::Submit(submission, answer, _)) => {
                     batch.submissions.push(Waiting::new(*submission, answer));

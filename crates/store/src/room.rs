@@ -24,8 +24,8 @@ use crate::staged::Shelf;
 use crate::stats::{Counters, Stats, add};
 use crate::tree::find_dir;
 use crate::{
-    Answer, CommitSpec, Dir, Handle, Intent, IntentId, Limits, RefName, Refs, Repo, Snapshot,
-    Submission, Written,
+    Announced, Answer, CommitSpec, Dir, Handle, Intent, IntentId, Limits, RefName, Refs, Repo,
+    Snapshot, Submission, Written,
 };
 
 /// What a room is opened with.
@@ -265,7 +265,7 @@ impl<D: Disk> Repo for Shared<D> {
     async fn fetch(&self) -> Result<Arc<Refs>> {
         if self.room.disk.upstream().is_some() {
             self.room
-                .enqueue(|answer| Job::Fetch(answer, Arc::clone(&self.who)))
+                .enqueue(None, |answer| Job::Fetch(answer, Arc::clone(&self.who)))
                 .await??;
         }
         self.room.list_refs()
@@ -311,14 +311,21 @@ impl<D: Disk> Repo for Shared<D> {
         self.room.write_commit(&spec)
     }
 
-    async fn submit(&self, submission: Submission) -> Result<Answer> {
+    fn announce(&self) -> Announced {
+        self.room.expect()
+    }
+
+    async fn submit(&self, mut submission: Submission) -> Result<Answer> {
         if !self.room.writable {
             return Err(Error::ReadOnly {
                 url: self.room.url.clone(),
             });
         }
+        let announced = submission.announced.take();
         self.room
-            .enqueue(|answer| Job::Submit(Box::new(submission), answer, Arc::clone(&self.who)))
+            .enqueue(announced, |answer| {
+                Job::Submit(Box::new(submission), answer, Arc::clone(&self.who))
+            })
             .await?
     }
 
@@ -328,7 +335,7 @@ impl<D: Disk> Repo for Shared<D> {
         }
         match self
             .room
-            .enqueue(|answer| Job::Fetch(answer, Arc::clone(&self.who)))
+            .enqueue(None, |answer| Job::Fetch(answer, Arc::clone(&self.who)))
             .await?
         {
             Ok(()) => Ok(self.room.heard(handle)?.unwrap_or(Answer::Pending(handle))),

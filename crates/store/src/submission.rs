@@ -118,6 +118,33 @@ pub struct Submission {
     pub branch: Option<BranchEdit>,
     /// What to remember until [`crate::Repo::settle`]; opaque. `None`: nothing is journalled.
     pub intent: Option<Vec<u8>>,
+    /// What [`crate::Repo::announce`] gave, if this was announced.
+    pub announced: Option<Announced>,
+}
+
+/// The promise that a submission is on its way; dropping it takes the promise back.
+#[derive(Default)]
+pub struct Announced(Option<Box<dyn FnOnce() + Send + Sync>>);
+
+impl Announced {
+    /// One that is over when this is called, once.
+    pub(crate) fn until(over: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self(Some(Box::new(over)))
+    }
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        if let Some(over) = self.0.take() {
+            over();
+        }
+    }
+}
+
+impl fmt::Debug for Announced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Announced").field(&self.0.is_some()).finish()
+    }
 }
 
 /// Names an intent in the journal of its repository.

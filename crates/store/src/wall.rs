@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use model::{CommitId, TreeId};
 
 use crate::{
-    Answer, Commit, CommitSpec, Dir, Handle, Intent, IntentId, RefName, RemoteSpec, Result,
-    Snapshot, Stats, Submission, Written,
+    Announced, Answer, Commit, CommitSpec, Dir, Handle, Intent, IntentId, RefName, RemoteSpec,
+    Result, Snapshot, Stats, Submission, Written,
 };
 
 /// All refs with the commits that they lead to, annotated tags followed.
@@ -108,6 +108,13 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// Contents that git cannot hold; a base that is not here.
     fn write(&self, spec: CommitSpec<'_>) -> Result<Written>;
+
+    /// Says that a submission is being built: until it comes in
+    /// [`Submission::announced`](crate::Submission), or the answer is dropped, a batch that opens now
+    /// may wait for it. Whoever holds this must not wait for the same repository's writer.
+    fn announce(&self) -> Announced {
+        Announced::default()
+    }
 
     /// Publishes: durable first, visible last, all or nothing.
     ///

@@ -37,10 +37,12 @@ pub(super) async fn create(
     let base = step.base.as_ref();
     base_stands(engine, &package, base)?;
     let input = input(engine, &open, &step.upstream, &step.recipe, base, None).await?;
-    let cooked = engine.cook(input).await?;
+    let mut announced = Some(open.repo.announce());
+    let cooked = engine.cook(input, &mut announced).await?;
     if cooked.m_equals_p
         && let OnEqual::NoteDigest(revision) = &step.on_equal
     {
+        drop(announced);
         note(engine, revision, &step.digest).await?;
         return Ok(Outcome::Unchanged);
     }
@@ -84,6 +86,7 @@ pub(super) async fn create(
         written: vec![written],
         branch: None,
         follow: vec![Follow::put(record, None)],
+        announced,
     };
     finish(engine, &open, shelf, key, "DraftCreated").await
 }
@@ -112,11 +115,13 @@ pub(super) async fn update(
         Some(draft),
     )
     .await?;
-    let cooked = engine.cook(input).await?;
+    let mut announced = Some(open.repo.announce());
+    let cooked = engine.cook(input, &mut announced).await?;
     if cooked.m_equals_p
         && let OnEqual::DeleteDraft(revision) = &step.on_equal
         && !by_person(&open, &old)?
     {
+        drop(announced);
         return superseded(engine, &open, key, &old, revision, step).await;
     }
     let by = service(engine, key);
@@ -150,6 +155,7 @@ pub(super) async fn update(
         written: vec![written],
         branch: None,
         follow: vec![Follow::put(record, Some(old))],
+        announced,
     };
     finish(engine, &open, shelf, key, "DraftUpdated").await
 }

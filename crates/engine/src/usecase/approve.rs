@@ -146,13 +146,13 @@ fn shelf(
     follow.extend(relabel(&observed.siblings, &old.key, publish.number));
     follow.extend(placeholder(engine, open, &observed.siblings, &record));
     Ok(Shelf {
-        written: Vec::new(),
         refs: vec![RefEdit::delete(
             open.layout.proposed(&old.package, &old.workspace)?,
             old.commit,
         )],
         branch: Some(edit),
         follow,
+        ..Shelf::default()
     })
 }
 

@@ -76,8 +76,8 @@ pub(super) async fn save(
             Shelf {
                 written: vec![written],
                 refs,
-                branch: None,
                 follow,
+                ..Shelf::default()
             },
         )
         .await?;

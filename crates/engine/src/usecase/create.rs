@@ -164,8 +164,8 @@ async fn carry_out(
             written.commit(),
         )],
         written: vec![written],
-        branch: None,
         follow: vec![Follow::put(record, None)],
+        ..Shelf::default()
     };
     let stored = engine.shelve(open, shelf).await?;
     if let Some(stored) = stored.into_iter().next().flatten() {

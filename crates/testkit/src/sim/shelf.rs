@@ -157,6 +157,10 @@ impl Repo for Faulty {
         self.repo.has_commit(id)
     }
 
+    fn announce(&self) -> store::Announced {
+        self.repo.announce()
+    }
+
     fn write(&self, spec: CommitSpec<'_>) -> Result<Written> {
         self.repo.write(spec)
     }
