@@ -20,8 +20,12 @@ use crate::repos::Repos;
 use crate::stats::{Counters, Stats, count};
 use crate::{Error, Result};
 
-/// How long a set waits for more news of its variants before it sums them up.
-const SUM_UP: Duration = Duration::from_millis(500);
+/// How long a set waits for more news of each of its variants before it sums them up: summing up
+/// takes as long as there are variants, so that a large set does it rarely and a small one at once.
+const SUM_UP: Duration = Duration::from_micros(500);
+
+/// The shortest and the longest such wait.
+const SUM_UP_BOUNDS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
 /// How the engine works; every field has a default.
 #[derive(Debug, Clone)]
@@ -50,7 +54,7 @@ impl Default for Options {
         let cpus = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Self {
             cpu: Cpu::threads(cpus),
-            in_flight: 512,
+            in_flight: 192,
             local_poll: Duration::from_secs(2),
             remote_poll: Duration::from_secs(60),
             resync: Duration::from_secs(600),
@@ -247,7 +251,9 @@ impl Engine {
             queue.add(Key::Set(key));
         }
         for key in wake.sets_later {
-            queue.add_after(Key::Set(key), SUM_UP);
+            let variants = self.world(|w| w.sets.get(&key).map_or(0, |set| set.status.variants));
+            let wait = SUM_UP.saturating_mul(u32::try_from(variants).unwrap_or(u32::MAX));
+            queue.add_after(Key::Set(key), wait.clamp(SUM_UP_BOUNDS.0, SUM_UP_BOUNDS.1));
         }
         for key in wake.variants {
             queue.add(Key::Variant(key));
