@@ -200,26 +200,38 @@ fn entry(manager: &Manager, owned: &Owned) -> Value {
     Value::Object(out)
 }
 
-/// Whether two objects are equal apart from the times (and order) of their managedFields, in which case a write is a no-op.
+/// Whether two objects are equal apart from their versions and the times (and order) of their
+/// managedFields, in which case a write is a no-op.
 #[must_use]
 pub fn same_but_times(a: &Value, b: &Value) -> bool {
     let (Some(x), Some(y)) = (a.as_object(), b.as_object()) else {
         return a == b;
     };
-    let keys = |m: &Map<String, Value>| m.keys().filter(|k| *k != "metadata").count();
-    if keys(x) != keys(y)
-        || x.iter()
-            .any(|(k, v)| k != "metadata" && y.get(k) != Some(v))
-    {
-        return false;
+    alike(x, y, &["metadata"])
+        && metadata_alike(x.get("metadata"), y.get("metadata"))
+        && owners_alike(a, b)
+}
+
+/// Whether two maps are equal, some keys apart.
+fn alike(a: &Map<String, Value>, b: &Map<String, Value>, apart: &[&str]) -> bool {
+    let counts = |key: &&String| !apart.contains(&key.as_str());
+    a.keys().filter(counts).count() == b.keys().filter(counts).count()
+        && a.iter()
+            .filter(|(key, _)| counts(key))
+            .all(|(key, value)| b.get(key) == Some(value))
+}
+
+fn metadata_alike(a: Option<&Value>, b: Option<&Value>) -> bool {
+    match (a.and_then(Value::as_object), b.and_then(Value::as_object)) {
+        (Some(a), Some(b)) => alike(a, b, &["managedFields", "resourceVersion"]),
+        _ => a == b,
     }
-    let plain = |object: &Value| {
-        let mut metadata = object.get("metadata").cloned().unwrap_or_default();
-        if let Some(map) = metadata.as_object_mut() {
-            map.remove("managedFields");
-        }
-        metadata
-    };
+}
+
+fn owners_alike(a: &Value, b: &Value) -> bool {
+    if a.pointer("/metadata/managedFields") == b.pointer("/metadata/managedFields") {
+        return true;
+    }
     let owners = |object: &Value| {
         let mut managers = Managers::read(object).unwrap_or_default();
         for owned in managers.owners.values_mut() {
@@ -227,5 +239,5 @@ pub fn same_but_times(a: &Value, b: &Value) -> bool {
         }
         managers
     };
-    plain(a) == plain(b) && owners(a) == owners(b)
+    owners(a) == owners(b)
 }

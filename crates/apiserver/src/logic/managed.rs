@@ -122,12 +122,5 @@ fn put(object: &mut Value, fields: Option<Value>) {
 /// Whether two states are equal, the times of their managed fields and their resource versions apart.
 #[must_use]
 pub fn same(old: &Value, new: &Value) -> bool {
-    let bare = |object: &Value| {
-        let mut bare = object.clone();
-        if let Some(metadata) = metadata_mut(&mut bare) {
-            metadata.shift_remove("resourceVersion");
-        }
-        bare
-    };
-    same_but_times(&bare(old), &bare(new))
+    same_but_times(old, new)
 }
