@@ -11,6 +11,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// What is measured here runs on the allocator that it ships with.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The project's toolbox.
 #[derive(Debug, Parser)]
 #[command(name = "xtask")]
