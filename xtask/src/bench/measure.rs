@@ -15,7 +15,7 @@ pub(super) struct Start {
 #[derive(Debug, Clone)]
 pub(super) struct Cost {
     /// The phase.
-    pub(super) phase: &'static str,
+    pub(super) phase: String,
     /// Seconds on the wall.
     pub(super) wall: f64,
     /// Seconds of CPU, all threads.
@@ -35,7 +35,7 @@ impl Start {
         }
     }
 
-    pub(super) fn end(self, phase: &'static str, counted: Vec<(String, u64)>) -> Cost {
+    pub(super) fn end(self, phase: &str, counted: Vec<(String, u64)>) -> Cost {
         let before = |name: &str| {
             self.counted
                 .iter()
@@ -48,7 +48,7 @@ impl Start {
             .filter(|(_, value)| *value > 0)
             .collect();
         Cost {
-            phase,
+            phase: phase.to_owned(),
             wall: self.wall.elapsed().as_secs_f64(),
             cpu: cpu_seconds() - self.cpu,
             peak: peak_megabytes(),
@@ -58,6 +58,17 @@ impl Start {
 }
 
 impl Cost {
+    #[cfg(test)]
+    pub(super) fn of(phase: &str, wall: f64) -> Self {
+        Self {
+            phase: phase.to_owned(),
+            wall,
+            cpu: 0.0,
+            peak: 0.0,
+            counted: Vec::new(),
+        }
+    }
+
     pub(super) fn count(&self, name: &str) -> u64 {
         self.counted
             .iter()

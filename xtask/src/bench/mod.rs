@@ -1,20 +1,61 @@
 //! Benchmarks: commands that print tables, never tests.
 
 mod fanout;
+mod kill;
 mod measure;
 mod package;
+mod plain;
+mod report;
+mod targets;
 mod world;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 
 /// What can be measured.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
     /// One set over many targets: fan-out, approval, upgrade, rest (engine.md "The benchmark that decides").
     Fanout(FanoutArgs),
+    /// The embedded server by itself, to be killed.
+    #[command(hide = true)]
+    Serve(Serve),
+}
+
+/// Flags of `bench serve`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Serve {
+    /// The data directory.
+    #[arg(long)]
+    data: PathBuf,
+    /// Do not wait for the disk.
+    #[arg(long)]
+    no_fsync: bool,
+}
+
+/// What the packages hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Workload {
+    /// 12 files, no pipeline.
+    W0,
+    /// 12 files of about 8 KB with comments, a pipeline of three functions and a required injection
+    /// point, one more function and one context key by CEL.
+    W1,
+}
+
+/// Where the downstream packages lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    /// All in one repository on the file system.
+    One,
+    /// Each in a repository of its own on the file system.
+    Many,
+    /// All in one repository behind smart HTTP on loopback.
+    OneHttp,
+    /// Each in a repository of its own behind smart HTTP on loopback.
+    ManyHttp,
 }
 
 /// Flags of `bench fanout`.
@@ -23,21 +64,37 @@ pub(crate) struct FanoutArgs {
     /// How many targets, one run each.
     #[arg(long, value_delimiter = ',', default_value = "100,300,1000")]
     pub(crate) n: Vec<usize>,
-    /// The workload: w0 (12 files, no pipeline) or w1 (pipeline, injection, comments).
-    #[arg(long, default_value = "w1")]
-    pub(crate) workload: String,
-    /// one repository, or many on the file system.
-    #[arg(long, default_value = "one")]
-    pub(crate) layout: String,
+    /// What the packages hold.
+    #[arg(long, value_enum, default_value = "w1")]
+    pub(crate) workload: Workload,
+    /// Where the downstream packages lie.
+    #[arg(long, value_enum, default_value = "one")]
+    pub(crate) layout: Layout,
+    /// How often each size is run; the medians are printed.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) runs: usize,
+    /// A folder with `app-v1` and `app-v2`: recorded packages that W0 takes instead of its own.
+    #[arg(long)]
+    pub(crate) packages: Option<PathBuf>,
+    /// Leave out the phase that kills the server.
+    #[arg(long)]
+    pub(crate) no_kill: bool,
     /// Where to write the figures as JSON.
     #[arg(long)]
     pub(crate) json: Option<PathBuf>,
     /// Do the same drafts through the plain git command, too, as a yardstick.
-    #[arg(long)]
-    pub(crate) compare: Option<String>,
+    #[arg(long, value_enum)]
+    pub(crate) compare: Option<Compare>,
     /// Do not wait for the disk.
     #[arg(long)]
     pub(crate) no_fsync: bool,
+}
+
+/// What the figures are compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compare {
+    /// The plain git command: clone, copy, commit, push.
+    Plain,
 }
 
 /// Runs one, in a release build: a debug build starts that instead.
@@ -54,6 +111,7 @@ pub(crate) fn run(bench: &Bench) -> ExitCode {
     };
     let result = match bench {
         Bench::Fanout(args) => runtime.block_on(fanout::run(args)),
+        Bench::Serve(args) => runtime.block_on(kill::serve(args)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,12 +2,36 @@
 //! and one required injection point; v2 changes an image, adds a file and deletes a field.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::world::Result;
+use super::{FanoutArgs, Workload};
 
 /// The files of a revision.
 pub(super) type Files = BTreeMap<String, String>;
 
+/// The upstream package of a run at revision 1 or 2.
+pub(super) fn upstream(args: &FanoutArgs, revision: u32) -> Result<Files> {
+    match (args.workload, &args.packages) {
+        (Workload::W1, _) => Ok(w1(revision)),
+        (Workload::W0, None) => Ok(w0(revision)),
+        (Workload::W0, Some(folder)) => recorded(&folder.join(format!("app-v{revision}"))),
+    }
+}
+
+fn recorded(folder: &Path) -> Result<Files> {
+    let failed = |e: std::io::Error| format!("read {}: {e}", folder.display());
+    let mut files = Files::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        files.insert(name, std::fs::read_to_string(entry.path()).map_err(failed)?);
+    }
+    Ok(files)
+}
+
 /// W1 at revision 1 or 2.
-pub(super) fn w1(revision: u32) -> Files {
+fn w1(revision: u32) -> Files {
     let mut files = Files::new();
     files.insert("Kptfile".to_owned(), KPTFILE.to_owned());
     files.insert("package-context.yaml".to_owned(), CONTEXT.to_owned());
@@ -30,7 +54,7 @@ pub(super) fn w1(revision: u32) -> Files {
 }
 
 /// W0: the same without pipeline and injection point.
-pub(super) fn w0(revision: u32) -> Files {
+fn w0(revision: u32) -> Files {
     let mut files = w1(revision);
     let kptfile = KPTFILE.split("pipeline:").next().unwrap_or_default();
     files.insert("Kptfile".to_owned(), kptfile.to_owned());

@@ -10,6 +10,8 @@ use offshoot::up::{self, Running};
 use serde_json::{Value, json};
 
 use super::package::Files;
+use super::targets::LABEL;
+use super::{FanoutArgs, Layout};
 
 pub(super) type Result<T> = std::result::Result<T, String>;
 
@@ -18,26 +20,80 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 pub(super) struct World {
     root: tempfile::TempDir,
-    pub(super) server: Running,
+    /// The server in this process, if it is one of this process.
+    server: Option<Running>,
     pub(super) client: Client,
+    http: Option<testkit::git_http::Server>,
 }
 
 impl World {
-    pub(super) async fn start(durable: bool) -> Result<Self> {
-        let root = tempfile::Builder::new().prefix("offshoot-bench-").tempdir();
-        let root = root.map_err(|e| format!("make a directory: {e}"))?;
+    /// A world with its server in this process, so that CPU and counters are seen.
+    pub(super) async fn start(args: &FanoutArgs) -> Result<Self> {
+        let root = directory()?;
         let mut options = up::Options::at(&root.path().join("data"));
-        options.durable = durable;
-        options.sync_every = Duration::from_secs(1);
+        options.durable = !args.no_fsync;
         let server = up::start(options).await.map_err(|e| e.to_string())?;
         let client = Client::with(server.kubeconfig())
             .await
             .map_err(|e| e.to_string())?;
         Ok(Self {
+            http: served(args, root.path())?,
             root,
-            server,
+            server: Some(server),
             client,
         })
+    }
+
+    /// A world whose server is another process: nobody to talk to yet.
+    pub(super) async fn elsewhere(args: &FanoutArgs) -> Result<Self> {
+        let root = directory()?;
+        let nobody = up::start(up::Options::at(&root.path().join("nobody"))).await;
+        let nobody = nobody.map_err(|e| e.to_string())?;
+        let client = Client::with(nobody.kubeconfig()).await;
+        nobody.stop().await;
+        Ok(Self {
+            http: served(args, root.path())?,
+            root,
+            server: None,
+            client: client.map_err(|e| e.to_string())?,
+        })
+    }
+
+    /// The data directory.
+    pub(super) fn data(&self) -> PathBuf {
+        self.root.path().join("data")
+    }
+
+    /// What was counted so far, if the server is one of this process.
+    pub(super) fn counted(&self) -> Vec<(String, u64)> {
+        self.server
+            .as_ref()
+            .map(Running::counted)
+            .unwrap_or_default()
+    }
+
+    /// Looks at everything again.
+    pub(super) fn look_at_everything(&self) {
+        if let Some(server) = &self.server {
+            server.look_at_everything();
+        }
+    }
+
+    /// Waits until nothing is to be done; a server elsewhere is not asked.
+    pub(super) async fn settle(&self) {
+        let Some(server) = &self.server else { return };
+        let mut quiet = 0;
+        while quiet < 3 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            quiet = if server.busy() == 0 { quiet + 1 } else { 0 };
+        }
+    }
+
+    /// Ends the server.
+    pub(super) async fn stop(self) {
+        if let Some(server) = self.server {
+            server.stop().await;
+        }
     }
 
     pub(super) fn path(&self, repository: &str) -> PathBuf {
@@ -52,24 +108,30 @@ impl World {
             .map_err(|e| format!("{path}: {e}"))
     }
 
-    pub(super) async fn repository(
-        &self,
-        name: &str,
-        deployment: bool,
-        labels: &Value,
-    ) -> Result<()> {
-        let address = format!("file://{}", self.path(name).display());
+    /// Registers a repository, made beforehand where it is not on the file system.
+    pub(super) async fn repository(&self, name: &str, downstream: bool) -> Result<()> {
+        let path = self.path(name);
+        let remote = self.http.as_ref().filter(|_| downstream);
+        let git = match remote {
+            None => json!({
+                "repo": format!("file://{}", path.display()), "create": true, "createBranch": true,
+            }),
+            Some(http) => {
+                git(
+                    self.root.path(),
+                    &["init", "--quiet", "--bare", &path.display().to_string()],
+                )?;
+                git(&path, &["config", "http.receivepack", "true"])?;
+                json!({ "repo": http.url(&format!("{name}.git")), "createBranch": true })
+            }
+        };
         self.create(
             &format!("{CONFIG}/v1alpha1/namespaces/default/repositories"),
             &json!({
                 "apiVersion": "config.porch.kpt.dev/v1alpha1",
                 "kind": "Repository",
-                "metadata": { "name": name, "labels": labels },
-                "spec": {
-                    "type": "git",
-                    "deployment": deployment,
-                    "git": { "repo": address, "create": true, "createBranch": true },
-                },
+                "metadata": { "name": name, "labels": if downstream { json!({ LABEL: "yes" }) } else { json!({}) } },
+                "spec": { "type": "git", "deployment": downstream, "git": git },
             }),
         )
         .await
@@ -117,7 +179,8 @@ impl World {
         git(&desk, &["add", "--all"])?;
         git(&desk, &["commit", "--quiet", "--message", tag])?;
         git(&desk, &["tag", &format!("bench/{tag}")])?;
-        git(&desk, &["push", "--quiet", "--tags", "origin", "HEAD"])
+        git(&desk, &["push", "--quiet", "--tags", "origin", "HEAD"])?;
+        Ok(())
     }
 
     /// Puts an object.
@@ -130,10 +193,24 @@ impl World {
     }
 }
 
+fn directory() -> Result<tempfile::TempDir> {
+    let root = tempfile::Builder::new().prefix("offshoot-bench-").tempdir();
+    root.map_err(|e| format!("make a directory: {e}"))
+}
+
+fn served(args: &FanoutArgs, root: &Path) -> Result<Option<testkit::git_http::Server>> {
+    if !matches!(args.layout, Layout::OneHttp | Layout::ManyHttp) {
+        return Ok(None);
+    }
+    let server = testkit::git_http::Server::start(root.to_owned());
+    server.map(Some).map_err(|e| format!("serve git: {e}"))
+}
+
 /// The group of our kinds.
 pub(super) const CONFIG: &str = "/apis/config.porch.kpt.dev";
 
-pub(super) fn git(directory: &Path, arguments: &[&str]) -> Result<()> {
+/// Runs git; what it says.
+pub(super) fn git(directory: &Path, arguments: &[&str]) -> Result<String> {
     let output = Command::new("git")
         .args([
             "-c",
@@ -151,7 +228,7 @@ pub(super) fn git(directory: &Path, arguments: &[&str]) -> Result<()> {
         .output()
         .map_err(|e| format!("run git: {e}"))?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     Err(format!(
         "git {}: {}",
