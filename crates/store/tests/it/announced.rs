@@ -1,6 +1,5 @@
 //! A batch waits for what was announced before it opened, and for nothing else.
 
-use store::conformance::World as _;
 use store::{Answer, GitOptions, Limits};
 
 use crate::git::Local;
