@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::registry::{Resource, Version};
+use crate::registry::{Backing, Resource, Version};
 use crate::status::Failure;
 use crate::storage::Object;
 
@@ -202,6 +202,11 @@ impl Fields {
             if !offered {
                 return Err(not_offered(left, resource, version));
             }
+            if negated && aggregated(resource) {
+                return Err(Failure::bad_request(format!(
+                    "unsupported fieldSelector operator \"!=\" for field \"{left}\""
+                )));
+            }
             needs.push((left.to_owned(), unescape(right), negated));
         }
         Ok(Self { needs })
@@ -237,7 +242,15 @@ impl Fields {
     }
 }
 
+/// Whether users know the resource from an aggregated server, whose words and rules hold for it.
+fn aggregated(resource: &Resource) -> bool {
+    matches!(resource.backing, Backing::WriteThrough | Backing::Virtual)
+}
+
 fn not_offered(field: &str, resource: &Resource, version: &Version) -> Failure {
+    if aggregated(resource) {
+        return Failure::bad_request(format!("\"{field}\" is not a known field selector"));
+    }
     if resource.custom() {
         return Failure::bad_request(format!("field label not supported: {field}"));
     }

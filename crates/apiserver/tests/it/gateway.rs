@@ -229,3 +229,29 @@ async fn records_are_written_together_or_not_at_all() {
     let (_, list) = ask(&server, Method::GET, "/apis/ware.dev/v1/crates", None).await;
     assert_eq!(list["items"].as_array().map(Vec::len), Some(2));
 }
+
+#[tokio::test]
+async fn field_selectors_of_the_gateways_kinds_follow_its_own_words() {
+    let (server, _) = warehouse().await;
+    for (plural, selector, expected) in [
+        (
+            "crates",
+            "spec.nonsense%3D1",
+            "\"spec.nonsense\" is not a known field selector",
+        ),
+        (
+            "contents",
+            "spec.nonsense%3D1",
+            "\"spec.nonsense\" is not a known field selector",
+        ),
+        (
+            "crates",
+            "metadata.name!%3Da",
+            "unsupported fieldSelector operator \"!=\" for field \"metadata.name\"",
+        ),
+    ] {
+        let path = format!("/apis/ware.dev/v1/{plural}?fieldSelector={selector}");
+        let (code, refused) = ask(&server, Method::GET, &path, None).await;
+        assert_eq!((code, &refused["message"]), (400, &json!(expected)));
+    }
+}
