@@ -2,8 +2,11 @@
 //!
 //! Three tables: `objects` (resource, NUL, key → object), `log` (version → event) and `meta` (counters and the
 //! format version, X7). A transaction is one group of batches; it is durable when [`Backend::persist`] returns.
+//!
+//! A write that failed (a full disk) spoils the handle: the file is opened again before the next one, and what
+//! became of the failed transaction is read from the file itself, never guessed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
@@ -38,8 +41,22 @@ pub enum Durability {
 /// A redb file as a store's medium.
 #[derive(Debug)]
 pub struct RedbFile {
-    database: Database,
+    path: PathBuf,
+    /// `None` after a write that failed, until the file is opened again.
+    database: Option<Database>,
     durability: Durability,
+    /// The newest version in the file.
+    rv: u64,
+    /// A transaction that failed, and of which nobody knows yet whether it is in the file.
+    unsure: Option<Unsure>,
+}
+
+/// A transaction that was answered as failed.
+#[derive(Debug)]
+struct Unsure {
+    changes: Vec<Change>,
+    before: u64,
+    after: u64,
 }
 
 impl RedbFile {
@@ -48,20 +65,33 @@ impl RedbFile {
     /// # Errors
     /// The file cannot be opened, is locked, or was written by a newer program.
     pub fn open(path: &Path, durability: Durability) -> Result<Self, StorageError> {
-        let fail = |detail: String| StorageError::Open {
-            path: path.display().to_string(),
-            detail,
-        };
-        let database = Database::builder()
-            .set_cache_size(CACHE_BYTES)
-            .create(path)
-            .map_err(|e| fail(e.to_string()))?;
-        let opened = Self {
-            database,
+        let mut opened = Self {
+            path: path.to_owned(),
+            database: None,
             durability,
+            rv: 0,
+            unsure: None,
         };
+        opened.database = Some(opened.open_file()?);
         opened.check_format()?;
         Ok(opened)
+    }
+
+    fn open_file(&self) -> Result<Database, StorageError> {
+        let builder = Database::builder()
+            .set_cache_size(CACHE_BYTES)
+            .create(&self.path);
+        builder.map_err(|e| StorageError::Open {
+            path: self.path.display().to_string(),
+            detail: e.to_string(),
+        })
+    }
+
+    fn database(&self) -> Result<&Database, redb::Error> {
+        let closed = || std::io::Error::other("the file is closed after a failed write");
+        self.database
+            .as_ref()
+            .ok_or_else(|| redb::Error::Io(closed()))
     }
 
     fn check_format(&self) -> Result<(), StorageError> {
@@ -79,7 +109,7 @@ impl RedbFile {
     }
 
     fn meta(&self, name: &str) -> Result<Option<u64>, redb::Error> {
-        let read = self.database.begin_read()?;
+        let read = self.database()?.begin_read()?;
         match read.open_table(META) {
             Ok(table) => Ok(table.get(name)?.map(|v| v.value())),
             Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
@@ -88,7 +118,7 @@ impl RedbFile {
     }
 
     fn write_meta(&self, name: &str, value: u64) -> Result<(), redb::Error> {
-        let write = self.database.begin_write()?;
+        let write = self.database()?.begin_write()?;
         write.open_table(META)?.insert(name, value)?;
         write.open_table(OBJECTS)?;
         write.open_table(LOG)?;
@@ -97,7 +127,7 @@ impl RedbFile {
     }
 
     fn read_all(&self) -> Result<(Loaded, Option<String>), redb::Error> {
-        let read = self.database.begin_read()?;
+        let read = self.database()?.begin_read()?;
         let meta = read.open_table(META)?;
         let number = |name: &str| -> Result<u64, redb::Error> {
             Ok(meta.get(name)?.map_or(0, |v| v.value()))
@@ -139,7 +169,7 @@ impl RedbFile {
         rv: u64,
         compact: Option<u64>,
     ) -> Result<(), redb::Error> {
-        let mut write = self.database.begin_write()?;
+        let mut write = self.database()?.begin_write()?;
         if self.durability == Durability::Relaxed {
             write
                 .set_durability(redb::Durability::None)
@@ -186,6 +216,7 @@ impl Backend for RedbFile {
             loaded.compacted = loaded.rv;
             loaded.log.clear();
         }
+        self.rv = loaded.rv;
         let relaxed = u64::from(self.durability == Durability::Relaxed);
         if was_relaxed || relaxed == 1 {
             self.write_meta("rv", loaded.rv)
@@ -204,8 +235,64 @@ impl Backend for RedbFile {
         rv: u64,
         compact: Option<u64>,
     ) -> Result<(), StorageError> {
-        self.write_all(changes, rv, compact)
-            .map_err(|e| write_error(&e))
+        self.recover()?;
+        let Err(error) = self.write_all(changes, rv, compact) else {
+            self.rv = rv;
+            return Ok(());
+        };
+        // redb refuses everything after a failed write until the file is opened again.
+        self.database = None;
+        self.unsure = Some(Unsure {
+            changes: changes.to_vec(),
+            before: self.rv,
+            after: rv,
+        });
+        Err(write_error(&error))
+    }
+}
+
+impl RedbFile {
+    /// Opens the file again after a failed write, and takes back what of it is in the file although it was
+    /// answered as failed.
+    fn recover(&mut self) -> Result<(), StorageError> {
+        if self.database.is_none() {
+            let database = self.open_file();
+            self.database = Some(database.map_err(|e| StorageError::Write(e.to_string()))?);
+        }
+        let Some(unsure) = self.unsure.take() else {
+            return Ok(());
+        };
+        let undone = match self.meta("rv") {
+            Ok(Some(found)) if found == unsure.after => self.undo(&unsure),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        undone.map_err(|error| {
+            self.database = None;
+            self.unsure = Some(unsure);
+            write_error(&error)
+        })
+    }
+
+    fn undo(&self, unsure: &Unsure) -> Result<(), redb::Error> {
+        let write = self.database()?.begin_write()?;
+        {
+            let mut objects = write.open_table(OBJECTS)?;
+            let mut log = write.open_table(LOG)?;
+            for change in unsure.changes.iter().rev() {
+                let name = format!("{}\0{}", change.entry.resource, change.entry.key);
+                match &change.entry.old {
+                    Some(object) => {
+                        drop(objects.insert(name.as_str(), object.to_disk().as_slice())?)
+                    }
+                    None => drop(objects.remove(name.as_str())?),
+                }
+                drop(log.remove(change.entry.rv)?);
+            }
+            write.open_table(META)?.insert("rv", unsure.before)?;
+        }
+        write.commit()?;
+        Ok(())
     }
 }
 
