@@ -213,7 +213,7 @@ impl Reader {
                 "labels",
                 "annotations",
             ];
-            reader.known(map, &known);
+            reader.only(map, &known);
             Selector {
                 api_version: reader.text(map, "apiVersion"),
                 kind: reader.text(map, "kind"),
@@ -424,6 +424,20 @@ impl Reader {
         let what = format!("line {line}: `{path}` is {found}, but must be {kind}");
         self.problems.push(Problem::new(path, what));
         false
+    }
+
+    /// As [`Reader::known`], where what is not understood would change what the rest means: a
+    /// selector without the one condition that somebody wrote selects everything (M18).
+    fn only(&mut self, map: &Map<'_>, known: &[&str]) {
+        let before = self.warnings.len();
+        self.known(map, known);
+        for mut unknown in self.warnings.split_off(before) {
+            unknown.what = unknown.what.replace(
+                "is not a field of a Kptfile; it is kept",
+                "is not a field of a selector: it would select too much",
+            );
+            self.problems.push(unknown);
+        }
     }
 
     /// Warns about fields that nobody reads, and refuses keys that stand twice (Y3).

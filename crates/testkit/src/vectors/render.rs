@@ -160,10 +160,6 @@ pub const KNOWN: &[(&str, &str)] = &[
         "M20: a resource is handed over once",
     ),
     (
-        "render-selectors-unknown-field",
-        "M18: unknown fields are kept",
-    ),
-    (
         "render-unknown-function-second",
         "X2: the error names the flag that would run the function",
     ),
