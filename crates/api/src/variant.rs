@@ -159,21 +159,21 @@ fn read_context(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> PackageContex
     };
     let data = fields.strings("data");
     let remove = fields.texts("removeKeys");
-    let mut reserved = |key: &str, shown: String, holds: &dyn Fn(&str) -> bool| {
+    let (data_shown, remove_shown) = (json!(data).to_string(), json!(remove).to_string());
+    let mut reserved = |key: &str, shown: &str, word: &str| {
         let field = fields.field(key);
-        for word in RESERVED.iter().filter(|word| holds(word)) {
-            problems.push(Problem::new(
-                &field,
-                format!("{field}: Invalid value: {shown}: must not contain the key {word:?}"),
-            ));
-        }
+        let what = format!("{field}: Invalid value: {shown}: must not contain the key {word:?}");
+        problems.push(Problem::new(&field, what));
     };
-    reserved("data", json!(data).to_string(), &|word| {
-        data.contains_key(word)
-    });
-    reserved("removeKeys", json!(remove).to_string(), &|word| {
-        remove.iter().any(|k| k == word)
-    });
+    // Key by key, as the peer tells them.
+    for word in RESERVED {
+        if data.contains_key(word) {
+            reserved("data", &data_shown, word);
+        }
+        if remove.iter().any(|k| k == word) {
+            reserved("removeKeys", &remove_shown, word);
+        }
+    }
     PackageContext {
         data,
         remove_keys: remove.into_iter().collect(),

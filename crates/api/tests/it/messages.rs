@@ -58,9 +58,9 @@ fn reserved_context_keys() {
         variant_text(fine_with("packageContext", context)),
         "spec.packageContext.data: Invalid value: {\"name\":\"a\",\"package-path\":\"b\"}: \
          must not contain the key \"name\"; \
+         spec.packageContext.removeKeys: Invalid value: [\"name\"]: must not contain the key \"name\"; \
          spec.packageContext.data: Invalid value: {\"name\":\"a\",\"package-path\":\"b\"}: \
-         must not contain the key \"package-path\"; \
-         spec.packageContext.removeKeys: Invalid value: [\"name\"]: must not contain the key \"name\""
+         must not contain the key \"package-path\""
     );
 }
 
