@@ -6,9 +6,11 @@
 //! a clock, and never does what it decides.
 
 pub mod digest;
+mod news;
 mod report;
 pub mod revision;
 pub mod set;
 pub mod variant;
 
+pub use news::News;
 pub use report::{Next, Note, Report};

@@ -22,5 +22,5 @@ pub use decide::{MAX_TARGETS, decide};
 pub use explain::explain;
 pub use names::{CONFIRM, EXPLICIT, LABEL, variant_name};
 pub use observed::{Existing, Object, Observed, RepositoryObject, SelectionFailure, Subject};
-pub use status::{next_after, status_after};
+pub use status::{news, next_after, status_after};
 pub use step::{Outcome, Plan, Step};

@@ -31,7 +31,7 @@ pub use observed::{
     Subject,
 };
 pub(crate) use status::retry;
-pub use status::{next_after, status_after};
+pub use status::{news, next_after, status_after};
 pub use step::{
     BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, Plan, RevisionRef, Step, UpdateDraft,
 };

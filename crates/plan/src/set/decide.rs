@@ -196,7 +196,7 @@ fn conclude(
         "out of step".clone_into(&mut report.state);
     }
     if set.spec.suspend {
-        return status::suspended(o, report, &steps);
+        return status::suspended(o, report, unrolled, &steps, &failures);
     }
     let mut status = status::of(
         o, uid, unrolled, &ours, &steps, &failures, &verdict, stopped,

@@ -9,7 +9,8 @@ use super::guard::Verdict;
 use super::observed::{Existing, Observed};
 use super::unroll::Unrolled;
 use super::{Outcome, Plan, Step};
-use crate::{Next, Report};
+use crate::news::turned;
+use crate::{News, Next, Report};
 
 /// Reason and message.
 pub(super) type Failure = (&'static str, String);
@@ -35,7 +36,7 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
     status.conditions = vec![
         condition("Stalled", Status::True, reason, message),
         condition("Ready", Status::False, reason, message),
-        variants_ready(&variants, 0),
+        variants_ready(&variants, 0, Lacking::Unknown(message)),
     ];
     Plan {
         steps: Vec::new(),
@@ -58,7 +59,13 @@ fn owned(o: &Observed) -> Vec<Arc<Existing>> {
 }
 
 /// A suspended set is told what would happen.
-pub(super) fn suspended(o: &Observed, mut report: Report, steps: &[Step]) -> Plan {
+pub(super) fn suspended(
+    o: &Observed,
+    mut report: Report,
+    unrolled: &Unrolled,
+    steps: &[Step],
+    failures: &[Failure],
+) -> Plan {
     let mut status = o.status.clone();
     status.observed_generation = o.set.meta().generation;
     let variants = owned(o);
@@ -73,7 +80,12 @@ pub(super) fn suspended(o: &Observed, mut report: Report, steps: &[Step]) -> Pla
         let message = format!("suspended; {} change(s) wait", steps.len());
         condition("Ready", Status::False, "Suspended", &message)
     };
-    status.conditions = vec![valid(), ready, variants_ready(&variants, 0)];
+    let new = steps
+        .iter()
+        .filter(|s| matches!(s, Step::Create(_)))
+        .count();
+    let lacking = lacking(unrolled, failures);
+    status.conditions = vec![valid(), ready, variants_ready(&variants, new, lacking)];
     Plan {
         steps: Vec::new(),
         report,
@@ -130,7 +142,8 @@ pub(super) fn of(
         stopped || failures.len() >= (unrolled.entries.len() + unrolled.failed.len()).max(1),
         held,
     );
-    status.conditions = vec![stalled, ready, variants_ready(ours, created)];
+    let lacking = lacking(unrolled, failures);
+    status.conditions = vec![stalled, ready, variants_ready(ours, created, lacking)];
     if held > 0 {
         status.conditions.push(guarded(verdict, ours.len()));
     }
@@ -227,31 +240,63 @@ fn count(status: &mut SetStatus, ours: &[Arc<Existing>]) {
     status.stalled = ours.iter().filter(|v| v.stalled).count();
 }
 
-/// Sums up the variants' own state (R167, S6).
-fn variants_ready(ours: &[Arc<Existing>], created: usize) -> Condition {
+/// What keeps the variants that are there from being all that shall be.
+enum Lacking<'a> {
+    /// Nothing.
+    Nothing,
+    /// So many targets cannot be made as specified.
+    Targets(usize),
+    /// What there shall be is unknown, and why.
+    Unknown(&'a str),
+}
+
+fn lacking<'a>(unrolled: &Unrolled, failures: &'a [Failure]) -> Lacking<'a> {
+    match failures.first() {
+        None => Lacking::Nothing,
+        Some((_, why)) if !unrolled.failed.is_empty() => Lacking::Unknown(why),
+        Some(_) => Lacking::Targets(failures.len()),
+    }
+}
+
+/// Sums up the variants' own state (R167, S6). It is true only of a set that knows what it shall
+/// have, and has it: no variants of no known targets are not "all ready".
+fn variants_ready(ours: &[Arc<Existing>], created: usize, lacking: Lacking<'_>) -> Condition {
     let not: Vec<&Arc<Existing>> = ours.iter().filter(|v| v.ready.0 != Status::True).collect();
     let ready = ours.len() - not.len();
     let total = ours.len() + created;
-    if ready == total {
-        let message = format!("{ready} of {total} package variants are ready");
-        return condition("VariantsReady", Status::True, "AllReady", &message);
-    }
-    let mut named: Vec<String> = not
+    let mut notes: Vec<String> = not
         .iter()
         .take(NAMED)
         .map(|v| format!("'{}': {}: {}", v.key.name, v.ready.1, v.ready.2))
         .collect();
     if not.len() > NAMED {
-        named.push(format!("and {} more", not.len() - NAMED));
+        notes.push(format!("and {} more", not.len() - NAMED));
     }
     if created > 0 {
-        named.push(format!("{created} are new"));
+        notes.push(format!("{created} are new"));
     }
-    let message = format!(
-        "{ready} of {total} package variants are ready; {}",
-        named.join("; ")
-    );
-    condition("VariantsReady", Status::False, "SomeNotReady", &message)
+    let mut verdict = match ready == total {
+        true => (Status::True, "AllReady"),
+        false => (Status::False, "SomeNotReady"),
+    };
+    match lacking {
+        Lacking::Nothing => {}
+        Lacking::Targets(failed) => {
+            notes.push(format!("{failed} target(s) cannot be made as specified"));
+            verdict = (Status::False, "SomeNotReady");
+        }
+        Lacking::Unknown(why) => {
+            notes.push(format!("what there shall be is unknown: {why}"));
+            if verdict.0 == Status::True {
+                verdict = (Status::Unknown, "TargetsUnknown");
+            }
+        }
+    }
+    let mut message = format!("{ready} of {total} package variants are ready");
+    if !notes.is_empty() {
+        message = format!("{message}; {}", notes.join("; "));
+    }
+    condition("VariantsReady", verdict.0, verdict.1, &message)
 }
 
 /// What to write as status after applying a plan; `None` if it says so already, or somebody else
@@ -281,6 +326,37 @@ pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<S
         status.peak = o.status.peak.or(status.peak);
     }
     (status != o.status).then_some(status)
+}
+
+/// What people are told of a status that was written, and of what was done for it; failed writes
+/// were told when they failed.
+pub fn news(before: &SetStatus, after: &SetStatus, plan: &Plan, outcomes: &[Outcome]) -> Vec<News> {
+    let kinds = [
+        ("Stalled", true),
+        ("DeletionGuarded", true),
+        ("EmptySelection", false),
+    ];
+    let mut news = turned(&before.conditions, &after.conditions, &kinds);
+    let done = |kind: fn(&Step) -> bool| {
+        let steps = plan.steps.iter().zip(outcomes);
+        steps
+            .filter(|(step, outcome)| kind(step) && **outcome == Outcome::Done)
+            .count()
+    };
+    let created = done(|s| matches!(s, Step::Create(_)));
+    let updated = done(|s| matches!(s, Step::Update { .. }));
+    let deleted = done(|s| matches!(s, Step::Delete { .. }));
+    if created + updated + deleted > 0 {
+        // One event for all of them, however many there are.
+        news.push(News {
+            warning: false,
+            reason: "VariantsWritten".to_owned(),
+            message: format!(
+                "package variants: {created} created, {updated} updated, {deleted} deleted"
+            ),
+        });
+    }
+    news
 }
 
 /// When to look again after applying a plan.

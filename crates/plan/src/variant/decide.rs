@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Condition, Downstream, Status, Uid, Variant};
+use model::{Condition, Downstream, Status, Uid, UpstreamVersion, Variant};
 
 use super::holdings::Holdings;
 use super::{
@@ -124,17 +124,25 @@ impl Stop {
     fn plan(self, o: &Observed) -> Plan {
         let mut report = Report::of(self.state);
         report.notes.push(self.note());
+        // Conditions name the way out; only the peer's own texts stay as they are (A4).
+        let way_out = match (&self.stalled, &self.hint) {
+            (Some(("ValidationError", _)), _) | (_, None) => String::new(),
+            (_, Some(hint)) => format!("; {hint}"),
+        };
         let stalled = match self.stalled {
             Some((reason, message)) => {
+                let message = format!("{message}{way_out}");
                 Condition::new(words::STALLED, Status::True, reason, message)
             }
             None => status::valid(),
         };
+        let mut ready = self.ready;
+        ready.message.push_str(&way_out);
         let targets = status::current_targets(o);
         Plan {
             steps: Vec::new(),
             report,
-            status: status::of(o, stalled, self.ready, self.extra, targets),
+            status: status::of(o, stalled, ready, self.extra, targets),
             next: self.next,
         }
     }
@@ -238,7 +246,7 @@ fn upstream(o: &Observed, variant: &Variant) -> Result<Arc<model::Revision>, Box
                     spec.repo
                 ))),
                 Some(repository) => match &repository.ready {
-                    Ok(()) => Err(Stop::stalled("UpstreamNotFound", message)),
+                    Ok(()) => Err(no_such_revision(spec, repository, message)),
                     Err(why) => Err(Stop::waiting(
                         "RepositoryNotReady",
                         format!("{message}: the repository is not ready: {why}"),
@@ -246,6 +254,24 @@ fn upstream(o: &Observed, variant: &Variant) -> Result<Arc<model::Revision>, Box
                 },
             }
         }
+    }
+}
+
+/// A workspace of the branch's name is asked for by people who know the peer: there, it names the
+/// head of the branch, and can never be cloned (A2).
+fn no_such_revision(
+    spec: &model::Upstream,
+    repository: &super::RepositorySummary,
+    message: String,
+) -> Box<Stop> {
+    let stop = Stop::stalled("UpstreamNotFound", message);
+    match &spec.version {
+        UpstreamVersion::Workspace(name) if name.as_str() == repository.branch => {
+            stop.hint(format!(
+                "the head of the branch is spec.upstream.revision: {name}; leave both out for the latest published revision"
+            ))
+        }
+        _ => stop,
     }
 }
 

@@ -12,7 +12,8 @@ use model::{
 use super::decide::not_ready;
 use super::holdings::Holdings;
 use super::{Failure, Observed, Outcome, Plan, Step, Subject, words};
-use crate::Next;
+use crate::news::turned;
+use crate::{News, Next};
 
 /// The first wait before something that failed is tried again.
 const FIRST: Duration = Duration::from_secs(5);
@@ -186,6 +187,19 @@ pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<V
         None => succeeded(plan, outcomes),
     };
     (status != o.status).then_some(status)
+}
+
+/// What people are told of a status that was written; a failed step was told when it failed.
+pub fn news(before: &VariantStatus, after: &VariantStatus, outcomes: &[Outcome]) -> Vec<News> {
+    if outcomes.iter().any(|o| matches!(o, Outcome::Failed(_))) {
+        return Vec::new();
+    }
+    let kinds = [
+        (words::STALLED, true),
+        (words::CONTESTED, true),
+        (words::EXISTS_UNOWNED, false),
+    ];
+    turned(&before.conditions, &after.conditions, &kinds)
 }
 
 fn succeeded(plan: &Plan, outcomes: &[Outcome]) -> VariantStatus {
