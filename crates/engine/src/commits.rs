@@ -1,10 +1,15 @@
 //! The one place where commits of drafts are built.
+//!
+//! A list of conflicts that is too long for a trailer stands in a commit of its own below
+//! `refs/offshoot/conflicts/`, which the trailer names (decisions.md V4a).
 
-use model::{CommitId, Machine, PackageName, WorkspaceName};
-use store::{CommitSpec, Content, Written};
+use model::{CommitId, Files, Machine, PackageName, PackagePath, WorkspaceName};
+use package::conflicts;
+use store::{CommitSpec, Content, Dir, Expect, RefEdit, RefName, Scope, Written};
 
-use crate::git::{Message, Subject, author_of, committer};
+use crate::git::{Message, Subject, author_of, committer, encode_kept};
 use crate::repos::Open;
+use crate::shelve::Shelf;
 use crate::usecase::Caller;
 use crate::{Engine, Error, Result};
 
@@ -25,9 +30,35 @@ pub(crate) struct DraftCommit<'a> {
     pub(crate) body: String,
     /// What the machine notes.
     pub(crate) machine: Option<&'a Machine>,
+    /// What the machine says about its result, beside what the Kptfile says.
+    pub(crate) conditions: &'a [model::Condition],
     /// What could not be decided alone.
     pub(crate) conflicts: &'a [model::Conflict],
 }
+
+/// A draft's commit that was built, with what has to be published beside it.
+#[derive(Debug)]
+#[must_use = "put it on a shelf"]
+pub(crate) struct Drafted {
+    /// The commit.
+    pub(crate) written: Written,
+    /// The conflicts that its trailer only names.
+    beside: Option<(Written, RefEdit)>,
+}
+
+impl Drafted {
+    /// Puts everything on the shelf.
+    pub(crate) fn shelve(self, shelf: &mut Shelf) {
+        if let Some((written, edit)) = self.beside {
+            shelf.written.push(written);
+            shelf.refs.push(edit);
+        }
+        shelf.written.push(self.written);
+    }
+}
+
+/// The longest file of a kept list, in bytes: well below the limit of a file that is read.
+const PIECE: usize = 1 << 20;
 
 impl Engine {
     /// Builds a commit in memory: nothing is visible.
@@ -39,18 +70,22 @@ impl Engine {
         open: &Open,
         by: &Caller,
         commit: &DraftCommit<'_>,
-    ) -> Result<Written> {
+    ) -> Result<Drafted> {
         let dir = open.layout.dir(commit.package);
-        let text = (!commit.conflicts.is_empty())
-            .then(|| package::conflicts::encode(commit.conflicts))
-            // Longer ones do not fit a trailer; the record holds them all the same (V4a).
-            .filter(|text| text.len() <= package::conflicts::TRAILER_LIMIT);
+        let mut text = (!commit.conflicts.is_empty()).then(|| conflicts::encode(commit.conflicts));
+        let mut beside = None;
+        if let Some(long) = text.as_ref().filter(|t| t.len() > conflicts::TRAILER_LIMIT) {
+            let kept = self.keep_conflicts(open, long)?;
+            text = Some(encode_kept(kept.0.commit()));
+            beside = Some(kept);
+        }
         let message = Message {
             subject: commit.subject,
             body: commit.body.clone(),
             path: dir.as_str(),
             workspace: commit.workspace.as_str(),
             machine: commit.machine,
+            conditions: commit.conditions,
             conflicts: text.as_deref(),
             acting_for: &by.acting_for,
         };
@@ -64,10 +99,41 @@ impl Engine {
             committer: &committer(now),
             message: &message.text(),
         });
-        written.map_err(|source| Error::Store {
+        let written = written.map_err(|source| Error::Store {
             attempt: "write the package",
             source,
-        })
+        })?;
+        Ok(Drafted { written, beside })
+    }
+
+    /// A commit that holds a list of conflicts, and the ref that keeps it.
+    fn keep_conflicts(&self, open: &Open, text: &str) -> Result<(Written, RefEdit)> {
+        let failed = |source| Error::Store {
+            attempt: "write the conflicts",
+            source,
+        };
+        let committer = committer(self.now());
+        let written = open.repo.write(CommitSpec {
+            base: None,
+            dir: &Dir::root(),
+            content: Content::Files(&pieces(text), &[]),
+            parents: &[],
+            author: &committer,
+            committer: &committer,
+            message: "conflicts of a draft\n",
+        });
+        let written = written.map_err(failed)?;
+        let name = format!("refs/offshoot/conflicts/{}", written.commit());
+        let name = RefName::parse(&name)
+            .map_err(|e| Error::refused(model::Class::Bug, "", e.to_string()))?;
+        let edit = RefEdit {
+            name,
+            // The same list may be kept already: its commit is the same one.
+            expect: Expect::Any,
+            to: Some(written.commit()),
+            scope: Scope::Remote,
+        };
+        Ok((written, edit))
     }
 
     /// The branch's head.
@@ -114,4 +180,37 @@ impl Engine {
             source,
         })
     }
+}
+
+/// A text in files that sort in its order.
+fn pieces(text: &str) -> Files {
+    let mut files = Files::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let cut = rest.floor_char_boundary(PIECE);
+        let (piece, tail) = rest.split_at(cut);
+        if let Ok(path) = PackagePath::parse(&format!("{:04}.json", files.len())) {
+            files.insert(path, model::File::text(piece));
+        }
+        rest = tail;
+    }
+    files
+}
+
+/// The list of conflicts that a trailer only names.
+///
+/// # Errors
+/// Git cannot be read, or what is kept is no list of conflicts.
+pub(crate) fn kept_conflicts(
+    open: &Open,
+    kept: CommitId,
+) -> std::result::Result<Vec<model::Conflict>, String> {
+    let read = || -> store::Result<String> {
+        let root = open.repo.commit(kept)?.tree;
+        let snapshot = open.repo.snapshot(root)?;
+        let texts = snapshot.files.values().filter_map(model::File::as_text);
+        Ok(texts.collect())
+    };
+    let text = read().map_err(|e| e.to_string())?;
+    conflicts::decode(&text).map_err(|e| e.to_string())
 }

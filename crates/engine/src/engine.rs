@@ -47,6 +47,10 @@ pub struct Options {
     pub rebuild: bool,
     /// Bytes of each cache.
     pub cache_bytes: usize,
+    /// Whether the controller of variants works.
+    pub variants: bool,
+    /// Whether the controller of sets works.
+    pub sets: bool,
 }
 
 impl Default for Options {
@@ -61,6 +65,8 @@ impl Default for Options {
             service: "porch-controllers".to_owned(),
             rebuild: false,
             cache_bytes: 32 << 20,
+            variants: true,
+            sets: true,
         }
     }
 }
@@ -285,6 +291,19 @@ impl Engine {
     pub fn stop(&self) {
         self.inner.stopped.store(true, Ordering::Release);
         self.inner.queue.close();
+    }
+
+    /// Tells people the news of a status.
+    pub(crate) async fn tell_news(&self, kind: OurKind, about: &ObjectKey, news: Vec<plan::News>) {
+        for one in news {
+            let event_type = if one.warning {
+                EventType::Warning
+            } else {
+                EventType::Normal
+            };
+            self.tell(kind, about, event_type, &one.reason, one.message)
+                .await;
+        }
     }
 
     /// Tells people about something.

@@ -19,6 +19,14 @@ pub enum Error {
         /// What is wrong with it and what would do.
         why: String,
     },
+    /// A local repository at a place that may not be opened.
+    #[error("repository {url} may not be opened: {why}")]
+    Outside {
+        /// The URL.
+        url: String,
+        /// What would do.
+        why: String,
+    },
     /// A repository in a format that we do not read (engine.md: SHA-256 is refused at registration).
     #[error("repository {url} uses {what}, which is not supported")]
     Format {
@@ -147,7 +155,7 @@ impl Error {
             Self::NoRepository { .. } | Self::NoBranch { .. } | Self::Missing { .. } => {
                 Class::NotFound
             }
-            Self::ReadOnly { .. } => Class::Denied,
+            Self::ReadOnly { .. } | Self::Outside { .. } => Class::Denied,
             Self::TooLarge { .. } => Class::Limit,
             Self::Io { source, .. } => match source.kind() {
                 std::io::ErrorKind::NotFound => Class::NotFound,

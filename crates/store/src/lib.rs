@@ -48,7 +48,7 @@ pub mod conformance;
 pub use dir::{Dir, DirError};
 pub use error::{Error, Result};
 pub use fault::{Faults, NoFaults, Point, Verdict};
-pub use git::{GitOptions, GitStore, Sync};
+pub use git::{GitOptions, GitStore, Local, Sync};
 pub use memory::{MemoryOptions, MemoryStore};
 pub use object::{Commit, Signature, Time};
 pub use refname::{RefName, RefNameError};

@@ -86,9 +86,14 @@ pub(crate) const PENDING: &str = "refs/offshoot/pending/";
 /// Whether a ref is the remote's to say; ours are pins and pending values.
 pub(crate) fn mirrored(name: &RefName) -> bool {
     let name = name.as_str();
-    ["refs/heads/", "refs/tags/", "refs/offshoot/recovery/"]
-        .iter()
-        .any(|p| name.starts_with(p))
+    [
+        "refs/heads/",
+        "refs/tags/",
+        "refs/offshoot/recovery/",
+        "refs/offshoot/conflicts/",
+    ]
+    .iter()
+    .any(|p| name.starts_with(p))
 }
 
 fn is_segment(s: &str) -> bool {

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use model::{GitLock, GitUpstream, Machine, ObjectKey, Owner, Recipe, Revision, TreeId, Uid};
+use model::{
+    Condition, GitLock, GitUpstream, Machine, ObjectKey, Owner, Recipe, Revision, Status, TreeId,
+    Uid,
+};
 use package::cook::{Base, CookInput, Cooked, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
 use plan::variant::{
@@ -13,14 +16,14 @@ use store::{Opaque, RefEdit, RefName, Written};
 use super::pot::{Noted, Pot, tree_of};
 use super::revision::{expected, note};
 use super::variant::service;
-use crate::discover::{apply_kptfile, chain};
-use crate::git::{Notes, Subject};
+use crate::discover::{apply_kptfile, by_person, chain};
+use crate::git::Subject;
 use crate::index::PackageKey;
 use crate::observe::old_files;
 use crate::ports::{EventType, OurKind};
 use crate::repos::Open;
 use crate::shelve::{Follow, Shelf};
-use crate::usecase::{new_record, registered};
+use crate::usecase::{left_out, new_record, registered};
 use crate::{Engine, Error, Result};
 
 /// Makes a draft.
@@ -36,9 +39,11 @@ pub(super) async fn create(
     let open = engine.open(&step.key.namespace, &step.repository).await?;
     let base = step.base.as_ref();
     base_stands(engine, &package, base)?;
-    let input = input(engine, &open, &step.upstream, &step.recipe, base, None).await?;
+    let (input, theirs) = input(engine, &open, &step.upstream, &step.recipe, base, None).await?;
     let mut announced = Some(open.repo.announce());
-    let cooked = engine.cook(input, &mut announced).await?;
+    let mut cooked = engine.cook(input, &mut announced).await?;
+    let opaque = opaque(engine, &open, base.map(|b| b.tree))?;
+    cooked.conditions.extend(not_carried(&theirs, &opaque));
     if cooked.m_equals_p
         && let OnEqual::NoteDigest(revision) = &step.on_equal
     {
@@ -53,7 +58,7 @@ pub(super) async fn create(
         by: &by,
         package: &step.package,
         workspace: &step.workspace,
-        opaque: &opaque(engine, &open, base.map(|b| b.tree))?,
+        opaque: &opaque,
         cooked: &cooked,
     };
     let noted = Noted {
@@ -64,30 +69,30 @@ pub(super) async fn create(
         directory: step.directory,
         recipe: &step.recipe,
     };
-    let (written, machine) = pot.fresh(engine.head(&open)?, Subject::Task(&step.task), noted)?;
+    let (drafted, machine) = pot.fresh(engine.head(&open)?, Subject::Task(&step.task), noted)?;
     let mut record = new_record(
         engine,
         &open,
         &package,
         &step.key,
         &step.workspace,
-        &written,
+        &drafted.written,
     );
     record.tasks = vec![step.task.clone()];
     record.meta.labels.clone_from(&step.labels);
     record.meta.annotations.clone_from(&step.annotations);
     record.meta.owners = vec![step.owner.clone()];
-    serve(&mut record, &cooked, &written, machine)?;
-    let shelf = Shelf {
+    serve(&mut record, &cooked, &drafted.written, machine)?;
+    let mut shelf = Shelf {
         refs: vec![RefEdit::create(
             open.layout.draft(&step.package, &step.workspace)?,
-            written.commit(),
+            drafted.written.commit(),
         )],
-        written: vec![written],
-        branch: None,
         follow: vec![Follow::put(record, None)],
         announced,
+        ..Shelf::default()
     };
+    drafted.shelve(&mut shelf);
     finish(engine, &open, shelf, key, "DraftCreated").await
 }
 
@@ -106,7 +111,7 @@ pub(super) async fn update(
     let base = step.base.as_ref();
     base_stands(engine, &package, base)?;
     let draft = open_draft(engine, &open, &old, step).await?;
-    let input = input(
+    let (input, theirs) = input(
         engine,
         &open,
         &step.upstream,
@@ -116,7 +121,9 @@ pub(super) async fn update(
     )
     .await?;
     let mut announced = Some(open.repo.announce());
-    let cooked = engine.cook(input, &mut announced).await?;
+    let mut cooked = engine.cook(input, &mut announced).await?;
+    let opaque = opaque(engine, &open, Some(old.tree))?;
+    cooked.conditions.extend(not_carried(&theirs, &opaque));
     if cooked.m_equals_p
         && let OnEqual::DeleteDraft(revision) = &step.on_equal
         && !by_person(&open, &old)?
@@ -131,7 +138,7 @@ pub(super) async fn update(
         by: &by,
         package: &old.package,
         workspace: &old.workspace,
-        opaque: &opaque(engine, &open, Some(old.tree))?,
+        opaque: &opaque,
         cooked: &cooked,
     };
     let uid = uid.ok_or_else(|| Error::conflict("the variant has no uid"))?;
@@ -143,20 +150,20 @@ pub(super) async fn update(
         directory: step.machine.as_ref().and_then(|m| m.base_tree),
         recipe: &step.recipe,
     };
-    let (written, machine) = pot.again(&old, &step.why, noted)?;
+    let (drafted, machine) = pot.again(&old, &step.why, noted)?;
     let mut record = Revision::clone(&old);
-    serve(&mut record, &cooked, &written, machine)?;
-    let shelf = Shelf {
+    serve(&mut record, &cooked, &drafted.written, machine)?;
+    let mut shelf = Shelf {
         refs: vec![RefEdit::update(
             open.layout.draft(&old.package, &old.workspace)?,
             old.commit,
-            written.commit(),
+            drafted.written.commit(),
         )],
-        written: vec![written],
-        branch: None,
         follow: vec![Follow::put(record, Some(old))],
         announced,
+        ..Shelf::default()
     };
+    drafted.shelve(&mut shelf);
     finish(engine, &open, shelf, key, "DraftUpdated").await
 }
 
@@ -233,21 +240,6 @@ async fn superseded(
     Ok(Outcome::Unchanged)
 }
 
-/// Whether a draft holds anything of a person's: a commit on top of the machine's, or an edit that
-/// a later commit of the machine carried along.
-fn by_person(open: &Open, draft: &Revision) -> Result<bool> {
-    let machine = draft.machine.as_ref();
-    if machine.is_none_or(|machine| machine.m_tree != draft.tree) {
-        return Ok(true);
-    }
-    let tip = open.repo.commit(draft.commit);
-    let tip = tip.map_err(|source| Error::Store {
-        attempt: "read the draft",
-        source,
-    })?;
-    Ok(Notes::of(&tip.message).machine.is_none())
-}
-
 async fn open_draft(
     engine: &Engine,
     open: &Open,
@@ -272,8 +264,8 @@ async fn input(
     recipe: &Recipe,
     base: Option<&BaseRef>,
     draft: Option<OpenDraft>,
-) -> Result<CookInput> {
-    let (files, _, lock) = registered(engine, &upstream.key.namespace, upstream).await?;
+) -> Result<(CookInput, Vec<Opaque>)> {
+    let (files, theirs, lock) = registered(engine, &upstream.key.namespace, upstream).await?;
     pin(engine, upstream).await?;
     let base = match base {
         None => None,
@@ -282,14 +274,26 @@ async fn input(
             machine: machine_files(engine, open, &base.machine).await?,
         }),
     };
-    Ok(CookInput {
+    let input = CookInput {
         upstream: files,
         git_upstream: wanted(&lock),
         lock,
         recipe: recipe.clone(),
         base,
         draft,
-    })
+    };
+    Ok((input, theirs))
+}
+
+/// Says on the draft what of the upstream did not come along (M19: no silent skip).
+fn not_carried(theirs: &[Opaque], ours: &[Opaque]) -> Option<Condition> {
+    let what = left_out(theirs, ours)?;
+    Some(Condition::new(
+        "UpstreamFilesLeftOut",
+        Status::True,
+        "NotPlainFiles",
+        what,
+    ))
 }
 
 /// Keeps the commit that a lock will name in our mirror, whatever becomes of its ref (V1).

@@ -10,7 +10,7 @@ use package::cook::Cooked;
 use plan::variant::BaseRef;
 use store::{CommitSpec, Content, Opaque, Written};
 
-use crate::commits::DraftCommit;
+use crate::commits::{DraftCommit, Drafted};
 use crate::git::{Subject, committer};
 use crate::repos::Open;
 use crate::usecase::Caller;
@@ -74,7 +74,7 @@ impl Pot<'_> {
         head: CommitId,
         subject: Subject<'_>,
         noted: Noted<'_>,
-    ) -> Result<(Written, Machine)> {
+    ) -> Result<(Drafted, Machine)> {
         let m = self.aside(&self.cooked.m, &[], "a tree")?;
         let v = self.output()?;
         let m_tree = tree_of(&m)?;
@@ -92,7 +92,7 @@ impl Pot<'_> {
         old: &Revision,
         why: &[String],
         noted: Noted<'_>,
-    ) -> Result<(Written, Machine)> {
+    ) -> Result<(Drafted, Machine)> {
         let v = self.output()?;
         let mut beside: Vec<CommitId> = v.iter().map(Written::commit).collect();
         let m = self.aside(
@@ -131,7 +131,7 @@ impl Pot<'_> {
         subject: Subject<'_>,
         body: String,
         machine: &Machine,
-    ) -> Result<Written> {
+    ) -> Result<Drafted> {
         self.engine.build(
             self.open,
             self.by,
@@ -143,6 +143,7 @@ impl Pot<'_> {
                 subject,
                 body,
                 machine: Some(machine),
+                conditions: &self.cooked.conditions,
                 conflicts: &self.cooked.conflicts,
             },
         )

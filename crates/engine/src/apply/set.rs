@@ -3,7 +3,7 @@
 use futures::StreamExt as _;
 use model::{Class, Digest, SetStatus};
 use plan::Next;
-use plan::set::{Observed, Outcome, Plan, Step, next_after, status_after};
+use plan::set::{Observed, Outcome, Plan, Step, news, next_after, status_after};
 use plan::variant::Failure;
 
 use crate::controllers::port;
@@ -36,7 +36,15 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
         count(&engine.counters().conflicts);
     }
     let written = match status_after(observed, &plan, &outcomes) {
-        Some(status) => write_status(engine, observed, &status).await?,
+        Some(status) => {
+            let written = write_status(engine, observed, &status).await?;
+            if written {
+                let news = news(&observed.status, &status, &plan, &outcomes);
+                let key = observed.set.key();
+                engine.tell_news(OurKind::Set, key, news).await;
+            }
+            written
+        }
         None => false,
     };
     if plan.steps.is_empty() && !written {

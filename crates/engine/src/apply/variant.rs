@@ -2,7 +2,7 @@
 
 use model::{Class, Digest, ObjectKey};
 use plan::Next;
-use plan::variant::{Failure, Observed, Outcome, Plan, Step, next_after, status_after};
+use plan::variant::{Failure, Observed, Outcome, Plan, Step, news, next_after, status_after};
 
 use super::{draft, revision};
 use crate::controllers::port;
@@ -33,7 +33,15 @@ pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -
         count(&engine.counters().conflicts);
     }
     let written = match status_after(observed, plan, &outcomes) {
-        Some(status) => write_status(engine, observed, version, &status).await?,
+        Some(status) => {
+            let written = write_status(engine, observed, version, &status).await?;
+            if written {
+                let key = observed.variant.key();
+                let news = news(&observed.status, &status, &outcomes);
+                engine.tell_news(OurKind::Variant, key, news).await;
+            }
+            written
+        }
         None => false,
     };
     if plan.steps.is_empty() && !written {

@@ -1,17 +1,25 @@
 //! The `offshoot:` trailer (decisions.md V19).
 
-use model::{CommitId, Digest, Machine, Namespace, ObjectName, Owner, TreeId, Uid, WorkspaceName};
+use model::{
+    CommitId, Condition, Digest, Machine, Namespace, ObjectName, Owner, TreeId, Uid, WorkspaceName,
+};
 use serde_json::{Value, json};
 
-use super::CodecError;
 use super::reader::{Fields, parse};
+use super::{CodecError, parts};
 
 /// The format that [`encode_machine`] writes.
 const FORMAT: u64 = 1;
 
-/// Writes it as one line, keys in a fixed order.
-pub(crate) fn encode_machine(machine: &Machine) -> String {
-    to_json(machine).to_string()
+/// Writes it as one line, keys in a fixed order, with what the machine has to say about its result
+/// beside what the package itself says (V17a).
+pub(crate) fn encode_machine(machine: &Machine, conditions: &[Condition]) -> String {
+    let mut value = to_json(machine);
+    if !conditions.is_empty() {
+        let list: Vec<Value> = conditions.iter().map(parts::condition_json).collect();
+        value["conditions"] = list.into();
+    }
+    value.to_string()
 }
 
 pub(super) fn to_json(machine: &Machine) -> Value {
@@ -38,8 +46,10 @@ pub(super) fn to_json(machine: &Machine) -> Value {
 ///
 /// # Errors
 /// Another shape, or a newer format.
-pub(crate) fn decode_machine(text: &str) -> Result<Machine, CodecError> {
-    from_json(&parse(text, FORMAT)?)
+pub(crate) fn decode_machine(text: &str) -> Result<(Machine, Vec<Condition>), CodecError> {
+    let value = parse(text, FORMAT)?;
+    let conditions = Fields::of(&value, "machine")?.list("conditions", parts::condition)?;
+    Ok((from_json(&value)?, conditions))
 }
 
 pub(super) fn from_json(value: &Value) -> Result<Machine, CodecError> {

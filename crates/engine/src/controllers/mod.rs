@@ -71,6 +71,9 @@ impl Engine {
                 count(&self.counters().repository_reconciles);
                 repository::reconcile(self, key).await
             }
+            // Somebody else looks after them, or nobody.
+            Key::Variant(_) if !self.inner.options.variants => Ok(Done::Rest),
+            Key::Set(_) if !self.inner.options.sets => Ok(Done::Rest),
             Key::Variant(key) => {
                 count(&self.counters().variant_reconciles);
                 variant::reconcile(self, key).await

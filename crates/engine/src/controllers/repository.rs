@@ -11,7 +11,7 @@ use model::{Class, Condition, ObjectKey, Repository, RepositoryStatus, Status, j
 use super::queue::Done;
 use super::{Turn, cron, port};
 use crate::discover::Found;
-use crate::ports::{OurKind, Point, StoredRepository, rfc3339};
+use crate::ports::{EventType, OurKind, Point, StoredRepository, rfc3339};
 use crate::repos::Open;
 use crate::shelve::Follow;
 use crate::stats::count;
@@ -197,6 +197,7 @@ async fn write(
         .await;
     let written = written.map_err(port)?;
     count(&engine.counters().statuses);
+    tell(engine, &stored.key, &stored.status, &status).await;
     engine.learn(|world| {
         let changed = world.repositories.put(written);
         let mut wake = crate::index::Wake::default();
@@ -206,6 +207,39 @@ async fn write(
         wake
     });
     Ok(())
+}
+
+/// Tells people when a repository gets ready, or fails in another way than before.
+async fn tell(
+    engine: &Engine,
+    key: &ObjectKey,
+    before: &RepositoryStatus,
+    after: &RepositoryStatus,
+) {
+    let ready = |status: &RepositoryStatus| status.conditions.first().cloned();
+    let (was, Some(now)) = (ready(before), ready(after)) else {
+        return;
+    };
+    let same = match now.status {
+        Status::True => was.is_some_and(|was| was.status == Status::True),
+        _ => was.as_ref() == Some(&now),
+    };
+    if same {
+        return;
+    }
+    let event_type = match now.status {
+        Status::True => EventType::Normal,
+        _ => EventType::Warning,
+    };
+    engine
+        .tell(
+            OurKind::Repository,
+            key,
+            event_type,
+            &now.reason,
+            now.message,
+        )
+        .await;
 }
 
 /// Another registration of the same URL that cannot stand beside this one (V25); the older stays.

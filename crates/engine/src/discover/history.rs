@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use model::{CommitId, Conflict, GitLock, Machine, RevisionNumber, Task};
+use model::{CommitId, Condition, Conflict, GitLock, Machine, Revision, RevisionNumber, Task};
 use plan::variant::{Lineage, OldUpstream};
 use store::Dir;
 
+use crate::commits::kept_conflicts;
 use crate::git::Notes;
 use crate::repos::Open;
 use crate::{Error, Result};
@@ -32,6 +33,8 @@ pub(crate) struct Told {
     pub(crate) task: Option<Task>,
     /// The machine's newest note.
     pub(crate) machine: Option<Machine>,
+    /// What the machine says about its result, if nobody has changed it since.
+    pub(crate) conditions: Vec<Condition>,
     /// The conflicts of its newest merge.
     pub(crate) conflicts: Vec<Conflict>,
     /// When the first of them was committed, in seconds since 1970.
@@ -94,10 +97,21 @@ pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str
         seen_one = true;
         told.created = commit.committer.time.seconds;
         told.unreadable.extend(notes.unreadable.iter().cloned());
+        if step == 0 {
+            told.conditions.clone_from(&notes.conditions);
+        }
         if told.machine.is_none() {
             told.machine.clone_from(&notes.machine);
             if notes.machine.is_some() || told.conflicts.is_empty() {
                 told.conflicts.clone_from(&notes.conflicts);
+                if let Some(kept) = notes.kept_conflicts {
+                    match kept_conflicts(open, kept) {
+                        Ok(conflicts) => told.conflicts = conflicts,
+                        Err(e) => told
+                            .unreadable
+                            .push(format!("trailer offshoot-conflicts: {e}")),
+                    }
+                }
             }
         }
         if let Some(task) = mine.find_map(|k| k.task.clone()) {
@@ -106,6 +120,29 @@ pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str
         }
     }
     Ok(told)
+}
+
+/// Whether a draft holds anything of a person's: a commit on top of the machine's, or an edit that
+/// a later commit of the machine carried along.
+pub(crate) fn by_person(open: &Open, draft: &Revision) -> Result<bool> {
+    let machine = draft.machine.as_ref();
+    if machine.is_none_or(|machine| machine.m_tree != draft.tree) {
+        return Ok(true);
+    }
+    let tip = open.repo.commit(draft.commit).map_err(failed)?;
+    Ok(Notes::of(&tip.message).machine.is_none())
+}
+
+/// The machine note behind the last change of a package on the branch: an approval of a draft of
+/// ours. A change by hand has none.
+pub(crate) fn behind(open: &Open, dir: &Dir, commit: &store::Commit) -> Result<Option<Machine>> {
+    let Some((workspace, _)) = approval(open, dir, &commit.message) else {
+        return Ok(None);
+    };
+    match commit.parents.get(1) {
+        Some(draft) => Ok(told(open, dir, *draft, Some(&workspace))?.machine),
+        None => Ok(None),
+    }
 }
 
 /// Numbers that the branch's history gave to packages, as far as it was read.

@@ -167,6 +167,9 @@ pub(crate) fn build(
         (before, &told),
     );
     record.tree = tree;
+    if origin.placeholder {
+        record.machine = history::behind(open, &dir, &commit)?;
+    }
     if origin.lifecycle.is_published() {
         record.published_by = match before {
             Some(b) if b.commit == origin.commit => b.published_by.clone(),
@@ -179,6 +182,7 @@ pub(crate) fn build(
             Ok(kptfile) => {
                 apply_kptfile(&mut record, &kptfile);
                 unrendered(&mut record, &kptfile);
+                record.conditions.extend(told.conditions.iter().cloned());
             }
             Err(error) => problems.push(chain(&error)),
         }

@@ -1,6 +1,6 @@
 //! Commit messages: what is done in words, then what machines read.
 
-use model::{Machine, Task};
+use model::{CommitId, Condition, Machine, Task};
 use serde_json::{Map, Value};
 
 use crate::codec;
@@ -49,6 +49,8 @@ pub(crate) struct Message<'a> {
     pub(crate) workspace: &'a str,
     /// What the machine notes (V19).
     pub(crate) machine: Option<&'a Machine>,
+    /// What the machine says about its result; beside `machine` only.
+    pub(crate) conditions: &'a [Condition],
     /// What could not be decided alone, as [`package::conflicts::encode`] writes it (V4a).
     pub(crate) conflicts: Option<&'a str>,
     /// For whom a service acts (A9); empty for nobody.
@@ -78,7 +80,10 @@ impl Message<'_> {
             trailer("kpt:", &self.kpt().to_string());
         }
         if let Some(machine) = self.machine {
-            trailer("offshoot: ", &codec::encode_machine(machine));
+            trailer(
+                "offshoot: ",
+                &codec::encode_machine(machine, self.conditions),
+            );
         }
         if let Some(conflicts) = self.conflicts {
             trailer("offshoot-conflicts: ", conflicts);
@@ -131,8 +136,12 @@ pub(crate) struct Notes {
     pub(crate) kpt: Vec<Kpt>,
     /// The `offshoot:` line, if it can be read.
     pub(crate) machine: Option<Machine>,
+    /// What the machine says about its result.
+    pub(crate) conditions: Vec<Condition>,
     /// The `offshoot-conflicts:` line.
     pub(crate) conflicts: Vec<model::Conflict>,
+    /// The commit that holds them, where they are too long for a line.
+    pub(crate) kept_conflicts: Option<CommitId>,
     /// Lines of ours that cannot be read, and why: said, never guessed.
     pub(crate) unreadable: Vec<String>,
 }
@@ -146,10 +155,17 @@ impl Notes {
                 notes.kpt.extend(read_kpt(json));
             } else if let Some(json) = line.strip_prefix("offshoot:") {
                 match codec::decode_machine(json.trim()) {
-                    Ok(machine) => notes.machine = Some(machine),
+                    Ok((machine, conditions)) => {
+                        notes.machine = Some(machine);
+                        notes.conditions = conditions;
+                    }
                     Err(e) => notes.unreadable.push(format!("trailer offshoot: {e}")),
                 }
             } else if let Some(json) = line.strip_prefix("offshoot-conflicts:") {
+                notes.kept_conflicts = read_kept(json);
+                if notes.kept_conflicts.is_some() {
+                    continue;
+                }
                 match package::conflicts::decode(json.trim()) {
                     Ok(conflicts) => notes.conflicts = conflicts,
                     Err(e) => notes
@@ -160,6 +176,17 @@ impl Notes {
         }
         notes
     }
+}
+
+/// The trailer's text where the conflicts stand in a commit of their own.
+pub(crate) fn encode_kept(commit: CommitId) -> String {
+    serde_json::json!({ "format": 1, "commit": commit.to_string() }).to_string()
+}
+
+fn read_kept(json: &str) -> Option<CommitId> {
+    let value: Value = serde_json::from_str(json.trim()).ok()?;
+    value.get("format").filter(|f| f.as_u64() == Some(1))?;
+    CommitId::parse(value.get("commit")?.as_str()?)
 }
 
 fn read_kpt(json: &str) -> Option<Kpt> {

@@ -10,7 +10,7 @@ mod sign;
 pub(crate) use layout::{Layout, RefKind};
 #[cfg(test)]
 use message::Kpt;
-pub(crate) use message::{Message, Notes, Subject};
+pub(crate) use message::{Message, Notes, Subject, encode_kept};
 pub(crate) use sign::{author_of, committer};
 
 #[cfg(test)]

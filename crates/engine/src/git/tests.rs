@@ -73,6 +73,7 @@ fn messages_follow_the_peer_byte_for_byte() {
         path: "n1",
         workspace: "packagevariant-1",
         machine: None,
+        conditions: &[],
         conflicts: None,
         acting_for: "",
     };
@@ -102,18 +103,26 @@ fn notes_are_read_back_and_newer_ones_are_said_not_guessed() {
         local: model::ObjectName::parse("d.n1.ws").expect("a name"),
         strategy: model::Strategy::ResourceMerge,
     };
+    let condition = model::Condition::new(
+        "RenderNotIdempotent",
+        model::Status::True,
+        "Differs",
+        "`stamp`",
+    );
     let text = Message {
         subject: Subject::Task(&task),
         body: "why".to_owned(),
         path: "a/n1",
         workspace: "ws",
         machine: Some(&machine),
+        conditions: std::slice::from_ref(&condition),
         conflicts: None,
         acting_for: "alice",
     }
     .text();
     let notes = Notes::of(&text);
     assert_eq!(notes.machine, Some(machine));
+    assert_eq!(notes.conditions, [condition]);
     assert_eq!(
         notes.kpt,
         [Kpt {
@@ -123,6 +132,10 @@ fn notes_are_read_back_and_newer_ones_are_said_not_guessed() {
             task: Some(task),
         }]
     );
+    let kept = model::CommitId::from_bytes(&[7; 20]).expect("an id");
+    let line = format!("x\n\noffshoot-conflicts: {}\n", super::encode_kept(kept));
+    assert_eq!(Notes::of(&line).kept_conflicts, Some(kept));
+    assert_eq!(Notes::of(&line).unreadable, Vec::<String>::new());
     let newer = Notes::of("x\n\noffshoot: {\"format\": 99}\n");
     assert_eq!(newer.machine, None);
     assert!(newer.unreadable[0].contains("newer"), "{newer:?}");

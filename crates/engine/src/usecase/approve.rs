@@ -128,6 +128,7 @@ fn shelf(
         path: dir.as_str(),
         workspace: old.workspace.as_str(),
         machine: None,
+        conditions: &[],
         conflicts: None,
         acting_for: &by.acting_for,
     };
@@ -197,7 +198,6 @@ fn placeholder(
     head.revision = RevisionNumber::UNNUMBERED;
     head.placeholder = true;
     head.tasks = Vec::new();
-    head.machine = None;
     head.conflicts = Vec::new();
     head.resolved_conflicts = Vec::new();
     head.noted_digest = None;

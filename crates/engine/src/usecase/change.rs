@@ -5,11 +5,11 @@ use std::sync::Arc;
 use model::{Door, Files, Lifecycle, ObjectKey, Revision};
 use package::render::Options;
 use plan::revision::{Change, UpdateObserved, update as judge};
-use store::{Content, Written};
+use store::Content;
 
 use super::{Caller, Held, Input, Made, Preconditions, approve, content, delete, lifecycle};
 use super::{metadata, precondition, rebase, rejected};
-use crate::commits::DraftCommit;
+use crate::commits::{DraftCommit, Drafted};
 use crate::discover::LATEST;
 use crate::git::Subject;
 use crate::shelve::{Follow, Shelf};
@@ -23,6 +23,21 @@ pub(super) async fn update(
     input: Input,
 ) -> Result<Made> {
     let held = engine.hold(key).await?;
+    let before = held.revision.lifecycle;
+    let made = change(engine, by, door, input, held).await?;
+    if !by.dry_run && made.revision.lifecycle != before {
+        lifecycle::tell(engine, by, &made.revision);
+    }
+    Ok(made)
+}
+
+async fn change(
+    engine: &Engine,
+    by: &Caller,
+    door: Door,
+    input: Input,
+    held: Held,
+) -> Result<Made> {
     let old = &held.revision;
     let want = Preconditions {
         uid: input.meta.uid.clone(),
@@ -93,7 +108,7 @@ fn wished(old: &Arc<Revision>, input: &Input) -> Revision {
 
 /// A content change under way.
 struct Commit {
-    written: Written,
+    drafted: Drafted,
     files: Files,
     render: model::RenderStatus,
 }
@@ -109,19 +124,23 @@ async fn carry_out(
     let (open, old) = (&held.open, &held.revision);
     let mut made = Made::of(new.clone());
     let mut shelf = Shelf::default();
+    let mut drafted = None;
     if change.content
         && let Some(commit) = commit(engine, by, held, input, &mut new).await?
     {
-        content::take(&mut new, &commit.files, &commit.written)?;
+        content::take(&mut new, &commit.files, &commit.drafted.written)?;
         made.render = Some(commit.render);
         made.files = Some(commit.files);
-        shelf.written.push(commit.written);
+        drafted = Some(commit.drafted);
     }
     let moved = new.commit != old.commit || change.lifecycle.is_some();
     if moved {
         let to = change.lifecycle.map_or(old.lifecycle, |(_, to)| to);
         shelf.refs = lifecycle::refs(open, old, to, new.commit)?;
         lifecycle::moved(open, &mut new, to);
+    }
+    if let Some(drafted) = drafted {
+        drafted.shelve(&mut shelf);
     }
     made.revision = Arc::new(new.clone());
     if by.dry_run {
@@ -157,7 +176,7 @@ async fn commit(
     }
     let rendered = engine.render(files, Options::default()).await?;
     content::check(&rendered)?;
-    let written = engine.build(
+    let drafted = engine.build(
         open,
         by,
         &DraftCommit {
@@ -168,14 +187,15 @@ async fn commit(
             subject: Subject::Render,
             body: String::new(),
             machine: None,
+            conditions: &[],
             conflicts: &new.conflicts,
         },
     )?;
-    if written.tree() == Some(old.tree) {
+    if drafted.written.tree() == Some(old.tree) {
         return Err(Error::conflict("nothing would change"));
     }
     Ok(Some(Commit {
-        written,
+        drafted,
         files: rendered.files,
         render: rendered.status,
     }))

@@ -10,6 +10,7 @@ use package::render::{Options, Rendered};
 use plan::revision::save as judge;
 use store::{Content, Written};
 
+use super::create::keeps_failures;
 use super::{Caller, Made, Preconditions, lifecycle, precondition, rejected};
 use crate::commits::DraftCommit;
 use crate::discover::{apply_kptfile, chain, is_unrendered};
@@ -40,12 +41,20 @@ pub(super) async fn save(
             ..Made::of(new)
         });
     }
-    let rendered = engine.render(files.clone(), Options::default()).await?;
-    check(&rendered)?;
+    let keep = keeps_failures(&old.meta);
+    let options = Options {
+        keep_on_failure: keep,
+        gate_failure: keep,
+        ..Options::default()
+    };
+    let rendered = engine.render(files.clone(), options).await?;
+    if !keep {
+        check(&rendered)?;
+    }
     let mut files = rendered.files;
     resolve(&before, &files, &mut new);
     settle_conflicts(&mut files, &mut new)?;
-    let written = engine.build(
+    let drafted = engine.build(
         open,
         by,
         &DraftCommit {
@@ -56,10 +65,11 @@ pub(super) async fn save(
             subject: Subject::Render,
             body: String::new(),
             machine: None,
+            conditions: &[],
             conflicts: &new.conflicts,
         },
     )?;
-    take(&mut new, &files, &written)?;
+    take(&mut new, &files, &drafted.written)?;
     let mut made = Made {
         render: Some(rendered.status),
         files: Some(files),
@@ -70,17 +80,13 @@ pub(super) async fn save(
     }
     let refs = lifecycle::refs(open, old, old.lifecycle, new.commit)?;
     let follow = vec![Follow::put(new, Some(Arc::clone(old)))];
-    let stored = engine
-        .shelve(
-            open,
-            Shelf {
-                written: vec![written],
-                refs,
-                follow,
-                ..Shelf::default()
-            },
-        )
-        .await?;
+    let mut shelf = Shelf {
+        refs,
+        follow,
+        ..Shelf::default()
+    };
+    drafted.shelve(&mut shelf);
+    let stored = engine.shelve(open, shelf).await?;
     if let Some(stored) = stored.into_iter().next().flatten() {
         made.revision = Arc::new(stored);
     }

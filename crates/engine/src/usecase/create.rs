@@ -122,7 +122,7 @@ async fn carry_out(
     metadata::apply(&mut content.files, &metadata::edits(&input, None))?;
     let rendered = render(engine, &input, &content).await?;
     let head = engine.head(open)?;
-    let written = engine.build(
+    let drafted = engine.build(
         open,
         by,
         &DraftCommit {
@@ -133,10 +133,18 @@ async fn carry_out(
             subject: Subject::Task(&plan.task),
             body: String::new(),
             machine: None,
+            conditions: &[],
             conflicts: &content.conflicts,
         },
     )?;
-    let mut record = new_record(engine, open, key, &plan.key, &input.workspace, &written);
+    let mut record = new_record(
+        engine,
+        open,
+        key,
+        &plan.key,
+        &input.workspace,
+        &drafted.written,
+    );
     record.tasks = vec![plan.task.clone()];
     record.meta.labels.clone_from(&input.meta.labels);
     record.meta.annotations.clone_from(&input.meta.annotations);
@@ -144,7 +152,7 @@ async fn carry_out(
     record.meta.owners.clone_from(&input.meta.owners);
     record.conflicts.clone_from(&content.conflicts);
     record.render_status = Some(rendered.status.clone());
-    content::take(&mut record, &rendered.files, &written)?;
+    content::take(&mut record, &rendered.files, &drafted.written)?;
     if let Source::Edit(source) = &plan.source {
         // A copy of what nobody rendered anew says what its source says.
         record.upstream_lock.clone_from(&source.upstream_lock);
@@ -158,15 +166,15 @@ async fn carry_out(
     if by.dry_run {
         return Ok(made);
     }
-    let shelf = Shelf {
+    let mut shelf = Shelf {
         refs: vec![RefEdit::create(
             open.layout.draft(&key.package, &input.workspace)?,
-            written.commit(),
+            drafted.written.commit(),
         )],
-        written: vec![written],
         follow: vec![Follow::put(record, None)],
         ..Shelf::default()
     };
+    drafted.shelve(&mut shelf);
     let stored = engine.shelve(open, shelf).await?;
     if let Some(stored) = stored.into_iter().next().flatten() {
         made.revision = Arc::new(stored);
@@ -174,12 +182,19 @@ async fn carry_out(
     Ok(made)
 }
 
+/// Whether a draft is to be kept although its render failed.
+pub(super) fn keeps_failures(meta: &ObjectMeta) -> bool {
+    let annotations = &meta.annotations;
+    KEEP.iter()
+        .any(|a| annotations.get(*a).is_some_and(|v| v == "true"))
+}
+
 async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> Result<Rendered> {
-    let keep = KEEP
-        .iter()
-        .any(|a| input.meta.annotations.get(*a).is_some_and(|v| v == "true"));
+    let keep = keeps_failures(&input.meta);
     let options = Options {
         keep_on_failure: keep,
+        // What is kept although it failed cannot be approved (V2).
+        gate_failure: keep,
         ..Options::default()
     };
     let rendered = engine.render(content.files.clone(), options).await?;

@@ -9,10 +9,10 @@ use store::{BranchEdit, Expect, RefEdit, RefName, Scope};
 use super::approve::relabel;
 use super::lifecycle::mark;
 use super::{Caller, Held, Made, Preconditions, precondition, rejected};
-use crate::discover::tag_of;
-use crate::git::{Message, Notes, Subject, author_of, committer};
+use crate::discover::{by_person, tag_of};
+use crate::git::{Message, Subject, author_of, committer};
 use crate::index::PackageKey;
-use crate::ports::rfc3339;
+use crate::ports::{EventType, OurKind, rfc3339};
 use crate::shelve::{Follow, Shelf};
 use crate::{Engine, Error, Result};
 
@@ -84,6 +84,7 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
         follow: vec![Follow::delete(revision)],
         ..Shelf::default()
     };
+    let mut kept = None;
     match plan {
         DeletePlan::DropDraft(_) => {
             let name = if revision.lifecycle == Lifecycle::Proposed {
@@ -92,7 +93,8 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
                 open.layout.draft(package, workspace)?
             };
             shelf.refs.push(RefEdit::delete(name, revision.commit));
-            shelf.refs.extend(keep_people(engine, by, held)?);
+            kept = keep_people(engine, by, held)?;
+            shelf.refs.extend(kept.clone());
         }
         DeletePlan::DropTag(_) => {
             let tag = open.layout.tag(package, &tag_of(revision))?;
@@ -117,6 +119,16 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
         }
     }
     engine.shelve(open, shelf).await?;
+    if let Some(kept) = kept {
+        let message = format!(
+            "draft {} is deleted; what people committed to it is kept as {}",
+            revision.key.name,
+            kept.name.as_str()
+        );
+        let (kind, normal) = (OurKind::Repository, EventType::Normal);
+        let reason = "DraftKept";
+        engine.tell(kind, open.key(), normal, reason, message).await;
+    }
     Ok(())
 }
 
@@ -139,12 +151,7 @@ fn keep_people(engine: &Engine, by: &Caller, held: &Held) -> Result<Option<RefEd
     if by.user != engine.inner.options.service {
         return Ok(None);
     }
-    let tip = open.repo.commit(revision.commit);
-    let tip = tip.map_err(|source| Error::Store {
-        attempt: "read the draft",
-        source,
-    })?;
-    if Notes::of(&tip.message).machine.is_some() {
+    if !by_person(open, revision)? {
         return Ok(None);
     }
     let name = format!(
@@ -169,6 +176,7 @@ fn removal(engine: &Engine, by: &Caller, held: &Held) -> Result<BranchEdit> {
         path: dir.as_str(),
         workspace: revision.workspace.as_str(),
         machine: None,
+        conditions: &[],
         conflicts: None,
         acting_for: &by.acting_for,
     };

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use model::{CommitId, Lifecycle, Revision};
 use store::{RefEdit, RefName};
 
+use super::Caller;
 use crate::discover::tag_of;
+use crate::ports::{EventType, OurKind};
 use crate::repos::Open;
-use crate::{Error, Result};
+use crate::{Engine, Error, Result};
 
 /// The ref edits that move a revision from one lifecycle to another, its content at `to_commit`.
 ///
@@ -70,6 +72,22 @@ pub(super) fn mark(open: &Open, revision: &Revision) -> String {
 
 fn update(name: RefName, from: CommitId, to: CommitId) -> RefEdit {
     RefEdit::update(name, from, to)
+}
+
+/// Tells people about a move that was made. Nobody waits for it: it is durable already.
+pub(super) fn tell(engine: &Engine, by: &Caller, revision: &Revision) {
+    let (reason, what) = match revision.lifecycle {
+        Lifecycle::Draft => ("Draft", "taken back into draft".to_owned()),
+        Lifecycle::Proposed => ("Proposed", "proposed for approval".to_owned()),
+        Lifecycle::Published => ("Published", format!("published as {}", tag_of(revision))),
+        Lifecycle::DeletionProposed => ("DeletionProposed", "proposed for deletion".to_owned()),
+    };
+    let message = format!("{what} by {}", by.user);
+    let (engine, key) = (engine.clone(), revision.key.clone());
+    tokio::spawn(async move {
+        let (kind, normal) = (OurKind::Revision, EventType::Normal);
+        engine.tell(kind, &key, normal, reason, message).await;
+    });
 }
 
 /// What a record says about itself after such a move.

@@ -15,7 +15,7 @@ mod rebase;
 mod sources;
 
 pub(crate) use create::new_record;
-pub(crate) use sources::registered;
+pub(crate) use sources::{left_out, registered};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

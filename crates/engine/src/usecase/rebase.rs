@@ -69,7 +69,7 @@ pub(super) async fn rebase(
     content::settle_conflicts(&mut files, &mut new)?;
     let rendered = engine.render(files, Default::default()).await?;
     content::check(&rendered)?;
-    let written = engine.build(
+    let drafted = engine.build(
         open,
         by,
         &DraftCommit {
@@ -80,15 +80,16 @@ pub(super) async fn rebase(
             subject: Subject::Render,
             body: format!("based on {} anew", open.layout.branch()),
             machine: None,
+            conditions: &[],
             conflicts: &new.conflicts,
         },
     )?;
-    content::take(&mut new, &rendered.files, &written)?;
-    let shelf = Shelf {
+    content::take(&mut new, &rendered.files, &drafted.written)?;
+    let mut shelf = Shelf {
         refs: lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?,
-        written: vec![written],
         ..Shelf::default()
     };
+    drafted.shelve(&mut shelf);
     finish(engine, by, held, shelf, new).await
 }
 

@@ -18,6 +18,9 @@ use crate::discover::chain;
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
 
+/// How many paths a message about what is left out names.
+const LEFT_OUT_NAMED: usize = 5;
+
 /// Content for a new revision.
 #[derive(Debug)]
 pub(super) struct Content {
@@ -71,12 +74,12 @@ pub(super) async fn content(
             },
         ))),
         Source::Clone(upstream) => {
-            let (files, _, lock) = registered(engine, &key.namespace, upstream).await?;
-            cloned(open, &key.package, &files, &lock)
+            let (files, opaque, lock) = registered(engine, &key.namespace, upstream).await?;
+            cloned(open, &key.package, &files, &opaque, &lock)
         }
         Source::CloneGit(git) => {
-            let (files, lock) = elsewhere(engine, &key.namespace, git).await?;
-            cloned(open, &key.package, &files, &lock)
+            let (files, opaque, lock) = elsewhere(engine, &key.namespace, git).await?;
+            cloned(open, &key.package, &files, &opaque, &lock)
         }
         Source::Edit(revision) => {
             let snapshot = engine.snapshot(open, revision.tree)?;
@@ -117,7 +120,38 @@ fn wanted(lock: &GitLock) -> GitUpstream {
     }
 }
 
-fn cloned(open: &Open, package: &PackageName, files: &Files, lock: &GitLock) -> Result<Content> {
+/// What of an upstream package does not come along, and why: git holds it in the upstream's
+/// repository alone, and it is never followed (decisions.md X1, M19). `has` says what the
+/// downstream holds at that place already.
+pub(crate) fn left_out(opaque: &[Opaque], has: &[Opaque]) -> Option<String> {
+    let missing = |o: &&Opaque| !has.iter().any(|h| h.path == o.path);
+    let mut named: Vec<String> = opaque
+        .iter()
+        .filter(missing)
+        .map(|o| format!("{} `{}`", o.what(), String::from_utf8_lossy(&o.path)))
+        .collect();
+    if named.is_empty() {
+        return None;
+    }
+    named.sort();
+    let more = named.len().saturating_sub(LEFT_OUT_NAMED);
+    named.truncate(LEFT_OUT_NAMED);
+    if more > 0 {
+        named.push(format!("and {more} more"));
+    }
+    Some(format!(
+        "not taken along from the upstream package, since only plain files are: {}",
+        named.join(", ")
+    ))
+}
+
+fn cloned(
+    open: &Open,
+    package: &PackageName,
+    files: &Files,
+    opaque: &[Opaque],
+    lock: &GitLock,
+) -> Result<Content> {
     let spec = CloneSpec {
         package: package.clone(),
         upstream: wanted(lock),
@@ -126,8 +160,10 @@ fn cloned(open: &Open, package: &PackageName, files: &Files, lock: &GitLock) -> 
     };
     let cloned = clone::clone(files, &spec)
         .map_err(|e| cannot("clone the upstream package", e.class(), &e))?;
+    let mut warnings: Vec<_> = cloned.warnings.iter().map(|w| w.what.clone()).collect();
+    warnings.extend(left_out(opaque, &[]));
     Ok(Content {
-        warnings: cloned.warnings.iter().map(|w| w.what.clone()).collect(),
+        warnings,
         ..Content::of(cloned.files)
     })
 }
@@ -137,7 +173,7 @@ async fn elsewhere(
     engine: &Engine,
     namespace: &Namespace,
     git: &GitSource,
-) -> Result<(Files, GitLock)> {
+) -> Result<(Files, Vec<Opaque>, GitLock)> {
     let failed = |source| Error::Store {
         attempt: "fetch the upstream package",
         source,
@@ -170,6 +206,7 @@ async fn elsewhere(
     let snapshot = repo.snapshot(tree).map_err(failed)?;
     Ok((
         snapshot.files.clone(),
+        snapshot.opaque.clone(),
         GitLock {
             repo: git.repo.clone(),
             directory: dir.to_string(),
@@ -188,7 +225,7 @@ async fn upgraded(
     strategy: Strategy,
 ) -> Result<Content> {
     let (old_files, _, _) = registered(engine, &key.namespace, old).await?;
-    let (new_files, _, lock) = registered(engine, &key.namespace, new).await?;
+    let (new_files, new_opaque, lock) = registered(engine, &key.namespace, new).await?;
     let local = engine.snapshot(open, local.tree)?;
     let cpu = engine.inner.options.cpu.clone();
     let local_files = local.files.clone();
@@ -210,10 +247,12 @@ async fn upgraded(
         .edit(&edits)
         .map_err(|e| cannot("write the upstream into the Kptfile", e.class(), &e))?
         .put(&mut files);
+    let mut warnings: Vec<_> = marked.warnings.iter().map(|w| w.what.clone()).collect();
+    warnings.extend(left_out(&new_opaque, &local.opaque));
     Ok(Content {
         files,
         opaque: local.opaque.clone(),
         conflicts: merged.conflicts,
-        warnings: marked.warnings.iter().map(|w| w.what.clone()).collect(),
+        warnings,
     })
 }

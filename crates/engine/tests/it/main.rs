@@ -4,6 +4,7 @@
 #![expect(clippy::too_many_lines, reason = "a walk is told in one piece")]
 
 mod crashes;
+mod edges;
 mod outside;
 mod people;
 mod sets;

@@ -5,6 +5,7 @@ mod disk;
 mod http;
 mod journal;
 mod layout;
+mod local;
 mod lockfile;
 mod odb;
 mod pack;
@@ -33,6 +34,8 @@ use crate::remote::{Kind, RemoteSpec};
 use crate::room::{Room, Setup, Shared};
 use crate::stats::Counters;
 use crate::{Limits, Repo, Store};
+
+pub use local::Local;
 
 /// Whether what was answered survives a power cut. Git's own policy covers neither refs nor loose
 /// objects (reliability-and-performance.md, finding 5), so this is ours.
@@ -63,6 +66,8 @@ pub struct GitOptions {
     pub direct: bool,
     /// New packs after which they are rolled up; 0 is never.
     pub roll_up: usize,
+    /// Which local repositories may be opened at all.
+    pub local: Local,
 }
 
 impl Default for GitOptions {
@@ -75,6 +80,7 @@ impl Default for GitOptions {
             timeout: Duration::from_secs(120),
             direct: true,
             roll_up: 48,
+            local: Local::default(),
         }
     }
 }
@@ -186,6 +192,9 @@ async fn blocking<T: Send + 'static>(
 impl Store for GitStore {
     async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>> {
         let (url, kind) = spec.kind()?;
+        if let Kind::Local(path) = &kind {
+            self.options.local.check(&url, path)?;
+        }
         let (url, kind) = layout::canonical(url, kind);
         let slot = self.slot(&url).await;
         let mut slot = slot.lock().await;
