@@ -117,6 +117,7 @@ pub(crate) struct UpArgs {
         value_name = "LIST",
         value_delimiter = ',',
         default_value = "packagevariants,packagevariantsets",
+        value_parser = ["packagevariants", "packagevariantsets"],
         env = "OFFSHOOT_RECONCILERS"
     )]
     pub(crate) reconcilers: Vec<String>,
@@ -139,6 +140,15 @@ pub(crate) struct UpArgs {
     /// Do not wait for the disk: faster, and lost in a power cut.
     #[arg(long, env = "OFFSHOOT_NO_FSYNC")]
     pub(crate) no_fsync: bool,
+    /// A directory that `file://` repositories may lie below, also more than once; by default the
+    /// one that holds the data directory. Repositories in the data directory are never opened.
+    #[arg(
+        long = "repositories-below",
+        value_name = "DIR",
+        value_delimiter = ',',
+        env = "OFFSHOOT_REPOSITORIES_BELOW"
+    )]
+    pub(crate) repositories: Vec<PathBuf>,
     /// At most this many writes of one repository share a batch; for tests.
     #[arg(long, hide = true, value_name = "N", env = "OFFSHOOT_BATCH_LIMIT")]
     pub(crate) batch_limit: Option<usize>,

@@ -4,8 +4,10 @@ mod output;
 mod paths;
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use http::Method;
+use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::Value;
 
@@ -18,6 +20,8 @@ pub use paths::{PACKAGES, REPOSITORIES, RESOURCES, SECRETS, collection, object};
 /// A connection to a server.
 pub struct Client {
     client: kube::Client,
+    /// What the server warned about, the newest last.
+    warnings: Mutex<Vec<String>>,
     /// The namespace that commands work in.
     pub namespace: String,
 }
@@ -54,7 +58,11 @@ impl Client {
             .clone()
             .unwrap_or_else(|| config.default_namespace.clone());
         let client = kube::Client::try_from(config).map_err(|e| Failure::of("connect", &e))?;
-        Ok(Self { client, namespace })
+        Ok(Self {
+            client,
+            warnings: Mutex::default(),
+            namespace,
+        })
     }
 
     /// Connects with the kubeconfig in this file.
@@ -98,13 +106,35 @@ impl Client {
             .header(http::header::USER_AGENT, "offshoot")
             .body(bytes)
             .map_err(|e| Failure::of("build the request", &e))?;
-        self.client
-            .request::<Value>(request)
-            .await
-            .map_err(|error| match error {
-                kube::Error::Api(status) => Failure::new(status.message.clone()),
-                other => Failure::of("reach the server", &other),
-            })
+        let failed = |e: kube::Error| Failure::of("reach the server", &e);
+        let answer = self.client.send(request.map(Body::from)).await;
+        let answer = answer.map_err(failed)?;
+        self.note_warnings(answer.headers());
+        let code = answer.status();
+        let bytes = answer.into_body().collect_bytes().await.map_err(failed)?;
+        let object: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        if code.is_success() {
+            return Ok(object);
+        }
+        Err(match object.get("message").and_then(Value::as_str) {
+            Some(message) => Failure::new(message.to_owned()),
+            None => Failure::new(format!(
+                "the server answers {code}: {}",
+                String::from_utf8_lossy(&bytes).trim()
+            )),
+        })
+    }
+
+    /// Takes what the server warned about since the last call, in its words.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note_warnings(&self, headers: &http::HeaderMap) {
+        let texts = headers.get_all(http::header::WARNING).iter();
+        let heard = texts.filter_map(|v| warning_text(v.to_str().ok()?));
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.extend(heard);
     }
 
     /// Reads one object or a list.
@@ -151,4 +181,10 @@ impl Client {
         self.request(Method::DELETE, path, "application/json", None)
             .await
     }
+}
+
+/// The text of a `Warning` header: `299 - "text"`.
+fn warning_text(header: &str) -> Option<String> {
+    let quoted = header.split_once('"')?.1.rsplit_once('"')?.0;
+    Some(quoted.replace("\\\"", "\"").replace("\\\\", "\\"))
 }

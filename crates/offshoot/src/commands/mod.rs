@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 
 use crate::cli::{Cli, Command};
+use crate::client::Client;
 use crate::exit::Failure;
 use crate::{demo, logging};
 
@@ -76,6 +77,13 @@ fn write_out(text: &str) -> Result<(), Failure> {
 /// A line for people, on standard error.
 fn say(line: &str) {
     say_plain(&format!("{line}\n"));
+}
+
+/// What the server warned about, as kubectl says it.
+fn say_warnings(client: &Client) {
+    for warning in client.take_warnings() {
+        say(&format!("Warning: {warning}"));
+    }
 }
 
 /// A text for people, on standard error; nobody is left to tell if that is gone.

@@ -17,7 +17,7 @@ use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use apiserver::verbs::records::Record;
 use apiserver::{Server, server};
 use engine::Engine;
-use store::{GitOptions, GitStore, Limits, Sync};
+use store::{GitOptions, GitStore, Limits, Local, Sync};
 use tokio::task::JoinHandle;
 
 use crate::cli::UpArgs;
@@ -46,6 +46,9 @@ pub struct Options {
     pub durable: bool,
     /// Writes of one batch, if limited.
     pub batch: Option<usize>,
+    /// Directories that `file://` repositories may lie below; by default the one that holds the
+    /// data directory.
+    pub repositories: Vec<PathBuf>,
 }
 
 impl Options {
@@ -64,6 +67,7 @@ impl Options {
             resync_every: Duration::from_secs(600),
             durable: true,
             batch: None,
+            repositories: Vec::new(),
         }
     }
 
@@ -79,6 +83,7 @@ impl Options {
             resync_every: Duration::from_secs(args.resync_seconds),
             durable: !args.no_fsync,
             batch: args.batch_limit,
+            repositories: args.repositories.clone(),
         }
     }
 }
@@ -154,7 +159,8 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     if options.rebuild {
         forget_records(&handle).await?;
     }
-    let store: Arc<dyn store::Store> = Arc::new(GitStore::new(data.git(), git_options(&options)));
+    let store: Arc<dyn store::Store> =
+        Arc::new(GitStore::new(data.git(), git_options(&data, &options)));
     let engine = Engine::new(ports::over(&handle), store, engine_options(&options));
     server.set_gateway(gateway::PackageGateway::new(engine.clone(), handle.clone()));
     metrics::expose(&engine, handle.core());
@@ -202,9 +208,24 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
     })
 }
 
-fn git_options(options: &Options) -> GitOptions {
+/// Local repositories lie beside the data directory unless somebody says otherwise, and never in it.
+fn local_repositories(data: &DataDir, options: &Options) -> Local {
+    let mut below = options.repositories.clone();
+    if below.is_empty() {
+        let beside = data.root().parent().map(Path::to_owned);
+        // A data directory at the top of the file system says nothing about what may be served.
+        below.extend(beside.filter(|dir| dir.parent().is_some()));
+    }
+    Local {
+        below: Some(below),
+        never: vec![data.root().to_owned()],
+    }
+}
+
+fn git_options(data: &DataDir, options: &Options) -> GitOptions {
     let limits = Limits::default();
     GitOptions {
+        local: local_repositories(data, options),
         sync: if options.durable {
             Sync::Always
         } else {
@@ -224,6 +245,11 @@ fn engine_options(options: &Options) -> engine::Options {
         local_poll: options.sync_every.min(Duration::from_secs(2)),
         resync: options.resync_every,
         rebuild: options.rebuild,
+        variants: options.reconcilers.iter().any(|r| r == "packagevariants"),
+        sets: options
+            .reconcilers
+            .iter()
+            .any(|r| r == "packagevariantsets"),
         ..engine::Options::default()
     }
 }

@@ -3,8 +3,12 @@
     clippy::unwrap_used,
     reason = "a test may end where its world is not as written"
 )]
+#![expect(clippy::too_many_lines, reason = "a walk is told in one piece")]
 
+mod edges;
 mod kill;
 mod porch;
 mod process;
+#[path = "../../../store/tests/it/server.rs"]
+mod server;
 mod story;

@@ -19,12 +19,22 @@ pub(crate) struct Process {
 impl Process {
     /// Starts it on a data directory and waits until it is ready.
     pub(crate) async fn start(root: &Path, flags: &[&str]) -> Self {
+        Self::start_with(root, flags, &[]).await
+    }
+
+    /// The same with environment variables.
+    pub(crate) async fn start_with(
+        root: &Path,
+        flags: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let kubeconfig = root.join("data/kubeconfig");
         drop(std::fs::remove_file(&kubeconfig));
         let child = Command::new(env!("CARGO_BIN_EXE_offshoot"))
             .args(["up", "--sync-seconds", "1", "--data"])
             .arg(root.join("data"))
             .args(flags)
+            .envs(environment.iter().copied())
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(root.join("stderr")).unwrap())
             .spawn()

@@ -13,8 +13,14 @@ use crate::exit::Failure;
 /// It failed, and why.
 pub(crate) async fn run(args: &RepoArgs) -> Result<String, Failure> {
     let client = Client::connect(&args.connect).await?;
+    let done = verb(&client, args).await;
+    super::say_warnings(&client);
+    done
+}
+
+async fn verb(client: &Client, args: &RepoArgs) -> Result<String, Failure> {
     match &args.verb {
-        Repo::Reg(flags) => register::run(&client, flags).await,
+        Repo::Reg(flags) => register::run(client, flags).await,
         Repo::Get { names, listing } => {
             let namespace = if listing.all_namespaces {
                 ""
@@ -29,18 +35,18 @@ pub(crate) async fn run(args: &RepoArgs) -> Result<String, Failure> {
                     .map(|n| object(REPOSITORIES, &client.namespace, n))
                     .collect()
             };
-            client::print(&client, &paths, listing, &|_| true).await
+            client::print(client, &paths, listing, &|_| true).await
         }
         Repo::Sync {
             names,
             all,
             all_namespaces,
             run_once,
-        } => sync::run(&client, names, *all, *all_namespaces, run_once.as_deref()).await,
+        } => sync::run(client, names, *all, *all_namespaces, run_once.as_deref()).await,
         Repo::Unreg {
             name,
             keep_auth_secret,
-        } => unregister(&client, name, *keep_auth_secret).await,
+        } => unregister(client, name, *keep_auth_secret).await,
     }
 }
 

@@ -22,25 +22,31 @@ use crate::exit::Failure;
 /// It failed, and why.
 pub(crate) async fn run(args: &RpkgArgs) -> Result<String, Failure> {
     let client = Client::connect(&args.connect).await?;
+    let done = verb(&client, args).await;
+    super::say_warnings(&client);
+    done
+}
+
+async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
     match &args.verb {
-        Rpkg::Get { .. } => get::run(&client, &args.verb).await,
+        Rpkg::Get { .. } => get::run(client, &args.verb).await,
         Rpkg::Init { .. } | Rpkg::Clone { .. } | Rpkg::Copy { .. } => {
-            make::run(&client, &args.verb).await
+            make::run(client, &args.verb).await
         }
-        Rpkg::Pull { name, directory } => files::pull(&client, name, directory.as_deref()).await,
-        Rpkg::Push { name, directory } => files::push(&client, name, directory.as_deref()).await,
-        Rpkg::Propose(which) => lifecycle::each(&client, which, lifecycle::Verb::Propose).await,
-        Rpkg::Approve(which) => lifecycle::each(&client, which, lifecycle::Verb::Approve).await,
-        Rpkg::Reject(which) => lifecycle::each(&client, which, lifecycle::Verb::Reject).await,
+        Rpkg::Pull { name, directory } => files::pull(client, name, directory.as_deref()).await,
+        Rpkg::Push { name, directory } => files::push(client, name, directory.as_deref()).await,
+        Rpkg::Propose(which) => lifecycle::each(client, which, lifecycle::Verb::Propose).await,
+        Rpkg::Approve(which) => lifecycle::each(client, which, lifecycle::Verb::Approve).await,
+        Rpkg::Reject(which) => lifecycle::each(client, which, lifecycle::Verb::Reject).await,
         Rpkg::ProposeDelete(which) => {
-            lifecycle::each(&client, which, lifecycle::Verb::ProposeDelete).await
+            lifecycle::each(client, which, lifecycle::Verb::ProposeDelete).await
         }
-        Rpkg::Del(which) => lifecycle::each(&client, which, lifecycle::Verb::Delete).await,
+        Rpkg::Del(which) => lifecycle::each(client, which, lifecycle::Verb::Delete).await,
         Rpkg::Upgrade {
             names,
             discover: Some(way),
             ..
-        } => discover::run(&client, names, *way).await,
+        } => discover::run(client, names, *way).await,
         Rpkg::Upgrade {
             names,
             workspace,
@@ -61,7 +67,7 @@ pub(crate) async fn run(args: &RpkgArgs) -> Result<String, Failure> {
                     Failure::usage("workspace is required").hint("give one with --workspace")
                 );
             };
-            upgrade::run(&client, name, workspace, *revision, strategy).await
+            upgrade::run(client, name, workspace, *revision, strategy).await
         }
     }
 }

@@ -73,20 +73,12 @@ pub(super) fn document(record: &str, name: &str) -> Value {
     )
 }
 
-/// A condition with its problems, in whatever order they are told.
-fn problems(of: &(String, String, String)) -> (&str, &str, Vec<&str>) {
-    let mut all: Vec<&str> = of.2.split("; ").collect();
-    all.sort_unstable();
-    (&of.0, &of.1, all)
-}
-
 fn differs(name: &str, words: Words, object: &Value, recorded: &Value) -> Option<String> {
     let (stalled, ready) = (condition(object, "Stalled"), condition(object, "Ready"));
     let right = match words {
         None => {
             let wrapped = serde_json::json!({ "status": recorded });
-            problems(&stalled) == problems(&condition(&wrapped, "Stalled"))
-                && ready == condition(&wrapped, "Ready")
+            stalled == condition(&wrapped, "Stalled") && ready == condition(&wrapped, "Ready")
         }
         Some(("", reason, names)) => {
             stalled.0 == "False"
