@@ -157,10 +157,12 @@ pub(super) async fn rebuild(story: &Story, world: &mut World) -> Result<(), Fail
     )?;
     world.stop().await;
     world.start(true).await?;
-    let name = "edge-us.shop-us.packagevariant-2";
-    world
-        .wait_revision(name, "the rebuilt records", |r| !r.is_null())
-        .await?;
+    // Each repository is read in its own time.
+    for name in before.iter().filter_map(|line| line.split(' ').next()) {
+        world
+            .wait_revision(name, "the rebuilt records", |r| !r.is_null())
+            .await?;
+    }
     let rebuilt = picture(world).await?;
     story.claim(
         before == rebuilt,
