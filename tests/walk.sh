@@ -138,6 +138,8 @@ has 'our function comes first' 'PackageVariant.web-edge-eu-web.team.0' \
 has 'the function ran' 'example.com/region' bare edge-eu show drafts/web/packagevariant-1:web/deployment.yaml
 has 'wide tables' 'edge-eu' kubectl get pvar -o wide
 has 'describe' 'successfully ensured downstream package variant' kubectl describe pvar web-edge-eu-web
+has 'describe tells what happened' 'Normal +DraftCreated' kubectl describe pvar web-edge-eu-web
+has 'so does the set' 'VariantsWritten .*2 created' kubectl describe pvset web
 has 'yaml' 'downstreamTargets' kubectl get pvar web-edge-eu-web -o yaml
 has 'rpkg get' 'edge-eu.web.packagevariant-1 +web +packagevariant-1 +0 +false +Draft +edge-eu' "$offshoot" rpkg get
 
@@ -164,6 +166,7 @@ is 'the committer' 'Package Orchestration Service <porch@kpt.dev>' bare edge-eu 
 has 'the edit is published' 'replicas: 4' bare edge-eu show web/v1:web/deployment.yaml
 is 'revision and label' '1 true' field pkgrev edge-eu.web.packagevariant-1 \
     '{.spec.revision} {.metadata.labels.kpt\.dev/latest-revision}'
+soon 'who approved it is told' sh -c "kubectl get events | grep -qE 'Published +packagerevision/edge-eu.web.packagevariant-1 +published as v1 by'"
 refused 'a published one is not deleted' 'must be proposed for deletion' kubectl delete pkgrev edge-eu.web.packagevariant-1
 
 echo "== upgrade"
