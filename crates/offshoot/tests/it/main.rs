@@ -9,6 +9,4 @@ mod edges;
 mod kill;
 mod porch;
 mod process;
-#[path = "../../../store/tests/it/server.rs"]
-mod server;
 mod story;

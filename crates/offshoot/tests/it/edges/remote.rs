@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{CORE, REPOSITORIES, REVISIONS, VARIANTS, commit, kptfile, map, until, until_there};
 use super::{variant, write};
 use crate::process::{Process, git, wait_for};
-use crate::server::Server;
+use testkit::git_http::{Server, encode};
 
 const PASSWORD: &str = "s3cr3t-passw0rd";
 
@@ -52,7 +52,7 @@ impl World {
             git(&served, &["init", "--quiet", "--bare", name]);
             git(&served.join(name), &["config", "http.receivepack", "true"]);
         }
-        let git = Server::start(served);
+        let git = Server::start(served).unwrap();
         git.set(|m| m.basic = Some(("ada".to_owned(), PASSWORD.to_owned())));
         let trace = [("OFFSHOOT_LOG", "trace")];
         let server = Process::start_with(root.path(), &[], &trace).await;
@@ -93,7 +93,7 @@ impl World {
     /// The password is nowhere: not in what the server logs at its loudest, not in any object but the
     /// Secret, not on the disk outside of the object store.
     async fn no_password_anywhere(&self) {
-        let basic = base64(&format!("ada:{PASSWORD}"));
+        let basic = encode(&format!("ada:{PASSWORD}"));
         let hides = |place: &str, text: &str| {
             for secret in [PASSWORD, &basic] {
                 let at = text.find(secret);
@@ -126,10 +126,6 @@ impl World {
             }
         }
     }
-}
-
-fn base64(text: &str) -> String {
-    crate::server::encode(text)
 }
 
 fn package(desk: &std::path::Path, name: &str, value: &str) {
@@ -203,7 +199,7 @@ async fn the_walk_over_http_with_a_password() {
         &["show", "drafts/web/packagevariant-2:web/map.yaml"],
     );
     assert!(shown.contains("value: 2"), "{shown}");
-    let basic = format!("Basic {}", base64(&format!("ada:{PASSWORD}")));
+    let basic = format!("Basic {}", encode(&format!("ada:{PASSWORD}")));
     let heard = world.git.requests();
     let welcome = heard.iter().filter_map(|h| h.authorization.as_deref());
     assert!(welcome.into_iter().all(|a| a == basic));
