@@ -1,6 +1,7 @@
-//! How fast a package like W1 of `engine.md` is rendered and cooked on one core.
+//! How fast packages are parsed, edited, merged, rendered and cooked on one core, as ratios within one run, and how that
+//! grows with the size of files: `cargo xtask bench package`.
 //!
-//! `cargo run --release -p package --example rates`; the figures are what it is, no test depends on them.
+//! The figures are what they are, no test depends on them. With arguments only the lines that hold the first one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -172,14 +173,15 @@ fn used(begin: Instant) -> f64 {
     nanos.map_or_else(|| begin.elapsed().as_secs_f64(), |nanos| nanos / 1e9)
 }
 
-/// One line; only those that hold the program's first argument, if it has one.
-fn rate(what: &str, mut once: impl FnMut()) {
-    if std::env::args()
+/// Whether a line was asked for.
+fn wanted(what: &str) -> bool {
+    std::env::args()
         .nth(1)
-        .is_some_and(|wanted| !what.contains(&wanted))
-    {
-        return;
-    }
+        .is_none_or(|wanted| what.contains(&wanted))
+}
+
+/// How often something can be done in a second of CPU.
+fn often(mut once: impl FnMut()) -> f64 {
     once();
     let begin = Instant::now();
     let from = used(begin);
@@ -188,10 +190,200 @@ fn rate(what: &str, mut once: impl FnMut()) {
         once();
         count += 1;
     }
+    f64::from(count) / (used(begin) - from)
+}
+
+/// One line.
+fn rate(what: &str, once: impl FnMut()) {
+    if wanted(what) {
+        println!("{what}: {:.0}/s of CPU", often(once));
+    }
+}
+
+/// The files as a snapshot of git has them.
+fn kept(files: &Files) -> Files {
+    let mut number = 0_u8;
+    let kept = files.iter().filter_map(|(path, file)| {
+        number += 1;
+        let id = model::BlobId::from_bytes(&[number; 20])?;
+        let file = File::Kept {
+            id,
+            mode: model::FileMode::Regular,
+            bytes: file.bytes().clone(),
+        };
+        Some((path.clone(), file))
+    });
+    kept.collect()
+}
+
+/// The event parser alone over every file.
+fn events(files: &Files) {
+    for file in files.values() {
+        let text = file.as_text().unwrap_or_default();
+        assert!(granit_parser::Parser::new_from_str(text).all(|event| event.is_ok()));
+    }
+}
+
+fn parse(files: &Files) {
+    for file in files.values() {
+        let text = file.as_text().unwrap_or_default();
+        let stream = yaml::Stream::parse(text, &yaml::Limits::default());
+        assert!(stream.is_ok());
+    }
+}
+
+/// Parsing beside the event parser: what is plainly written, and the same with a tab in a comment, which is not.
+fn parsing(files: &Files) {
+    if !wanted("parse") {
+        return;
+    }
+    let tabbed: Files = files
+        .iter()
+        .map(|(path, file)| {
+            let text = file.as_text().unwrap_or_default();
+            (path.clone(), File::text(format!("{text}#\t\n")))
+        })
+        .collect();
+    let megabytes = model::total_bytes(files) as f64 / 1e6;
+    let alone = often(|| events(files));
+    let (short, long) = (often(|| parse(files)), often(|| parse(&tabbed)));
     println!(
-        "{what}: {:.0}/s of CPU",
-        f64::from(count) / (used(begin) - from)
+        "parse: the event parser alone {:.0} MB/s",
+        alone * megabytes
     );
+    for (what, rate) in [("plainly written", short), ("with the event parser", long)] {
+        let (speed, share) = (rate * megabytes, rate / alone * 100.0);
+        println!("parse: {what} {speed:.0} MB/s, {share:.0} % of the event parser's own rate");
+    }
+}
+
+/// One field of one file among sixty.
+fn editing() {
+    let sixty: Files = (0..60)
+        .filter_map(|at| {
+            let path = PackagePath::parse(&format!("file-{at}.yaml")).ok()?;
+            Some((path, File::text(workload(&format!("app-{at}")))))
+        })
+        .collect();
+    let sixty = kept(&sixty);
+    let Ok(path) = PackagePath::parse("file-30.yaml") else {
+        return;
+    };
+    rate("edit one field of 60 files", || {
+        let mut files = sixty.clone();
+        let Some(file) = files.get_mut(&path) else {
+            return;
+        };
+        let text = file.as_text().unwrap_or_default();
+        let edit = yaml::Edit::set(yaml::Path::keys(["spec", "replicas"]), 5_i64);
+        let stream = yaml::Stream::parse(text, &yaml::Limits::default());
+        if let Ok(stream) = stream.and_then(|stream| stream.apply(0, &[edit])) {
+            *file = file.with_bytes(stream.text().as_bytes().to_vec());
+        }
+        let untouched = files.values().filter(|file| file.id().is_some());
+        assert_eq!(untouched.count(), 59);
+    });
+}
+
+/// Twelve files: two that upstream changed, one of them changed by people too.
+fn merging(files: &Files) {
+    let base = kept(files);
+    let changed = |names: &[&str], from: &str, to: &str| -> Files {
+        let change = |(path, file): (&PackagePath, &File)| {
+            let text = file.as_text().unwrap_or_default();
+            let file = match names.contains(&path.as_str()) {
+                true => file.with_bytes(text.replace(from, to).into_bytes()),
+                false => file.clone(),
+            };
+            (path.clone(), file)
+        };
+        base.iter().map(change).collect()
+    };
+    let local = changed(&["cart.yaml"], "value: \"fast\"", "value: \"slow\"");
+    let upstream = changed(&["cart.yaml", "pay.yaml"], "cpu: 100m", "cpu: 200m");
+    let options =
+        package::merge::MergeOptions::against_base(Strategy::ResourceMerge, ConflictPolicy::Block);
+    rate("merge two changed files of twelve", || {
+        let merged = package::merge::merge(&base, &local, &upstream, &options);
+        let untouched = |merged: &package::merge::Merged| {
+            merged
+                .files
+                .values()
+                .filter(|file| file.id().is_some())
+                .count()
+        };
+        assert!(merged.is_ok_and(|merged| untouched(&merged) == 10 && merged.conflicts.is_empty()));
+    });
+}
+
+/// A package whose every workload stands many times in its file.
+fn larger(files: &Files, times: usize) -> Files {
+    let grow = |(path, file): (&PackagePath, &File)| {
+        let text = file.as_text().unwrap_or_default();
+        let name = path.as_str().trim_end_matches(".yaml");
+        let documents = (0..times).map(|at| text.replace(name, &format!("{name}-{at}")));
+        let file = match path.as_str() {
+            "Kptfile" | "package-context.yaml" | "site.yaml" => file.clone(),
+            _ => File::text(documents.collect::<Vec<_>>().join("---\n")),
+        };
+        (path.clone(), file)
+    };
+    files.iter().map(grow).collect()
+}
+
+/// The exponent of growth: the slope of a line through logarithms.
+fn exponent(points: &[(f64, f64)]) -> f64 {
+    let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
+    let count = logs.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| logs.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+    let both: f64 = logs.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
+    both / logs.iter().map(|p| (p.0 - x).powi(2)).sum::<f64>()
+}
+
+fn growing(files: &Files) {
+    if !wanted("grow") {
+        return;
+    }
+    let sizes: Vec<Files> = [1, 4, 16, 64].map(|times| larger(files, times)).to_vec();
+    let grow = |what: &str, once: &dyn Fn(&Files)| {
+        let points: Vec<(f64, f64)> = sizes
+            .iter()
+            .map(|files| {
+                (
+                    model::total_bytes(files) as f64,
+                    1.0 / often(|| once(files)),
+                )
+            })
+            .collect();
+        let last = points.last().map_or(0.0, |point| point.0) / 1e6;
+        println!(
+            "grow: {what} with the bytes to the power of {:.2}, up to {last:.1} MB",
+            exponent(&points)
+        );
+    };
+    grow("parsing", &parse);
+    grow("rendering", &|files| {
+        let rendered = drive(Render::new(files.clone(), Options::default()));
+        assert!(rendered.status.succeeded());
+    });
+    grow("merging", &|files| {
+        let options = package::merge::MergeOptions::against_base(
+            Strategy::ResourceMerge,
+            ConflictPolicy::Block,
+        );
+        let mut upstream = files.clone();
+        for file in upstream.values_mut() {
+            let text = file.as_text().unwrap_or_default();
+            *file = File::text(text.replacen("cpu: 100m", "cpu: 200m", 1));
+        }
+        let mut local = files.clone();
+        for file in local.values_mut() {
+            let text = file.as_text().unwrap_or_default();
+            *file = File::text(text.replacen("value: \"fast\"", "value: \"slow\"", 1));
+        }
+        assert!(package::merge::merge(files, &local, &upstream, &options).is_ok());
+    });
 }
 
 fn main() {
@@ -201,14 +393,9 @@ fn main() {
         files.len(),
         model::total_bytes(&files)
     );
-    let parse = |files: &Files| {
-        for file in files.values() {
-            let text = file.as_text().unwrap_or_default();
-            let stream = yaml::Stream::parse(text, &yaml::Limits::default());
-            assert!(stream.is_ok());
-        }
-    };
-    rate("parse every file", || parse(&files));
+    parsing(&files);
+    editing();
+    merging(&files);
     rate("take every document", || {
         for file in files.values() {
             let text = file.as_text().unwrap_or_default();
@@ -237,6 +424,7 @@ fn main() {
         );
     });
     cooking(&files);
+    growing(&files);
 }
 
 fn cooking(files: &Files) {

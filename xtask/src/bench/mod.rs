@@ -19,6 +19,11 @@ use clap::{Subcommand, ValueEnum};
 pub(crate) enum Bench {
     /// One set over many targets: fan-out, approval, upgrade, rest (engine.md "The benchmark that decides").
     Fanout(FanoutArgs),
+    /// The package engine alone on one core: parse, edit, merge, render, cook, and how they grow.
+    Package {
+        /// Only the lines that hold this text.
+        only: Option<String>,
+    },
     /// The embedded server by itself, to be killed.
     #[command(hide = true)]
     Serve(Serve),
@@ -99,6 +104,9 @@ pub(crate) enum Compare {
 
 /// Runs one, in a release build: a debug build starts that instead.
 pub(crate) fn run(bench: &Bench) -> ExitCode {
+    if let Bench::Package { only } = bench {
+        return package_rates(only.as_deref());
+    }
     if cfg!(debug_assertions) {
         return again_in_release();
     }
@@ -112,6 +120,7 @@ pub(crate) fn run(bench: &Bench) -> ExitCode {
     let result = match bench {
         Bench::Fanout(args) => runtime.block_on(fanout::run(args)),
         Bench::Serve(args) => runtime.block_on(kill::serve(args)),
+        Bench::Package { .. } => Ok(()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -133,6 +142,21 @@ pub(crate) fn again_in_release() -> ExitCode {
             "--",
         ])
         .args(arguments)
+        .current_dir(crate::root())
+        .status();
+    match status {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => crate::fail(&format!("run cargo: {error}")),
+    }
+}
+
+/// Runs the package engine's own bench, which needs nothing of the rest.
+fn package_rates(only: Option<&str>) -> ExitCode {
+    let arguments = "run --quiet --release --locked --package package --example rates --";
+    let status = Command::new("cargo")
+        .args(arguments.split(' '))
+        .args(only)
         .current_dir(crate::root())
         .status();
     match status {
