@@ -35,6 +35,17 @@ enum Command {
     /// Measure.
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Fuzz the targets of the package engine, each for so many seconds of CPU.
+    Fuzz {
+        /// Seconds of CPU for each target.
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+        /// The number that a run follows from.
+        #[arg(long, default_value_t = 1)]
+        number: u64,
+        /// Which targets; all of them if none is named.
+        targets: Vec<String>,
+    },
     /// Run the seeded simulation: a walk under faults, promise by promise.
     Sim(sim::SimArgs),
 }
@@ -45,7 +56,36 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(&root()),
         Command::Vectors { directory } => vectors::run(&directory),
         Command::Bench(bench) => bench::run(&bench),
+        Command::Fuzz {
+            seconds,
+            number,
+            targets,
+        } => fuzz(seconds, number, &targets),
         Command::Sim(args) => sim::run(&args),
+    }
+}
+
+/// Runs the fuzzer in a release build.
+fn fuzz(seconds: u32, number: u64, targets: &[String]) -> ExitCode {
+    let (seconds, number) = (seconds.to_string(), number.to_string());
+    let status = std::process::Command::new("cargo")
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--locked",
+            "--package",
+            "fuzz",
+            "--",
+        ])
+        .args([seconds.as_str(), "--number", &number])
+        .args(targets)
+        .current_dir(root())
+        .status();
+    match status {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => fail(&format!("run cargo: {error}")),
     }
 }
 
