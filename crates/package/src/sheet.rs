@@ -13,10 +13,14 @@ use yaml::{Limits, Stream};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SheetError {
     /// Not UTF-8, or binary.
-    #[error("{path}: the file is not text")]
+    #[error(
+        "{path}: line {line}: the file is not text in UTF-8; give it a name that is no resource's, or list it in .krmignore"
+    )]
     NotText {
         /// The file.
         path: PackagePath,
+        /// The first line that is none.
+        line: usize,
     },
     /// Not YAML, or beyond a limit.
     #[error("{path}: {source}")]
@@ -63,9 +67,7 @@ pub(crate) struct Sheet {
 impl Sheet {
     /// Parses a file.
     pub(crate) fn parse(path: &PackagePath, file: &File) -> Result<Self, SheetError> {
-        let text = file
-            .as_text()
-            .ok_or_else(|| SheetError::NotText { path: path.clone() })?;
+        let text = file.as_text().ok_or_else(|| not_text(path, file))?;
         let wrong = |source| SheetError::Parse {
             path: path.clone(),
             source,
@@ -137,5 +139,17 @@ impl Sheet {
             .documents()
             .filter(|document| !dropped.contains(&document.index()));
         Ok(Some(kept.map(|document| document.text()).collect()))
+    }
+}
+
+fn not_text(path: &PackagePath, file: &File) -> SheetError {
+    let good = file
+        .bytes()
+        .utf8_chunks()
+        .next()
+        .map_or("", |chunk| chunk.valid());
+    SheetError::NotText {
+        path: path.clone(),
+        line: 1 + good.matches('\n').count(),
     }
 }

@@ -13,6 +13,7 @@ mod kptfile;
 #[path = "../../../testkit/src/vectors/render.rs"]
 mod vectors;
 
+mod bad;
 mod cook;
 mod history;
 mod laws;

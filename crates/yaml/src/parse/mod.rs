@@ -154,7 +154,7 @@ fn documents(
     let mut aligner = Aligner::new(text, events, limits.effective_depth(), outer);
     for event in Parser::new_from_str_with_options(events, options(limits)) {
         let (event, span) = event.map_err(|error| Failure {
-            error: syntax(text, &error),
+            error: syntax(text, &error, limits),
             kind: Some(error.kind().clone()),
             reached: aligner.reached(),
         })?;
@@ -194,16 +194,15 @@ fn bytes(span: &Span) -> Range<usize> {
 }
 
 /// Turns the event parser's error into ours; depth is a limit, everything else is syntax.
-fn syntax(text: &str, error: &ScanError) -> Error {
-    let message = error.info();
-    let kind = match error.kind() {
-        granit_parser::ErrorKind::RecursionLimitExceeded => ErrorKind::Limit,
-        _ => ErrorKind::Syntax,
+fn syntax(text: &str, error: &ScanError, limits: &Limits) -> Error {
+    let (kind, message) = match error.kind() {
+        granit_parser::ErrorKind::RecursionLimitExceeded => {
+            let depth = limits.effective_depth();
+            let message = format!("collections are nested deeper than {depth}");
+            (ErrorKind::Limit, message)
+        }
+        _ => (ErrorKind::Syntax, error.info().to_owned()),
     };
-    Error::at(
-        kind,
-        text,
-        error.marker().byte_offset().unwrap_or_default(),
-        message,
-    )
+    let at = error.marker().byte_offset().unwrap_or_default();
+    Error::at(kind, text, at, message)
 }
