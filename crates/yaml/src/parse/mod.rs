@@ -201,7 +201,7 @@ fn syntax(text: &str, error: &ScanError, limits: &Limits) -> Error {
             let message = format!("collections are nested deeper than {depth}");
             (ErrorKind::Limit, message)
         }
-        _ => (ErrorKind::Syntax, error.info().to_owned()),
+        _ => (ErrorKind::Syntax, error.info()),
     };
     let at = error.marker().byte_offset().unwrap_or_default();
     Error::at(kind, text, at, message)
