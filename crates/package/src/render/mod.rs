@@ -12,7 +12,9 @@ mod stock;
 
 use std::sync::Arc;
 
-use model::{Files, Function, FunctionResult, FunctionResultItem, RenderStatus, Severity};
+use model::{
+    Files, Function, FunctionResult, FunctionResultItem, PackagePath, RenderStatus, Severity,
+};
 use yaml::owned::Value;
 
 use plan::{Plan, Task};
@@ -162,7 +164,8 @@ impl Render {
                 render.plan = plan;
             }
             Err(error) => {
-                render.mirrored = false;
+                // The root tells what is wrong with a subpackage, if it can itself be read.
+                render.mirrored = Plan::read(&own_files(&render.files)).is_ok();
                 render.error = Some(format!("pkg.read: {error}"));
             }
         }
@@ -338,6 +341,26 @@ impl Render {
     fn mirrors(&self) -> bool {
         self.mirrored && !self.options.without_status
     }
+}
+
+/// The files of the root package alone.
+fn own_files(files: &Files) -> Files {
+    let subpackages: Vec<&str> = files
+        .keys()
+        .filter(|path| path.file_name() == crate::kptfile::FILE_NAME && !path.dir().is_empty())
+        .map(PackagePath::dir)
+        .collect();
+    let below = |path: &PackagePath| {
+        let inside = |dir: &&str| {
+            path.as_str()
+                .strip_prefix(*dir)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        subpackages.iter().any(inside)
+    };
+    let own = files.iter().filter(|(path, _)| !below(path));
+    own.map(|(path, file)| (path.clone(), file.clone()))
+        .collect()
 }
 
 /// Why a step cannot be asked for.

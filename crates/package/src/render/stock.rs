@@ -225,6 +225,7 @@ impl Stock {
         let is_there = |entry: &Entry| entry.path == path && entry.index == wanted;
         if self.entries.iter().any(is_there) {
             let index = wanted.map(|index| index.to_string()).unwrap_or_default();
+            let place = within(&task.package, &path).unwrap_or(place);
             return Err(format!(
                 "resource at path {place:?} and index {index:?} already exists"
             ));
