@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use functions::{BuiltIns, Call, Limits};
+use functions::{BuiltIns, Call, Home, Limits, Runner};
 use model::Files;
 use package::cook::{Cook, CookInput, Cooked};
 use package::render::{Conversation, Failure, Item, Options, Output, Render, Rendered, Run, Step};
@@ -61,10 +61,26 @@ impl Engine {
                     drop(announced.take());
                     count(&self.counters().functions);
                     let runner = &self.ports().functions;
-                    let answer = runner.run(call(*run), &Limits::default()).await;
+                    let answer = runner.run(call(*run), &Limits::NONE).await;
                     talk.resume(output(answer));
                 }
             }
+        }
+    }
+}
+
+/// Renders a package without an engine. What goes wrong in it stands in the status.
+pub async fn render_alone(
+    runner: &dyn Runner,
+    limits: &Limits,
+    files: Files,
+    options: Options,
+) -> Rendered {
+    let mut render = Render::new(files, options);
+    loop {
+        match render.next() {
+            Step::Done(rendered) => return *rendered,
+            Step::Run(run) => render.resume(output(runner.run(call(*run), limits).await)),
         }
     }
 }
@@ -77,7 +93,8 @@ fn slice<C: Conversation>(mut talk: C) -> (C, Stop<C::End>, u64) {
             Step::Done(end) => return (talk, Stop::Done(end), ran),
             Step::Run(run) => {
                 let built_in = run.function.image.as_deref().and_then(functions::find);
-                if built_in.is_none() {
+                // What runs scripts or needs something of this machine is the runner's.
+                if built_in.is_none_or(|function| function.home() != Home::Here) {
                     return (talk, Stop::Needs(run), ran);
                 }
                 ran += 1;

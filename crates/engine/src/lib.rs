@@ -33,6 +33,7 @@ pub mod usecase;
 pub use cpu::Cpu;
 pub use engine::{Engine, Options};
 pub use error::{Error, Result};
+pub use kitchen::render_alone;
 
 #[cfg(test)]
 mod tests;

@@ -12,12 +12,14 @@ mod kinds;
 mod registry;
 mod report;
 mod runner;
+pub mod runtime;
 mod setters;
 mod walk;
 pub mod wire;
 
+pub use builtin::kubeconform::{SchemaError, Schemas};
 pub use item::Item;
-pub use registry::{BuiltIn, builtins, find, short_name};
+pub use registry::{BuiltIn, Home, builtins, find, short_name};
 pub use report::{Report, result};
 pub use runner::{BuiltIns, Call, Limits, Outcome, RunError, Runner};
 

@@ -3,7 +3,9 @@
 use yaml::owned::Value;
 
 use crate::builtin;
+use crate::builtin::kubeconform::Schemas;
 use crate::config::Config;
+use crate::runner::{Call, Outcome};
 use crate::{Item, Report};
 
 /// A function that runs in this process.
@@ -13,38 +15,101 @@ pub struct BuiltIn {
     pub name: &'static str,
     /// What it does, in one sentence.
     pub about: &'static str,
-    run: fn(&mut Vec<Item>, Config<'_>) -> Report,
+    /// Its configuration, results and differences from the catalog's, as Markdown.
+    pub doc: &'static str,
+    run: Body,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Body {
+    Here(fn(&mut Vec<Item>, Config<'_>) -> Report),
+    Apart(fn(&mut Vec<Item>, Config<'_>) -> Report),
+    Schemas(fn(&mut Vec<Item>, Config<'_>, Option<&Schemas>) -> Report),
+}
+
+/// What a built-in function needs besides its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// Nothing: it is pure and bounded, and runs wherever the documents are.
+    Here,
+    /// A process whose memory and time the system bounds: it runs scripts of others.
+    Apart,
+    /// The schemas of this machine.
+    Schemas,
 }
 
 impl BuiltIn {
     /// Runs it: changes the resources in place and reports. Pure: equal input gives equal output.
     pub fn run(&self, items: &mut Vec<Item>, config: Option<&Value>) -> Report {
-        (self.run)(items, Config(config))
+        self.report(items, config, None)
+    }
+
+    /// What it needs besides its input.
+    pub fn home(&self) -> Home {
+        match self.run {
+            Body::Here(_) => Home::Here,
+            Body::Apart(_) => Home::Apart,
+            Body::Schemas(_) => Home::Schemas,
+        }
+    }
+
+    fn report(
+        &self,
+        items: &mut Vec<Item>,
+        config: Option<&Value>,
+        schemas: Option<&Schemas>,
+    ) -> Report {
+        match self.run {
+            Body::Here(run) | Body::Apart(run) => run(items, Config(config)),
+            Body::Schemas(run) => run(items, Config(config), schemas),
+        }
+    }
+
+    /// Runs a call with it.
+    pub(crate) fn outcome(&self, call: Call, schemas: Option<&Schemas>) -> Outcome {
+        let Call {
+            config, mut items, ..
+        } = call;
+        let report = self.report(&mut items, config.as_deref(), schemas);
+        Outcome {
+            exit_code: i32::from(report.failed()),
+            items,
+            results: report.results,
+            stderr: report.stderr,
+        }
     }
 }
 
 macro_rules! builtins {
-    ($($name:literal $about:literal $run:path;)*) => {
-        &[$(BuiltIn { name: $name, about: $about, run: $run },)*]
+    ($($name:literal $about:literal $body:ident $run:path;)*) => {
+        &[$(BuiltIn {
+            name: $name,
+            about: $about,
+            doc: include_str!(concat!("../docs/", $name, ".md")),
+            run: Body::$body($run),
+        },)*]
     };
 }
 
 const BUILTINS: &[BuiltIn] = builtins! {
-    "apply-replacements" "Copies a field of one resource into fields of others." builtin::apply_replacements::run;
-    "apply-setters" "Sets the fields that carry a `# kpt-set:` comment." builtin::apply_setters::run;
-    "create-setters" "Puts `# kpt-set:` comments at fields with given values." builtin::create_setters::run;
-    "delete-annotations" "Takes named annotations off every resource." builtin::delete_annotations::run;
-    "ensure-name-substring" "Puts a part into every name that lacks it." builtin::ensure_name_substring::run;
-    "list-setters" "Tells which setters a package has." builtin::list_setters::run;
-    "remove-local-config-resources" "Drops what is never applied to a cluster." builtin::remove_local_config::run;
-    "search-replace" "Finds fields by value, pattern or path and replaces them." builtin::search_replace::run;
-    "set-annotations" "Sets annotations on resources and pod templates." builtin::set_annotations::run;
-    "set-enforcement-action" "Sets what constraints do about a violation." builtin::set_enforcement_action::run;
-    "set-image" "Sets name, tag or digest of container images." builtin::set_image::run;
-    "set-labels" "Sets labels on resources, selectors and templates." builtin::set_labels::run;
-    "set-namespace" "Sets the namespace of every resource that has one." builtin::set_namespace::run;
-    "set-project-id" "Sets a project id as a setter and an annotation." builtin::set_project_id::run;
-    "upsert-resource" "Replaces a resource, or adds it." builtin::upsert_resource::run;
+    "apply-replacements" "Copies a field of one resource into fields of others." Here builtin::apply_replacements::run;
+    "apply-setters" "Sets the fields that carry a `# kpt-set:` comment." Here builtin::apply_setters::run;
+    "create-setters" "Puts `# kpt-set:` comments at fields with given values." Here builtin::create_setters::run;
+    "delete-annotations" "Takes named annotations off every resource." Here builtin::delete_annotations::run;
+    "ensure-name-substring" "Puts a part into every name that lacks it." Here builtin::ensure_name_substring::run;
+    "gen-pkg-context" "Writes the package's name into its package context." Here builtin::gen_pkg_context::run;
+    "kubeconform" "Checks every resource against its schema." Schemas builtin::kubeconform::run;
+    "list-setters" "Tells which setters a package has." Here builtin::list_setters::run;
+    "remove-local-config-resources" "Drops what is never applied to a cluster." Here builtin::remove_local_config::run;
+    "search-replace" "Finds fields by value, pattern or path and replaces them." Here builtin::search_replace::run;
+    "set-annotations" "Sets annotations on resources and pod templates." Here builtin::set_annotations::run;
+    "set-enforcement-action" "Sets what constraints do about a violation." Here builtin::set_enforcement_action::run;
+    "set-image" "Sets name, tag or digest of container images." Here builtin::set_image::run;
+    "set-labels" "Sets labels on resources, selectors and templates." Here builtin::set_labels::run;
+    "set-namespace" "Sets the namespace of every resource that has one." Here builtin::set_namespace::run;
+    "set-project-id" "Sets a project id as a setter and an annotation." Here builtin::set_project_id::run;
+    "starlark" "Runs a script over the resources." Apart builtin::starlark::run;
+    "upsert-resource" "Replaces a resource, or adds it." Here builtin::upsert_resource::run;
 };
 
 /// All of them, by name.

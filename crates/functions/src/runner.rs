@@ -52,13 +52,49 @@ pub enum RunError {
         /// Which one.
         limit: String,
     },
+    /// It could not be started.
+    #[error("cannot start function {function:?}: {why}")]
+    Start {
+        /// Its image or command.
+        function: String,
+        /// Why.
+        why: String,
+    },
+    /// It ran, but what it printed is no ResourceList.
+    #[error("function {function:?} printed no ResourceList: {why}; run it alone with `offshoot fn run` to see its output{}", told(.stderr))]
+    Output {
+        /// Its image or command.
+        function: String,
+        /// What is wrong with it.
+        why: String,
+        /// What it printed to the error stream.
+        stderr: String,
+    },
+    /// The function runner does not answer.
+    #[error("the function runner cannot run {function:?}: {why}")]
+    Remote {
+        /// Its image.
+        function: String,
+        /// Why.
+        why: String,
+    },
+}
+
+fn told(stderr: &str) -> String {
+    let stderr = stderr.trim();
+    if stderr.is_empty() {
+        String::new()
+    } else {
+        format!("; it said: {stderr}")
+    }
 }
 
 impl RunError {
     /// What kind of failure it is.
     pub fn class(&self) -> Class {
         match self {
-            Self::NoRuntime { .. } => Class::Invalid,
+            Self::NoRuntime { .. } | Self::Start { .. } | Self::Output { .. } => Class::Invalid,
+            Self::Remote { .. } => Class::Unavailable,
             Self::Limit { .. } => Class::Limit,
         }
     }
@@ -73,6 +109,28 @@ pub struct Limits {
     pub time: Duration,
     /// Bytes of memory.
     pub memory: usize,
+    /// Steps of a script or module.
+    pub steps: u64,
+}
+
+impl Limits {
+    /// No limit of the caller's: those of the runner hold.
+    pub const NONE: Self = Self {
+        output: usize::MAX,
+        time: Duration::MAX,
+        memory: usize::MAX,
+        steps: u64::MAX,
+    };
+
+    /// The smaller of two, each.
+    pub fn within(&self, other: &Self) -> Self {
+        Self {
+            output: self.output.min(other.output),
+            time: self.time.min(other.time),
+            memory: self.memory.min(other.memory),
+            steps: self.steps.min(other.steps),
+        }
+    }
 }
 
 impl Default for Limits {
@@ -81,6 +139,7 @@ impl Default for Limits {
             output: 32 << 20,
             time: Duration::from_secs(60),
             memory: 256 << 20,
+            steps: 10_000_000_000,
         }
     }
 }
@@ -105,31 +164,21 @@ impl BuiltIns {
     /// # Errors
     /// When it is not built in; the error names the flag that would enable a runtime for it.
     pub fn call(&self, call: Call) -> Result<Outcome, RunError> {
-        let Call {
-            function,
-            config,
-            mut items,
-        } = call;
-        let Some(image) = &function.image else {
+        let Some(image) = &call.function.image else {
             return Err(RunError::NoRuntime {
-                function: function.exec.unwrap_or_default(),
+                function: call.function.exec.unwrap_or_default(),
                 hint: "start with --allow-exec to run commands",
             });
         };
         let Some(built_in) = find(image) else {
             return Err(RunError::NoRuntime {
                 function: image.clone(),
-                hint: "start with --fn-runtime=podman or --fn-runtime=docker to run images",
+                hint: "start with --fn-runtime=podman or --fn-runtime=docker to run images, --fn-runner=ADDRESS to \
+                       have a function runner run them; `offshoot fn list` lists the \
+                       functions that are built in",
             });
         };
-        let report = built_in.run(&mut items, config.as_deref());
-        let exit_code = i32::from(report.failed());
-        Ok(Outcome {
-            items,
-            results: report.results,
-            stderr: report.stderr,
-            exit_code,
-        })
+        Ok(built_in.outcome(call, None))
     }
 }
 

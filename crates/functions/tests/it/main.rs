@@ -1,49 +1,53 @@
-//! What the built-ins do, against what the catalog's functions did.
+//! What the built-ins do, against what the catalog's functions did; and functions that run outside of this process.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops where it cannot go on"
+)]
 
+#[expect(unreachable_pub, reason = "the module is shared with testkit")]
+#[path = "../../../testkit/src/vectors/known.rs"]
+mod known;
 #[expect(unreachable_pub, reason = "the module is shared with testkit")]
 #[path = "../../../testkit/src/vectors/functions.rs"]
 mod vectors;
 
+mod container;
+mod programs;
+mod remote;
+
 use std::path::PathBuf;
 
-/// The recorded cases, where this checkout has them.
-fn recorded() -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors/functions");
-    let named =
-        std::env::var_os("OFFSHOOT_VECTORS").map(|root| PathBuf::from(root).join("functions"));
-    named.or(Some(root)).filter(|root| root.is_dir())
+/// The recorded cases: those beside this checkout, else the project's own copies.
+fn recorded() -> Vec<PathBuf> {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let named = std::env::var_os("OFFSHOOT_VECTORS").map(PathBuf::from);
+    let root = named
+        .unwrap_or_else(|| here.join("../../../shared/vectors"))
+        .join("functions");
+    let Ok(folders) = std::fs::read_dir(root) else {
+        return vec![here.join("../../testdata/vectors/functions.jsonl")];
+    };
+    let folders = folders.map(|entry| entry.unwrap().path());
+    folders.filter(|path| path.is_dir()).collect()
 }
 
 #[test]
 fn built_ins_agree_with_the_catalog() {
-    let Some(root) = recorded() else {
-        eprintln!("skipped: no recorded vectors here");
-        return;
-    };
-    let mut unexplained = Vec::new();
-    let mut count = 0;
-    for function in functions::builtins() {
-        let folder = root.join(function.name);
-        if !folder.is_dir() {
-            continue;
-        }
-        for case in vectors::read(&folder).unwrap() {
-            count += 1;
-            let known = vectors::known(&case.name).is_some();
-            let difference = vectors::run(&case);
-            if known && difference.is_none() {
-                unexplained.push(format!("{}: known to differ, but does not\n", case.name));
-            }
-            if let Some(difference) = difference.filter(|_| !known) {
-                unexplained.push(format!("{}:\n{difference}\n", case.name));
-            }
-        }
-    }
-    assert!(count > 0, "no case was found");
+    let cases = recorded()
+        .into_iter()
+        .flat_map(|place| vectors::read(&place).unwrap());
+    let checked: Vec<known::Checked> = cases
+        .filter(|case| functions::find(&case.function).is_some())
+        .map(|case| vectors::run(&case))
+        .collect();
+    assert!(checked.len() > 300, "{} cases were found", checked.len());
+    let failures = known::failures("functions", &checked);
     assert!(
-        unexplained.is_empty(),
-        "{} of {count}\n{}",
-        unexplained.len(),
-        unexplained.join("\n")
+        failures.is_empty(),
+        "{} of {}\n{}",
+        failures.len(),
+        checked.len(),
+        failures.join("\n")
     );
 }

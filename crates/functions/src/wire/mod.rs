@@ -1,6 +1,9 @@
 //! ResourceLists as text: what functions outside this process read and write
 //! (packages-and-functions.md §3.6).
 
+mod answer;
+mod exchange;
+
 use std::sync::Arc;
 
 use model::{FunctionResultItem, ResourceRef, Severity};
@@ -8,6 +11,9 @@ use yaml::owned::Value;
 use yaml::{Limits, Stream};
 
 use crate::Item;
+
+pub use answer::{Document, WriteError};
+pub(crate) use exchange::{list_of, reply, reply_of, request, results_of};
 
 /// Annotations that carry a resource's place; only on the wire.
 const PATHS: [&str; 2] = [
@@ -40,6 +46,21 @@ pub enum ReadError {
     /// Something else.
     #[error("input was of unexpected kind {0:?}; expected ResourceList")]
     Kind(String),
+    /// A function moved a resource to two places at once.
+    #[error(
+        "mismatched legacy and internal path annotations: {0:?} and {1:?}; set only one of them"
+    )]
+    Places(String, String),
+}
+
+impl ReadError {
+    /// Where in the text, as far as that is known.
+    pub fn snippet(&self) -> Option<&str> {
+        match self {
+            Self::Parse(error) => Some(error.snippet()),
+            Self::Kind(_) | Self::Places(..) => None,
+        }
+    }
 }
 
 impl ResourceList {
@@ -53,15 +74,16 @@ impl ResourceList {
             return Ok(Self::default());
         };
         let list = Value::read(&document).map_err(ReadError::Parse)?;
+        Self::of(&list)
+    }
+
+    /// The same of a value that was read.
+    fn of(list: &Value) -> Result<Self, ReadError> {
         let kind = list.get("kind").and_then(Value::text).unwrap_or_default();
         if kind != "ResourceList" {
             return Err(ReadError::Kind(kind.to_owned()));
         }
-        let items = list
-            .get("items")
-            .and_then(Value::as_seq)
-            .map(|seq| seq.items())
-            .unwrap_or_default();
+        let items = entries(list);
         let config = list
             .get("functionConfig")
             .filter(|config| !config.is_null())
@@ -75,6 +97,14 @@ impl ResourceList {
     }
 }
 
+/// The items of a list.
+fn entries(list: &Value) -> &[Value] {
+    list.get("items")
+        .and_then(Value::as_seq)
+        .map(|seq| seq.items())
+        .unwrap_or_default()
+}
+
 /// One value of a text, without its place in the text.
 pub(crate) fn parse_value(text: &str) -> Option<Value> {
     let stream = Stream::parse(text, &Limits::default()).ok()?;
@@ -82,11 +112,26 @@ pub(crate) fn parse_value(text: &str) -> Option<Value> {
     Value::read(&document).ok()
 }
 
+/// What the annotations of a place say, in the newer form and in the older one.
+type Marks = [Option<String>; 2];
+
 /// Takes the bookkeeping annotations off a resource and reads them.
-fn item(mut value: Value) -> Item {
-    let (mut path, mut index, mut id) = (None, None, None);
+fn item(value: Value) -> Item {
+    let (item, _) = marked(value);
+    item
+}
+
+/// The same with what both forms of its path say.
+fn marked(mut value: Value) -> (Item, Marks) {
+    let (mut paths, mut indexes, mut id) = (Marks::default(), Marks::default(), None);
+    // Only a value that has such annotations is touched: an alias stays one.
+    let has = value
+        .lookup(&["metadata", "annotations"])
+        .and_then(Value::as_map)
+        .is_some_and(|map| map.iter().any(|(key, _)| is_mark(key)));
     let annotations = value
         .lookup_mut(&["metadata", "annotations"])
+        .filter(|_| has)
         .and_then(Value::as_map_mut);
     if let Some(annotations) = annotations {
         let mut take = |key: &str| {
@@ -94,27 +139,27 @@ fn item(mut value: Value) -> Item {
                 .remove(key)
                 .and_then(|value| value.text().map(str::to_owned))
         };
-        for key in PATHS {
-            // Both are taken off, whichever counts.
-            let found = take(key);
-            path = path.or(found);
-        }
-        for key in INDEXES {
-            let found = take(key).and_then(|text| text.parse().ok());
-            index = index.or(found);
-        }
+        paths = PATHS.map(&mut take);
+        indexes = INDEXES.map(&mut take);
         id = take(ID).and_then(|text| text.parse().ok());
         let empty = annotations.is_empty();
         if empty && let Some(metadata) = value.get_mut("metadata").and_then(Value::as_map_mut) {
             metadata.remove("annotations");
         }
     }
-    Item {
+    let mut indexes = indexes.into_iter().flatten();
+    let item = Item {
         id,
         value: Arc::new(value),
-        path,
-        index,
-    }
+        path: paths.iter().flatten().next().cloned(),
+        index: indexes.find_map(|text| text.parse().ok()),
+    };
+    (item, paths)
+}
+
+/// Whether an annotation only says where a resource is kept.
+fn is_mark(key: &str) -> bool {
+    PATHS.contains(&key) || INDEXES.contains(&key) || key == ID
 }
 
 /// Results as a list, or in the older `{name, items}` form.

@@ -1,0 +1,115 @@
+//! Between documents and the script's values: JSON on the way in, JSON on the way out.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use starlark::codemap::FileSpanRef;
+use starlark::environment::Module;
+use starlark::eval::{BeforeStmtFuncDyn, Evaluator};
+use starlark::values::Value;
+use starlark::values::dict::AllocDict;
+use starlark::values::structs::AllocStruct;
+use starlark::{Error, ErrorKind, PrintHandler};
+use yaml::owned;
+
+use crate::{Item, wire};
+
+/// The most text that a script may print.
+const PRINTED: usize = 64 << 10;
+
+/// The ResourceList as the script sees it.
+pub(super) fn input(items: &[Item], config: Option<&owned::Value>) -> Json {
+    wire::list_of(items, config).to_json()
+}
+
+/// The items of the list that the script left; what it did not touch is the very document that went in.
+pub(super) fn output(given: &[Item], list: &Json) -> Result<Vec<Item>, String> {
+    let list = owned::Value::from_json(list);
+    let list = wire::reply_of(&list, given).map_err(|error| error.to_string())?;
+    Ok(list.items)
+}
+
+/// `ctx`: the list, an empty environment (nothing of this process is shown) and no schema.
+pub(super) fn context<'v>(module: &Module<'v>, input: &Json) -> Value<'v> {
+    let heap = module.heap();
+    let list = heap.alloc(input.clone());
+    // Held by the module, since values move when the heap is swept.
+    module.set_extra_value(list);
+    let none = || AllocDict(BTreeMap::<String, String>::new());
+    heap.alloc(AllocStruct([
+        ("resource_list", list),
+        ("environment", heap.alloc(none())),
+        ("open_api", heap.alloc(none())),
+    ]))
+}
+
+/// The list as the script left it.
+pub(super) fn resource_list(module: &Module<'_>) -> Result<Json, String> {
+    let list = module.extra_value().ok_or("the resource list is gone")?;
+    list.to_json_value()
+        .map_err(|error| format!("the script left a value that is no resource: {error:#}"))
+}
+
+/// An error with its place in the script; one that the script raised itself stands for itself.
+pub(super) fn told(name: &str, error: &Error) -> String {
+    let text = error.without_diagnostic().to_string();
+    let text = text.trim();
+    if matches!(error.kind(), ErrorKind::Fail(_)) {
+        return if text.starts_with("fail:") {
+            text.to_owned()
+        } else {
+            format!("fail: {text}")
+        };
+    }
+    match error.span() {
+        Some(span) => {
+            let begin = span.resolve_span().begin;
+            format!("{name}:{}:{}: {text}", begin.line + 1, begin.column + 1)
+        }
+        None => text.to_owned(),
+    }
+}
+
+/// Ends a script as soon as a statement begins with too much on the heap: values can double with each statement.
+pub(super) struct Weigh;
+
+impl<'e> BeforeStmtFuncDyn<'e> for Weigh {
+    fn call<'v>(
+        &mut self,
+        _span: FileSpanRef<'_>,
+        _continued: bool,
+        evaluator: &mut Evaluator<'v, '_, 'e>,
+    ) -> starlark::Result<()> {
+        let limit = super::MEMORY;
+        if evaluator.heap().allocated_bytes() > limit {
+            let why = format!(
+                "the script exceeded its limit of {} MiB of memory",
+                limit >> 20
+            );
+            return Err(Error::new_other(std::io::Error::other(why)));
+        }
+        Ok(())
+    }
+}
+
+/// What the script printed.
+#[derive(Default)]
+pub(super) struct Printer(RefCell<String>);
+
+impl Printer {
+    pub(super) fn text(&self) -> String {
+        self.0.borrow().clone()
+    }
+}
+
+impl PrintHandler for Printer {
+    fn println(&self, text: &str) -> starlark::Result<()> {
+        let mut all = self.0.borrow_mut();
+        if all.len() + text.len() <= PRINTED {
+            all.push_str(text);
+            all.push('\n');
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+use yaml::owned::Value;
+
+use super::run;
+use crate::config::Config;
+use crate::{Item, Report, wire};
+
+const WEB: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web # its name
+  namespace: old
+data:
+  list: [a, b]
+";
+
+fn script(source: &str) -> (Report, Vec<Item>) {
+    let config = Value::map([
+        ("apiVersion", Value::string("fn.kpt.dev/v1alpha1")),
+        ("kind", Value::string("StarlarkRun")),
+        ("metadata", Value::map([("name", Value::string("s"))])),
+        ("source", Value::string(source)),
+    ]);
+    let mut items = vec![Item {
+        id: Some(7),
+        path: Some("web.yaml".to_owned()),
+        ..Item::made(wire::parse_value(WEB).unwrap())
+    }];
+    let report = run(&mut items, Config(Some(&config)));
+    (report, items)
+}
+
+fn failure(source: &str) -> String {
+    let (report, items) = script(source);
+    assert!(report.failed(), "{source}");
+    assert_eq!(
+        items[0].namespace(),
+        "old",
+        "a failed script changes nothing"
+    );
+    report.results[0].message.clone()
+}
+
+#[test]
+fn a_script_changes_resources_and_no_comment_is_lost() {
+    let (report, items) = script(
+        "print('hello')\nfor r in ctx.resource_list['items']:\n  r['metadata']['namespace'] = 'new'\n",
+    );
+    assert!(!report.failed(), "{report:?}");
+    assert_eq!(report.stderr, "hello\n");
+    assert_eq!((items[0].id, items[0].namespace()), (Some(7), "new"));
+    let name = items[0].value.lookup(&["metadata", "name"]).unwrap();
+    assert_eq!(name.comment(), Some("# its name"));
+}
+
+#[test]
+fn what_a_script_left_alone_is_the_very_document_that_went_in() {
+    let (report, items) = script("x = 1\n");
+    assert!(!report.failed(), "{report:?}");
+    assert!(items[0].value.same(&wire::parse_value(WEB).unwrap()));
+    assert_eq!(items[0].path.as_deref(), Some("web.yaml"));
+}
+
+#[test]
+fn either_form_of_the_path_moves_a_resource_and_both_must_agree() {
+    let at = |key: &str, path: &str| {
+        format!("ctx.resource_list['items'][0]['metadata']['annotations']['{key}'] = '{path}'\n")
+    };
+    let (old, new) = (
+        "config.kubernetes.io/path",
+        "internal.config.kubernetes.io/path",
+    );
+    for source in [
+        at(old, "a.yaml"),
+        at(new, "a.yaml"),
+        at(old, "a.yaml") + &at(new, "a.yaml"),
+    ] {
+        let (report, items) = script(&source);
+        assert!(!report.failed(), "{report:?}");
+        assert_eq!(items[0].path.as_deref(), Some("a.yaml"), "{source}");
+    }
+    let why = failure(&(at(old, "a.yaml") + &at(new, "b.yaml")));
+    assert!(
+        why.contains("mismatched legacy and internal path annotations"),
+        "{why}"
+    );
+}
+
+#[test]
+fn scripts_are_bounded() {
+    for (source, wanted) in [
+        (
+            "def f():\n  for i in range(1000000000):\n    pass\nf()\n",
+            "tick",
+        ),
+        ("def f(n):\n  return f(n)\nf(1)\n", ""),
+        (
+            "x = 'a' * 1000000\ndef f(x):\n  for i in range(100):\n    x = x + x\nf(x)\n",
+            "memory",
+        ),
+        (
+            "l = []\ndef f():\n  for i in range(100000000):\n    l.append('a' * 100000 + str(i))\nf()\n",
+            "",
+        ),
+    ] {
+        let why = failure(source);
+        assert!(why.to_lowercase().contains(wanted), "{source}: {why}");
+    }
+}
+
+/// Texts that nest by every means there is, `deep` times.
+fn nested(deep: usize) -> Vec<String> {
+    let blocks = |at| format!("{}if True:\n", " ".repeat(at));
+    vec![
+        "(".repeat(deep),
+        format!("x = {}1{}", "(".repeat(deep), ")".repeat(deep)),
+        format!("x = {}1{}", "[".repeat(deep), "]".repeat(deep)),
+        format!("x = {}1{}", "{1:".repeat(deep), "}".repeat(deep)),
+        format!("x = 1{}", " + 1".repeat(deep)),
+        format!("x = {}1", "-".repeat(deep)),
+        format!("x = {}True", "not ".repeat(deep)),
+        format!("x = str{}", ".a".repeat(deep)),
+        format!("def f():\n  return f\nx = f{}", "()".repeat(deep)),
+        format!("x = [1]{}", "[0]".repeat(deep)),
+        format!("x = {}1", "lambda: ".repeat(deep)),
+        format!("x = {}1", "1 if True else ".repeat(deep)),
+        format!("x = {}1{}", "(1 + ".repeat(deep), ")".repeat(deep)),
+        format!(
+            "if False:\n  pass\n{}",
+            "elif False:\n  pass\n".repeat(deep)
+        ),
+        (0..deep).map(blocks).collect::<String>() + &" ".repeat(deep) + "pass\n",
+        format!("x = [{}1]", "1 for a in [1] if ".repeat(deep)),
+    ]
+}
+
+#[test]
+fn nothing_that_is_nested_breaks_the_process() {
+    // Just below the bounds, just above, and far above.
+    for deep in [60, 240, 900, 8_000] {
+        for source in nested(deep) {
+            let (report, items) = script(&source);
+            assert!(report.failed() || items.len() == 1, "{source:.40}");
+            assert!(report.failed() || deep < 8_000, "{source:.40}");
+        }
+    }
+    for source in [
+        "x = []\nx.append(x)\nctx.resource_list['items'].append(x)\n",
+        "x = {}\nx['a'] = x\nctx.resource_list['items'].append(x)\n",
+        "\u{0}",
+        "x = \"",
+        "x = '''",
+    ] {
+        assert!(script(source).0.failed(), "{source:?}");
+    }
+}
+
+#[test]
+fn long_is_not_deep() {
+    let list = format!("x = [{}]\n", "\"a, (b) [c] {d}\", ".repeat(2_000));
+    let text = format!("x = \"\"\"{}\"\"\"\n", "a + b ( c\n".repeat(2_000));
+    for source in [list, text, "x = 1 # (((((\n".repeat(2_000)] {
+        let (report, _) = script(&source);
+        assert!(!report.failed(), "{report:?}");
+    }
+}
+
+#[test]
+fn modules_are_pure_and_named() {
+    for (source, wanted) in [
+        ("load('re.star', 're')\nx = re.sub('o+', '0', 'foo')", "f0"),
+        (
+            "load('re.star', 're')\nx = ','.join(re.findall('[a-z]', 'a1b'))",
+            "a,b",
+        ),
+        (
+            "load('encoding/json.star', 'json')\nx = json.encode(json.decode('{\"a\": [1]}'))",
+            "{\"a\":[1]}",
+        ),
+        (
+            "load('encoding/yaml.star', 'yaml')\nx = yaml.loads('a: 1')['a']",
+            "1",
+        ),
+        (
+            "load('encoding/base64.star', 'base64')\nx = base64.decode(base64.encode('x'))",
+            "x",
+        ),
+        (
+            "load('krmfn.star', 'krmfn')\nx = krmfn.match_gvk(ctx.resource_list['items'][0], 'v1', 'ConfigMap')",
+            "True",
+        ),
+    ] {
+        let (report, items) = script(&format!(
+            "{source}\nctx.resource_list['items'][0]['metadata']['namespace'] = str(x)\n"
+        ));
+        assert!(!report.failed(), "{source}: {report:?}");
+        assert_eq!(items[0].namespace(), wanted, "{source}");
+    }
+    let why = failure("load('http.star', 'http')\n");
+    assert!(
+        why.contains("http.star") && why.contains("krmfn.star"),
+        "{why}"
+    );
+    let why = failure("x = 1\ny = undefined_name\n");
+    assert!(why.starts_with("s:2:5: "), "the place is named: {why}");
+}
