@@ -10,9 +10,11 @@ mod commands;
 mod config;
 mod demo;
 mod exit;
+mod folder;
 mod gateway;
 mod logging;
 mod ports;
+mod runtimes;
 pub mod up;
 
 use std::process::ExitCode;

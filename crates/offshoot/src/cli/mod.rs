@@ -1,5 +1,6 @@
 //! The command line: `offshoot --help` is its table of contents (surface.md).
 
+pub(crate) mod local;
 pub(crate) mod remote;
 
 use std::path::PathBuf;
@@ -60,6 +61,17 @@ pub(crate) enum Command {
         after_help = "Example:\n  offshoot repo reg file:///srv/blueprints.git --create --create-branch"
     )]
     Repo(Box<remote::RepoArgs>),
+    /// Packages in directories: render, merge, compare.
+    #[command(
+        after_help = "Example:\n  offshoot pkg merge --base v1 --local shop --upstream v2 --out shop\n  offshoot pkg render shop"
+    )]
+    Pkg(Box<local::PkgArgs>),
+    /// Functions: list, explain, run as filters of a ResourceList.
+    #[command(
+        name = "fn",
+        after_help = "Example:\n  offshoot fn list\n  offshoot fn run set-labels --config labels.yaml < list.yaml"
+    )]
+    Fn(Box<local::FnArgs>),
     /// Print the custom resource definitions of config.porch.kpt.dev.
     #[command(after_help = "Example:\n  offshoot crds | kubectl apply -f -")]
     Crds,
@@ -149,6 +161,8 @@ pub(crate) struct UpArgs {
         env = "OFFSHOOT_REPOSITORIES_BELOW"
     )]
     pub(crate) repositories: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) runtimes: local::RuntimeArgs,
     /// At most this many writes of one repository share a batch; for tests.
     #[arg(long, hide = true, value_name = "N", env = "OFFSHOOT_BATCH_LIMIT")]
     pub(crate) batch_limit: Option<usize>,

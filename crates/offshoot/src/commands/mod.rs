@@ -1,6 +1,8 @@
 //! One file a command.
 
 mod crds;
+mod function;
+mod pkg;
 mod repo;
 mod rpkg;
 mod up;
@@ -31,6 +33,8 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Version => print(&format!("offshoot {}\n", env!("CARGO_PKG_VERSION"))),
         Command::Rpkg(args) => print(&wait(rpkg::run(args))?),
         Command::Repo(args) => print(&wait(repo::run(args))?),
+        Command::Pkg(args) => pkg::run(args),
+        Command::Fn(args) => function::run(args),
         Command::Demo(args) => serve(demo::run(args)),
         Command::Up(args) => serve(up::run(args)),
     }

@@ -19,13 +19,13 @@ use model::Class;
 const MANAGER: &str = "offshoot-controllers";
 
 /// Every port over one server.
-pub(crate) fn over(handle: &ServerHandle) -> Ports {
+pub(crate) fn over(handle: &ServerHandle, functions: Arc<dyn functions::Runner>) -> Ports {
     Ports {
         records: Arc::new(records::ServerRecords::new(handle.clone())),
         cluster: Arc::new(cluster::ServerCluster::new(handle.clone())),
         clock: Arc::new(time::SystemClock),
         ids: Arc::new(time::RandomIds),
-        functions: Arc::new(functions::BuiltIns),
+        functions,
         faults: Arc::new(NoFaults),
     }
 }

@@ -26,7 +26,7 @@ use crate::{gateway, ports};
 use data::DataDir;
 
 /// What a server is started with.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Options {
     /// The data directory.
     pub data: PathBuf,
@@ -49,6 +49,8 @@ pub struct Options {
     /// Directories that `file://` repositories may lie below; by default the one that holds the
     /// data directory.
     pub repositories: Vec<PathBuf>,
+    /// What runs functions.
+    pub functions: Arc<dyn functions::Runner>,
 }
 
 impl Options {
@@ -68,12 +70,16 @@ impl Options {
             durable: true,
             batch: None,
             repositories: Vec::new(),
+            functions: Arc::new(functions::runtime::Runtimes::default()),
         }
     }
 
     /// As the command line says.
-    pub(crate) fn of(args: &UpArgs) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// A runtime of functions that cannot be enabled.
+    pub(crate) fn of(args: &UpArgs) -> Result<Self, Failure> {
+        Ok(Self {
             data: args.data.clone(),
             listen: args.listen,
             kubeconfig: args.kubeconfig.clone(),
@@ -84,7 +90,8 @@ impl Options {
             durable: !args.no_fsync,
             batch: args.batch_limit,
             repositories: args.repositories.clone(),
-        }
+            functions: Arc::new(crate::runtimes::of(&args.runtimes)?),
+        })
     }
 }
 
@@ -161,7 +168,11 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     }
     let store: Arc<dyn store::Store> =
         Arc::new(GitStore::new(data.git(), git_options(&data, &options)));
-    let engine = Engine::new(ports::over(&handle), store, engine_options(&options));
+    let engine = Engine::new(
+        ports::over(&handle, options.functions.clone()),
+        store,
+        engine_options(&options),
+    );
     server.set_gateway(gateway::PackageGateway::new(engine.clone(), handle.clone()));
     metrics::expose(&engine, handle.core());
     let controllers = tokio::spawn({

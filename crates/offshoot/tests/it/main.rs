@@ -5,8 +5,10 @@
 )]
 #![expect(clippy::too_many_lines, reason = "a walk is told in one piece")]
 
+mod bad;
 mod edges;
 mod kill;
+mod local;
 mod porch;
 mod process;
 mod story;

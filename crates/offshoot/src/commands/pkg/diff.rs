@@ -1,0 +1,28 @@
+//! `pkg diff`: what differs between two packages.
+
+use std::process::ExitCode;
+
+use super::findings;
+use crate::cli::local::{DiffArgs, Format};
+use crate::commands::write_out;
+use crate::exit::Failure;
+use crate::folder;
+
+/// Something differs (surface.md).
+const CHANGES: u8 = 2;
+
+/// Prints every difference.
+pub(super) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
+    let before = folder::read(&args.before)?;
+    let after = folder::read(&args.after)?;
+    let all = package::merge::diff(&before, &after);
+    write_out(&match args.format {
+        Format::Text => findings::differences(&all),
+        Format::Json => findings::differences_json(&all),
+    })?;
+    Ok(if all.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(CHANGES)
+    })
+}

@@ -1,0 +1,131 @@
+//! Conflicts and differences as people and programs read them.
+
+use std::fmt::Write as _;
+
+use model::{Conflict, ConflictValue, Decision};
+use package::merge::Difference;
+use serde_json::{Value, json};
+
+/// Values longer than this are cut in lines for people.
+const WIDTH: usize = 120;
+
+/// One paragraph for each conflict.
+pub(super) fn conflicts(all: &[Conflict]) -> String {
+    let mut out = String::new();
+    for conflict in all {
+        let kept = match conflict.decision {
+            Decision::Upstream => "upstream",
+            Decision::Local => "local",
+        };
+        // Writing to a String cannot fail.
+        _ = writeln!(
+            out,
+            "conflict {}: {}\n  base:     {}\n  local:    {}\n  upstream: {}\n  result:   {kept}",
+            conflict.id.0,
+            place(conflict.file.as_str(), &conflict.resource, &conflict.path),
+            shown(&conflict.base),
+            shown(&conflict.local),
+            shown(&conflict.upstream),
+        );
+    }
+    out
+}
+
+/// The same as JSON.
+pub(super) fn conflicts_json(all: &[Conflict]) -> String {
+    lines(all.iter().map(|conflict| {
+        json!({
+            "id": conflict.id.0,
+            "file": conflict.file.as_str(),
+            "resource": conflict.resource,
+            "path": conflict.path,
+            "base": value(&conflict.base),
+            "local": value(&conflict.local),
+            "upstream": value(&conflict.upstream),
+            "decision": match conflict.decision {
+                Decision::Upstream => "Upstream",
+                Decision::Local => "Local",
+            },
+            "open": conflict.blocks(),
+        })
+    }))
+}
+
+/// One line for each difference, `-` before and `+` after.
+pub(super) fn differences(all: &[Difference]) -> String {
+    let mut out = String::new();
+    let mut last = String::new();
+    for difference in all {
+        let head = place(difference.file.as_str(), &difference.resource, "");
+        if head != last {
+            _ = writeln!(out, "{head}");
+            last = head;
+        }
+        let path = if difference.path.is_empty() {
+            "."
+        } else {
+            &difference.path
+        };
+        if difference.is_form() {
+            _ = writeln!(out, "  ~ {path}: only the form differs");
+            continue;
+        }
+        if difference.before != ConflictValue::Absent {
+            _ = writeln!(out, "  - {path}: {}", shown(&difference.before));
+        }
+        if difference.after != ConflictValue::Absent {
+            _ = writeln!(out, "  + {path}: {}", shown(&difference.after));
+        }
+    }
+    out
+}
+
+/// The same as JSON.
+pub(super) fn differences_json(all: &[Difference]) -> String {
+    lines(all.iter().map(|difference| {
+        json!({
+            "file": difference.file.as_str(),
+            "resource": difference.resource,
+            "path": difference.path,
+            "before": value(&difference.before),
+            "after": value(&difference.after),
+            "form": difference.is_form(),
+        })
+    }))
+}
+
+fn lines(values: impl Iterator<Item = Value>) -> String {
+    let all: Vec<Value> = values.collect();
+    // Writing a JSON value to a string cannot fail.
+    serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+}
+
+fn place(file: &str, resource: &str, path: &str) -> String {
+    let parts = [file, resource, path]
+        .into_iter()
+        .filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+fn shown(value: &ConflictValue) -> String {
+    let text = match value {
+        ConflictValue::Absent => return "(absent)".to_owned(),
+        ConflictValue::Json(text) => text.replace('\n', "\\n"),
+        ConflictValue::Hash(hash) => return format!("(hidden, {hash})"),
+    };
+    match text.char_indices().nth(WIDTH) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}
+
+fn value(value: &ConflictValue) -> Value {
+    match value {
+        ConflictValue::Absent => Value::Null,
+        ConflictValue::Json(text) => {
+            let parsed: Value = serde_json::from_str(text).unwrap_or_else(|_| text.clone().into());
+            json!({ "value": parsed })
+        }
+        ConflictValue::Hash(hash) => json!({ "hash": hash }),
+    }
+}

@@ -1,0 +1,24 @@
+//! `offshoot pkg`: the package engine on plain directories, without a server.
+
+mod diff;
+mod findings;
+mod merge;
+mod render;
+
+use std::process::ExitCode;
+
+use crate::cli::local::{Pkg, PkgArgs};
+use crate::exit::Failure;
+
+/// Runs one verb.
+///
+/// # Errors
+/// It failed, and why.
+pub(super) fn run(args: &PkgArgs) -> Result<ExitCode, Failure> {
+    match &args.verb {
+        Pkg::Render(args) => render::run(args),
+        Pkg::Merge(args) => merge::packages(args),
+        Pkg::MergeFile(args) => merge::file(args),
+        Pkg::Diff(args) => diff::run(args),
+    }
+}

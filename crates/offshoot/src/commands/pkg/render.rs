@@ -1,0 +1,82 @@
+//! `pkg render`: runs the pipelines of a package.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use model::{Files, RenderStatus, Severity};
+use package::render::Options;
+
+use crate::cli::local::RenderArgs;
+use crate::commands::{say_plain, wait};
+use crate::exit::Failure;
+use crate::{folder, runtimes};
+
+/// Renders a directory; on a failure nothing but the Kptfile's status changes.
+pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, Failure> {
+    let files = folder::read(&args.directory)?;
+    if args.output.as_ref().is_some_and(|output| output.exists()) {
+        return Err(Failure::new("the output directory exists already")
+            .hint("name a directory that does not exist, or render in place without --output"));
+    }
+    let options = Options {
+        without_status: args.no_status,
+        ..Options::default()
+    };
+    let runner = runtimes::of(&args.runtimes)?;
+    let limits = args.runtimes.limits();
+    let rendered =
+        wait(async { Ok(engine::render_alone(&runner, &limits, files.clone(), options).await) })?;
+    say_plain(&told(&rendered.status));
+    match &args.output {
+        Some(output) if rendered.status.succeeded() => {
+            folder::write(output, &Files::new(), &rendered.files)?;
+        }
+        Some(_) => {}
+        None => drop(folder::write(&args.directory, &files, &rendered.files)?),
+    }
+    match &rendered.status.error {
+        None => Ok(ExitCode::SUCCESS),
+        Some(why) => Err(Failure::new(format!(
+            "cannot render {}: {why}",
+            args.directory.display()
+        ))),
+    }
+}
+
+/// What each step said, in the words of kpt.
+fn told(status: &RenderStatus) -> String {
+    let mut out = String::new();
+    for step in &status.steps {
+        let label = step.image.as_ref().or(step.exec.as_ref());
+        let label = label.map_or(step.name.as_str(), String::as_str);
+        let verdict = if step.exit_code == 0 { "PASS" } else { "FAIL" };
+        // Writing to a String cannot fail.
+        _ = writeln!(out, "[{verdict}] {label:?}");
+        for result in &step.results {
+            let field = result.field.as_deref().unwrap_or_default();
+            let place = match (&result.resource, field) {
+                (Some(resource), field) => format!(
+                    " {}/{}/{} {field}",
+                    resource.api_version, resource.kind, resource.name
+                ),
+                (None, "") => String::new(),
+                (None, field) => format!(" {field}"),
+            };
+            let severity = match result.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Info => "info",
+            };
+            _ = writeln!(
+                out,
+                "  [{severity}]{}: {}",
+                place.trim_end(),
+                result.message
+            );
+        }
+        for line in step.stderr.lines().filter(|line| !line.trim().is_empty()) {
+            _ = writeln!(out, "  {line}");
+        }
+    }
+    out
+}

@@ -1,0 +1,136 @@
+//! A package as a directory of this machine: read as files, written back where it differs.
+//!
+//! Nothing is followed out of the directory: links are left alone, git's own directories are not looked into. A
+//! changed file is replaced in one step, so that a reader never sees half of it.
+
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use model::{File, FileMode, Files, PackagePath};
+
+use crate::exit::Failure;
+
+/// Files larger than this are no configuration.
+const LARGEST: u64 = 64 << 20;
+
+/// Reads a directory; what is no plain file is left out.
+///
+/// # Errors
+/// It cannot be read, or holds a name that no package may have.
+pub(crate) fn read(directory: &Path) -> Result<Files, Failure> {
+    if !directory.is_dir() {
+        return Err(Failure::new(format!(
+            "{} is no directory",
+            directory.display()
+        )));
+    }
+    let mut files = Files::new();
+    let mut waiting = vec![directory.to_path_buf()];
+    while let Some(place) = waiting.pop() {
+        let failed =
+            |error: std::io::Error| Failure::of(&format!("read {}", place.display()), &error);
+        for entry in std::fs::read_dir(&place).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let kind = entry.file_type().map_err(failed)?;
+            if entry.file_name() == ".git" {
+                continue;
+            }
+            if kind.is_dir() {
+                waiting.push(entry.path());
+            } else if kind.is_file() {
+                let (path, file) = read_file(directory, &entry.path())?;
+                files.insert(path, file);
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn read_file(directory: &Path, path: &Path) -> Result<(PackagePath, File), Failure> {
+    let failed = |error: std::io::Error| Failure::of(&format!("read {}", path.display()), &error);
+    let name = path.strip_prefix(directory).unwrap_or(path);
+    let name = name.to_str().ok_or_else(|| {
+        Failure::new(format!("{} is no UTF-8 name", path.display())).hint("rename the file")
+    })?;
+    let inside = PackagePath::parse(name)
+        .map_err(|error| Failure::of(&format!("read {}", path.display()), &error))?;
+    let about = std::fs::metadata(path).map_err(failed)?;
+    if about.len() > LARGEST {
+        return Err(Failure::new(format!(
+            "{} is larger than {} MiB",
+            path.display(),
+            LARGEST >> 20
+        ))
+        .hint("keep it out of the package"));
+    }
+    let file = File::New {
+        mode: if about.permissions().mode() & 0o100 == 0 {
+            FileMode::Regular
+        } else {
+            FileMode::Executable
+        },
+        bytes: std::fs::read(path).map_err(failed)?.into(),
+    };
+    Ok((inside, file))
+}
+
+/// Makes a directory that held `before` hold `after`; tells the paths that it wrote or removed.
+///
+/// # Errors
+/// A file cannot be written; those before it are.
+pub(crate) fn write(
+    directory: &Path,
+    before: &Files,
+    after: &Files,
+) -> Result<Vec<PackagePath>, Failure> {
+    let mut touched = Vec::new();
+    for (path, file) in after {
+        if before.get(path) != Some(file) {
+            write_file(&directory.join(path.as_str()), file)?;
+            touched.push(path.clone());
+        }
+    }
+    for path in before.keys().filter(|path| !after.contains_key(*path)) {
+        let place = directory.join(path.as_str());
+        std::fs::remove_file(&place)
+            .map_err(|error| Failure::of(&format!("remove {}", place.display()), &error))?;
+        remove_empty(directory, place.parent());
+        touched.push(path.clone());
+    }
+    touched.sort();
+    Ok(touched)
+}
+
+/// Directories that a removed file leaves empty go with it.
+fn remove_empty(root: &Path, mut place: Option<&Path>) {
+    while let Some(directory) = place.filter(|directory| *directory != root) {
+        if std::fs::remove_dir(directory).is_err() {
+            return;
+        }
+        place = directory.parent();
+    }
+}
+
+/// Writes a file in one step.
+pub(crate) fn write_file(place: &Path, file: &File) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::of(&format!("write {}", place.display()), &error);
+    let parent = place
+        .parent()
+        .map_or_else(|| PathBuf::from("."), Path::to_path_buf);
+    std::fs::create_dir_all(&parent).map_err(failed)?;
+    let mut draft = tempfile::NamedTempFile::new_in(&parent).map_err(failed)?;
+    draft.write_all(file.bytes()).map_err(failed)?;
+    // What was there keeps its permissions; what is new is for everybody to read, as git makes it.
+    let mode = std::fs::metadata(place).map_or(0o644, |about| about.permissions().mode() & 0o777);
+    let mode = match file.mode() {
+        FileMode::Executable => mode | 0o111,
+        FileMode::Regular => mode & !0o111,
+    };
+    draft
+        .as_file()
+        .set_permissions(std::fs::Permissions::from_mode(mode))
+        .map_err(failed)?;
+    draft.persist(place).map_err(|error| failed(error.error))?;
+    Ok(())
+}
