@@ -28,10 +28,7 @@ enum Command {
     /// Check what the compiler cannot: arrows between rooms, sizes, module docs, words, links.
     Tidy,
     /// Hold the recorded results of real implementations against ours.
-    Vectors {
-        /// The folder that holds the sets.
-        directory: PathBuf,
-    },
+    Vectors(vectors::VectorsArgs),
     /// Measure.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -54,7 +51,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     match cli.command {
         Command::Tidy => tidy::run(&root()),
-        Command::Vectors { directory } => vectors::run(&directory),
+        Command::Vectors(args) => vectors::run(&args),
         Command::Bench(bench) => bench::run(&bench),
         Command::Fuzz {
             seconds,

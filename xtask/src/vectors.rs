@@ -1,67 +1,208 @@
-//! `cargo xtask vectors DIR`: the recorded results of real implementations, held against ours.
+//! `cargo xtask vectors DIR…`: the recorded results of real implementations, held against ours.
 //!
-//! Each room compares its own sets in its tests; here they run with the vectors at hand, and a set
-//! that was skipped is a failure.
+//! The sets that rooms can be asked in this process are run case by case and held against `vectors-known.toml`; the sets of
+//! `expr` and `apiserver` are run by those rooms' own tests. A folder without sets, a failing case, and a listed case that
+//! does not differ are failures.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The rooms that have vectors, and the sets that they compare.
-const ROOMS: &[(&str, &[&str])] = &[
-    ("yaml", &["yaml-scalars", "yaml-edit"]),
-    ("expr", &["cel"]),
-    ("package", &["kptfile", "merge", "render"]),
-    ("functions", &["functions"]),
-    ("apiserver", &["apiserver"]),
-];
+use serde_json::{Value, json};
+use testkit::vectors::known::{self, Verdict};
+use testkit::vectors::{self, Ran};
 
-/// Runs every room's comparison with the vectors of this directory.
-pub(crate) fn run(directory: &Path) -> ExitCode {
-    let directory = match directory.canonicalize() {
-        Ok(directory) => directory,
-        Err(error) => return crate::fail(&format!("{}: {error}", directory.display())),
+/// The sets that a room's own tests run, and the room.
+const TESTED: [(&str, &str); 2] = [("cel", "expr"), ("apiserver", "apiserver")];
+/// At most this share of a set may differ on purpose, in percent; of `merge` as many as its decisions explain.
+const SHARE: usize = 10;
+
+/// Flags of `vectors`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct VectorsArgs {
+    /// Folders of sets, or single sets.
+    #[arg(required = true)]
+    directories: Vec<PathBuf>,
+    /// Only this set.
+    #[arg(long)]
+    set: Option<String>,
+    /// Write every case's outcome into this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Runs every set of the directories.
+pub(crate) fn run(args: &VectorsArgs) -> ExitCode {
+    let text = match std::fs::read_to_string(crate::root().join("vectors-known.toml")) {
+        Ok(text) => text,
+        Err(error) => return crate::fail(&format!("vectors-known.toml: {error}")),
     };
+    let mut report = Vec::new();
     let mut failed = 0;
-    for (room, sets) in ROOMS {
-        if let Some(set) = sets.iter().find(|set| !directory.join(set).is_dir()) {
-            return crate::fail(&format!("{} has no set {set}", directory.display()));
+    for directory in &args.directories {
+        match sets(directory, args.set.as_deref()) {
+            Ok(sets) => {
+                for (set, folder) in sets {
+                    failed += one(&set, &folder, &text, &mut report);
+                }
+            }
+            Err(why) => {
+                crate::say(&format!("{}: {why}", directory.display()));
+                failed += 1;
+            }
         }
-        let output = Command::new("cargo")
-            .args([
-                "test",
-                "--quiet",
-                "--locked",
-                "--package",
-                room,
-                "--test",
-                "it",
-                "--",
-                "--nocapture",
-            ])
-            .env("OFFSHOOT_VECTORS", &directory)
-            .current_dir(crate::root())
-            .output();
-        let output = match output {
-            Ok(output) => output,
-            Err(error) => return crate::fail(&format!("run cargo: {error}")),
-        };
-        let text = String::from_utf8_lossy(&output.stdout).into_owned()
-            + &String::from_utf8_lossy(&output.stderr);
-        let skipped = text.lines().any(|line| line.starts_with("skipped"));
-        let verdict = match (output.status.success(), skipped) {
-            (true, false) => "agree, or differ by a decision that is named",
-            (true, true) => "were skipped",
-            (false, _) => "differ",
-        };
-        crate::say(&format!("{}: {verdict}", sets.join(", ")));
-        if !output.status.success() || skipped {
-            crate::say(&text);
-            failed += 1;
+    }
+    if let Some(path) = &args.json {
+        let report = serde_json::to_string_pretty(&report).unwrap_or_default();
+        if let Err(error) = std::fs::write(path, report) {
+            return crate::fail(&format!("{}: {error}", path.display()));
         }
     }
     if failed == 0 {
         ExitCode::SUCCESS
     } else {
-        ExitCode::FAILURE
+        crate::fail(&format!("{failed} failures"))
     }
+}
+
+/// The sets of a directory, or the one that it is.
+fn sets(directory: &Path, only: Option<&str>) -> Result<Vec<(String, PathBuf)>, String> {
+    let directory = directory
+        .canonicalize()
+        .map_err(|error| error.to_string())?;
+    let known: Vec<&str> = vectors::SETS
+        .into_iter()
+        .chain(TESTED.map(|(set, _)| set))
+        .collect();
+    let own = directory
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    if known.contains(&own) {
+        return Ok(vec![(own.to_owned(), directory)]);
+    }
+    let wanted = known
+        .into_iter()
+        .filter(|set| only.is_none_or(|only| only == *set));
+    let found: Vec<_> = wanted
+        .map(|set| (set.to_owned(), directory.join(set)))
+        .filter(|(_, folder)| folder.is_dir())
+        .collect();
+    if found.is_empty() {
+        return Err("holds no set that is known".to_owned());
+    }
+    Ok(found)
+}
+
+/// Runs one set; how many failures there are.
+fn one(set: &str, folder: &Path, list: &str, report: &mut Vec<Value>) -> usize {
+    if let Some((_, room)) = TESTED.iter().find(|(tested, _)| *tested == set) {
+        return tested(set, room, folder);
+    }
+    let known = match known::read(list, set) {
+        Ok(known) => known,
+        Err(error) => {
+            crate::say(&format!("{set}: {error}"));
+            return 1;
+        }
+    };
+    let Ran { checked, elsewhere } = match vectors::run(set, folder) {
+        Ok(ran) => ran,
+        Err(error) => {
+            crate::say(&format!("{set}: {error}"));
+            return 1;
+        }
+    };
+    let (mut passed, mut differ, mut failed) = (0, BTreeMap::<String, usize>::new(), Vec::new());
+    for case in &checked {
+        let verdict = known::judge(case, known.get(&case.name));
+        report.push(json!({
+            "set": set,
+            "case": case.name,
+            "result": case.result,
+            "verdict": match &verdict {
+                Verdict::Passed => "passed".to_owned(),
+                Verdict::Known(decision) => decision.clone(),
+                Verdict::Failed(_) => "failed".to_owned(),
+            },
+            "difference": case.difference,
+        }));
+        match verdict {
+            Verdict::Passed => passed += 1,
+            Verdict::Known(decision) => *differ.entry(decision).or_default() += 1,
+            Verdict::Failed(why) => failed.push(format!("  {}: {}", case.name, first(&why))),
+        }
+    }
+    let share: usize = differ.values().sum();
+    let mut line = format!("{set}: {} passed, {} failed", passed + share, failed.len());
+    if share > 0 {
+        let by: Vec<String> = differ
+            .iter()
+            .map(|(decision, count)| format!("{decision} {count}"))
+            .collect();
+        line += &format!(
+            "; {share} of {} differ by decision ({})",
+            checked.len(),
+            by.join(", ")
+        );
+    }
+    if !elsewhere.is_empty() {
+        line += &format!(
+            "; {} need what is not here (a container, a network, another command)",
+            elsewhere.len()
+        );
+    }
+    crate::say(&line);
+    failed.iter().for_each(|line| crate::say(line));
+    let too_many = set != "merge" && share * 100 > checked.len() * SHARE;
+    if too_many {
+        crate::say(&format!("  more than {SHARE} % differ by decision"));
+    }
+    failed.len() + usize::from(too_many) + usize::from(checked.is_empty())
+}
+
+/// The first difference, in a few lines.
+fn first(why: &str) -> String {
+    why.lines().take(6).collect::<Vec<_>>().join("\n    ")
+}
+
+/// Runs the room's own comparison with these vectors.
+fn tested(set: &str, room: &str, folder: &Path) -> usize {
+    let root = folder.parent().unwrap_or(folder);
+    let arguments = [
+        "test",
+        "--quiet",
+        "--locked",
+        "--package",
+        room,
+        "--test",
+        "it",
+        "--",
+        "--nocapture",
+    ];
+    let output = Command::new("cargo")
+        .args(arguments)
+        .env("OFFSHOOT_VECTORS", root)
+        .current_dir(crate::root())
+        .output();
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => {
+            crate::say(&format!("{set}: run cargo: {error}"));
+            return 1;
+        }
+    };
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    let skipped = text.lines().any(|line| line.starts_with("skipped"));
+    let verdict = match (output.status.success(), skipped) {
+        (true, false) => "agrees, or differs by a decision that its test names",
+        (true, true) => "was skipped",
+        (false, _) => "differs",
+    };
+    crate::say(&format!("{set}: {verdict}"));
+    if output.status.success() && !skipped {
+        return 0;
+    }
+    crate::say(&text);
+    1
 }

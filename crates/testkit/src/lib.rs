@@ -9,3 +9,4 @@
 pub mod git_http;
 pub mod sim;
 pub mod twin;
+pub mod vectors;

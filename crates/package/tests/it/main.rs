@@ -7,6 +7,9 @@
 )]
 
 #[expect(unreachable_pub, reason = "the module is shared with testkit")]
+#[path = "../../../testkit/src/vectors/known.rs"]
+mod known;
+#[expect(unreachable_pub, reason = "the module is shared with testkit")]
 #[path = "../../../testkit/src/vectors/kptfile.rs"]
 mod kptfile;
 #[expect(unreachable_pub, reason = "the module is shared with testkit")]
@@ -55,73 +58,61 @@ fn changed(files: &Files) -> Vec<&str> {
         .collect()
 }
 
-/// A recorded set, where this checkout has it.
-fn recorded(set: &str) -> Option<PathBuf> {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
-    let root = std::env::var_os("OFFSHOOT_VECTORS")
-        .map_or(here, PathBuf::from)
+/// A recorded set: the one beside this checkout, else the project's own copy.
+fn recorded(set: &str) -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let named = std::env::var_os("OFFSHOOT_VECTORS").map(PathBuf::from);
+    let root = named
+        .unwrap_or_else(|| here.join("../../../shared/vectors"))
         .join(set);
     if root.is_dir() {
-        return Some(root);
+        return root;
     }
-    eprintln!("skipped: no recorded vectors of `{set}` here");
-    None
+    here.join(format!("../../testdata/vectors/{set}.jsonl"))
 }
 
-/// Holds the differences of a set against those that are known.
-fn check(results: Vec<(String, Option<&'static str>, Option<String>)>) {
-    let mut unexplained = Vec::new();
-    let (total, mut different) = (results.len(), 0);
-    for (name, known, difference) in results {
-        different += usize::from(difference.is_some());
-        match (known, difference) {
-            (None, Some(difference)) => unexplained.push(format!("{name}:\n{difference}\n")),
-            (Some(decision), None) => {
-                unexplained.push(format!(
-                    "{name}: known by {decision} to differ, but does not\n"
-                ));
-            }
-            _ => {}
-        }
-    }
-    println!(
-        "{total} cases, {different} differ, {} unexplained",
-        unexplained.len()
+/// Those of its folders that exist; a copy is one file.
+fn places(set: &str, below: &[&str]) -> Vec<PathBuf> {
+    let root = recorded(set);
+    let below = below
+        .iter()
+        .map(|name| root.join(name))
+        .filter(|path| path.is_dir());
+    [root.clone()].into_iter().chain(below).collect()
+}
+
+/// Holds a set against what is known to differ.
+fn check(set: &str, checked: &[known::Checked]) {
+    assert!(!checked.is_empty(), "no case of {set} was found");
+    let failures = known::failures(set, checked);
+    assert!(
+        failures.is_empty(),
+        "{} of {}\n{}",
+        failures.len(),
+        checked.len(),
+        failures.concat()
     );
-    assert!(unexplained.is_empty(), "{}", unexplained.concat());
 }
 
 #[test]
 fn kptfiles_read_as_kpt_reads_them() {
     // The recorded inputs of this set are the project's own, so it is here too.
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/kptfile");
-    let root = recorded("kptfile").unwrap_or(here);
-    let cases = kptfile::read(&root).unwrap();
+    let root = Some(recorded("kptfile")).filter(|root| root.is_dir());
+    let cases = kptfile::read(&root.unwrap_or(here)).unwrap();
     check(
-        cases
-            .iter()
-            .map(|case| (case.name.clone(), kptfile::known(case), kptfile::run(case)))
-            .collect(),
+        "kptfile",
+        &cases.iter().map(kptfile::check).collect::<Vec<_>>(),
     );
 }
 
 #[test]
 fn renders_agree_with_the_recorded_ones() {
-    let Some(root) = recorded("render") else {
-        return;
-    };
-    let mut cases = vectors::read(&root).unwrap();
-    cases.extend(vectors::read(&root.join("upstream")).unwrap());
-    let cases = cases.iter().filter(|case| vectors::can_run(case));
+    let places = places("render", &["upstream"]).into_iter();
+    let cases = places.flat_map(|place| vectors::read(&place).unwrap());
+    let cases = cases.filter(vectors::can_run);
     check(
-        cases
-            .map(|case| {
-                (
-                    case.name.clone(),
-                    vectors::known(&case.name),
-                    vectors::run(case),
-                )
-            })
-            .collect(),
+        "render",
+        &cases.map(|case| vectors::run(&case)).collect::<Vec<_>>(),
     );
 }

@@ -10,6 +10,8 @@ use functions::wire::ResourceList;
 use functions::{BuiltIns, Call};
 use serde_json::{Value, json};
 
+use super::known::{Checked, cases, digest};
+
 /// One case, read.
 #[derive(Debug, Clone)]
 pub struct Case {
@@ -36,25 +38,12 @@ pub struct Expected {
     pub panic: bool,
 }
 
-/// Reads all cases of a function's folder, by name.
+/// Reads all cases of a function's folder, or of one file with a case on each line.
 ///
 /// # Errors
 /// A folder or file that cannot be read.
-pub fn read(folder: &Path) -> std::io::Result<Vec<Case>> {
-    let mut cases = BTreeMap::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
-            let json: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
-            if let Some(case) = case(&json) {
-                cases.insert(case.name.clone(), case);
-            }
-        }
-    }
-    Ok(cases.into_values().collect())
+pub fn read(place: &Path) -> std::io::Result<Vec<Case>> {
+    Ok(cases(place)?.iter().filter_map(case).collect())
 }
 
 fn case(json: &Value) -> Option<Case> {
@@ -74,60 +63,8 @@ fn case(json: &Value) -> Option<Case> {
     })
 }
 
-/// Cases where we differ on purpose, with the decision that says so.
-pub const KNOWN: &[(&str, &str)] = &[
-    (
-        "apply-setters-wire-not-resourcelist",
-        "X2: a built-in is not fed by a stream",
-    ),
-    (
-        "delete-annotations-wire-no-functionconfig",
-        "M11: the message holds no internals of another language",
-    ),
-    (
-        "set-enforcement-action-no-spec",
-        "M20: a failed step leaves what it was given",
-    ),
-    (
-        "search-replace-by-value-regex-capture-missing",
-        "M20: a failed step leaves what it was given",
-    ),
-    (
-        "set-annotations-wire-item-without-kind",
-        "M11: the message holds no internals of another language",
-    ),
-    (
-        "set-image-new-name",
-        "M11: the newest release keeps the colon before a tag that stays",
-    ),
-    (
-        "set-namespace-crd-config-empty",
-        "M11: an invalid configuration is an error",
-    ),
-    (
-        "set-namespace-empty-namespace",
-        "M11: an invalid configuration is an error",
-    ),
-    (
-        "set-namespace-wire-empty",
-        "M11: an invalid configuration is an error",
-    ),
-    (
-        "set-namespace-wire-no-functionconfig",
-        "M11: an invalid configuration is an error",
-    ),
-];
-
-/// The decision that makes us differ in a case, if there is one.
-pub fn known(name: &str) -> Option<&'static str> {
-    KNOWN
-        .iter()
-        .find(|(case, _)| *case == name)
-        .map(|(_, decision)| *decision)
-}
-
-/// Runs a case; `None` where we agree, else how we differ, one difference a line.
-pub fn run(case: &Case) -> Option<String> {
+/// Runs a case.
+pub fn run(case: &Case) -> Checked {
     let (exit_code, items, results) = match ResourceList::read(&case.stdin) {
         Err(error) => (1, Vec::new(), vec![json!({"message": error.to_string()})]),
         Ok(list) => {
@@ -140,7 +77,7 @@ pub fn run(case: &Case) -> Option<String> {
                 config: list.config,
                 items: list.items,
             }) {
-                Err(error) => return Some(format!("not run: {error}")),
+                Err(error) => (1, Vec::new(), vec![json!({"message": error.to_string()})]),
                 Ok(outcome) => {
                     let items = outcome
                         .items
@@ -153,6 +90,17 @@ pub fn run(case: &Case) -> Option<String> {
             }
         }
     };
+    let mut said: Vec<String> = items
+        .iter()
+        .chain(&results)
+        .map(|value| sorted(value).to_string())
+        .collect();
+    said.sort();
+    let result = digest(
+        [exit_code.to_string().as_str()]
+            .into_iter()
+            .chain(said.iter().map(String::as_str)),
+    );
     let mut differences = Vec::new();
     if exit_code != case.expected.exit_code && !case.expected.panic {
         differences.push(format!(
@@ -163,7 +111,11 @@ pub fn run(case: &Case) -> Option<String> {
     if !case.expected.unstable && !case.expected.panic {
         compare(case, items, results, &mut differences);
     }
-    (!differences.is_empty()).then(|| differences.join("\n"))
+    Checked {
+        name: case.name.clone(),
+        difference: (!differences.is_empty()).then(|| differences.join("\n")),
+        result,
+    }
 }
 
 fn compare(case: &Case, items: Vec<Value>, results: Vec<Value>, differences: &mut Vec<String>) {

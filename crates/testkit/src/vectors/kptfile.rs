@@ -1,13 +1,14 @@
 //! The vectors of `kptfile`: reading and validating Kptfiles against what kpt does.
 //!
-//! Accepted or refused at the same stage, meaning compared by value, validation texts exactly. What
-//! M18 reads more leniently or more strictly is listed by [`known`] with the decision.
+//! Accepted or refused at the same stage, meaning compared by value, validation texts exactly.
 
 use std::path::Path;
 
 use model::{File, Files, PackagePath};
 use package::kptfile::Kptfile;
 use serde_json::Value;
+
+use super::known::{Checked, digest};
 
 /// One case, read.
 #[derive(Debug, Clone)]
@@ -44,20 +45,28 @@ pub fn read(folder: &Path) -> std::io::Result<Vec<Case>> {
     Ok(cases.iter().map(case).collect())
 }
 
-/// The decision that makes a case differ.
-pub fn known(case: &Case) -> Option<&'static str> {
-    let lenient = case
-        .decode_error
-        .as_ref()
-        .is_some_and(|why| why.contains("not found in type"))
-        // A selector that is not understood would select too much: refused as there.
-        && case.name != "kptfile-selectors-unknown";
-    // M18: unknown fields are kept and warned about; only what leaves the package is refused.
-    (lenient || case.name == "kptfile-configpath-08").then_some("M18")
+/// Runs a case and holds it against the recorded result.
+pub fn check(case: &Case) -> Checked {
+    let said = match Kptfile::parse(&case.text) {
+        Err(error) => vec![error.to_string()],
+        Ok(kptfile) => {
+            let problems = kptfile.validate(Some((&package(), "")));
+            let problems = problems.iter().map(|problem| problem.what.clone());
+            [format!("{:?}", kptfile.fields())]
+                .into_iter()
+                .chain(problems)
+                .collect()
+        }
+    };
+    Checked {
+        name: case.name.clone(),
+        difference: run(case),
+        result: digest(said.iter().map(String::as_str)),
+    }
 }
 
-/// Runs a case: what differs, or nothing.
-pub fn run(case: &Case) -> Option<String> {
+/// What differs, or nothing.
+fn run(case: &Case) -> Option<String> {
     let parsed = Kptfile::parse(&case.text);
     let kptfile = match (parsed, &case.decode_error) {
         (Err(_), Some(_)) => return None,

@@ -16,6 +16,7 @@ use package::kptfile::{Edit, Kptfile};
 use package::merge::{MergeOptions, Merged, merge};
 use serde_json::Value;
 
+use super::known::{self, Checked};
 use values::{contents_differ, documents, lines};
 
 #[path = "values.rs"]
@@ -62,21 +63,13 @@ pub enum Operation {
     },
 }
 
-/// Reads the cases of a folder, by name: own cases, those of `porch-flow/`, or the tables of `upstream/`.
+/// Reads the cases of a folder (own cases, those of `porch-flow/`, or the tables of `upstream/`), or of one file with a
+/// case on each line.
 ///
 /// # Errors
 /// A file cannot be read, or is no case.
-pub fn read(folder: &Path) -> std::io::Result<Vec<Case>> {
-    let mut cases = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|end| end == "json") {
-            let value: Value = serde_json::from_str(&std::fs::read_to_string(&path)?)?;
-            cases.push(case(&value));
-        }
-    }
-    cases.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(cases)
+pub fn read(place: &Path) -> std::io::Result<Vec<Case>> {
+    Ok(known::cases(place)?.iter().map(case).collect())
 }
 
 fn case(value: &Value) -> Case {
@@ -332,25 +325,20 @@ fn texts(files: &Files) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The decision that makes a case differ, and the digest of what we make of it instead.
-///
-/// `merge-known.txt` holds one line each: decision, digest, name.
-pub fn known(name: &str) -> Option<(&'static str, &'static str)> {
-    include_str!("merge-known.txt").lines().find_map(|line| {
-        let mut words = line.split_whitespace();
-        let (decision, digest, case) = (words.next()?, words.next()?, words.next()?);
-        (case == name).then_some((decision, digest))
-    })
+/// Runs a case and holds it against the recorded result.
+pub fn check(case: &Case) -> Checked {
+    let ours = run(case);
+    Checked {
+        name: case.name.clone(),
+        difference: difference(case, &ours),
+        result: digest(&ours),
+    }
 }
 
 /// A digest of what a result means: values where a file is YAML, bytes where it is not.
 pub fn digest(ours: &Ours) -> String {
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    let mut add = |text: &str| {
-        for byte in text.bytes().chain([0]) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    };
+    let mut said: Vec<String> = Vec::new();
+    let mut add = |text: &str| said.push(text.to_owned());
     match &ours.result {
         Err(error) => add(error),
         Ok(tree) => {
@@ -363,7 +351,7 @@ pub fn digest(ours: &Ours) -> String {
             }
         }
     }
-    format!("{hash:016x}")
+    known::digest(said.iter().map(String::as_str))
 }
 
 /// What differs between our result and the recorded one; nothing if they mean the same.
