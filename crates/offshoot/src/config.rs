@@ -16,6 +16,10 @@ use crate::exit::Failure;
 
 /// The path given with `--config` or `OFFSHOOT_CONFIG`, before anything else is parsed.
 pub(crate) fn path(args: &[String]) -> Option<String> {
+    // There it is the function's configuration.
+    if args.get(1).is_some_and(|word| word == "fn") {
+        return std::env::var("OFFSHOOT_CONFIG").ok();
+    }
     let mut words = args.iter();
     while let Some(word) = words.next() {
         if word == "--config" {

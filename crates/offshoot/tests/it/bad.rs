@@ -137,7 +137,7 @@ fn odd_but_valid_files_are_rendered() {
         ),
         (
             "merge keys",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: a}\nspec:\n  <<: *m\n",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: &m {x: y}\nmore:\n  <<: *m\n",
         ),
         (
             "a mark",
@@ -198,7 +198,9 @@ fn kptfiles_that_cannot_be_used_are_named() {
 #[test]
 fn functions_that_cannot_run_or_misbehave_are_named_and_leave_the_package() {
     let quick: &[&str] = &["--allow-exec", "--fn-timeout", "1", "--fn-output", "1"];
-    let outside = r#"sed -e 's|path: .web.yaml.|path: "../out.yaml"|'"#;
+    let quoted = |command: &str| format!("exec: {}", serde_json::to_string(command).unwrap());
+    let outside = quoted("sed -e 's|path: web.yaml|path: ../out.yaml|'");
+    let broken = quoted(r"printf 'kind: ResourceList\nitems: ['");
     for (function, flags, wanted) in [
         (
             "image: example.com/mine:v1",
@@ -211,11 +213,7 @@ fn functions_that_cannot_run_or_misbehave_are_named_and_leave_the_package() {
             quick,
             &["echo garbage", "offshoot fn run"],
         ),
-        (
-            r"exec: printf 'kind: ResourceList\nitems: ['",
-            quick,
-            &["line 2"],
-        ),
+        (&broken, quick, &["line 2"]),
         (
             "exec: sleep 100",
             quick,
@@ -223,11 +221,7 @@ fn functions_that_cannot_run_or_misbehave_are_named_and_leave_the_package() {
         ),
         ("exec: \"yes\"", quick, &["bytes of output"]),
         ("exec: \"false\"", quick, &["false"]),
-        (
-            &format!("exec: {}", serde_json::to_string(outside).unwrap()),
-            quick,
-            &["../out.yaml", "outside of package"],
-        ),
+        (&outside, quick, &["../out.yaml", "outside of package"]),
         (
             "image: starlark\n    configPath: script.yaml",
             &[],
