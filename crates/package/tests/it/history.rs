@@ -224,6 +224,8 @@ struct History {
     published: Option<(Files, Files)>,
     draft: Option<Draft>,
     ledger: Ledger,
+    /// What people had said when the last revision was published.
+    settled: Ledger,
     /// Every record that was ever shown.
     records: Vec<Conflict>,
     /// Whether records are kept at all: off, the oracle must notice.
@@ -243,6 +245,7 @@ impl History {
             published: None,
             draft: None,
             ledger: Ledger::new(),
+            settled: Ledger::new(),
             records: Vec::new(),
             recording,
             twice: 0,
@@ -387,13 +390,24 @@ impl History {
         let stream = stream(&draft.tip, place).apply(0, &[edit]).unwrap();
         let new = draft.tip[&file].with_bytes(stream.text().as_bytes().to_vec());
         draft.tip.insert(file, new);
-        self.ledger.insert(place, wanted);
+        // Whoever puts back what the machine made has no edit in this draft any more.
+        let withdrawn = found(&draft.m, place) == wanted;
+        let said = match self.settled.get(&place) {
+            Some(before) if withdrawn => Some(before.clone()),
+            None if withdrawn => None,
+            _ => Some(wanted),
+        };
+        match said {
+            Some(said) => drop(self.ledger.insert(place, said)),
+            None => drop(self.ledger.remove(&place)),
+        }
     }
 
     fn publish(&mut self) {
         self.acknowledge();
         if let Some(draft) = self.draft.take() {
             self.published = Some((draft.tip, draft.v));
+            self.settled.clone_from(&self.ledger);
         }
     }
 

@@ -4,18 +4,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{CORE, REVISIONS, VARIANTS, register, until, until_there, variant};
-use crate::process::{Process, bare, git, push};
+use super::{CORE, REPOSITORIES, REVISIONS, VARIANTS, register, until, until_there, variant};
+use crate::process::{Process, bare, git, push, wait_for};
 
 /// Every object and every ref, versions included.
 async fn everything(server: &Process, root: &std::path::Path) -> Vec<String> {
     let mut all = Vec::new();
-    for path in [
-        REVISIONS,
-        VARIANTS,
-        super::REPOSITORIES,
-        &format!("{CORE}/events"),
-    ] {
+    for path in [REVISIONS, VARIANTS, REPOSITORIES, &format!("{CORE}/events")] {
         let list = server.get(path).await;
         let items = list["items"].as_array().cloned().unwrap_or_default();
         assert!(!items.is_empty(), "{path}");
@@ -40,6 +35,13 @@ async fn a_second_start_finds_everything_as_it_was() {
         c.0 == "True"
     })
     .await;
+
+    // A repository's status counts its packages at its next look.
+    let counted = async || {
+        let deploy = server.get(&format!("{REPOSITORIES}/deploy")).await;
+        deploy.pointer("/status/packageCount") == Some(&serde_json::json!(1))
+    };
+    wait_for("the repository to count its package", counted).await;
 
     // Somebody else on the same directory is turned away, and disturbs nobody.
     let second = Command::new(env!("CARGO_BIN_EXE_offshoot"))
