@@ -237,6 +237,28 @@ impl Engine {
         });
     }
 
+    /// Takes a variant's deletion.
+    pub(crate) fn learn_variant_gone(&self, key: &ObjectKey, version: &str) {
+        self.learn(|world| {
+            let mut wake = Wake::default();
+            if let Some(changed) = world.delete_variant(key, version) {
+                wake.variant(world, &changed);
+            }
+            wake
+        });
+    }
+
+    /// Takes a repository that was read or written.
+    pub(crate) fn learn_repository(&self, repository: crate::ports::StoredRepository) {
+        self.learn(|world| {
+            let mut wake = Wake::default();
+            if let Some(changed) = world.repositories.put(repository) {
+                wake.repository(world, &changed);
+            }
+            wake
+        });
+    }
+
     /// Takes a set that was written.
     pub(crate) fn learn_set(&self, set: crate::ports::StoredSet) {
         self.learn(|world| {

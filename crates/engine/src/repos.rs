@@ -91,6 +91,19 @@ impl Repos {
         lock(&self.open).remove(key);
     }
 
+    /// Whether everything in a repository was looked at, and nothing of ours is unrecorded since.
+    pub(crate) fn is_seen(&self, key: &ObjectKey) -> bool {
+        self.get(key).is_some_and(|open| lock(&open.seen).whole)
+    }
+
+    /// Notes that git may hold something of ours that no record tells of.
+    pub(crate) fn unrecorded(&self, key: &ObjectKey) {
+        if let Some(open) = self.get(key) {
+            lock(&open.seen).whole = false;
+        }
+        self.look_again(key);
+    }
+
     /// Notes that somebody hinted at news.
     pub(crate) fn look_again(&self, key: &ObjectKey) {
         lock(&self.hints).insert(key.clone());

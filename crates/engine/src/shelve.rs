@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Class, CommitId, ObjectKey, ObjectMeta, Revision};
+use model::{Class, CommitId, ObjectKey, ObjectMeta, Revision, Uid};
 use store::{Announced, Answer, BranchEdit, RefEdit, Submission, Written};
 
 use crate::codec::{self, Record};
-use crate::ports::{Change, Expect, Point, PortError, RecordWrite};
+use crate::controllers::queue::Key;
+use crate::ports::{Change, Expect, Point, PortError, Ports, RecordWrite};
 use crate::repos::Open;
 use crate::stats::count;
 use crate::{Engine, Error, Result};
@@ -95,7 +96,16 @@ impl Engine {
             intent: Some(codec::encode_intent(&records)),
             announced,
         };
-        let published = self.submit(open, submission).await?;
+        let published = match self.submit(open, submission).await {
+            Ok(published) => published,
+            Err(error) => {
+                // Whoever gave no answer may have taken it.
+                if error.class() == Class::Unavailable {
+                    self.unfinished(open);
+                }
+                return Err(error);
+            }
+        };
         count(&self.counters().published);
         self.point(Point::Shelved)?;
         if let Some(commit) = published.commit {
@@ -103,7 +113,13 @@ impl Engine {
                 at_branch(&mut f.record, commit);
             }
         }
-        let stored = self.record(follow).await?;
+        let stored = match self.record(follow).await {
+            Ok(stored) => stored,
+            Err(error) => {
+                self.unfinished(open);
+                return Err(error);
+            }
+        };
         self.point(Point::Recorded)?;
         if let Some(intent) = published.intent {
             open.repo.settle(&[intent]).map_err(|source| Error::Store {
@@ -115,18 +131,31 @@ impl Engine {
         Ok(stored)
     }
 
+    /// Git may say what no record says: nothing is decided about the repository's packages before
+    /// somebody has looked.
+    fn unfinished(&self, open: &Open) {
+        self.inner.repos.unrecorded(open.key());
+        self.inner.queue.add(Key::Repository(open.key().clone()));
+    }
+
     /// Makes sure that no record has this name, by the store's word: a list that came late may have
-    /// taken a published revision out of the index, and its record would be written over.
+    /// taken a published revision out of the index, and its record would be written over. Returns
+    /// the uid of the one that is to be made: the peer's, if the name was never used before (A5).
     ///
     /// # Errors
     /// `Conflict` if there is one, which is known from then on.
-    pub(crate) async fn unrecorded(&self, key: &ObjectKey) -> Result<()> {
-        let stored = self.ports().records.get(key).await;
-        let Some(stored) = stored.map_err(|source| Error::Port { source })? else {
-            return Ok(());
-        };
-        self.learn_revision(stored);
-        Err(Error::conflict(format!("{} exists", key.name)))
+    pub(crate) async fn unrecorded(&self, key: &ObjectKey) -> Result<Uid> {
+        let port = |source| Error::Port { source };
+        let Ports { records, ids, .. } = self.ports();
+        if let Some(stored) = records.get(key).await.map_err(port)? {
+            self.learn_revision(stored);
+            return Err(Error::conflict(format!("{} exists", key.name)));
+        }
+        Ok(if records.is_retired(key).await.map_err(port)? {
+            ids.fresh_uid()
+        } else {
+            ids.revision_uid(&key.namespace, &key.name)
+        })
     }
 
     /// Submits, and waits for the answer of a remote that gives none at once.

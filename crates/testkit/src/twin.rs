@@ -9,7 +9,7 @@ mod cluster;
 mod records;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -39,6 +39,8 @@ struct State {
     sets: Table<StoredSet>,
     repositories: Table<StoredRepository>,
     revisions: Table<Revision>,
+    /// Names of records that were removed.
+    retired: BTreeSet<ObjectKey>,
     objects: BTreeMap<Gvk, Table<Thing>>,
     secrets: BTreeMap<ObjectKey, Secret>,
     events: Vec<ClusterEvent>,
@@ -289,6 +291,7 @@ impl Twin {
         for record in state.revisions.all() {
             state.revisions.remove(&record.key, &mut state.version);
         }
+        state.retired.clear();
     }
 
     /// Forgets who watches: the process that did is gone.

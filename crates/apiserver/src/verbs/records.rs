@@ -9,7 +9,7 @@ use super::{Core, Target, Whose, lost};
 use crate::logic::update::{Part, differs};
 use crate::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
 use crate::status::Failure;
-use crate::storage::{CommitError, Expect, Op, StorageError};
+use crate::storage::{CommitError, Draft, Expect, Op, ResourceKey, StorageError, key_of};
 
 /// One record of a batch.
 #[derive(Debug, Clone)]
@@ -61,21 +61,43 @@ impl Core {
     /// See [`RecordError`].
     pub async fn commit(&self, records: Vec<Record>) -> Result<Vec<Value>, RecordError> {
         let mut ops = Vec::with_capacity(records.len());
+        let mut retired = Vec::new();
         for (index, record) in records.into_iter().enumerate() {
             let invalid = |failure: Failure| RecordError::Invalid {
                 index,
                 why: failure.message,
             };
-            ops.push(self.record(record).map_err(invalid)?);
+            let op = self.record(record).map_err(invalid)?;
+            if op.put.is_none() && self.store.get(&op.resource, &op.key).is_some() {
+                retired.push(retire(&op).map_err(|e| RecordError::Invalid {
+                    index,
+                    why: e.to_string(),
+                })?);
+            }
+            ops.push(op);
         }
+        let asked = ops.len();
+        ops.extend(retired);
         match self.store.commit(ops).await {
-            Ok(objects) => Ok(objects.iter().map(|o| o.value()).collect()),
+            Ok(objects) => Ok(objects.iter().take(asked).map(|o| o.value()).collect()),
             Err(CommitError::Conflict { index, found, .. }) => Err(RecordError::Conflict {
                 index,
                 found: found.map(|o| Box::new(o.value())),
             }),
             Err(CommitError::Storage(error)) => Err(RecordError::Storage(error)),
         }
+    }
+
+    /// Whether a record of this name was ever removed; lasts as long as the store does.
+    pub fn is_retired(&self, group: &str, resource: &str, namespace: &str, name: &str) -> bool {
+        let catalog = self.registry.catalog();
+        let Some(resource) = catalog.get(group, resource) else {
+            return false;
+        };
+        let key = key_of(namespace, name);
+        self.store
+            .get(&retired_names(&resource.key()), &key)
+            .is_some()
     }
 
     fn record(&self, record: Record) -> Result<Op, Failure> {
@@ -130,6 +152,21 @@ impl Core {
             agent: name.rsplit(':').next().unwrap_or(name).to_owned(),
         }
     }
+}
+
+/// Where the names of removed records are kept: a resource that is served nowhere.
+fn retired_names(resource: &ResourceKey) -> ResourceKey {
+    format!("retired:{resource}").into()
+}
+
+/// The note that a name was used, written with the removal.
+fn retire(removal: &Op) -> Result<Op, serde_json::Error> {
+    Ok(Op {
+        resource: retired_names(&removal.resource),
+        key: removal.key.clone(),
+        expect: Expect::Any,
+        put: Some(Draft::new(&serde_json::json!({ "metadata": {} }))?),
+    })
 }
 
 /// Sets name, namespace, identity, times and generation of a record.

@@ -255,3 +255,37 @@ async fn field_selectors_of_the_gateways_kinds_follow_its_own_words() {
         assert_eq!((code, &refused["message"]), (400, &json!(expected)));
     }
 }
+
+#[tokio::test]
+async fn the_name_of_a_removed_record_is_known_for_as_long_as_the_store() {
+    let medium = Memory::new();
+    let crates = || vec![definition("crates", "Crate").write_through()];
+    let record = |name: &str, object| Record {
+        group: "ware.dev".to_owned(),
+        resource: "crates".to_owned(),
+        namespace: "default".to_owned(),
+        name: name.to_owned(),
+        expect: Expect::Any,
+        object,
+        manager: String::new(),
+    };
+    let object = json!({"apiVersion": "ware.dev/v1", "kind": "Crate", "metadata": {}, "spec": {}});
+    let server = still(&medium, crates()).await;
+    let known = |handle: &ServerHandle, name: &str| {
+        let core = handle.core();
+        core.is_retired("ware.dev", "crates", "default", name)
+    };
+    let handle = server.handle();
+    let put = ["a", "b"].map(|name| record(name, Some(object.clone())));
+    handle.commit(put.to_vec()).await.expect("written");
+    let removals = vec![record("a", None), record("never", None)];
+    let answers = handle.commit(removals).await.expect("removed");
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    assert_eq!(answers[0]["metadata"]["name"], "a");
+    drop((handle, server));
+    let server = still(&medium, crates()).await;
+    let handle = server.handle();
+    assert!(known(&handle, "a"), "it was there once");
+    assert!(!known(&handle, "b"), "it is there");
+    assert!(!known(&handle, "never"), "it never was");
+}

@@ -35,7 +35,7 @@ pub(super) async fn create(
     let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
     let _held = engine.inner.locks.package(&package).await;
     engine.alive()?;
-    engine.unrecorded(&step.key).await?;
+    let uid = engine.unrecorded(&step.key).await?;
     let open = engine.open(&step.key.namespace, &step.repository).await?;
     let base = step.base.as_ref();
     base_stands(engine, &package, base)?;
@@ -76,7 +76,7 @@ pub(super) async fn create(
         &package,
         &step.key,
         &step.workspace,
-        &drafted.written,
+        (uid, &drafted.written),
     );
     record.tasks = vec![step.task.clone()];
     record.meta.labels.clone_from(&step.labels);

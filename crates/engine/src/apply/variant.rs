@@ -4,7 +4,7 @@ use model::{Class, Digest, ObjectKey};
 use plan::Next;
 use plan::variant::{Failure, Observed, Outcome, Plan, Step, news, next_after, status_after};
 
-use super::{draft, revision};
+use super::{current, draft, revision};
 use crate::controllers::port;
 use crate::controllers::queue::Done;
 use crate::ports::{EventType, OurKind, Point};
@@ -17,6 +17,10 @@ use crate::{Engine, Error, Result};
 /// # Errors
 /// The process is on its way out, or the status cannot be written.
 pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -> Result<Done> {
+    if let Some(later) = current::check(engine, observed, plan).await? {
+        count(&engine.counters().conflicts);
+        return Ok(later);
+    }
     let mut outcomes = Vec::with_capacity(plan.steps.len());
     let mut going = true;
     let mut version = None;

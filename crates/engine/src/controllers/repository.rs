@@ -198,14 +198,7 @@ async fn write(
     let written = written.map_err(port)?;
     count(&engine.counters().statuses);
     tell(engine, &stored.key, &stored.status, &status).await;
-    engine.learn(|world| {
-        let changed = world.repositories.put(written);
-        let mut wake = crate::index::Wake::default();
-        if let Some(changed) = changed {
-            wake.repository(world, &changed);
-        }
-        wake
-    });
+    engine.learn_repository(written);
     Ok(())
 }
 
@@ -290,8 +283,14 @@ async fn unregister(engine: &Engine, stored: &StoredRepository) -> Result<()> {
     Ok(())
 }
 
-/// The object is gone, whoever took the finalizer off.
+/// The object is gone, whoever took the finalizer off. A list that came late is not believed: its
+/// records would go, with the labels and owners that git does not know.
 async fn gone(engine: &Engine, key: &ObjectKey) -> Turn {
+    let now = engine.ports().cluster.repository(key).await.map_err(port)?;
+    if let Some(now) = now {
+        engine.learn_repository(now);
+        return Ok(Done::Again);
+    }
     forget_records(engine, key).await?;
     engine.inner.repos.close(key);
     Ok(Done::Rest)

@@ -55,11 +55,6 @@ impl<T: Versioned> Mirror<T> {
         self.items.get(key)
     }
 
-    /// Whether an object of this key is known, or was until it was deleted.
-    pub(crate) fn ever(&self, key: &ObjectKey) -> bool {
-        self.items.contains_key(key) || self.gone.contains_key(key)
-    }
-
     /// All objects in key order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.items.values()

@@ -75,11 +75,6 @@ impl Revisions {
         self.mirror.get(key).cloned()
     }
 
-    /// Whether a record of this name was known since the start, also if it is gone by now.
-    pub(crate) fn ever(&self, key: &ObjectKey) -> bool {
-        self.mirror.ever(key)
-    }
-
     /// Whether all records were seen once.
     pub(crate) fn is_loaded(&self) -> bool {
         self.mirror.is_loaded()

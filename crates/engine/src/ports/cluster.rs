@@ -196,6 +196,18 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// All variants of all namespaces.
     fn variants(&self) -> Feed<StoredVariant>;
 
+    /// A variant as it is now, not as a watch knows it; `None` if there is none.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError>;
+
+    /// A repository as it is now, not as a watch knows it; `None` if there is none.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError>;
+
     /// All sets of all namespaces.
     fn sets(&self) -> Feed<StoredSet>;
 

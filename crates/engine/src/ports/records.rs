@@ -21,6 +21,13 @@ pub trait Records: Send + Sync + fmt::Debug {
     /// The store cannot be read.
     async fn get(&self, key: &ObjectKey) -> Result<Option<Revision>, PortError>;
 
+    /// Whether a record of this name was ever removed, also before the last start: then the next
+    /// one is another object, and needs another uid (A5).
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    async fn is_retired(&self, key: &ObjectKey) -> Result<bool, PortError>;
+
     /// Writes each record whose expectation holds; nobody relies on the batch being atomic.
     ///
     /// One answer for each write, in order: the record as stored (with its versions), `None` for a

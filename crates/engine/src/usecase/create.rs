@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, Revision, RevisionNumber, Task,
+    Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, Revision, RevisionNumber, Task, Uid,
     WorkspaceName,
 };
 use package::render::{Options, Rendered};
@@ -117,7 +117,7 @@ async fn carry_out(
     input: Input,
     plan: CreatePlan,
 ) -> Result<Made> {
-    engine.unrecorded(&plan.key).await?;
+    let uid = engine.unrecorded(&plan.key).await?;
     let mut content = sources::content(engine, open, key, &plan.source).await?;
     metadata::apply(&mut content.files, &metadata::edits(&input, None))?;
     let rendered = render(engine, &input, &content).await?;
@@ -143,7 +143,7 @@ async fn carry_out(
         key,
         &plan.key,
         &input.workspace,
-        &drafted.written,
+        (uid, &drafted.written),
     );
     record.tasks = vec![plan.task.clone()];
     record.meta.labels.clone_from(&input.meta.labels);
@@ -211,15 +211,8 @@ pub(crate) fn new_record(
     package: &PackageKey,
     key: &ObjectKey,
     workspace: &WorkspaceName,
-    written: &Written,
+    (uid, written): (Uid, &Written),
 ) -> Revision {
-    let first = !engine.world(|w| w.revisions.ever(key));
-    let ids = &engine.ports().ids;
-    let uid = if first {
-        ids.revision_uid(&key.namespace, &key.name)
-    } else {
-        ids.fresh_uid()
-    };
     let origin = Origin::open(Lifecycle::Draft, workspace, written.commit());
     Revision {
         key: key.clone(),

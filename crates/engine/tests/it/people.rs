@@ -88,6 +88,29 @@ async fn what_others_pushed_is_found_on_registration_and_later() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_name_that_was_used_gets_another_uid_also_after_a_restart() {
+    let mut world = World::new().await;
+    world.register("deploy", false).await;
+    world.rest().await;
+    let mut uids = Vec::new();
+    for _ in 0..3 {
+        let input = input("deploy", "apps/mine", "ws1", init());
+        let made = world.engine.create(&alice(), &namespace(), input).await;
+        let revision = made.expect("created").revision;
+        uids.push(revision.meta.uid.clone().expect("a uid").to_string());
+        let any = engine::usecase::Preconditions::default();
+        let deleted = world.engine.delete(&alice(), &revision.key, &any).await;
+        assert!(deleted.expect("deleted").is_none());
+        world.restart().await;
+    }
+    assert_eq!(uids[0], "first-default-deploy.apps.mine.ws1");
+    assert!(
+        uids[1..].iter().all(|uid| uid.starts_with("fresh-")),
+        "{uids:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_package_walks_from_init_to_published_and_out_again() {
     let world = World::new().await;
     world.register("deploy", false).await;

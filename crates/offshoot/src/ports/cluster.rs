@@ -86,6 +86,24 @@ impl Cluster for ServerCluster {
         feed::feed(&self.handle, &variants(), read_variant)
     }
 
+    async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError> {
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let found = self.handle.get(&variants(), namespace, name).await;
+        let object = found.map_err(|f| failed(format!("read variant {key}"), &f))?;
+        object
+            .map(|object| readable(key, read_variant(&object)))
+            .transpose()
+    }
+
+    async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError> {
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let found = self.handle.get(&repositories(), namespace, name).await;
+        let object = found.map_err(|f| failed(format!("read repository {key}"), &f))?;
+        object
+            .map(|object| readable(key, read_repository(&object)))
+            .transpose()
+    }
+
     fn sets(&self) -> Feed<StoredSet> {
         feed::feed(&self.handle, &sets(), read_set)
     }

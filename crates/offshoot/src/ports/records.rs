@@ -11,6 +11,9 @@ use serde_json::Value;
 
 use super::{failed, feed, revisions};
 
+/// The resource that records are.
+const RESOURCE: &str = "packagerevisions";
+
 /// The records of package revisions.
 #[derive(Debug)]
 pub(super) struct ServerRecords {
@@ -47,7 +50,7 @@ impl ServerRecords {
         let deleted = object.is_none();
         let record = Record {
             group: api::PACKAGE_GROUP.to_owned(),
-            resource: "packagerevisions".to_owned(),
+            resource: RESOURCE.to_owned(),
             namespace: key.namespace.as_str().to_owned(),
             name: key.name.as_str().to_owned(),
             expect,
@@ -98,6 +101,12 @@ impl Records for ServerRecords {
         object
             .map(|o| read(&o).map_err(|e| PortError::new(Class::Bug, attempt, e)))
             .transpose()
+    }
+
+    async fn is_retired(&self, key: &ObjectKey) -> Result<bool, PortError> {
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let core = self.handle.core();
+        Ok(core.is_retired(api::PACKAGE_GROUP, RESOURCE, namespace, name))
     }
 
     async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {

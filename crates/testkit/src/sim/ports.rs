@@ -16,7 +16,7 @@ use model::{
 };
 
 use super::chaos::{Chaos, Fault};
-use super::ledger::Ledger;
+use super::ledger::{Label, Ledger};
 use super::mutant::{Mutant, Unsafe};
 use super::watch::{Past, meddle};
 use crate::twin::Twin;
@@ -49,6 +49,11 @@ fn unavailable(effect: &str) -> PortError {
         effect,
         "the object store cannot be reached",
     )
+}
+
+fn outcome<T>(done: &Result<T, PortError>) -> String {
+    done.as_ref()
+        .map_or_else(|e| e.to_string(), |_| "written".to_owned())
 }
 
 /// What a strike makes of a write: it goes ahead or fails, and who dies of it.
@@ -95,7 +100,11 @@ impl Ports {
         write: impl Future<Output = Result<T, PortError>>,
     ) -> Result<T, PortError> {
         match self.write(what, touch) {
-            Verdict::Go => write.await,
+            Verdict::Go => {
+                let done = write.await;
+                self.chaos.say(format!("{what}: {}", outcome(&done)));
+                done
+            }
             Verdict::Fail => Err(unavailable(what)),
             Verdict::GoAndDie => {
                 let done = write.await;
@@ -154,14 +163,15 @@ impl Ports {
         let label = self.ledger.open().fresh("beside");
         let version = record.meta.resource_version.clone();
         record.meta.labels.insert(label.clone(), "yes".to_owned());
+        let uid = record.meta.uid.clone();
         let write = RecordWrite {
             expect: Expect::Version(version),
             change: Change::Put(Box::new(record)),
         };
         let done = Records::commit(&*self.twin, vec![write]).await;
         if done.iter().all(Result::is_ok) {
-            let entry = ((key.clone(), label), "yes".to_owned());
-            self.ledger.open().labels.extend([entry]);
+            let record = key.clone();
+            self.ledger.open().labels.push(Label { record, uid, label });
         }
     }
 
@@ -191,8 +201,15 @@ impl Ports {
         let before = self
             .twin
             .revision(key.namespace.as_str(), key.name.as_str());
+        let what = match &write.change {
+            Change::Put(_) => "is written",
+            Change::Delete(_) => "is removed",
+        };
         let done = Records::commit(&*self.twin, vec![write]).await.pop();
         let done = done.unwrap_or_else(|| Err(unavailable("write record")));
+        if done.is_ok() {
+            self.chaos.say(format!("the record {} {what}", key.name));
+        }
         if done.is_ok() && self.mutant == Some(Mutant::NoDurability) {
             self.loose.record(key, before, self.chaos.roll(4) == 0);
         }
@@ -236,6 +253,11 @@ impl Records for Ports {
         Records::get(&*self.twin, key).await
     }
 
+    async fn is_retired(&self, key: &ObjectKey) -> Result<bool, PortError> {
+        self.read("get record")?;
+        self.twin.is_retired(key).await
+    }
+
     async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {
         let mut answers = Vec::new();
         for write in writes {
@@ -256,6 +278,16 @@ impl Cluster for Ports {
             "variants",
             past,
         )
+    }
+
+    async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError> {
+        self.read("get owner")?;
+        Cluster::variant(&*self.twin, key).await
+    }
+
+    async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError> {
+        self.read("get owner")?;
+        Cluster::repository(&*self.twin, key).await
     }
 
     fn sets(&self) -> Feed<StoredSet> {

@@ -78,6 +78,14 @@ impl Cluster for Twin {
         self.state().variants.watch()
     }
 
+    async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError> {
+        Ok(self.state().variants.get(key).cloned())
+    }
+
+    async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError> {
+        Ok(self.state().repositories.get(key).cloned())
+    }
+
     fn sets(&self) -> Feed<StoredSet> {
         self.state().sets.watch()
     }

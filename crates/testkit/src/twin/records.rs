@@ -17,6 +17,10 @@ impl Records for Twin {
         Ok(self.state().revisions.get(key).cloned())
     }
 
+    async fn is_retired(&self, key: &ObjectKey) -> Result<bool, PortError> {
+        Ok(self.state().retired.contains(key))
+    }
+
     async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {
         writes
             .into_iter()
@@ -65,6 +69,7 @@ impl Twin {
             }
             Change::Delete(key) => {
                 if state.revisions.remove(&key, &mut state.version) {
+                    state.retired.insert(key);
                     self.wrote();
                 }
                 Ok(None)
