@@ -144,7 +144,7 @@ pub fn all() -> Vec<Strike> {
             add(format!("objects: {write}"), &[Fault::Conflict]);
         }
     }
-    for read in ["get record", "get object", "follow kind"] {
+    for read in ["get record", "get owner", "get object", "follow kind"] {
         add(format!("objects: {read}"), &[Fault::Unavailable]);
     }
     for watch in WATCHES {
@@ -205,6 +205,16 @@ impl Chaos {
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this seed is about what only sets do: then its walk is, too.
+    pub(super) fn is_about_sets(&self) -> bool {
+        let of_sets = ["variant", "Variant", "set status", "watch: sets"];
+        let inner = self.inner();
+        let focus = inner.focus.as_ref().map(|(effect, _)| effect.as_str());
+        focus.is_some_and(|effect| {
+            !effect.ends_with("variant status") && of_sets.iter().any(|s| effect.contains(s))
+        })
     }
 
     /// Whether faults strike from now on.
@@ -305,7 +315,7 @@ impl Inner {
             .focus
             .as_ref()
             .is_some_and(|(e, f)| e == effect && *f == fault);
-        if focus && self.focus_left > 0 && self.dice.one_in(3) {
+        if focus && self.focus_left > 0 && self.dice.one_in(2) {
             self.focus_left -= 1;
             return true;
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use model::{ObjectKey, RevisionNumber, TreeId};
+use model::{ObjectKey, RevisionNumber, TreeId, Uid};
 
 /// An edit of a person that was acknowledged: by the engine, or by git.
 #[derive(Debug, Clone)]
@@ -14,6 +14,18 @@ pub(super) struct Edit {
     pub(super) package: String,
     /// The revision that was edited.
     pub(super) revision: ObjectKey,
+}
+
+/// A label that was put on a record. It is promised as long as that object lives: one that is made
+/// under the same name later has another uid.
+#[derive(Debug, Clone)]
+pub(super) struct Label {
+    /// The record.
+    pub(super) record: ObjectKey,
+    /// Its uid.
+    pub(super) uid: Option<Uid>,
+    /// The label; its value is `yes`.
+    pub(super) label: String,
 }
 
 /// A published revision that was answered.
@@ -30,8 +42,8 @@ pub(super) struct Published {
 pub(super) struct Promises {
     /// Edits.
     pub(super) edits: Vec<Edit>,
-    /// Labels on records, by record and label.
-    pub(super) labels: BTreeMap<(ObjectKey, String), String>,
+    /// Labels on records.
+    pub(super) labels: Vec<Label>,
     /// Approvals.
     pub(super) published: BTreeMap<ObjectKey, Published>,
     /// Revisions that a person made by hand.

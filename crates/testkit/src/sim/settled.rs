@@ -9,7 +9,7 @@ use store::Repo;
 use super::Violation;
 use super::check::MACHINE;
 use super::fixtures::{BLUEPRINTS, Cooked, EDITED, NS, TARGETS, is_marked, path};
-use super::ledger::Edit;
+use super::ledger::{Edit, Label};
 use super::people;
 use super::world::World;
 
@@ -195,10 +195,11 @@ impl World {
                 return broken(format!("I6: {key} was created, and is not there"));
             }
         }
-        for ((key, label), value) in &promises.labels {
-            let record = self.durable.twin.revision(NS, key.name.as_str());
-            if record.is_some_and(|r| r.meta.labels.get(label) != Some(value)) {
-                return broken(format!("I6: {key} has lost its label {label}={value}"));
+        for Label { record, uid, label } in &promises.labels {
+            let now = self.durable.twin.revision(NS, record.name.as_str());
+            let same = now.filter(|now| now.meta.uid == *uid);
+            if same.is_some_and(|now| !now.meta.labels.contains_key(label)) {
+                return broken(format!("I6: {record} has lost its label {label}"));
             }
         }
         for (key, published) in &promises.published {

@@ -94,6 +94,20 @@ fn drafted(edit: &RefEdit) -> Option<(RefName, CommitId)> {
     is.then(|| (edit.name.clone(), at))
 }
 
+/// A submission in a few words.
+fn words(submission: &Submission) -> String {
+    let edit = |edit: &RefEdit| match edit.to {
+        Some(to) => format!("{} at {:.7}", edit.name.short(), to.to_string()),
+        None => format!("no {}", edit.name.short()),
+    };
+    let mut words: Vec<String> = submission.refs.iter().map(edit).collect();
+    if let Some(branch) = &submission.branch {
+        let tags: Vec<&str> = branch.tags.iter().map(RefName::short).collect();
+        words.push(format!("{} with {}", branch.branch.short(), tags.join(" ")));
+    }
+    words.join(", ")
+}
+
 fn without_lease(submission: &mut Submission) {
     for edit in &mut submission.refs {
         edit.expect = Expect::Any;
@@ -172,7 +186,15 @@ impl Repo for Faulty {
             without_lease(&mut submission);
         }
         let before = self.before(&submission);
-        let answer = self.repo.submit(submission).await?;
+        let what = words(&submission);
+        let answer = self.repo.submit(submission).await;
+        self.shelf.chaos.say(match &answer {
+            Ok(Answer::Published(_)) => format!("git took {what}"),
+            Ok(Answer::Pending(_)) => format!("git has not answered {what}"),
+            Ok(Answer::Refused(why)) => format!("git refused {what}: {why}"),
+            Err(error) => format!("git failed at {what}: {error}"),
+        });
+        let answer = answer?;
         if self.shelf.mutant == Some(Mutant::NoDurability) && matches!(answer, Answer::Published(_))
         {
             let flush = self.shelf.chaos.roll(4) == 0;

@@ -10,7 +10,7 @@ use model::{Class, Door, Lifecycle, ObjectKey, Revision};
 use super::Violation;
 use super::check::MACHINE;
 use super::fixtures::{self, BLUEPRINTS, Cooked, EDITED, NS, REGIONS, TARGETS, mark, path};
-use super::ledger::{Edit, Published};
+use super::ledger::{Edit, Label, Published};
 use super::people;
 use super::world::World;
 use crate::twin::key;
@@ -62,7 +62,13 @@ impl World {
         } else {
             "edge/cafe"
         };
-        match self.dice.roll(24) {
+        let of_sets = self.durable.chaos.is_about_sets() && self.dice.one_in(2);
+        let step = if of_sets {
+            18 + self.dice.roll(7)
+        } else {
+            self.dice.roll(28)
+        };
+        match step {
             0..=1 => self.spec(package),
             2 => self.host(),
             3..=4 => self.release().await,
@@ -73,11 +79,11 @@ impl World {
             14 => self.reject(package).await?,
             15..=16 => self.own(package).await?,
             17 => self.label().await?,
-            18 => self.fan_out(),
-            19 => self.relabel(),
-            20 => self.site(),
-            21 => self.withdraw().await?,
-            22 => self.leave(),
+            18..=19 => self.fan_out(),
+            20..=21 => self.relabel(),
+            22..=24 => self.site(),
+            25 => self.withdraw().await?,
+            26 => self.leave(),
             _ => self.durable.chaos.kill(),
         }
         Ok(())
@@ -384,13 +390,10 @@ impl World {
         let engine = self.engine.clone();
         let (by, key) = (alice(), record.key.clone());
         let update = engine.update(&by, &key, Door::Main, input);
-        if self
-            .ask(&format!("label {key} {label}"), update)
-            .await?
-            .is_some()
-        {
-            let entry = ((key, label), "yes".to_owned());
-            self.durable.ledger.open().labels.extend([entry]);
+        if let Some(made) = self.ask(&format!("label {key} {label}"), update).await? {
+            let (record, uid) = (key, made.revision.meta.uid.clone());
+            let promise = Label { record, uid, label };
+            self.durable.ledger.open().labels.push(promise);
         }
         Ok(())
     }

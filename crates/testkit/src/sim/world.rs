@@ -135,6 +135,10 @@ impl World {
             cold: BTreeSet::new(),
         };
         world.furnish().await;
+        let about_sets = world.durable.chaos.is_about_sets();
+        if world.complete.is_some() && (about_sets || world.dice.one_in(2)) {
+            world.start_with_set();
+        }
         world
     }
 
@@ -152,6 +156,15 @@ impl World {
         let twin = &self.durable.twin;
         twin.put_variant(fixtures::variant("shop", "deploy", "eu"));
         twin.put_variant(fixtures::variant("cafe", "edge", "eu"));
+    }
+
+    /// A set that selects something from the start.
+    fn start_with_set(&mut self) {
+        let [(name, url), _] = TARGETS;
+        self.cold.insert(name.to_owned());
+        let twin = &self.durable.twin;
+        twin.put_repository(fixtures::repository(name, url, "cold"));
+        twin.put_set(fixtures::set("eu"));
     }
 
     /// Changes the object that is injected.
@@ -216,7 +229,8 @@ impl World {
         Ok(())
     }
 
-    /// Waits until nothing is in line and nothing was written for a while; false: it never rests.
+    /// Waits until nothing is in line and nothing was written for longer than anybody waits before
+    /// trying again (a kind that could not be followed: 3 s); false: it never rests.
     pub(super) async fn rest(&mut self) -> Result<bool, Violation> {
         let mut before = (u64::MAX, 0, 0);
         let mut same = 0;
@@ -227,7 +241,7 @@ impl World {
             let now = (self.writes(), stats.published, stats.failures);
             let quiet = self.engine.busy() == 0 && now == before;
             same = if quiet { same + 1 } else { 0 };
-            if same >= 3 {
+            if same >= 5 {
                 return Ok(true);
             }
             before = now;
