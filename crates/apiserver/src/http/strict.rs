@@ -3,8 +3,12 @@
 use std::cell::RefCell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+
+/// The key under which `serde_json` hands over a number that is no integer of 64 bits, where a crate of
+/// the same build asks it to keep numbers as they are written.
+const NUMBER: &str = "$serde_json::private::Number";
 
 /// Parses a text; returns the value and the paths of keys that stand twice, in the order of the text.
 pub(super) fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
@@ -84,6 +88,9 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut out = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
+            if key == NUMBER && out.is_empty() {
+                return number(&entries.next_value::<String>()?);
+            }
             let dot = if self.path.is_empty() { "" } else { "." };
             let path = format!("{}{dot}{key}", self.path);
             let twice = out.contains_key(&key).then(|| path.clone());
@@ -97,5 +104,34 @@ impl<'de> Visitor<'de> for Node<'_> {
             out.insert(key, value);
         }
         Ok(out.into())
+    }
+}
+
+/// A number as every client reads it: the nearest double.
+fn number<E: Error>(text: &str) -> Result<Value, E> {
+    let double: f64 = text
+        .parse()
+        .map_err(|_| E::custom(format!("{text:?} is no number")))?;
+    if double.is_finite() {
+        return Ok(double.into());
+    }
+    Err(E::custom(format!("number out of range: {text}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn numbers_are_numbers_however_they_are_handed_over() {
+        let text = br#"{"a":1.5,"b":[2e3,-0.25],"c":18446744073709551616,"d":7}"#;
+        let (value, twice) = parse(text).unwrap();
+        assert!(twice.is_empty(), "{twice:?}");
+        assert_eq!(value["a"].as_f64(), Some(1.5));
+        assert_eq!(value["b"][0].as_f64(), Some(2000.0));
+        assert_eq!(value["b"][1].as_f64(), Some(-0.25));
+        assert_eq!(value["c"].as_f64(), Some(18_446_744_073_709_551_616.0));
+        assert_eq!(value["d"].as_i64(), Some(7));
+        assert!(parse(b"[1e999]").is_err());
     }
 }
