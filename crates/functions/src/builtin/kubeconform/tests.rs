@@ -182,8 +182,8 @@ spec:
         [
             "spec.replicas: got string, want null or integer",
             "spec.template.spec.containers.0: missing property 'name'",
-            "spec.template.spec.containers.0.ports.0: additional properties 'portName' not allowed",
             "spec.template.spec.containers.0.ports.0.containerPort: got string, want integer",
+            "spec.template.spec.containers.0.ports.0: additional properties 'portName' not allowed",
         ]
     );
 }
