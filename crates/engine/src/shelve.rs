@@ -203,6 +203,9 @@ impl Engine {
     /// # Errors
     /// The object store cannot be written.
     pub(crate) async fn record(&self, mut follow: Vec<Follow>) -> Result<Vec<Option<Revision>>> {
+        for f in &mut follow {
+            self.name_anew(f).await?;
+        }
         let mut stored: Vec<Option<Revision>> = vec![None; follow.len()];
         let mut open: Vec<usize> = (0..follow.len()).collect();
         for _ in 0..16 {
@@ -239,6 +242,28 @@ impl Engine {
         Err(Error::conflict(
             "the package revision is being changed by many at once; try again",
         ))
+    }
+
+    /// A record that git brings back under a name that was used is another object than the one that
+    /// went: clients that remember the old one's uid must not take it for that (A5).
+    async fn name_anew(&self, f: &mut Follow) -> Result<()> {
+        // Every record was thrown away, and comes back as what it was.
+        if self.inner.options.rebuild {
+            return Ok(());
+        }
+        let Ports { records, ids, .. } = self.ports();
+        let Record::Put { record, .. } = &mut f.record else {
+            return Ok(());
+        };
+        let key = &record.key;
+        let first = ids.revision_uid(&key.namespace, &key.name);
+        if f.from.is_none() && record.meta.uid.as_ref() == Some(&first) {
+            let used = records.is_retired(key).await;
+            if used.map_err(|source| Error::Port { source })? {
+                record.meta.uid = Some(ids.fresh_uid());
+            }
+        }
+        Ok(())
     }
 
     fn recorded_gone(&self, f: &Follow) {
