@@ -48,6 +48,8 @@ impl Client {
         let file = file.map_err(|e| failed(&e))?;
         let config = kube::Config::from_custom_kubeconfig(file, &options).await;
         let mut config = config.map_err(|e| failed(&e))?;
+        // Whoever waits at a terminal hears at once that a repository cannot be reached.
+        config.default_retry = false;
         if let Some(server) = &flags.server {
             let url = server.parse();
             config.cluster_url =

@@ -344,6 +344,10 @@ impl History {
         if self.recording {
             self.records.extend(cooked.conflicts.iter().cloned());
         }
+        // Where the machine has come to say the same of its own, both agree: nothing is anybody's alone.
+        let alone = |place: &Place, wanted: &mut Option<Value>| found(&cooked.v, *place) != *wanted;
+        self.ledger.retain(alone);
+        self.settled.retain(alone);
         let Cooked {
             v,
             m,
