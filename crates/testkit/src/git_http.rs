@@ -22,7 +22,7 @@ pub struct Manners {
     pub lose_pushes: usize,
     /// Whether every connection is closed at once.
     pub down: bool,
-    /// Whether it goes down after the next push.
+    /// Whether it goes down after the next push, also one that is lost.
     pub down_after_push: bool,
     /// Pushes are forbidden (403).
     pub read_only: bool,
@@ -148,7 +148,10 @@ impl Server {
             return answer(&stream, "403 Forbidden", &[], b"you may not\n");
         }
         if push && manners.lose_pushes > 0 {
-            self.set(|m| m.lose_pushes -= 1);
+            self.set(|m| {
+                m.lose_pushes -= 1;
+                m.down |= m.down_after_push;
+            });
             return Ok(());
         }
         let said = self.backend(&request)?;
