@@ -174,7 +174,7 @@ impl BuiltIns {
             return Err(RunError::NoRuntime {
                 function: image.clone(),
                 hint: "start with --fn-runtime=podman or --fn-runtime=docker to run images, --fn-runner=ADDRESS to \
-                       have a function runner run them; `offshoot fn list` lists the \
+                       have a function runner run them, or --fn-wasm=DIR for modules; `offshoot fn list` lists the \
                        functions that are built in",
             });
         };

@@ -34,6 +34,13 @@ pub(crate) fn of(args: &RuntimeArgs) -> Result<Runtimes, Failure> {
         // A script of somebody else gets a process of its own: this very program.
         isolated: std::env::current_exe().ok(),
         exec: args.allow_exec.then_some(Exec),
+        #[cfg(feature = "wasm")]
+        wasm: args
+            .fn_wasm
+            .as_deref()
+            .map(functions::runtime::Wasm::new)
+            .transpose()
+            .map_err(failed)?,
         remote: remote.map_err(failed)?,
         container,
     })

@@ -1,13 +1,15 @@
 //! What can run a function that is not built in, and where each function is run.
 //!
-//! [`Runtimes`] resolves: an image is built in whatever its registry prefix and tag, else the function
-//! runner's, else a container; a command is a process. Everything but the built-ins is off
+//! [`Runtimes`] resolves: an image is built in whatever its registry prefix and tag, else a WebAssembly module of its
+//! name, else the function runner's, else a container; a command is a process. Everything but the built-ins is off
 //! until it is enabled, and an image that nothing can run is an error that names the flags that would (X2).
 
 mod container;
 mod exec;
 mod process;
 mod remote;
+#[cfg(feature = "wasm")]
+mod wasm;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +19,8 @@ use async_trait::async_trait;
 pub use container::Container;
 pub use exec::Exec;
 pub use remote::{EvaluateRequest, EvaluateResponse, METHOD as EVALUATE, Remote};
+#[cfg(feature = "wasm")]
+pub use wasm::Wasm;
 
 use crate::builtin::kubeconform::Schemas;
 use crate::registry::Home;
@@ -35,6 +39,9 @@ pub struct Runtimes {
     pub isolated: Option<PathBuf>,
     /// Commands.
     pub exec: Option<Exec>,
+    /// WebAssembly modules.
+    #[cfg(feature = "wasm")]
+    pub wasm: Option<Wasm>,
     /// The function runner.
     pub remote: Option<Remote>,
     /// Containers.
@@ -42,7 +49,13 @@ pub struct Runtimes {
 }
 
 impl Runtimes {
-    fn for_image(&self) -> Option<&dyn Runner> {
+    fn for_image(&self, image: &str) -> Option<&dyn Runner> {
+        #[cfg(feature = "wasm")]
+        if let Some(wasm) = self.wasm.as_ref().filter(|wasm| wasm.has(image)) {
+            return Some(wasm);
+        }
+        #[cfg(not(feature = "wasm"))]
+        let _ = image;
         let remote = self.remote.as_ref().map(|remote| remote as &dyn Runner);
         remote.or_else(|| {
             self.container
@@ -84,7 +97,7 @@ impl Runner for Runtimes {
                 (Home::Here | Home::Apart, _) => BuiltIns.call(call),
             };
         }
-        match self.for_image() {
+        match self.for_image(&image) {
             Some(runner) => runner.run(call, &limits).await,
             None => BuiltIns.call(call),
         }

@@ -15,6 +15,8 @@ mod vectors;
 mod container;
 mod programs;
 mod remote;
+#[cfg(feature = "wasm")]
+mod wasm;
 
 use std::path::PathBuf;
 

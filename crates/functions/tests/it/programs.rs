@@ -231,7 +231,7 @@ async fn x2_nothing_outside_of_this_process_runs_unless_it_is_enabled() {
         .run(call(image("example.com/mine:v1")), &limits())
         .await
         .unwrap_err();
-    for flag in ["--fn-runtime", "--fn-runner"] {
+    for flag in ["--fn-runtime", "--fn-runner", "--fn-wasm"] {
         assert!(error.to_string().contains(flag), "{error}");
     }
     // What is built in is run here, whatever registry its image names.

@@ -219,6 +219,10 @@ pub(crate) struct RuntimeArgs {
     /// Have a function runner evaluate images that are not built in (gRPC, host:port).
     #[arg(long, value_name = "ADDRESS", env = "OFFSHOOT_FN_RUNNER")]
     pub(crate) fn_runner: Option<String>,
+    /// Run images as WebAssembly modules of this directory: NAME.wasm.
+    #[cfg(feature = "wasm")]
+    #[arg(long, value_name = "DIR", env = "OFFSHOOT_FN_WASM")]
+    pub(crate) fn_wasm: Option<PathBuf>,
     /// Schemas for kubeconform: OpenAPI documents, custom resource definitions, JSON schemas.
     #[arg(long, value_name = "DIR", env = "OFFSHOOT_SCHEMAS")]
     pub(crate) schemas: Option<PathBuf>,
