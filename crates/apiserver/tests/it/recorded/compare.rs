@@ -40,6 +40,7 @@ fn walk(
             }
         }
         (Value::Object(e), Value::Object(a)) => {
+            let e = &without_moving_version(tokens, e, actual);
             let filled: Map<String, Value> =
                 e.iter().map(|(k, v)| (tokens.fill(k), v.clone())).collect();
             for (key, value) in &filled {
@@ -75,6 +76,35 @@ fn walk(
             short(actual),
             short(recorded)
         )),
+    }
+}
+
+/// Other writers move the version of a list, a table or a bookmark: it need only be late enough, and is
+/// replaced by the actual one then.
+fn without_moving_version(
+    tokens: &mut Tokens,
+    recorded: &Map<String, Value>,
+    actual: &Value,
+) -> Map<String, Value> {
+    let mut out = recorded.clone();
+    let kind = recorded.get("kind").and_then(Value::as_str);
+    let at = if recorded.get("type").and_then(Value::as_str) == Some("BOOKMARK") {
+        "/object/metadata/resourceVersion"
+    } else if kind.is_some_and(|k| k == "Table" || k.ends_with("List")) {
+        "/metadata/resourceVersion"
+    } else {
+        return out;
+    };
+    let mut whole = Value::Object(std::mem::take(&mut out));
+    let found = actual.pointer(at).and_then(Value::as_str);
+    if let (Some(Value::String(wanted)), Some(found)) = (whole.pointer_mut(at), found)
+        && tokens.not_before(wanted, found)
+    {
+        found.clone_into(wanted);
+    }
+    match whole {
+        Value::Object(map) => map,
+        _ => out,
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) async fn replay(server: &Server, file: &Value) -> Replay {
                 Vec::new()
             }
             _ => {
-                tokio::time::sleep(Duration::from_millis(300)).await;
+                run.settle().await;
                 continue;
             }
         };
@@ -63,6 +63,12 @@ pub(crate) async fn replay(server: &Server, file: &Value) -> Replay {
 }
 
 impl Run<'_> {
+    /// Housekeeping is done here, where the recording waited for it, and nowhere else: between two
+    /// requests of a recording nothing moves by itself.
+    async fn settle(&self) {
+        self.server.handle().settle().await.expect("housekeeping");
+    }
+
     async fn send(&self, request: &Value, user: &str) -> Response {
         let path = self.tokens.fill(request["path"].as_str().expect("path"));
         let mut builder = Request::builder()
@@ -186,18 +192,20 @@ impl Run<'_> {
         });
         self.streams
             .insert(step["id"].as_str().expect("id").to_owned(), stream);
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        // The watch stands where it is since its headers came: nothing needs to be waited for.
         Vec::new()
     }
 
     async fn collect(&mut self, step: &Value) -> Vec<String> {
+        self.settle().await;
         let Some(stream) = self.streams.get_mut(step["id"].as_str().expect("id")) else {
             return vec!["the watch was not opened".to_owned()];
         };
         let wanted = step["events"].as_array().map_or(0, Vec::len);
         let to_end = step["closedBy"] == "server";
         let started = Instant::now();
-        let patience = Duration::from_secs(if to_end { 12 } else { 3 });
+        // Only a failure takes this long.
+        let patience = Duration::from_secs(if to_end { 60 } else { 8 });
         loop {
             let there = stream.lines.lock().expect("lines").len() - stream.taken;
             let ended = *stream.ended.lock().expect("ended");
@@ -221,14 +229,15 @@ impl Run<'_> {
         });
         let request = serde_json::json!({"method": "GET", "path": step["path"]});
         let started = Instant::now();
-        while started.elapsed() < Duration::from_secs(10) {
+        // Other conditions are words: whatever housekeeping does for them is done by then.
+        self.settle().await;
+        while started.elapsed() < Duration::from_secs(30) {
             let code = self.send(&request, "admin").await.status().as_u16();
             if (code == 404) == gone {
-                // Other conditions are words: give housekeeping its moment.
-                tokio::time::sleep(Duration::from_millis(if gone { 0 } else { 300 })).await;
                 return Vec::new();
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
+            self.settle().await;
         }
         vec![format!("never: {}", step["until"])]
     }

@@ -1,6 +1,6 @@
 //! The placeholders of recordings: what differs from server to server, bound where it is seen first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -35,6 +35,13 @@ fn form(name: &str) -> &'static str {
 #[derive(Default)]
 pub(crate) struct Tokens {
     bound: BTreeMap<String, String>,
+    /// Versions that were seen on lists and bookmarks only: other writers move those.
+    moved: BTreeSet<String>,
+}
+
+/// The number of a version's placeholder.
+fn version(token: &str) -> Option<u32> {
+    token.strip_prefix("$RV")?.parse().ok()
 }
 
 impl Tokens {
@@ -86,7 +93,9 @@ impl Tokens {
             let numbered = found.get(4).is_some_and(|n| !n.as_str().is_empty());
             if let (Some(c), Some(n)) = (found.get(1), found.get(2)) {
                 pattern += &regex::escape(&c.as_str().repeat(n.as_str().parse().expect("count")));
-            } else if let Some(bound) = self.bound.get(whole.as_str()).filter(|_| numbered) {
+            } else if let Some(bound) = self.bound.get(whole.as_str()).filter(|_| numbered)
+                && !self.moved.contains(whole.as_str())
+            {
                 pattern += &regex::escape(bound);
             } else {
                 fresh.push((whole.as_str().to_owned(), numbered));
@@ -106,12 +115,55 @@ impl Tokens {
         };
         for ((name, numbered), value) in fresh.into_iter().zip(found.iter().skip(1).flatten()) {
             if numbered {
+                if !self.in_order(&name, value.as_str()) {
+                    return false;
+                }
+                if self.moved.remove(&name) {
+                    self.bound.remove(&name);
+                }
                 self.bound
                     .entry(name)
                     .or_insert_with(|| value.as_str().to_owned());
             } else if name.ends_with("TIME") {
                 self.bound.insert(name, value.as_str().to_owned());
             }
+        }
+        true
+    }
+
+    /// The versions of objects that were seen, by number.
+    fn seen(&self) -> impl Iterator<Item = (u32, u64)> {
+        let bound = self
+            .bound
+            .iter()
+            .filter(|(name, _)| !self.moved.contains(*name));
+        bound.filter_map(|(name, value)| Some((version(name)?, value.parse().ok()?)))
+    }
+
+    /// Versions of objects grow with the numbers of their placeholders.
+    fn in_order(&self, name: &str, actual: &str) -> bool {
+        let (Some(number), Ok(actual)) = (version(name), actual.parse::<u64>()) else {
+            return true;
+        };
+        self.seen()
+            .all(|(other, value)| other.cmp(&number) == value.cmp(&actual))
+    }
+
+    /// Whether the version of a list or bookmark is not before any object's with a smaller number.
+    pub(crate) fn not_before(&mut self, recorded: &str, actual: &str) -> bool {
+        let Some(number) = version(recorded) else {
+            return self.matches(recorded, actual);
+        };
+        let Ok(found) = actual.parse::<u64>() else {
+            return false;
+        };
+        let smaller = |(other, _): &(u32, u64)| *other < number;
+        if self.seen().filter(smaller).any(|(_, value)| value > found) {
+            return false;
+        }
+        if !self.bound.contains_key(recorded) {
+            self.bound.insert(recorded.to_owned(), actual.to_owned());
+            self.moved.insert(recorded.to_owned());
         }
         true
     }
