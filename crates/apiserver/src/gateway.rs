@@ -4,8 +4,12 @@
 //! records through [`ServerHandle::commit`](crate::ServerHandle::commit) and answers with the object. It is the
 //! only writer of those records.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use serde_json::Value;
+
+use crate::authz::{Held, Rule};
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,6 +20,8 @@ pub struct User {
     pub groups: Vec<String>,
     /// The uid, if the credential has one.
     pub uid: String,
+    /// What else the credential says: scopes, the credential's id.
+    pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
@@ -25,7 +31,7 @@ impl User {
         Self {
             name: name.to_owned(),
             groups: groups.iter().map(|g| (*g).to_owned()).collect(),
-            uid: String::new(),
+            ..Self::default()
         }
     }
 
@@ -221,48 +227,39 @@ pub struct Attributes<'a> {
     pub path: &'a str,
 }
 
+/// What was decided about a request, and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether it may go on.
+    pub allowed: bool,
+    /// In the words of the real server; may be empty.
+    pub reason: String,
+}
+
+impl Decision {
+    /// Allowed, and nothing to say about it.
+    #[must_use]
+    pub fn allowed() -> Self {
+        Self {
+            allowed: true,
+            reason: String::new(),
+        }
+    }
+}
+
 /// Decides who may do what.
 pub trait Authorizer: Send + Sync {
+    /// Decides a request.
+    fn decide(&self, request: &Attributes<'_>) -> Decision;
+
     /// Whether the request is allowed.
-    fn allows(&self, request: &Attributes<'_>) -> bool;
-}
-
-/// The authorizer of a laptop: masters may do everything, others read discovery and ask about themselves.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct MastersOnly;
-
-impl Authorizer for MastersOnly {
     fn allows(&self, request: &Attributes<'_>) -> bool {
-        request.user.is_master() || open_to_users(request)
+        self.decide(request).allowed
     }
-}
 
-/// What the cluster's default roles give every authenticated user: discovery, and questions about oneself.
-#[must_use]
-pub fn open_to_users(request: &Attributes<'_>) -> bool {
-    const DISCOVERY: [&str; 3] = ["api", "apis", "openapi"];
-    if !request
-        .user
-        .groups
-        .iter()
-        .any(|g| g == "system:authenticated")
-    {
-        return false;
-    }
-    let first = request
-        .path
-        .trim_matches('/')
-        .split('/')
-        .next()
-        .unwrap_or_default();
-    let discovers = request.verb == "get" && DISCOVERY.contains(&first);
-    let oneself = request.verb == "create"
-        && matches!(
-            (request.group, request.resource),
-            (
-                "authorization.k8s.io",
-                "selfsubjectaccessreviews" | "selfsubjectrulesreviews"
-            ) | ("authentication.k8s.io", "selfsubjectreviews")
-        );
-    discovers || oneself
+    /// The rules that hold for a user in a namespace (empty: in the whole cluster).
+    fn held(&self, user: &User, namespace: &str) -> Held;
+
+    /// The rules of a role that a binding in `namespace` names; `None` if there is no such role.
+    fn role(&self, kind: &str, name: &str, namespace: &str) -> Option<Vec<Rule>>;
 }

@@ -5,6 +5,7 @@
 //! special about a resource is the embedding program's [`gateway`].
 
 pub mod apply;
+pub mod authz;
 pub mod builtin;
 pub mod clock;
 pub mod gateway;

@@ -16,8 +16,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use crate::authz::Rbac;
 use crate::clock::{Clock, RandomUids, SystemClock, Uids};
-use crate::gateway::{Authorizer, Gateway, MastersOnly, User};
+use crate::gateway::{Authorizer, Gateway, User};
 use crate::http::{Credentials, Door};
 use crate::logic::WriteOptions;
 use crate::registry::{Converter, Resource, builtins};
@@ -79,7 +80,8 @@ pub struct ServerBuilder {
     converters: BTreeMap<String, Arc<dyn Converter>>,
     clock: Arc<dyn Clock>,
     uids: Arc<dyn Uids>,
-    authorizer: Arc<dyn Authorizer>,
+    authorizer: Option<Arc<dyn Authorizer>>,
+    roles: Vec<Value>,
     tokens: Vec<(String, User)>,
 }
 
@@ -106,7 +108,8 @@ impl Default for ServerBuilder {
             converters: BTreeMap::new(),
             clock: Arc::new(SystemClock),
             uids: Arc::new(RandomUids),
-            authorizer: Arc::new(MastersOnly),
+            authorizer: None,
+            roles: Vec::new(),
             tokens: Vec::new(),
         }
     }
@@ -176,10 +179,17 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets who may do what; by default members of `system:masters` everything, others nothing.
+    /// Sets who may do what; by default what roles and bindings say ([`Rbac`]).
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
-        self.authorizer = authorizer;
+        self.authorizer = Some(authorizer);
+        self
+    }
+
+    /// Adds a `ClusterRole` to the default ones; labelled so that `admin`, `edit` or `view` gather it.
+    #[must_use]
+    pub fn cluster_role(mut self, role: Value) -> Self {
+        self.roles.push(role);
         self
     }
 
@@ -219,6 +229,12 @@ impl ServerBuilder {
         }
         let first = core.store.rv() == 0;
         core.bootstrap().await.map_err(StartError::Bootstrap)?;
+        let roles = core.bootstrap_roles(&self.roles).await;
+        roles.map_err(StartError::Bootstrap)?;
+        let authorizer = self.authorizer.take();
+        let rbac = || -> Arc<dyn Authorizer> { Arc::new(Rbac::new(core.store.clone())) };
+        let authorizer = authorizer.unwrap_or_else(rbac);
+        core.authorizer.get_or_init(|| Arc::clone(&authorizer));
         for crd in &self.crds {
             install(&core, crd).await?;
         }
@@ -230,7 +246,7 @@ impl ServerBuilder {
         Ok(Server {
             core: Arc::new(core),
             data: self.data,
-            authorizer: self.authorizer,
+            authorizer,
             tokens: self.tokens,
         })
     }

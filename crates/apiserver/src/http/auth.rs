@@ -5,6 +5,7 @@ use http::request::Parts;
 use crate::gateway::{Attributes, Authorizer, User};
 use crate::status::Failure;
 use crate::verbs::Whose;
+use crate::verbs::target::denied;
 
 /// The credentials that a server accepts.
 #[derive(Clone, Default)]
@@ -66,13 +67,11 @@ impl Credentials {
                 name,
                 path: "",
             };
-            if authorizer.allows(&attributes) {
+            let decision = authorizer.decide(&attributes);
+            if decision.allowed {
                 return Ok(());
             }
-            let why = format!(
-                "User \"{}\" cannot impersonate resource \"{resource}\" in API group \"\" at the cluster scope",
-                whose.user.name
-            );
+            let why = denied(&attributes, &decision);
             Err(Failure::forbidden("", resource, name, &why))
         };
         may("users", name)?;

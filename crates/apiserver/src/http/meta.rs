@@ -18,8 +18,8 @@ use crate::verbs::Whose;
 /// The Kubernetes version whose behaviour this server follows.
 pub(super) const KUBERNETES: &str = "v1.34.4";
 
-/// Paths that anyone may read.
-pub(super) const OPEN: [&str; 4] = ["version", "healthz", "livez", "readyz"];
+/// Paths that anyone may read, whatever roles say. Everybody may read the version by a default role.
+pub(super) const OPEN: [&str; 3] = ["healthz", "livez", "readyz"];
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -49,13 +49,18 @@ impl Door {
             name: "",
             path,
         };
-        if self.authorizer.allows(&attributes) {
+        let decision = self.authorizer.decide(&attributes);
+        if decision.allowed {
             return Ok(());
         }
-        let why = format!(
+        let mut why = format!(
             "forbidden: User \"{}\" cannot {verb} path \"{path}\"",
             whose.user.name
         );
+        if !decision.reason.is_empty() {
+            why += ": ";
+            why += &decision.reason;
+        }
         Err(Failure::new(403, "Forbidden", why).with_details(serde_json::Map::new()))
     }
 

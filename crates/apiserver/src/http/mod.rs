@@ -27,7 +27,9 @@ use axum::response::Response;
 use http::Method;
 
 use crate::gateway::{Authorizer, Verb};
+use crate::logic::select::Fields;
 use crate::metrics::RequestKey;
+use crate::registry::Backing;
 use crate::status::Failure;
 use crate::verbs::{Core, Target, Whose};
 
@@ -131,7 +133,8 @@ impl Door {
             let verb = verb_of(&parts.method, &target, watching);
             key.verb = verb.map_or("", Verb::word);
             if let Some(verb) = verb {
-                target.authorize(self.authorizer.as_ref(), &whose, verb)?;
+                let name = named(&target, &query, verb);
+                target.authorize(self.authorizer.as_ref(), &whose, verb, &name)?;
             }
             if let Some(warning) = &target.rules()?.version.deprecation {
                 warnings.push(warning.clone());
@@ -240,6 +243,21 @@ async fn serve(State(door): State<Arc<Door>>, request: Request) -> Response {
     let (key, response) = door.answer(request).await;
     door.core.metrics.count(key);
     response
+}
+
+/// The name that a request is authorised with: the path's, or for lists and watches of one object their selector's.
+fn named(target: &Target, query: &Query, verb: Verb) -> String {
+    let selects = matches!(verb, Verb::List | Verb::Watch)
+        && target.name.is_empty()
+        && target.resource.backing != Backing::Virtual;
+    let rules = target.rules().ok().filter(|_| selects);
+    let fields = rules.and_then(|rules| {
+        Fields::parse(query.get("fieldSelector"), rules.resource, rules.version).ok()
+    });
+    match fields.as_ref().and_then(Fields::name) {
+        Some(name) => name.to_owned(),
+        None => target.name.clone(),
+    }
 }
 
 /// What a method means on a path; `None` for what is never offered there.

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::negotiate::Shape;
 use super::{Asked, Door, body, respond};
-use crate::gateway::{Attributes, User};
+use crate::authz::Rule;
+use crate::gateway::{Attributes, Decision, User};
 use crate::logic::{WriteOptions, check_identity, convert, managed, metadata, report_unknown};
 use crate::status::Failure;
 
@@ -34,13 +35,20 @@ impl Door {
         }
         let moment = self.core.moment();
         let user = &asked.whose.user;
+        if kind == "LocalSubjectAccessReview" {
+            let home = asked.target.namespace.as_str();
+            if text(&review, "/spec/resourceAttributes/namespace") != home {
+                let why = format!("spec.resourceAttributes.namespace must match namespace: {home}");
+                return Err(Failure::bad_request(why));
+            }
+        }
         let status = match kind {
-            "SelfSubjectAccessReview" => json!({"allowed": self.allowed(user, &review)}),
+            "SelfSubjectAccessReview" => self.access(user, &review),
             "SubjectAccessReview" | "LocalSubjectAccessReview" => {
-                json!({"allowed": self.allowed(&subject(&review), &review)})
+                self.access(&subject(&review), &review)
             }
             "SelfSubjectReview" => json!({"userInfo": info(user)}),
-            "SelfSubjectRulesReview" => self.rules_of(user),
+            "SelfSubjectRulesReview" => self.rules_of(user, text(&review, "/spec/namespace"))?,
             _ => json!({}),
         };
         match kind {
@@ -59,98 +67,92 @@ impl Door {
         Ok(respond::value(201, form.format, &review, &warnings))
     }
 
-    fn allowed(&self, user: &User, review: &Value) -> bool {
-        let text = |pointer: &str| {
-            review
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
+    /// The status of an access review.
+    fn access(&self, user: &User, review: &Value) -> Value {
+        let resource = |field: &str| text(review, &format!("/spec/resourceAttributes/{field}"));
+        let path = text(review, "/spec/nonResourceAttributes/path");
+        let verb = if path.is_empty() {
+            resource("verb")
+        } else {
+            text(review, "/spec/nonResourceAttributes/verb")
         };
-        let resource = |field: &str| text(&format!("/spec/resourceAttributes/{field}"));
-        let path = text("/spec/nonResourceAttributes/path");
-        let first = path.trim_matches('/').split('/').next().unwrap_or_default();
-        if !path.is_empty()
-            && super::meta::OPEN.contains(&first)
-            && text("/spec/nonResourceAttributes/verb") == "get"
-        {
-            return true;
+        let open = super::meta::OPEN.contains(&path.trim_start_matches('/')) && verb == "get";
+        let decision = if open {
+            Decision::allowed()
+        } else {
+            self.authorizer.decide(&Attributes {
+                user,
+                verb,
+                group: resource("group"),
+                resource: resource("resource"),
+                subresource: resource("subresource"),
+                namespace: resource("namespace"),
+                name: resource("name"),
+                path,
+            })
+        };
+        let mut status = json!({"allowed": decision.allowed});
+        if !decision.reason.is_empty() {
+            status["reason"] = decision.reason.into();
         }
-        self.authorizer.allows(&Attributes {
-            user,
-            verb: if path.is_empty() {
-                resource("verb")
-            } else {
-                text("/spec/nonResourceAttributes/verb")
-            },
-            group: resource("group"),
-            resource: resource("resource"),
-            subresource: resource("subresource"),
-            namespace: resource("namespace"),
-            name: resource("name"),
-            path,
-        })
+        status
     }
 
-    /// What is known without asking about each resource: everything, or what every user may do.
-    fn rules_of(&self, user: &User) -> Value {
-        let all = self.authorizer.allows(&Attributes {
-            user,
-            verb: "*",
-            group: "*",
-            resource: "*",
-            subresource: "*",
-            namespace: "",
-            name: "",
-            path: "",
-        });
-        let mut resources = Vec::new();
-        let mut paths = Vec::new();
-        if all {
-            resources.push(json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}));
-            paths.push(json!({"verbs": ["*"], "nonResourceURLs": ["*"]}));
+    /// The rules that hold for a user in a namespace.
+    fn rules_of(&self, user: &User, namespace: &str) -> Result<Value, Failure> {
+        if namespace.is_empty() {
+            return Err(Failure::bad_request("no namespace on request"));
         }
-        resources.push(json!({
-            "verbs": ["create"], "apiGroups": ["authorization.k8s.io"],
-            "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
-        }));
-        resources.push(json!({
-            "verbs": ["create"], "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"],
-        }));
-        paths.push(json!({"verbs": ["get"], "nonResourceURLs": [
-            "/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz",
-            "/version", "/version/",
-        ]}));
-        json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false})
+        let held = self.authorizer.held(user, namespace);
+        let (paths, resources): (Vec<_>, Vec<_>) =
+            held.rules.iter().partition(|rule| !rule.urls.is_empty());
+        let written = |rules: Vec<&Rule>| rules.into_iter().map(Rule::write).collect::<Value>();
+        let mut status = json!({
+            "resourceRules": written(resources), "nonResourceRules": written(paths), "incomplete": false,
+        });
+        if !held.errors.is_empty() {
+            status["evaluationError"] = held.errors.join(", ").into();
+        }
+        Ok(status)
     }
+}
+
+fn text<'a>(review: &'a Value, pointer: &str) -> &'a str {
+    let found = review.pointer(pointer).and_then(Value::as_str);
+    found.unwrap_or_default()
 }
 
 /// The user that a review asks about.
 fn subject(review: &Value) -> User {
-    let text = |pointer: &str| {
-        review
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+    let list = |value: Option<&Value>| -> Vec<String> {
+        let items = value.and_then(Value::as_array);
+        let items = items.into_iter().flatten().filter_map(Value::as_str);
+        items.map(str::to_owned).collect()
     };
-    let groups = review.pointer("/spec/groups").and_then(Value::as_array);
+    let extra = review.pointer("/spec/extra").and_then(Value::as_object);
+    let extra = extra.into_iter().flatten();
     User {
-        name: text("/spec/user").to_owned(),
-        groups: groups
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
+        name: text(review, "/spec/user").to_owned(),
+        groups: list(review.pointer("/spec/groups")),
+        uid: text(review, "/spec/uid").to_owned(),
+        extra: extra
+            .map(|(key, values)| (key.to_lowercase(), list(Some(values))))
             .collect(),
-        uid: text("/spec/uid").to_owned(),
     }
 }
 
-fn info(user: &User) -> Value {
+/// A user as reviews and audit events show one.
+pub(super) fn info(user: &User) -> Value {
     let mut info = Map::new();
     info.insert("username".to_owned(), user.name.clone().into());
     if !user.uid.is_empty() {
         info.insert("uid".to_owned(), user.uid.clone().into());
     }
-    info.insert("groups".to_owned(), user.groups.clone().into());
+    if !user.groups.is_empty() {
+        info.insert("groups".to_owned(), user.groups.clone().into());
+    }
+    if !user.extra.is_empty() {
+        info.insert("extra".to_owned(), json!(user.extra));
+    }
     info.into()
 }

@@ -59,6 +59,12 @@ impl Watch {
         self.cursor
     }
 
+    /// Whether something was written to the resource since events were taken last.
+    #[must_use]
+    pub fn pending(&self) -> bool {
+        self.told.has_changed().unwrap_or(true)
+    }
+
     /// Takes the events that are there now, without waiting; empty if there are none.
     ///
     /// # Errors

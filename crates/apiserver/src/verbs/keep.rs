@@ -41,7 +41,7 @@ impl Core {
             }
             left.remove(&item);
         }
-        Ok(done)
+        Ok(done + self.aggregate_roles().await?)
     }
 
     /// An object is gone: its dependents are looked at.
@@ -199,7 +199,7 @@ impl Core {
         .await
     }
 
-    async fn edit(
+    pub(crate) async fn edit(
         &self,
         target: &Target,
         whose: &Whose,

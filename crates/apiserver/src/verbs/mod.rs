@@ -15,18 +15,18 @@ pub mod target;
 pub mod write;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use crate::clock::{Clock, Uids, seconds};
-use crate::gateway::{Gateway, Refusal, RefusalClass};
+use crate::gateway::{Authorizer, Gateway, Refusal, RefusalClass};
 use crate::logic::{Moment, convert};
 use crate::metrics::Metrics;
 use crate::registry::{Converter, Registry, Resource, Version};
 use crate::status::Failure;
-use crate::storage::{CommitError, Object, Store};
+use crate::storage::{CommitError, Object, Store, Watch};
 
 pub use target::{Target, Whose};
 
@@ -41,6 +41,10 @@ pub struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) uids: Arc<dyn Uids>,
     pub(crate) gateway: OnceLock<Arc<dyn Gateway>>,
+    /// Who says what the writer of a role may grant.
+    pub(crate) authorizer: OnceLock<Arc<dyn Authorizer>>,
+    /// Tells when the rules of gathering cluster roles may have changed.
+    pub(crate) aggregated: Mutex<Option<Watch>>,
     pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
 }
 
@@ -108,6 +112,8 @@ impl Core {
             clock,
             uids,
             gateway: OnceLock::new(),
+            authorizer: OnceLock::new(),
+            aggregated: Mutex::new(None),
             converters: BTreeMap::new(),
         }
     }

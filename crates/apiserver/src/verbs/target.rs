@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::gateway::{Attributes, Authorizer, Call, CallOptions, User, Verb};
+use crate::gateway::{Attributes, Authorizer, Call, CallOptions, Decision, User, Verb};
 use crate::logic::Rules;
 use crate::registry::{Catalog, Resource};
 use crate::status::Failure;
@@ -141,7 +141,17 @@ impl Target {
         }
     }
 
-    /// Asks whether the user may do this.
+    /// The namespace that a request is authorised in: a namespace itself lies in itself.
+    fn home(&self) -> &str {
+        let resource = &self.resource;
+        if resource.group.is_empty() && resource.plural == "namespaces" {
+            &self.name
+        } else {
+            &self.namespace
+        }
+    }
+
+    /// Asks whether the user may do this; `name` is the object's where the path or a field selector has one.
     ///
     /// # Errors
     /// 403 in the words of the real server.
@@ -150,38 +160,51 @@ impl Target {
         authorizer: &dyn Authorizer,
         whose: &Whose,
         verb: Verb,
-    ) -> Result<(), Failure> {
+        name: &str,
+    ) -> Result<Decision, Failure> {
         let (group, plural) = (self.resource.group.as_str(), self.resource.plural.as_str());
-        let name = if verb == Verb::Create {
-            ""
-        } else {
-            self.name.as_str()
-        };
+        // A subresource is created on an object that has a name; an object is created without.
+        let plain_create = verb == Verb::Create && self.subresource.is_empty();
+        let name = if plain_create { "" } else { name };
         let attributes = Attributes {
             user: &whose.user,
             verb: verb.word(),
             group,
             resource: plural,
             subresource: &self.subresource,
-            namespace: &self.namespace,
+            namespace: self.home(),
             name,
             path: "",
         };
-        if authorizer.allows(&attributes) {
-            return Ok(());
+        let decision = authorizer.decide(&attributes);
+        if decision.allowed {
+            return Ok(decision);
         }
-        let slash = if self.subresource.is_empty() { "" } else { "/" };
-        let scope = if self.namespace.is_empty() {
-            "at the cluster scope".to_owned()
-        } else {
-            format!("in the namespace \"{}\"", self.namespace)
-        };
-        let why = format!(
-            "User \"{}\" cannot {} resource \"{plural}{slash}{}\" in API group \"{group}\" {scope}",
-            whose.user.name,
-            verb.word(),
-            self.subresource
-        );
+        let why = denied(&attributes, &decision);
         Err(Failure::forbidden(group, plural, name, &why))
     }
+}
+
+/// Says what a user may not do with a resource, as the real server says it.
+#[must_use]
+pub fn denied(asked: &Attributes<'_>, decision: &Decision) -> String {
+    let slash = if asked.subresource.is_empty() {
+        ""
+    } else {
+        "/"
+    };
+    let scope = if asked.namespace.is_empty() {
+        "at the cluster scope".to_owned()
+    } else {
+        format!("in the namespace \"{}\"", asked.namespace)
+    };
+    let mut why = format!(
+        "User \"{}\" cannot {} resource \"{}{slash}{}\" in API group \"{}\" {scope}",
+        asked.user.name, asked.verb, asked.resource, asked.subresource, asked.group
+    );
+    if !decision.reason.is_empty() {
+        why += ": ";
+        why += &decision.reason;
+    }
+    why
 }

@@ -120,6 +120,7 @@ impl Core {
         if let Some(found) = found.filter(|_| target.resource.backing != Backing::Virtual) {
             return Err(exists(&found));
         }
+        self.check_grant(target, whose, None, &prepared.object)?;
         if target.resource.backing != Backing::Stored {
             let call = (Verb::Create, None, Some(prepared.object));
             return self
@@ -253,6 +254,7 @@ impl Core {
             Updated::Unchanged(prepared) | Updated::Changed(prepared) => (prepared, false),
             Updated::Removed(prepared) => (prepared, true),
         };
+        self.check_grant(target, whose, Some(&old), &prepared.object)?;
         if handed {
             let call = (verb, Some(old), Some(prepared.object));
             return self

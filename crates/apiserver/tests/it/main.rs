@@ -1,5 +1,6 @@
 //! The crate's promises over real TLS and in process.
 
+mod access;
 mod gateway;
 mod hostile;
 mod kubectl;

@@ -20,18 +20,8 @@ const KNOWN: &[(&str, usize, &str)] = &[
     ("apply-errors", 6, "the words of another YAML parser"),
     (
         "auth-access-reviews",
-        3,
-        "RBAC is not enforced yet: no binding to name",
-    ),
-    (
-        "auth-access-reviews",
         6,
         "no certificate, hence no credential id",
-    ),
-    (
-        "auth-access-reviews",
-        7,
-        "RBAC is not enforced yet: no roles to list",
     ),
     (
         "create-bodies",

@@ -7,6 +7,7 @@ mod packages;
 mod refusal;
 mod resources;
 mod revisions;
+mod roles;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use engine::usecase::{Caller, Preconditions};
 use model::{Namespace, ObjectKey, ObjectName, Uid};
 
 pub(crate) use definitions::definitions;
+pub(crate) use roles::roles;
 
 /// The gateway.
 pub(crate) struct PackageGateway {

@@ -213,6 +213,9 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
     for resource in gateway::definitions()? {
         builder = builder.resource(resource);
     }
+    for role in gateway::roles() {
+        builder = builder.cluster_role(role);
+    }
     builder.build().await.map_err(|e| {
         Failure::of("open the object store", &e)
             .hint("records of package revisions can be brought back from git: start with --rebuild on a fresh directory")

@@ -1,0 +1,103 @@
+//! Cluster roles that gather the rules of others by label: what the cluster's aggregation controller does.
+
+use serde_json::Value;
+
+use super::GROUP;
+use crate::logic::select::Labels;
+use crate::status::Failure;
+use crate::storage::lock;
+use crate::verbs::{Core, Target};
+
+const CONTROLLER: &str = "system:serviceaccount:kube-system:clusterrole-aggregation-controller";
+const RESOURCE: &str = "clusterroles.rbac.authorization.k8s.io";
+
+impl Core {
+    /// Whether cluster roles were written since this was asked last.
+    fn roles_changed(&self) -> bool {
+        let mut slot = lock(&self.aggregated);
+        if slot.as_ref().is_some_and(|watch| !watch.pending()) {
+            return false;
+        }
+        // A new cursor each time: nothing is kept of the events, everything is looked at.
+        let rv = self.store.rv();
+        *slot = self.store.watch(&RESOURCE.into(), rv).ok();
+        true
+    }
+
+    /// Writes the rules of every gathering role, if cluster roles changed; returns how many were written.
+    pub(crate) async fn aggregate_roles(&self) -> Result<usize, Failure> {
+        if !self.roles_changed() {
+            return Ok(0);
+        }
+        let catalog = self.registry.catalog();
+        let Some(resource) = catalog.get(GROUP, "clusterroles") else {
+            return Ok(0);
+        };
+        let all = self.store.list(RESOURCE, "").objects;
+        let mut done = 0;
+        for (_, object) in &all {
+            let role = object.value();
+            let selectors = role.pointer("/aggregationRule/clusterRoleSelectors");
+            let Some(selectors) = selectors.and_then(Value::as_array) else {
+                continue;
+            };
+            let mut rules: Vec<Value> = Vec::new();
+            for selector in selectors.iter().filter_map(labels) {
+                let chosen = all
+                    .iter()
+                    .map(|(_, other)| other)
+                    .filter(|other| other.fields.name != object.fields.name)
+                    .filter(|other| selector.matches(other));
+                for other in chosen {
+                    let listed = other
+                        .value()
+                        .get("rules")
+                        .and_then(Value::as_array)
+                        .cloned();
+                    for rule in listed.unwrap_or_default() {
+                        if !rules.contains(&rule) {
+                            rules.push(rule);
+                        }
+                    }
+                }
+            }
+            let held = role.get("rules").and_then(Value::as_array);
+            if held.map_or(rules.is_empty(), |held| *held == rules) {
+                continue;
+            }
+            let target = Target::stored(resource, "", &object.fields.name);
+            let whose = self.own(CONTROLLER);
+            let write = self.edit(&target, &whose, |value| {
+                if let Some(root) = value.as_object_mut() {
+                    root.insert("rules".to_owned(), rules.clone().into());
+                }
+            });
+            done += write.await?;
+        }
+        Ok(done)
+    }
+}
+
+/// A `LabelSelector`; `None` if it cannot be read.
+fn labels(selector: &Value) -> Option<Labels> {
+    let mut parts = Vec::new();
+    let exact = selector.get("matchLabels").and_then(Value::as_object);
+    for (key, value) in exact.into_iter().flatten() {
+        parts.push(format!("{key}={}", value.as_str()?));
+    }
+    let others = selector.get("matchExpressions").and_then(Value::as_array);
+    for one in others.into_iter().flatten() {
+        let key = one.get("key").and_then(Value::as_str)?;
+        let values = one.get("values").and_then(Value::as_array);
+        let values = values.into_iter().flatten().filter_map(Value::as_str);
+        let values = values.collect::<Vec<_>>().join(",");
+        parts.push(match one.get("operator").and_then(Value::as_str)? {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "Exists" => key.to_owned(),
+            "DoesNotExist" => format!("!{key}"),
+            _ => return None,
+        });
+    }
+    Labels::parse(&parts.join(",")).ok()
+}
