@@ -41,6 +41,15 @@ fn of_class(call: &Call, class: Class, text: &str) -> Refusal {
             RefusalClass::Invalid,
             format!("{kind}.{} {name:?} is invalid: {text}", call.group),
         ),
+        // The engine knows the revision; whoever asked for its files is told of them.
+        Class::NotFound
+            if text == format!("packagerevisions.{} {name:?} not found", call.group) =>
+        {
+            (
+                RefusalClass::NotFound,
+                format!("{resource} {name:?} not found"),
+            )
+        }
         Class::NotFound => (RefusalClass::NotFound, text.to_owned()),
         Class::Conflict
             if text.starts_with("Operation cannot") || text.contains("already exists") =>
@@ -73,7 +82,12 @@ fn causes(problems: &[Problem]) -> Vec<Cause> {
     let cause = |p: &Problem| Cause {
         field: p.field.clone(),
         reason: "FieldValueInvalid".to_owned(),
-        message: p.what.clone(),
+        // A cause names its field apart from its message.
+        message: p
+            .what
+            .strip_prefix(&format!("{}: ", p.field))
+            .unwrap_or(&p.what)
+            .to_owned(),
     };
     problems.iter().map(cause).collect()
 }

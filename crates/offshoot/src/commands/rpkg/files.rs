@@ -1,21 +1,19 @@
 //! `rpkg pull` and `push`: the files of a package revision, as a directory or a ResourceList.
 
 use std::fmt::Write as _;
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use model::PackagePath;
 use serde_json::{Map, Value, json};
 
-use super::text;
+use super::{resource_list, text};
 use crate::client::{Client, RESOURCES, object};
 use crate::exit::Failure;
 
 /// Where `pull` notes what was pulled, for `push`.
-const METADATA: &str = ".KptRevisionMetadata";
-/// The annotation that says which file an item of a ResourceList belongs to.
-const PATH: &str = "internal.config.kubernetes.io/path";
+pub(super) const METADATA: &str = ".KptRevisionMetadata";
 
 pub(super) async fn pull(
     client: &Client,
@@ -25,16 +23,20 @@ pub(super) async fn pull(
     let resources = client
         .get(&object(RESOURCES, &client.namespace, name))
         .await?;
-    let mut files: Vec<(String, String)> = api::object_at(&resources, &["spec", "resources"])
-        .into_iter()
-        .flatten()
-        .filter_map(|(path, text)| Some((path.clone(), text.as_str()?.to_owned())))
-        .collect();
+    let mut files = files_of(&resources);
     files.insert(0, (METADATA.to_owned(), metadata(&resources)));
     match to {
         Some(directory) => write_directory(directory, &files).map(|()| String::new()),
-        None => resource_list(&files),
+        None => resource_list::write(&files),
     }
+}
+
+fn files_of(resources: &Value) -> Vec<(String, String)> {
+    api::object_at(resources, &["spec", "resources"])
+        .into_iter()
+        .flatten()
+        .filter_map(|(path, text)| Some((path.clone(), text.as_str()?.to_owned())))
+        .collect()
 }
 
 fn metadata(resources: &Value) -> String {
@@ -83,38 +85,16 @@ fn write_directory(directory: &Path, files: &[(String, String)]) -> Result<(), F
     Ok(())
 }
 
-/// Items that are resources keep their text; the path says where each belongs.
-fn resource_list(files: &[(String, String)]) -> Result<String, Failure> {
-    let mut items = Vec::new();
-    for (path, text) in files {
-        let stream = yaml::Stream::parse(text.as_str(), &yaml::Limits::default());
-        let Ok(stream) = stream else { continue };
-        for document in stream.documents() {
-            let Ok(mut value) = document.to_json(yaml::Reader::V3) else {
-                continue;
-            };
-            if value.get("kind").is_some() {
-                value["metadata"]["annotations"][PATH] = path.clone().into();
-                items.push(value);
-            }
-        }
-    }
-    let list = json!({
-        "apiVersion": "config.kubernetes.io/v1",
-        "kind": "ResourceList",
-        "items": items,
-    });
-    Ok(yaml::render(&yaml::Value::from(list)))
-}
-
 pub(super) async fn push(
     client: &Client,
     name: &str,
     from: Option<&Path>,
 ) -> Result<String, Failure> {
-    let files = match from {
-        Some(directory) if directory != Path::new("-") => read_directory(directory)?,
-        _ => read_input()?,
+    let place = object(RESOURCES, &client.namespace, name);
+    let directory = from.filter(|from| *from != Path::new("-"));
+    let files = match directory {
+        Some(directory) => read_directory(directory)?,
+        None => read_input()?,
     };
     let missing = || {
         Failure::new(format!(
@@ -131,10 +111,14 @@ pub(super) async fn push(
         yaml::first_document_json(&known.1, yaml::Reader::V3, false, &yaml::Limits::default());
     let noted = noted.map_err(|e| Failure::of(&format!("read {METADATA}"), &e))?;
     let version = text(&noted, &["metadata", "resourceVersion"]).ok_or_else(missing)?;
-    let resources: Map<String, Value> = files
-        .iter()
+    let current = match directory {
+        Some(_) => Vec::new(),
+        None => files_of(&client.get(&place).await?),
+    };
+    let resources: Map<String, Value> = resource_list::over(current, files)?
+        .into_iter()
         .filter(|(path, _)| path != METADATA)
-        .map(|(path, text)| (path.clone(), text.clone().into()))
+        .map(|(path, text)| (path, text.into()))
         .collect();
     let body = json!({
         "apiVersion": "porch.kpt.dev/v1alpha1",
@@ -142,9 +126,7 @@ pub(super) async fn push(
         "metadata": { "name": name, "namespace": client.namespace, "resourceVersion": version },
         "spec": { "resources": resources },
     });
-    let answer = client
-        .put(&object(RESOURCES, &client.namespace, name), &body)
-        .await?;
+    let answer = client.put(&place, &body).await?;
     crate::commands::say_plain(&results(&answer));
     Ok(format!("{name} pushed\n"))
 }
@@ -198,6 +180,10 @@ fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, Failure> {
                 waiting.push(path);
             } else if kind.is_file() {
                 files.push(read_file(directory, &path)?);
+            } else {
+                // A link could lead anywhere, and what is left out would be deleted in the draft.
+                return Err(Failure::new(format!("{} is no plain file", path.display()))
+                    .hint("packages hold files and directories: replace the link by what it leads to, or remove it"));
             }
         }
     }
@@ -219,34 +205,14 @@ fn read_file(directory: &Path, path: &Path) -> Result<(String, String), Failure>
     Ok((name.to_string_lossy().into_owned(), text))
 }
 
-/// A ResourceList on standard input: items with one path become one file, in order.
 fn read_input() -> Result<Vec<(String, String)>, Failure> {
+    if std::io::stdin().is_terminal() {
+        return Err(Failure::usage("nothing to push")
+            .hint("name a directory, or give a ResourceList on standard input"));
+    }
     let mut input = String::new();
     std::io::stdin()
         .read_to_string(&mut input)
         .map_err(|e| Failure::of("read standard input", &e))?;
-    let list = yaml::first_document_json(&input, yaml::Reader::V3, false, &yaml::Limits::default());
-    let list = list.map_err(|e| Failure::of("read the ResourceList", &e))?;
-    let mut files: Vec<(String, String)> = Vec::new();
-    for item in list
-        .get("items")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let mut item = item.clone();
-        let path = item
-            .get_mut("metadata")
-            .and_then(|m| m.get_mut("annotations"))
-            .and_then(Value::as_object_mut)
-            .and_then(|a| a.remove(PATH))
-            .and_then(|p| p.as_str().map(str::to_owned))
-            .unwrap_or_else(|| METADATA.to_owned());
-        let text = yaml::render(&yaml::Value::from(item));
-        match files.iter_mut().find(|(known, _)| *known == path) {
-            Some((_, all)) => *all = format!("{all}---\n{text}"),
-            None => files.push((path, text)),
-        }
-    }
-    Ok(files)
+    resource_list::read(&input)
 }

@@ -45,7 +45,7 @@ pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure>
                 r#ref.as_deref(),
                 directory.as_deref(),
                 secret_ref.as_deref(),
-            );
+            )?;
             let task = json!({ "type": "clone", "clone": { "upstreamRef": upstream } });
             spec(name, repository, workspace, &task)
         }
@@ -93,52 +93,71 @@ fn upstream(
     git_ref: Option<&str>,
     directory: Option<&str>,
     secret: Option<&str>,
-) -> Value {
+) -> Result<Value, Failure> {
     if !source.contains("://") {
-        return json!({ "upstreamRef": { "name": source } });
+        return Ok(json!({ "upstreamRef": { "name": source } }));
     }
     let (repo, inside) = match source.split_once(".git/") {
         Some((repo, rest)) => (format!("{repo}.git"), rest),
         None => (source.to_owned(), ""),
     };
     let (path, at) = inside.rsplit_once('@').unwrap_or((inside, ""));
-    let or = |flag: Option<&str>, part: &str, default: &str| {
-        flag.filter(|f| !f.is_empty())
-            .or_else(|| Some(part).filter(|p| !p.is_empty()))
-            .unwrap_or(default)
-            .to_owned()
+    let or = |name: &str, flag: Option<&str>, part: &str, default: &str| {
+        let (flag, part) = (
+            flag.filter(|f| !f.is_empty()),
+            Some(part).filter(|p| !p.is_empty()),
+        );
+        match (flag, part) {
+            (Some(flag), Some(part)) if flag.trim_matches('/') != part.trim_matches('/') => {
+                Err(Failure::usage(format!(
+                    "--{name}={flag} contradicts {part} in the source {source}"
+                ))
+                .hint(format!("leave --{name} out, or write the address alone")))
+            }
+            (flag, part) => Ok(flag.or(part).unwrap_or(default).to_owned()),
+        }
     };
     let mut git = json!({
         "repo": repo,
-        "ref": or(git_ref, at, "main"),
-        "directory": or(directory, path, "/"),
+        "ref": or("ref", git_ref, at, "main")?,
+        "directory": or("directory", directory, path, "/")?,
     });
     if let Some(secret) = secret {
         git["secretRef"] = json!({ "name": secret });
     }
-    json!({ "type": "git", "git": git })
+    Ok(json!({ "type": "git", "git": git }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn git(source: &str, git_ref: Option<&str>, directory: Option<&str>) -> Value {
+        upstream(source, git_ref, directory, None).unwrap()["git"].clone()
+    }
+
     #[test]
     fn addresses_are_told_from_names() {
+        let named = upstream("blueprints.web.v1", None, None, None).unwrap();
+        assert_eq!(named["upstreamRef"]["name"], "blueprints.web.v1");
+        let all_three = git("https://git.example.test/a.git/web@v1", None, None);
+        assert_eq!(all_three["repo"], "https://git.example.test/a.git");
         assert_eq!(
-            upstream("blueprints.web.v1", None, None, None)["upstreamRef"]["name"],
-            "blueprints.web.v1"
-        );
-        let git = &upstream("https://git.example.test/a.git/web@v1", None, None, None)["git"];
-        assert_eq!(git["repo"], "https://git.example.test/a.git");
-        assert_eq!(
-            (&git["directory"], &git["ref"]),
+            (&all_three["directory"], &all_three["ref"]),
             (&json!("web"), &json!("v1"))
         );
-        let git = &upstream("file:///a.git", Some("v2"), Some("x"), None)["git"];
+        let flags = git("file:///a.git", Some("v2"), Some("x"));
         assert_eq!(
-            (&git["directory"], &git["ref"]),
+            (&flags["directory"], &flags["ref"]),
             (&json!("x"), &json!("v2"))
         );
+    }
+
+    #[test]
+    fn an_address_and_a_flag_that_say_different_things_are_refused() {
+        let address = "https://git.example.test/a.git/web@v1";
+        assert!(upstream(address, Some("v2"), None, None).is_err());
+        assert!(upstream(address, None, Some("db"), None).is_err());
+        assert_eq!(git(address, Some("v1"), Some("/web"))["ref"], "v1");
     }
 }

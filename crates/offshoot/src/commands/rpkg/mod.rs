@@ -8,6 +8,7 @@ mod files;
 mod get;
 mod lifecycle;
 mod make;
+mod resource_list;
 mod upgrade;
 
 use serde_json::Value;
