@@ -53,11 +53,13 @@ pub(crate) enum Command {
     Up(Box<UpArgs>),
     /// Package revisions: list, make, fetch, write, propose, approve, upgrade.
     #[command(
+        alias = "rpackage",
         after_help = "Example:\n  offshoot rpkg propose -l team=web\n  offshoot rpkg approve edge-eu.shop.packagevariant-1"
     )]
     Rpkg(Box<remote::RpkgArgs>),
     /// Repositories: register, list, sync, unregister.
     #[command(
+        alias = "repository",
         after_help = "Example:\n  offshoot repo reg file:///srv/blueprints.git --create --create-branch"
     )]
     Repo(Box<remote::RepoArgs>),

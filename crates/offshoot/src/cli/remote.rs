@@ -7,8 +7,8 @@ use clap::{Args, Subcommand, ValueEnum};
 /// How to reach the server: the words that kubectl uses.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Connect {
-    /// The kubeconfig.
-    #[arg(long, value_name = "FILE", env = "KUBECONFIG", global = true)]
+    /// The kubeconfig; those that KUBECONFIG lists, else ~/.kube/config.
+    #[arg(long, value_name = "FILE", global = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig.
     #[arg(long, value_name = "NAME", global = true)]
@@ -33,12 +33,15 @@ pub(crate) struct Listing {
     /// All namespaces.
     #[arg(long, short = 'A')]
     pub(crate) all_namespaces: bool,
-    /// json, yaml, name, wide, jsonpath=… or custom-columns=….
+    /// json, yaml, name, wide, jsonpath[-as-json]=…, jsonpath-file=…, custom-columns=… or custom-columns-file=….
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) output: Option<String>,
     /// No header line.
     #[arg(long)]
     pub(crate) no_headers: bool,
+    /// Show the kind before each name.
+    #[arg(long)]
+    pub(crate) show_kind: bool,
     /// Show all labels in a last column.
     #[arg(long)]
     pub(crate) show_labels: bool,
@@ -71,6 +74,16 @@ pub(crate) struct Which {
 pub(crate) struct RpkgArgs {
     #[command(flatten)]
     pub(crate) connect: Connect,
+    /// The version of porch.kpt.dev to speak.
+    #[arg(
+        long,
+        global = true,
+        env = "PORCHCTL_API_VERSION",
+        value_name = "VERSION",
+        default_value = "v1alpha1",
+        value_parser = ["v1alpha1"]
+    )]
+    pub(crate) api_version: String,
     #[command(subcommand)]
     pub(crate) verb: Rpkg,
 }

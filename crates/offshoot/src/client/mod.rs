@@ -46,6 +46,13 @@ impl Client {
             None => Kubeconfig::read(),
         };
         let file = file.map_err(|e| failed(&e))?;
+        // Without this check, a user that is not there would be nobody.
+        if let Some(user) = &flags.user
+            && !file.auth_infos.iter().any(|known| known.name == *user)
+        {
+            return Err(Failure::usage(format!("auth info {user:?} does not exist"))
+                .hint("name a user of the kubeconfig with --user, or leave it out"));
+        }
         let config = kube::Config::from_custom_kubeconfig(file, &options).await;
         let mut config = config.map_err(|e| failed(&e))?;
         // Whoever waits at a terminal hears at once that a repository cannot be reached.

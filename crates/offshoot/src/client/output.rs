@@ -75,16 +75,8 @@ fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, 
         }
         ("name", "") => {
             for object in objects {
-                let text = |path: &[&str]| api::str_at(object, path).unwrap_or_default().to_owned();
-                let group = text(&["apiVersion"]);
-                let group = group
-                    .split_once('/')
-                    .map(|(group, _)| group)
-                    .unwrap_or_default();
-                let kind = text(&["kind"]).to_lowercase();
-                let dot = if group.is_empty() { "" } else { "." };
                 // Writing to a String cannot fail.
-                _ = writeln!(out, "{kind}{dot}{group}/{}", text(&["metadata", "name"]));
+                _ = writeln!(out, "{}", named(object));
             }
         }
         ("jsonpath", template) => {
@@ -92,15 +84,51 @@ fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, 
                 out.push_str(&jsonpath(template, object)?);
             }
         }
+        ("jsonpath-as-json", template) => {
+            let found: Vec<_> = objects.iter().map(|o| values_at(template, o)).collect();
+            let found: Vec<_> = found.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+            let text = serde_json::to_string_pretty(&found);
+            out.push_str(&text.map_err(|e| Failure::of("print JSON", &e))?);
+            out.push('\n');
+        }
+        ("jsonpath-file", file) => {
+            return render(
+                objects,
+                &format!("jsonpath={}", template_in(file)?),
+                listing,
+            );
+        }
         ("custom-columns", columns) => return custom_columns(objects, columns, listing),
+        ("custom-columns-file", file) => {
+            let columns = columns_of(&template_in(file)?)?;
+            return custom_columns(objects, &columns, listing);
+        }
         _ => {
             return Err(Failure::usage(format!(
                 "unable to match a printer suitable for the output format {format:?}"
             ))
-            .hint("json, yaml, name, wide, jsonpath=… and custom-columns=… are known"));
+            .hint(
+                "json, yaml, name, wide, jsonpath=…, jsonpath-as-json=…, jsonpath-file=…, custom-columns=… and \
+                 custom-columns-file=… are known; kubectl prints the same objects by Go templates",
+            ));
         }
     }
     Ok(out)
+}
+
+/// An object's kind, group and name: `packagerevision.porch.kpt.dev/NAME`.
+fn named(object: &Value) -> String {
+    let text = |path: &[&str]| api::str_at(object, path).unwrap_or_default();
+    let group = text(&["apiVersion"])
+        .split_once('/')
+        .map(|(group, _)| group);
+    let dot = if group.is_some() { "." } else { "" };
+    let kind = text(&["kind"]).to_lowercase();
+    format!(
+        "{kind}{dot}{}/{}",
+        group.unwrap_or_default(),
+        text(&["metadata", "name"])
+    )
 }
 
 /// `{.metadata.name}` and text around it.
@@ -125,13 +153,42 @@ fn unescaped(text: &str) -> String {
     text.replace("\\n", "\n").replace("\\t", "\t")
 }
 
+fn template_in(file: &str) -> Result<String, Failure> {
+    std::fs::read_to_string(file).map_err(|e| Failure::of(&format!("read {file}"), &e))
+}
+
+/// The columns of a template file: a line of headings, a line of paths.
+fn columns_of(text: &str) -> Result<String, Failure> {
+    let mut lines = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    match (lines.next(), lines.next()) {
+        (Some(names), Some(paths)) if names.len() == paths.len() => {
+            let columns = names
+                .iter()
+                .zip(&paths)
+                .map(|(name, path)| format!("{name}:{path}"));
+            Ok(columns.collect::<Vec<_>>().join(","))
+        }
+        _ => Err(Failure::usage(
+            "custom-columns-file: expected a line of headings and below it a line of as many paths",
+        )),
+    }
+}
+
+/// Everything that a path finds.
+fn values_at(path: &str, object: &Value) -> Result<Vec<Value>, Failure> {
+    let path = path.trim_matches(['{', '}']);
+    let parsed = apiserver::table::JsonPath::parse(path)
+        .map_err(|e| Failure::usage(format!("jsonpath {path:?}: {e}")))?;
+    Ok(parsed.find(object).into_iter().cloned().collect())
+}
+
 fn value_at(path: &str, object: &Value) -> Result<String, Failure> {
     if let Some(text) = path.strip_prefix('"').and_then(|t| t.strip_suffix('"')) {
         return Ok(unescaped(text));
     }
-    let found = apiserver::table::JsonPath::parse(path)
-        .map_err(|e| Failure::usage(format!("jsonpath {path:?}: {e}")))?
-        .find(object);
+    let found = values_at(path, object)?;
     let texts: Vec<_> = found
         .iter()
         .map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
@@ -242,6 +299,10 @@ fn lay_out(mut header: Vec<String>, rows: Vec<(Vec<String>, Value)>, listing: &L
         lines.push(header);
     }
     for (mut cells, object) in rows {
+        // The server's first column is the name.
+        if let (true, Some(name)) = (listing.show_kind, cells.first_mut()) {
+            *name = named(&object);
+        }
         if listing.all_namespaces {
             let namespace = api::str_at(&object, &["metadata", "namespace"]).unwrap_or_default();
             cells.insert(0, namespace.to_owned());

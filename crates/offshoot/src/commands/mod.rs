@@ -22,7 +22,8 @@ use crate::{demo, logging};
 /// # Errors
 /// It failed, and why.
 pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
-    logging::start(cli.log, "warn");
+    // What a client library logs, the command says itself.
+    logging::start(cli.log, "warn,kube_client=off");
     match &cli.command {
         Command::Crds => print(&crds::text()),
         Command::Completion { shell } => {
