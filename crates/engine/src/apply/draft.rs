@@ -185,10 +185,30 @@ async fn finish(
     let stored = engine.shelve(open, shelf).await?;
     let record = stored.into_iter().next().flatten();
     let record = record.ok_or_else(|| Error::conflict("the draft was deleted meanwhile"))?;
-    let message = format!("draft {} has the inputs of now", record.key.name);
+    let from = record.upstream_lock.as_ref();
+    let from = from.map_or_else(String::new, |lock| {
+        format!(" from {} of {}", lock.git_ref, lock.repo)
+    });
+    let message = format!("draft {} is made{from}", record.key.name);
     engine
         .tell(OurKind::Variant, key, EventType::Normal, reason, message)
         .await;
+    let open = record.conflicts.iter().filter(|c| c.blocks()).count();
+    if open > 0 {
+        let message = format!(
+            "draft {} has {open} conflict(s) to acknowledge or resolve; its status.conflicts lists them",
+            record.key.name
+        );
+        engine
+            .tell(
+                OurKind::Variant,
+                key,
+                EventType::Warning,
+                "DraftConflicted",
+                message,
+            )
+            .await;
+    }
     Ok(Outcome::Draft(Arc::new(record)))
 }
 

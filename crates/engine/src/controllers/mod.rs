@@ -83,7 +83,7 @@ impl Engine {
                 set::reconcile(self, key).await
             }
         };
-        tracing::debug!(?key, elapsed = ?before.elapsed(), ok = result.is_ok(), "turn");
+        tracing::debug!(%key, elapsed = ?before.elapsed(), ok = result.is_ok(), "turn");
         match result {
             Ok(done) => done,
             Err(Error::Stopped) => Done::Rest,
@@ -93,7 +93,7 @@ impl Engine {
             }
             Err(error) => {
                 count(&self.counters().failures);
-                tracing::warn!(?key, error = %error.chain(), "a turn failed");
+                tracing::warn!(%key, error = %error.chain(), "a turn failed");
                 Done::Failed
             }
         }

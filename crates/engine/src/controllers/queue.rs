@@ -24,6 +24,16 @@ pub enum Key {
     Variant(ObjectKey),
 }
 
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Repository(key) => write!(f, "Repository {key}"),
+            Self::Set(key) => write!(f, "PackageVariantSet {key}"),
+            Self::Variant(key) => write!(f, "PackageVariant {key}"),
+        }
+    }
+}
+
 impl Key {
     fn namespace(&self) -> &Namespace {
         match self {

@@ -29,6 +29,8 @@ pub(crate) async fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
     story.end();
     told?;
     if let Some(directory) = &args.keep {
+        // The lines below are typed from anywhere.
+        let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
         story.say(&format!(
             "Everything is still in {0}. Look at it:
   offshoot up --data {0}/data &

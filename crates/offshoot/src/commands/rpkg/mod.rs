@@ -93,10 +93,17 @@ async fn names(client: &Client, which: &Which) -> Result<Vec<String>, Failure> {
     let list = client
         .get(&collection(PACKAGES, &client.namespace, &query))
         .await?;
-    Ok(items(&list)
+    let names: Vec<_> = items(&list)
         .iter()
         .filter_map(|i| text(i, &["metadata", "name"]))
-        .collect())
+        .collect();
+    if names.is_empty() {
+        super::say(&format!(
+            "No package revision of namespace {} matches.",
+            client.namespace
+        ));
+    }
+    Ok(names)
 }
 
 fn items(list: &Value) -> &[Value] {
