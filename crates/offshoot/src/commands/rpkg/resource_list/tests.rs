@@ -25,7 +25,7 @@ fn a_list_and_back_keeps_every_comment_and_the_style() {
 fn files_without_resources_are_no_part_of_a_list() {
     let given = files(&[("README.md", "kind: of\n"), ("values.yaml", "a: 1\n")]);
     assert_eq!(read(&write(&given).unwrap()).unwrap(), []);
-    let kept = over(given.clone(), files(&[("a.yaml", KPTFILE)])).unwrap();
+    let kept = over(given, files(&[("a.yaml", KPTFILE)])).unwrap();
     assert_eq!(
         kept.keys().collect::<Vec<_>>(),
         ["README.md", "a.yaml", "values.yaml"]
