@@ -1,6 +1,7 @@
 //! The project's toolbox: `cargo xtask COMMAND`.
 
 mod bench;
+mod protobuf;
 mod sim;
 mod tidy;
 mod vectors;
@@ -43,6 +44,14 @@ enum Command {
         /// Which targets; all of them if none is named.
         targets: Vec<String>,
     },
+    /// Write the table of protobuf fields anew from the Go modules of a Kubernetes release.
+    Protobuf {
+        /// The directory that holds `api@VERSION`, `apimachinery@VERSION` and so on: `$(go env GOMODCACHE)/k8s.io`.
+        modules: PathBuf,
+        /// Which release.
+        #[arg(long, default_value = "v0.34.4")]
+        release: String,
+    },
     /// Run the seeded simulation: a walk under faults, promise by promise.
     Sim(sim::SimArgs),
 }
@@ -58,6 +67,7 @@ fn main() -> ExitCode {
             number,
             targets,
         } => fuzz(seconds, number, &targets),
+        Command::Protobuf { modules, release } => protobuf::run(&modules, &release),
         Command::Sim(args) => sim::run(&args),
     }
 }

@@ -22,6 +22,8 @@ pub struct Failure {
     pub continue_token: Option<String>,
     /// Whether the answer is plain text instead of a `Status` (unknown paths).
     pub plain: bool,
+    /// Texts for `Warning` headers that were found before the refusal.
+    pub warnings: Vec<String>,
 }
 
 /// Names a resource in messages: `widgets.shop.example.dev`, or `configmaps` in the core group.
@@ -55,7 +57,15 @@ impl Failure {
             details: None,
             continue_token: None,
             plain: false,
+            warnings: Vec::new(),
         }
+    }
+
+    /// Adds texts for `Warning` headers.
+    #[must_use]
+    pub fn with_warnings(mut self, warnings: Vec<String>) -> Self {
+        self.warnings = warnings;
+        self
     }
 
     /// Adds `details`.

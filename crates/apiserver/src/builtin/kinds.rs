@@ -17,6 +17,8 @@ const NO_COLLECTION: &[&str] = &[
     "create", "delete", "get", "list", "patch", "update", "watch",
 ];
 const CREATE: &[&str] = &["create"];
+/// Kinds of clusters that kubectl asks for on the way (`cluster-info`, `describe namespace`): there never is one here.
+const READ: &[&str] = &["get", "list", "watch"];
 const STATUS: Subresource = Subresource {
     name: "status",
     kind: None,
@@ -38,6 +40,12 @@ const BASE: Definition = Definition {
     generation: false,
     versioned_updates: false,
     key: "",
+};
+
+const ABSENT: Definition = Definition {
+    verbs: READ,
+    key: "Absent",
+    ..BASE
 };
 
 const RBAC: Definition = Definition {
@@ -108,6 +116,27 @@ pub(super) const ALL: &[Definition] = &[
         }],
         key: "ServiceAccount",
         ..BASE
+    },
+    Definition {
+        kind: "LimitRange",
+        plural: "limitranges",
+        singular: "limitrange",
+        short_names: &["limits"],
+        ..ABSENT
+    },
+    Definition {
+        kind: "ResourceQuota",
+        plural: "resourcequotas",
+        singular: "resourcequota",
+        short_names: &["quota"],
+        ..ABSENT
+    },
+    Definition {
+        kind: "Service",
+        plural: "services",
+        singular: "service",
+        short_names: &["svc"],
+        ..ABSENT
     },
     Definition {
         group: "events.k8s.io",

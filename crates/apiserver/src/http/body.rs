@@ -70,11 +70,35 @@ pub(super) fn object(
     kind: &str,
     custom: bool,
 ) -> Result<Decoded, Failure> {
+    let read = |decoded: Result<Decoded, String>| {
+        let mut decoded = decoded.map_err(|why| undecodable(bytes, kind, &why))?;
+        if custom {
+            go_numbers(&mut decoded.object);
+        }
+        Ok(decoded)
+    };
     match media_type(content_type).as_str() {
-        "application/json" => json(bytes).map_err(|why| undecodable(bytes, kind, &why)),
-        "application/yaml" => yaml(bytes).map_err(|why| undecodable(bytes, kind, &why)),
+        "application/json" => read(json(bytes)),
+        "application/yaml" => read(yaml(bytes)),
         PROTOBUF if !custom => protobuf(bytes).map_err(Failure::bad_request),
         _ => Err(Failure::unsupported_media_type(&READ)),
+    }
+}
+
+/// Whole numbers beyond 64 bits with a sign become floating-point numbers, as in every tool that is written in Go.
+fn go_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.as_i64().is_none() => {
+            let text = number.to_string();
+            if !text.contains(['.', 'e', 'E'])
+                && let Some(float) = number.as_f64().and_then(serde_json::Number::from_f64)
+            {
+                *number = float;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(go_numbers),
+        Value::Object(map) => map.values_mut().for_each(go_numbers),
+        _ => {}
     }
 }
 
@@ -120,7 +144,7 @@ pub(super) fn yaml(bytes: &Bytes) -> Result<Decoded, String> {
         std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
     let limits = yaml::Limits::default();
     let read = |strict| yaml::first_document_json(text, yaml::Reader::Sigs, strict, &limits);
-    let object = read(false).map_err(|e| format!("yaml: line {}: {}", e.line(), e.message()))?;
+    let object = read(false).map_err(|e| go_yaml(text, &e))?;
     let duplicates = read(true)
         .err()
         .map(|e| format!("line {}: {}", e.line(), e.message()));
@@ -128,6 +152,25 @@ pub(super) fn yaml(bytes: &Bytes) -> Result<Decoded, String> {
         object,
         duplicates: duplicates.into_iter().collect(),
     })
+}
+
+/// What Go's YAML library says about a broken text, where its words are known; otherwise ours.
+fn go_yaml(text: &str, error: &yaml::Error) -> String {
+    let message = error.message();
+    let open = message.split_once("unclosed bracket '").map(|(_, b)| b);
+    let closing = match open.and_then(|b| b.chars().next()) {
+        Some('[') => ']',
+        Some('{') => '}',
+        _ => return format!("yaml: line {}: {message}", error.line()),
+    };
+    let wants_node = text.trim_end().ends_with(['[', '{', ',', ':']);
+    let wanted = if wants_node {
+        "node content".to_owned()
+    } else {
+        format!("',' or '{closing}'")
+    };
+    let line = text.lines().count();
+    format!("yaml: line {line}: did not find expected {wanted}")
 }
 
 /// What Go's decoder says about a broken text.

@@ -21,7 +21,7 @@ const WAIT: std::time::Duration = std::time::Duration::from_secs(3);
 
 impl Door {
     pub(super) async fn get(&self, asked: Asked) -> Result<Response, Failure> {
-        let form = asked.accept.choose(|s| {
+        let form = asked.accept.choose_of(asked.typed(), |s| {
             matches!(
                 s,
                 Shape::Object | Shape::Table(_) | Shape::Partial(_) | Shape::PartialList(_)
@@ -47,7 +47,9 @@ impl Door {
     }
 
     pub(super) async fn list(&self, asked: Asked) -> Result<Response, Failure> {
-        let form = asked.accept.choose(|s| s != Shape::Discovery)?;
+        let form = asked
+            .accept
+            .choose_of(asked.typed(), |s| s != Shape::Discovery)?;
         if matches!(form.shape, Shape::Partial(_)) {
             return Err(Failure::new(
                 406,
@@ -261,7 +263,7 @@ fn objects(
     } else {
         chunks.push(Bytes::from_static(b"]}\n"));
     }
-    if format == Format::Yaml {
+    if format != Format::Json {
         let mut whole = BytesMut::new();
         chunks.iter().for_each(|chunk| whole.put_slice(chunk));
         return Ok(respond::text(200, format, whole.freeze(), warnings));

@@ -106,9 +106,11 @@ impl Door {
                 let known = header_text(&parts.headers, &header::IF_NONE_MATCH);
                 self.openapi.v3(catalog, rest, &Query::parse(query), known)
             }
-            ["openapi", "v2"] => self
-                .openapi
-                .v2(catalog, header_text(&parts.headers, &header::ACCEPT)),
+            ["openapi", "v2"] => self.openapi.v2(
+                catalog,
+                header_text(&parts.headers, &header::ACCEPT),
+                header_text(&parts.headers, &header::IF_NONE_MATCH),
+            ),
             [] => plain(
                 accept,
                 &json!({"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]}),

@@ -72,6 +72,15 @@ struct Asked {
     warnings: Vec<String>,
 }
 
+impl Asked {
+    /// Whether the answer has a protobuf form: built-in kinds and scales do, custom resources do not.
+    fn typed(&self) -> bool {
+        let resource = &self.target.resource;
+        let known = || protobuf::knows(&resource.group, &resource.kind);
+        !resource.custom() && known() || self.target.subresource == "scale"
+    }
+}
+
 impl Door {
     /// Makes a door; `address` is what discovery names, `127.0.0.1:6443`.
     #[must_use]

@@ -17,8 +17,10 @@ pub(super) enum Format {
     /// JSON.
     #[default]
     Json,
-    /// JSON with indentation (`pretty`).
+    /// YAML, in blocks.
     Yaml,
+    /// The binary form that typed clients of built-in kinds ask for.
+    Protobuf,
 }
 
 /// The shape of an answer.
@@ -72,6 +74,7 @@ impl Accept {
             let format = match media {
                 "application/json" | "*/*" | "application/*" => Format::Json,
                 "application/yaml" => Format::Yaml,
+                super::protobuf::MEDIA => Format::Protobuf,
                 _ => continue,
             };
             let parameters: Vec<(&str, &str)> = parts.filter_map(|p| p.split_once('=')).collect();
@@ -96,18 +99,38 @@ impl Accept {
         }
     }
 
-    /// The best form that `offers` allows.
+    /// The best form that `offers` allows, of what has every format.
     pub(super) fn choose(&self, offers: impl Fn(Shape) -> bool) -> Result<Form, Failure> {
+        self.choose_of(true, offers)
+    }
+
+    /// The best form that `offers` allows; `typed` says whether the object itself has a protobuf form. Its metadata
+    /// always has, a table never.
+    pub(super) fn choose_of(
+        &self,
+        typed: bool,
+        offers: impl Fn(Shape) -> bool,
+    ) -> Result<Form, Failure> {
         if !self.given {
             return Ok(Form::default());
         }
-        let found = self.forms.iter().find(|form| offers(form.shape)).copied();
+        let has = |form: &&Form| match (form.format, form.shape) {
+            (Format::Protobuf, Shape::Object) => typed,
+            (Format::Protobuf, Shape::Table(_) | Shape::Discovery) => false,
+            _ => true,
+        };
+        let mut allowed = self.forms.iter().filter(has);
+        let found = allowed.find(|form| offers(form.shape)).copied();
         found.ok_or_else(|| Failure::not_acceptable(&SERVED))
     }
 
     /// The format of a failure: errors are never wrapped in another shape.
     pub(super) fn plain(&self) -> Format {
-        self.forms.first().map(|f| f.format).unwrap_or_default()
+        let plain = self.forms.iter().find(|f| f.shape == Shape::Object);
+        plain
+            .or_else(|| self.forms.first().filter(|f| f.format != Format::Protobuf))
+            .map(|f| f.format)
+            .unwrap_or_default()
     }
 }
 

@@ -23,8 +23,13 @@ struct Documents {
     revision: u64,
     /// Place (`apis/apps/v1`) → hash and text.
     v3: BTreeMap<String, (String, Bytes)>,
-    v2: Option<Bytes>,
+    v2: Option<(String, Bytes)>,
+    /// The same in protobuf, once somebody asked.
+    v2_binary: std::sync::OnceLock<Bytes>,
 }
+
+/// What the real server calls the protobuf form.
+const OPENAPI_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /// Makes documents on request and keeps them until the catalog changes.
 #[derive(Debug, Default)]
@@ -93,14 +98,39 @@ impl Cache {
         Ok(response)
     }
 
-    /// `/openapi/v2` in JSON. Its protobuf form is not served: clients do without.
-    pub(super) fn v2(&self, catalog: &Catalog, accept: &str) -> Result<Response, Failure> {
-        if !(accept.is_empty() || accept.contains("application/json") || accept.contains("*/*")) {
-            return Err(Failure::no_such_path());
+    /// `/openapi/v2`, in JSON or in the protobuf form that kubectl and client-go ask for; never in both at once in memory
+    /// before somebody asked.
+    pub(super) fn v2(
+        &self,
+        catalog: &Catalog,
+        accept: &str,
+        known: &str,
+    ) -> Result<Response, Failure> {
+        let binary = accept.contains("com.github.proto-openapi.spec.v2");
+        let json = accept.is_empty() || accept.contains("json") || accept.contains("*/*");
+        if !(binary || json) {
+            return Err(Failure::not_acceptable(&[
+                "application/json",
+                "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+            ]));
         }
         let documents = self.at(catalog);
-        let text = documents.v2.clone().ok_or_else(Failure::no_such_path)?;
-        Ok(respond::with(200, "application/json", text.into(), &[]))
+        let (hash, text) = documents.v2.as_ref().ok_or_else(Failure::no_such_path)?;
+        let etag = format!("\"{hash}\"");
+        let mut response = if known == etag {
+            respond::with(304, "application/json", Body::empty(), &[])
+        } else if binary {
+            let body = documents.v2_binary.get_or_init(|| {
+                let value = serde_json::from_slice(text).unwrap_or_default();
+                super::protobuf::openapi_document(&value).into()
+            });
+            respond::with(200, OPENAPI_V2, body.clone().into(), &[])
+        } else {
+            respond::with(200, "application/json", text.clone().into(), &[])
+        };
+        respond::set(response.headers_mut(), header::ETAG, &etag);
+        respond::set(response.headers_mut(), header::VARY, "Accept");
+        Ok(response)
     }
 }
 
@@ -127,7 +157,8 @@ fn make(catalog: &Catalog) -> Documents {
         "version".to_owned(),
         (hash(version.as_bytes()), version.into()),
     );
-    documents.v2 = Some(openapi::swagger(&all).to_string().into());
+    let swagger = openapi::swagger(&all).to_string();
+    documents.v2 = Some((hash(swagger.as_bytes()), swagger.into()));
     documents
 }
 

@@ -7,6 +7,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::Value;
 
 use super::negotiate::{Accept, Format};
+use super::protobuf;
 use crate::status::Failure;
 
 /// An answer with the headers that every answer has.
@@ -47,11 +48,29 @@ pub(super) fn text(code: u16, format: Format, json: Bytes, warnings: &[String]) 
             let value: Value = serde_json::from_slice(&json).unwrap_or(Value::Null);
             with(code, "application/yaml", to_yaml(&value).into(), warnings)
         }
+        Format::Protobuf => {
+            let value: Value = serde_json::from_slice(&json).unwrap_or(Value::Null);
+            binary(code, &value, warnings)
+        }
     }
+}
+
+/// Protobuf; what has no such form is a 406, in protobuf.
+fn binary(code: u16, value: &Value, warnings: &[String]) -> Response {
+    if let Some(body) = protobuf::body(value) {
+        return with(code, protobuf::MEDIA, body.into(), warnings);
+    }
+    let why = "the object does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message";
+    let refusal = Failure::new(406, "NotAcceptable", why).to_status();
+    let body = protobuf::body(&refusal).unwrap_or_default();
+    with(406, protobuf::MEDIA, body.into(), &[])
 }
 
 /// A value as an answer.
 pub(super) fn value(code: u16, format: Format, value: &Value, warnings: &[String]) -> Response {
+    if format == Format::Protobuf {
+        return binary(code, value, warnings);
+    }
     let json = serde_json::to_vec(value).unwrap_or_default();
     text(code, format, json.into(), warnings)
 }
@@ -72,7 +91,13 @@ pub(super) fn failure(failure: &Failure, accept: &Accept, warnings: &[String]) -
         );
         return response;
     }
-    let mut response = value(failure.code, accept.plain(), &failure.to_status(), warnings);
+    let warnings = [warnings, &failure.warnings].concat();
+    let mut response = value(
+        failure.code,
+        accept.plain(),
+        &failure.to_status(),
+        &warnings,
+    );
     if matches!(failure.code, 429 | 503 | 504) {
         set(response.headers_mut(), header::RETRY_AFTER, "1");
     }

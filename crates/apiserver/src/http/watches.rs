@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::lists::{Rows, partial, table, too_old};
-use super::negotiate::{Format, Shape};
+use super::negotiate::{Form, Format, Shape};
 use super::query::Query;
 use super::{Asked, Door, respond};
 use crate::registry::Backing;
@@ -26,12 +26,16 @@ const LASTS: Duration = Duration::from_secs(1800);
 /// How often a quiet watch gets a bookmark.
 const BOOKMARKS: Duration = Duration::from_secs(60);
 
+/// After the initial events the first bookmark comes sooner.
+const FIRST_BOOKMARK: Duration = Duration::from_secs(1);
+
 /// A last bookmark comes this long before the end.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
 struct Stream {
     core: std::sync::Arc<Core>,
     target: Target,
+    format: Format,
     shape: Shape,
     query: Query,
     selection: Selection,
@@ -54,7 +58,7 @@ impl Door {
                 true,
             ));
         }
-        let form = asked.accept.choose(|s| {
+        let form = asked.accept.choose_of(asked.typed(), |s| {
             matches!(
                 s,
                 Shape::Object | Shape::Table(_) | Shape::Partial(_) | Shape::PartialList(_)
@@ -72,20 +76,24 @@ impl Door {
                 "application/vnd.kubernetes.protobuf;stream=watch",
             ]));
         }
-        let stream = self.open(&asked, form.shape)?;
+        let stream = self.open(&asked, form)?;
+        let media = match form.format {
+            Format::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            _ => "application/json",
+        };
         let body = futures::stream::unfold(stream, |mut stream| async {
             let chunk = stream.next().await?;
             Some((Ok::<_, std::convert::Infallible>(chunk), stream))
         });
         Ok(respond::with(
             200,
-            "application/json",
+            media,
             Body::from_stream(body),
             &asked.warnings,
         ))
     }
 
-    fn open(&self, asked: &Asked, shape: Shape) -> Result<Stream, Failure> {
+    fn open(&self, asked: &Asked, form: Form) -> Result<Stream, Failure> {
         let query = &asked.query;
         let mut target = asked.target.clone();
         if !target.name.is_empty() {
@@ -112,7 +120,8 @@ impl Door {
         let mut stream = Stream {
             core: std::sync::Arc::clone(&self.core),
             target,
-            shape,
+            format: form.format,
+            shape: form.shape,
             query: query.clone(),
             selection,
             watch: None,
@@ -175,6 +184,8 @@ impl Stream {
         }
         if marked && self.bookmarks {
             self.bookmark(listing.rv, true)?;
+            // As the real server: a client that has just been told that it is in step learns once more soon.
+            self.next_bookmark = self.next_bookmark.min(Instant::now() + FIRST_BOOKMARK);
         }
         Ok(listing.rv)
     }
@@ -219,7 +230,7 @@ impl Stream {
     /// Nothing happened for a while: time for a bookmark, or for the end.
     fn pause(&mut self, watch: &Watch) -> Result<(), Failure> {
         let now = Instant::now();
-        if self.bookmarks && now >= self.next_bookmark {
+        if self.bookmarks && now >= self.next_bookmark && now < self.ends {
             let last = self.ends.checked_sub(LAST_BOOKMARK).unwrap_or(self.ends);
             self.next_bookmark = if now >= last {
                 self.ends
@@ -300,6 +311,12 @@ impl Stream {
     }
 
     fn event(&mut self, word: &str, object: &Bytes) {
+        if self.format == Format::Protobuf {
+            let value: Value = serde_json::from_slice(object).unwrap_or(Value::Null);
+            let frame = super::protobuf::frame(word, &value).unwrap_or_default();
+            self.ready.push_back(frame.into());
+            return;
+        }
         let mut line = BytesMut::with_capacity(object.len() + 40);
         line.put_slice(b"{\"type\":\"");
         line.put_slice(word.as_bytes());

@@ -80,7 +80,7 @@ impl Door {
         if asked.target.resource.backing == Backing::Answered {
             return self.review(asked).await;
         }
-        let form = asked.accept.choose(shapes)?;
+        let form = asked.accept.choose_of(asked.typed(), shapes)?;
         let mut options = options(&asked, "CreateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
         let kind = &asked.target.resource.kind;
@@ -107,7 +107,7 @@ impl Door {
     }
 
     pub(super) async fn update(&self, asked: Asked) -> Result<Response, Failure> {
-        let form = asked.accept.choose(shapes)?;
+        let form = asked.accept.choose_of(asked.typed(), shapes)?;
         let mut options = options(&asked, "UpdateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
         let kind = &asked.target.resource.kind;
@@ -169,7 +169,7 @@ impl Door {
     }
 
     pub(super) async fn patch(&self, asked: Asked) -> Result<Response, Failure> {
-        let form = asked.accept.choose(shapes)?;
+        let form = asked.accept.choose_of(asked.typed(), shapes)?;
         let custom = asked.target.resource.custom();
         let kind = PatchKind::of(&body::media_type(&asked.content_type), custom)?;
         let options = options(&asked, "PatchOptions")?;
@@ -226,7 +226,7 @@ impl Door {
     }
 
     pub(super) async fn delete(&self, asked: Asked) -> Result<Response, Failure> {
-        let form = asked.accept.choose(shapes)?;
+        let form = asked.accept.choose_of(asked.typed(), shapes)?;
         let options =
             delete_options(&asked.query, asked.body, &asked.content_type, &asked.target).await?;
         let written = self
@@ -259,7 +259,9 @@ impl Door {
                 resource.custom(),
             ));
         }
-        let form = asked.accept.choose(|s| s == Shape::Object)?;
+        let form = asked
+            .accept
+            .choose_of(asked.typed(), |s| s == Shape::Object)?;
         let query = &asked.query;
         let selection = Selection::parse(
             target,

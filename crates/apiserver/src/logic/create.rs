@@ -51,10 +51,12 @@ pub fn create(
     }
     start(rules, &mut object);
     let mut errors = metadata::validate(rules, &object);
+    let early = warnings.clone();
     warnings.extend(metadata::warnings(None, &object));
     errors.extend(convert::check(rules, &object, None, &errors));
     if !errors.is_empty() {
-        return Err(rules.invalid(meta(&object, "name"), &errors));
+        let refused = rules.invalid(meta(&object, "name"), &errors);
+        return Err(refused.with_warnings(early));
     }
     Ok(Prepared { object, warnings })
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Rules;
 use crate::patch::{self, PatchError};
+use crate::schema::FieldError;
 use crate::status::Failure;
 
 /// How a patch is to be read.
@@ -70,11 +71,110 @@ pub fn apply(
         }
         _ => patch::merge_patch(old, body),
     };
-    patched.map_err(|error| match error {
+    let patched = patched.map_err(|error| match error {
         PatchError::Unreadable(text) => Failure::bad_request(text),
         PatchError::TooLarge(text) => Failure::new(413, "RequestEntityTooLarge", text),
         PatchError::Unfit(_) => {
             Failure::new(422, "Invalid", error.to_string()).with_details(Map::new())
         }
-    })
+    })?;
+    match rules.resource.built_in.and_then(|b| b.type_error(&patched)) {
+        Some(why) => Err(misfit(&patched, body, &why)),
+        None => Ok(patched),
+    }
+}
+
+/// 422 for what a patch makes of a built-in kind and its type cannot hold, with the whole object as the real server tells it.
+fn misfit(patched: &Value, patch: &Value, why: &str) -> Failure {
+    let error = FieldError::invalid("patch", typed_text(patched, patch), why);
+    let mut failure = Failure::invalid("", "", "", &[error]);
+    // The real server names no kind here.
+    if let Some(details) = &mut failure.details {
+        for name in ["group", "kind", "name"] {
+            details.shift_remove(name);
+        }
+    }
+    failure
+}
+
+/// The object as a merge leaves Go's text of it: what the patch touches in order of its keys, the rest as it was.
+fn typed_text(object: &Value, patch: &Value) -> String {
+    let mut members = Vec::new();
+    let empty = Map::new();
+    let mut root: Vec<_> = object.as_object().unwrap_or(&empty).iter().collect();
+    root.sort_unstable_by_key(|(name, _)| name.as_str());
+    for (name, value) in root {
+        let text = if name == "metadata" && patch.get(name).is_none() {
+            in_order(value, &METADATA)
+        } else {
+            sorted_text(value)
+        };
+        members.push(format!("{}:{text}", Value::from(name.as_str())));
+    }
+    format!("{{{}}}", members.join(","))
+}
+
+/// The order of `ObjectMeta` and of what is in it.
+const METADATA: [&str; 25] = [
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+    // Entries of managedFields.
+    "manager",
+    "operation",
+    "apiVersion",
+    "time",
+    "fieldsType",
+    "fieldsV1",
+    "subresource",
+    // Owners; apiVersion comes first in both.
+    "kind",
+    "controller",
+    "blockOwnerDeletion",
+];
+
+fn in_order(value: &Value, order: &[&str]) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(|i| in_order(i, order)).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(map) => {
+            let place = |name: &str| order.iter().position(|o| *o == name);
+            let mut members: Vec<_> = map.iter().collect();
+            members.sort_by_key(|(name, _)| (place(name).unwrap_or(order.len()), name.as_str()));
+            let text = |(name, value): (&String, &Value)| {
+                let free = matches!(name.as_str(), "labels" | "annotations" | "fieldsV1");
+                let value = if free {
+                    sorted_text(value)
+                } else {
+                    in_order(value, order)
+                };
+                format!("{}:{value}", Value::from(name.as_str()))
+            };
+            let members: Vec<_> = members.into_iter().map(text).collect();
+            format!("{{{}}}", members.join(","))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn sorted_text(value: &Value) -> String {
+    let mut text = Vec::new();
+    match crate::storage::object::sorted(&mut text, value) {
+        Ok(()) => String::from_utf8_lossy(&text).into_owned(),
+        Err(_) => value.to_string(),
+    }
 }

@@ -91,10 +91,11 @@ pub fn update(
         managed::updated(rules, old, &mut new, &asked, part, options, moment);
     }
     let mut errors = metadata::validate_update(rules, old, &new);
+    let early = warnings.clone();
     warnings.extend(metadata::warnings(Some(old), &new));
     errors.extend(convert::check(rules, &new, Some(old), &errors));
     if !errors.is_empty() {
-        return Err(rules.invalid(name, &errors));
+        return Err(rules.invalid(name, &errors).with_warnings(early));
     }
     generation(rules, old, &mut new);
     if !meta(&new, "deletionTimestamp").is_empty()

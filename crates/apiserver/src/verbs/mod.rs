@@ -11,6 +11,7 @@ pub mod patches;
 pub mod read;
 pub mod records;
 pub mod remove;
+mod sizes;
 pub mod target;
 pub mod write;
 

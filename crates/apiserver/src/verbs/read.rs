@@ -241,17 +241,54 @@ impl Core {
 
     fn token(&self, text: &str) -> Result<Token, Failure> {
         let bad = |why: String| Failure::bad_request(format!("invalid continue token: {why}"));
-        let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD
-            .decode(text)
-            .map_err(|e| bad(format!("continue key is not valid: {e}")))?;
-        let token: Token = serde_json::from_slice(&bytes)
-            .map_err(|e| bad(format!("continue key is not valid: {e}")))?;
+        let bytes = lenient().decode(text).map_err(|e| {
+            let at = match e {
+                base64::DecodeError::InvalidByte(at, _)
+                | base64::DecodeError::InvalidLastSymbol(at, _) => at,
+                _ => text.len(),
+            };
+            bad(format!(
+                "continue key is not valid: illegal base64 data at input byte {at}"
+            ))
+        })?;
+        let token: Token = serde_json::from_slice(&bytes).map_err(|e| {
+            let why = match bytes.first() {
+                None => "unexpected end of JSON input".to_owned(),
+                Some(b'{') => e.to_string(),
+                Some(byte) => format!(
+                    "invalid character {} looking for beginning of value",
+                    go_char(*byte)
+                ),
+            };
+            bad(format!("continue key is not valid: {why}"))
+        })?;
         if token.v != "offset" || token.rv > self.store.rv() {
             return Err(bad(
                 "continue key is not valid: it was not given out by this server".to_owned(),
             ));
         }
         Ok(token)
+    }
+}
+
+/// Base64 as Go reads it: bits that are left over are of no account.
+fn lenient() -> base64::engine::GeneralPurpose {
+    let config = base64::engine::general_purpose::NO_PAD.with_decode_allow_trailing_bits(true);
+    base64::engine::GeneralPurpose::new(&base64::alphabet::URL_SAFE, config)
+}
+
+/// A byte as Go's JSON decoder quotes it.
+fn go_char(byte: u8) -> String {
+    match byte {
+        b'\'' => r"'\''".to_owned(),
+        b'\n' => r"'\n'".to_owned(),
+        b'\r' => r"'\r'".to_owned(),
+        b'\t' => r"'\t'".to_owned(),
+        b'\\' => r"'\\'".to_owned(),
+        0x20..=0x7e => format!("'{}'", char::from(byte)),
+        0x00..=0x1f | 0x7f => format!("'\\x{byte:02x}'"),
+        0x80..=0xa0 | 0xad => format!("'\\u{byte:04x}'"),
+        _ => format!("'{}'", char::from(byte)),
     }
 }
 

@@ -10,22 +10,10 @@ use crate::logic::update::{Means, Part, Update, Updated, update};
 use crate::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
 use crate::registry::{Backing, Origin};
 use crate::status::Failure;
-use crate::storage::{CommitError, Draft, Expect, Object, Op, key_of};
+use crate::storage::{CommitError, Expect, Object, Op, key_of};
 
 /// How often a write that names no version is computed again after another write came first.
 const ATTEMPTS: usize = 8;
-
-/// An object may have this many bytes (the store of the real server refuses more).
-const OBJECT_LIMIT: usize = 2 << 20;
-
-/// The limit of objects of a resource with a larger request limit is that limit.
-fn object_limit(target: &Target) -> usize {
-    if target.resource.body_limit > crate::registry::BODY_LIMIT {
-        target.resource.body_limit
-    } else {
-        OBJECT_LIMIT
-    }
-}
 
 /// Computes the wanted object from the current one, in the version of the request.
 pub type Compute<'a> = dyn Fn(&Value) -> Result<(Value, Means), Failure> + Send + Sync + 'a;
@@ -334,20 +322,7 @@ impl Core {
                 if let Some(metadata) = metadata_mut(&mut object) {
                     metadata.remove("resourceVersion");
                 }
-                let draft = Draft::new(&object)
-                    .map_err(|e| Failure::bad_request(format!("write the object down: {e}")))?;
-                if draft.len() > object_limit(target) {
-                    return Err(Failure::new(
-                        500,
-                        "",
-                        format!(
-                            "rpc error: code = ResourceExhausted desc = trying to send message larger than max ({} vs. {})",
-                            draft.len(),
-                            object_limit(target)
-                        ),
-                    ));
-                }
-                Some(draft)
+                Some(super::sizes::draft(target, object)?)
             }
             None => None,
         };

@@ -4,6 +4,7 @@ mod access;
 mod gateway;
 mod hostile;
 mod kubectl;
+mod protobuf;
 mod recorded;
 mod restart;
 mod rules;
