@@ -66,7 +66,10 @@ fn put(out: &mut Vec<u8>, number: u64, kind: Kind, value: &Value) {
         Kind::Message(table) => put_bytes(out, number, &message(value, table)),
         Kind::Json => {
             let mut inner = Vec::new();
-            put_bytes(&mut inner, 1, value.to_string().as_bytes());
+            // Go keeps no text for a null.
+            if !value.is_null() {
+                put_bytes(&mut inner, 1, value.to_string().as_bytes());
+            }
             put_bytes(out, number, &inner);
         }
         Kind::Texts => {

@@ -165,8 +165,7 @@ impl Run<'_> {
     fn text(&mut self, wanted: &str, found: &[u8], unstable: bool) -> Option<String> {
         let found = String::from_utf8_lossy(found).into_owned();
         let same = if unstable {
-            self.tokens
-                .matches(&unversioned(wanted), &unversioned(&found))
+            self.tokens.matches(&unversioned(wanted), &found)
         } else {
             self.tokens.matches(wanted, &found)
         };
