@@ -21,6 +21,7 @@ pub mod status;
 pub mod storage;
 pub mod table;
 pub mod verbs;
+pub mod webhook;
 
 pub use clock::{Clock, SystemClock, Uids};
 pub use gateway::{Call, Gateway, Outcome, Refusal, RefusalClass};

@@ -87,7 +87,52 @@ fn converted(resource: &Resource, object: Value, api_version: &str) -> Result<Va
     let Some(converter) = &resource.converter else {
         return Ok(object);
     };
-    converter.convert(object, api_version).map_err(|why| {
+    converter
+        .convert(object, api_version)
+        .map_err(|why| unconverted(resource, &why))
+}
+
+/// A webhook's refusal in its own words, which name it; another converter's with the resource.
+fn unconverted(resource: &Resource, why: &str) -> Failure {
+    if why.starts_with("conversion webhook for ") {
+        Failure::new(500, "", why)
+    } else {
         Failure::internal(format!("conversion for {} failed: {why}", resource.key()))
-    })
+    }
+}
+
+/// As [`to_version`] for many objects: a webhook is asked once.
+///
+/// # Errors
+/// A registered converter refused.
+pub fn all_to_version(
+    resource: &Resource,
+    mut objects: Vec<Value>,
+    to: &Version,
+) -> Result<Vec<Value>, Failure> {
+    let wanted = resource.api_version(&to.name);
+    if let Some(converter) = &resource.converter {
+        let other = |o: &Value| o.get("apiVersion").and_then(Value::as_str) != Some(&wanted);
+        let places: Vec<usize> = (0..objects.len())
+            .filter(|at| objects.get(*at).is_some_and(other))
+            .collect();
+        let taken = |at: &usize| objects.get_mut(*at).map(Value::take);
+        let old: Vec<Value> = places.iter().filter_map(taken).collect();
+        let converted = converter
+            .convert_all(old, &wanted)
+            .map_err(|why| unconverted(resource, &why))?;
+        for (at, mut object) in places.into_iter().zip(converted) {
+            let rules = Rules {
+                resource,
+                version: to,
+            };
+            drop(admit(rules, &mut object));
+            if let Some(place) = objects.get_mut(at) {
+                *place = object;
+            }
+        }
+        return Ok(objects);
+    }
+    let one = |object| to_version(resource, object, to);
+    objects.into_iter().map(one).collect()
 }

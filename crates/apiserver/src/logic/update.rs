@@ -90,6 +90,9 @@ pub fn update(
     } else {
         managed::updated(rules, old, &mut new, &asked, part, options, moment);
     }
+    if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
+        crate::builtin::crd::track_storage(&mut new);
+    }
     let mut errors = metadata::validate_update(rules, old, &new);
     let early = warnings.clone();
     warnings.extend(metadata::warnings(Some(old), &new));

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::resource::{BODY_LIMIT, Backing, Origin, Resource, Scale, Version};
+use super::resource::{BODY_LIMIT, Backing, Converter, Origin, Resource, Scale, Version};
 use crate::schema::{Structural, aggregate};
 use crate::table::{Column, custom_columns};
+use crate::webhook::Webhook;
 
 /// Why a definition could not be read.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -86,7 +87,7 @@ impl Resource {
             built_in: None,
             verbs: Vec::new(),
             body_limit: BODY_LIMIT,
-            converter: None,
+            converter: Webhook::of(crd).map(|w| -> Arc<dyn Converter> { Arc::new(w) }),
             stored_as: None,
             group,
             kind,

@@ -129,6 +129,15 @@ pub trait Converter: Send + Sync {
     /// # Errors
     /// Why it cannot be converted.
     fn convert(&self, object: Value, api_version: &str) -> Result<Value, String>;
+
+    /// Turns many into `api_version`, in their order.
+    ///
+    /// # Errors
+    /// Why one of them cannot be converted.
+    fn convert_all(&self, objects: Vec<Value>, api_version: &str) -> Result<Vec<Value>, String> {
+        let one = |object| self.convert(object, api_version);
+        objects.into_iter().map(one).collect()
+    }
 }
 
 /// The limit of request bodies unless a resource says otherwise (A11).

@@ -87,6 +87,15 @@ impl Object {
         self.bytes.slice(self.body_at as usize..)
     }
 
+    /// Whether it is written in this `apiVersion`.
+    #[must_use]
+    pub fn is_of(&self, api_version: &str) -> bool {
+        const KEY: &[u8] = b"{\"apiVersion\":\"";
+        let rest = self.bytes.strip_prefix(KEY);
+        let rest = rest.and_then(|rest| rest.strip_prefix(api_version.as_bytes()));
+        rest.is_some_and(|rest| rest.starts_with(b"\""))
+    }
+
     /// Parses the object.
     ///
     /// Bytes at rest were written by [`Draft::seal`], so they parse; a damaged store gives null.

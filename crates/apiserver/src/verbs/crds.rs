@@ -57,7 +57,8 @@ impl Core {
         if established {
             let catalog = self.registry.catalog();
             let before = catalog.get(&resource.group, &resource.plural);
-            let converter = self.converters.get(name).cloned();
+            let ours = self.converters.get(name).cloned();
+            let converter = ours.or_else(|| resource.converter.clone());
             let backing = before.map(|r| r.backing).unwrap_or_default();
             self.registry.put(Resource {
                 origin: Origin::Crd,

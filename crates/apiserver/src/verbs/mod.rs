@@ -156,7 +156,7 @@ impl Core {
         version: &Version,
         object: Arc<Object>,
     ) -> Result<Shown, Failure> {
-        if version.name == resource.storage_version && resource.stored_as.is_none() {
+        if as_stored(resource, version, &object) {
             return Ok(Shown::Stored(object));
         }
         Ok(Shown::Value(convert::to_version(
@@ -165,6 +165,32 @@ impl Core {
             version,
         )?))
     }
+
+    /// As [`Self::show`] for a page of objects.
+    ///
+    /// # Errors
+    /// A registered converter refused.
+    pub fn show_all(
+        &self,
+        resource: &Resource,
+        version: &Version,
+        objects: Vec<Arc<Object>>,
+    ) -> Result<Vec<Shown>, Failure> {
+        if objects.iter().all(|o| as_stored(resource, version, o)) {
+            return Ok(objects.into_iter().map(Shown::Stored).collect());
+        }
+        let values = objects.iter().map(|o| o.value()).collect();
+        let converted = convert::all_to_version(resource, values, version)?;
+        Ok(converted.into_iter().map(Shown::Value).collect())
+    }
+}
+
+/// Whether an object lies in the store in the form that a version shows: also one that was stored before the definition
+/// chose another version to store.
+fn as_stored(resource: &Resource, version: &Version, object: &Object) -> bool {
+    version.name == resource.storage_version
+        && resource.stored_as.is_none()
+        && (resource.versions.len() == 1 || object.is_of(&resource.api_version(&version.name)))
 }
 
 /// Turns a refusal of the gateway into what the client is told.

@@ -177,8 +177,9 @@ impl Core {
                 continue;
             }
             last = key;
-            items.push(self.show(rules.resource, rules.version, Arc::clone(object))?);
+            items.push(Arc::clone(object));
         }
+        let items = self.show_all(rules.resource, rules.version, items)?;
         let token = (more > 0).then(|| {
             encode(&Token {
                 v: "offset".to_owned(),

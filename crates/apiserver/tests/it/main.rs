@@ -9,4 +9,5 @@ mod recorded;
 mod restart;
 mod rules;
 mod twin;
+mod webhook;
 mod world;
