@@ -7,6 +7,10 @@ use crate::{Item, Report};
 
 const SETTER: &str = "project-id";
 const ANNOTATION: &str = "cnrm.cloud.google.com/project-id";
+/// Config Connector's resources of the cloud.
+const GROUPS: &str = ".cnrm.cloud.google.com";
+/// Its own configuration: no resource of a project.
+const CONFIGURATION: &str = "core.cnrm.cloud.google.com";
 const FUNCTION: &str = "gcr.io/kpt-fn/apply-setters:v0.2";
 
 pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
@@ -41,7 +45,7 @@ fn set(items: &mut [Item], project: &str) -> Result<(), String> {
     }
     for item in items
         .iter_mut()
-        .filter(|item| item.group().ends_with(".cnrm.cloud.google.com"))
+        .filter(|item| item.group().ends_with(GROUPS) && item.group() != CONFIGURATION)
     {
         if item.annotation(ANNOTATION).is_none() {
             item.set_text(&["metadata", "annotations", ANNOTATION], project);

@@ -61,7 +61,7 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         .iter()
         .map(|result| format!("{}: {}\n", result.severity.as_str(), result.message));
     let stderr = answer.printed + &told.collect::<String>();
-    match bridge::output(items, &answer.list) {
+    match bridge::in_range(&answer.list).and_then(|()| bridge::output(items, &answer.list)) {
         Ok(changed) => {
             *items = changed;
             Report {

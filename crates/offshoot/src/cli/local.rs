@@ -49,6 +49,10 @@ pub(crate) struct RenderArgs {
     /// Leave the status in the Kptfile alone.
     #[arg(long)]
     pub(crate) no_status: bool,
+    /// Refuse what kpt refuses and we only warn about: fields that a Kptfile does not have, and in packages without
+    /// a pipeline what is no resource.
+    #[arg(long)]
+    pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) runtimes: RuntimeArgs,
 }

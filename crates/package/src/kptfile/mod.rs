@@ -52,6 +52,7 @@ pub struct Kptfile {
     stream: yaml::Stream,
     fields: Fields,
     warnings: Vec<Problem>,
+    traces: Vec<Problem>,
 }
 
 impl Kptfile {
@@ -82,6 +83,7 @@ impl Kptfile {
         Ok(Self {
             fields,
             warnings: reader.warnings,
+            traces: reader.traces,
             stream,
         })
     }
@@ -116,7 +118,23 @@ impl Kptfile {
     /// `package` gives the files that a `configPath` may name and the directory of this Kptfile in
     /// them (empty for the root).
     pub fn validate(&self, package: Option<(&Files, &str)>) -> Vec<Problem> {
-        validate::pipeline(&self.fields.pipeline, package)
+        validate::pipeline(&self.fields.pipeline, package, false)
+    }
+
+    /// What kpt would refuse to read: fields that it does not know, traces of tooling among them.
+    ///
+    /// M18 keeps them; this is for packages that must work with kpt, too.
+    pub fn strangers(&self) -> Vec<Problem> {
+        let mut all: Vec<Problem> = self.warnings.iter().chain(&self.traces).cloned().collect();
+        for problem in &mut all {
+            problem.what = problem.what.replace("; it is kept", "");
+        }
+        all
+    }
+
+    /// As [`Kptfile::validate`], and where M18 is more lenient than kpt, as kpt.
+    pub fn validate_strictly(&self, package: Option<(&Files, &str)>) -> Vec<Problem> {
+        validate::pipeline(&self.fields.pipeline, package, true)
     }
 
     /// Puts the text back into a package; an unchanged text leaves the file as it is (`Kept`).

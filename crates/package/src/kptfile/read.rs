@@ -18,7 +18,12 @@ use super::fields::{Fields, Info, Inventory, Upstream, UpstreamLock};
 pub(super) struct Reader {
     pub(super) problems: Vec<Problem>,
     pub(super) warnings: Vec<Problem>,
+    /// What Kubernetes tooling leaves in objects: known here, but no field of the peer's.
+    pub(super) traces: Vec<Problem>,
 }
+
+/// Fields that Kubernetes tooling leaves behind (M18).
+const TRACES: [&str; 2] = ["creationTimestamp", "lastTransitionTime"];
 
 /// One map of the document with the path that leads to it.
 struct Map<'a> {
@@ -453,13 +458,20 @@ impl Reader {
             let Some(name) = entry.key.key_text() else {
                 continue;
             };
-            if !known.contains(&name) && !entry.is_merge() {
-                let path = map.at(name);
-                let line = entry.key.line();
-                let what =
-                    format!("line {line}: field `{path}` is not a field of a Kptfile; it is kept");
-                self.warnings.push(Problem::new(path, what));
+            let trace = TRACES.contains(&name);
+            if entry.is_merge() || (known.contains(&name) && !trace) {
+                continue;
             }
+            let path = map.at(name);
+            let line = entry.key.line();
+            let what =
+                format!("line {line}: field `{path}` is not a field of a Kptfile; it is kept");
+            let found = if trace && known.contains(&name) {
+                &mut self.traces
+            } else {
+                &mut self.warnings
+            };
+            found.push(Problem::new(path, what));
         }
     }
 }

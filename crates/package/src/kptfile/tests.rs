@@ -62,6 +62,30 @@ fn reads_what_it_says_and_warns_of_the_rest() {
 }
 
 #[test]
+fn m18_what_kpt_would_refuse_is_told_only_to_who_asks() {
+    let strange: Vec<_> = kptfile(TEXT)
+        .strangers()
+        .into_iter()
+        .map(|problem| problem.what)
+        .collect();
+    assert_eq!(
+        strange,
+        [
+            "line 6: field `metadata.uid` is not a field of a Kptfile",
+            "line 22: field `status.conditions[0].lastTransitionTime` is not a field of a Kptfile",
+        ]
+    );
+    let dots = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: x}\npipeline:\n  mutators:\n  - {image: a, configPath: ..c.yaml}\n";
+    assert!(kptfile(dots).validate(None).is_empty());
+    let problems = kptfile(dots).validate_strictly(None);
+    assert!(
+        problems[0]
+            .what
+            .contains("path must not be outside the package")
+    );
+}
+
+#[test]
 fn an_edit_to_an_equal_value_is_no_edit() {
     let edits = [
         Edit::SetName("shop".into()),

@@ -10,8 +10,12 @@ use model::{Files, Function, PackagePath, Pipeline, Problem};
 use super::image;
 
 /// All problems of a pipeline; `package` gives the files and the package's directory in them, so
-/// that config paths can be looked up.
-pub(super) fn pipeline(pipeline: &Pipeline, package: Option<(&Files, &str)>) -> Vec<Problem> {
+/// that config paths can be looked up; `strict` refuses what only kpt refuses.
+pub(super) fn pipeline(
+    pipeline: &Pipeline,
+    package: Option<(&Files, &str)>,
+    strict: bool,
+) -> Vec<Problem> {
     let mut problems = Vec::new();
     let lists = [
         ("mutators", &pipeline.mutators),
@@ -21,7 +25,7 @@ pub(super) fn pipeline(pipeline: &Pipeline, package: Option<(&Files, &str)>) -> 
         let mut names = BTreeSet::new();
         for (index, function) in functions.iter().enumerate() {
             let field = format!("pipeline.{list}[{index}]");
-            let known = function_problem(function, &field, package);
+            let known = function_problem(function, &field, package, strict);
             let twice = !function.name.is_empty() && !names.insert(function.name.as_str());
             let known = known.or_else(|| {
                 twice.then(|| {
@@ -36,6 +40,8 @@ pub(super) fn pipeline(pipeline: &Pipeline, package: Option<(&Files, &str)>) -> 
     }
     problems
 }
+
+const OUTSIDE: &str = "path must not be outside the package";
 
 /// One violation.
 struct Invalid {
@@ -80,6 +86,7 @@ fn function_problem(
     function: &Function,
     field: &str,
     package: Option<(&Files, &str)>,
+    strict: bool,
 ) -> Option<Invalid> {
     match (&function.image, &function.exec) {
         (None, None) => {
@@ -106,6 +113,7 @@ fn function_problem(
     let path = function.config_path.as_deref()?;
     let reason = match (clean(path), package) {
         (Err(reason), _) => Some(reason.to_owned()),
+        (Ok(clean), _) if strict && clean.contains("..") => Some(OUTSIDE.to_owned()),
         (Ok(clean), Some((files, dir))) => config_file(files, dir, path, &clean),
         (Ok(_), None) => None,
     };
@@ -125,7 +133,7 @@ pub fn clean(path: &str) -> Result<String, &'static str> {
         match part {
             "" | "." => {}
             ".." => {
-                parts.pop().ok_or("path must not be outside the package")?;
+                parts.pop().ok_or(OUTSIDE)?;
             }
             part => parts.push(part),
         }

@@ -18,7 +18,7 @@ use model::{
 use yaml::owned::Value;
 
 use plan::{Plan, Task};
-use stock::Stock;
+use stock::{Refused, Stock};
 
 use status::Outcome;
 pub use status::{GATE, resolved_image};
@@ -34,6 +34,9 @@ pub struct Options {
     pub without_status: bool,
     /// Note which functions change anything, at the cost of comparing.
     pub trace: bool,
+    /// Refuse what kpt refuses where we are lenient (M18): fields of a Kptfile that nobody knows, and in packages
+    /// without a pipeline what is no resource.
+    pub strict: bool,
 }
 
 /// One resource on its way to or from a function.
@@ -131,6 +134,8 @@ pub struct Render {
     options: Options,
     plan: Plan,
     stock: Stock,
+    /// What the one function is given instead of what it names.
+    config: Option<Arc<Value>>,
     cursor: usize,
     steps: Vec<FunctionResult>,
     execution_error: Option<String>,
@@ -142,33 +147,64 @@ pub struct Render {
 impl Render {
     /// Looks at a package; whatever is wrong with it becomes the status of the render.
     pub fn new(files: Files, options: Options) -> Self {
-        let mut render = Self {
+        match Plan::read(&files, options.strict) {
+            Ok(plan) => Self::with(files, options, plan),
+            Err(error) => {
+                // The root tells what is wrong with a subpackage, if it can itself be read.
+                let mirrored = Plan::read(&own_files(&files), options.strict).is_ok();
+                let mut render = Self::with(files, options, Plan::default());
+                render.mirrored = mirrored;
+                render.error = Some(format!("pkg.read: {error}"));
+                render
+            }
+        }
+    }
+
+    fn with(files: Files, mut options: Options, plan: Plan) -> Self {
+        options.keep_on_failure |= plan.keep_on_failure;
+        let (stock, error) = match Stock::read(&files, &plan, options.strict) {
+            Ok(stock) => {
+                let mut idle = plan.idle().filter(|_| options.strict);
+                let error =
+                    idle.find_map(|dir| Some(wrap(dir, &stock.check_krm(dir).err()?, false)));
+                (stock, error)
+            }
+            Err(error) => (
+                Stock::default(),
+                Some(format!("pkg.render: pkg .: {error}")),
+            ),
+        };
+        Self {
             files,
             options,
-            plan: Plan::default(),
-            stock: Stock::default(),
+            plan,
+            stock,
+            config: None,
             cursor: 0,
             steps: Vec::new(),
             execution_error: None,
-            error: None,
+            error,
             mirrored: true,
             changed_by: Vec::new(),
-        };
-        match Plan::read(&render.files) {
-            Ok(plan) => {
-                render.options.keep_on_failure |= plan.keep_on_failure;
-                match Stock::read(&render.files, &plan) {
-                    Ok(stock) => render.stock = stock,
-                    Err(error) => render.error = Some(format!("pkg.render: pkg .: {error}")),
-                }
-                render.plan = plan;
-            }
-            Err(error) => {
-                // The root tells what is wrong with a subpackage, if it can itself be read.
-                render.mirrored = Plan::read(&own_files(&render.files)).is_ok();
-                render.error = Some(format!("pkg.read: {error}"));
-            }
         }
+    }
+
+    /// One function over a whole package, whatever its pipelines say; `config` instead of what the function names.
+    pub fn one(
+        files: Files,
+        function: Function,
+        config: Option<Arc<Value>>,
+        options: Options,
+    ) -> Self {
+        let plan = Plan::one(&files, function);
+        let mut render = Self::with(files, options, plan);
+        let invalid = config
+            .as_deref()
+            .and_then(|config| stock::not_krm("", config));
+        if let Some(why) = invalid {
+            render.error = Some(format!("the functionConfig is not valid: {why}"));
+        }
+        render.config = config;
         render
     }
 
@@ -218,12 +254,15 @@ impl Render {
         if self.options.trace && !task.validator && self.stock.would_change(&task, &items) {
             self.changed_by.push(status::label(&task.function));
         }
-        let taken = if task.validator {
-            Ok(())
-        } else {
-            self.stock.take_back(&task, items)
-        };
-        self.record(&task, output, taken.err());
+        match self.stock.take_back(&task, items) {
+            Ok(()) => self.record(&task, output, None),
+            Err(Refused::Output(why)) => self.record(&task, output, Some(why)),
+            Err(Refused::NoResource(why)) => {
+                output.exit_code = 1;
+                output.stderr += &why;
+                self.record(&task, output, None);
+            }
+        }
     }
 
     fn prepare(&self, task: &Task) -> Result<Run, Blocked> {
@@ -231,6 +270,7 @@ impl Render {
             self.stock.check_krm(&task.package).map_err(Blocked::Step)?;
         }
         let config = match &task.function.config_path {
+            _ if self.config.is_some() => self.config.clone(),
             Some(path) => {
                 let now = self.stock.config(&task.package, path);
                 let Some(config) = now.or_else(|| self.stock.config_as_read(&task.package, path))

@@ -33,7 +33,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn read(files: &Files) -> Result<Self, String> {
+    pub(super) fn read(files: &Files, strict: bool) -> Result<Self, String> {
         let mut dirs: Vec<(Arc<str>, Kptfile)> = Vec::new();
         for (path, file) in files
             .iter()
@@ -44,7 +44,17 @@ impl Plan {
             let kptfile = Kptfile::of_file(file).map_err(|error| {
                 format!("error reading Kptfile at {place:?}: {}", chain(&error))
             })?;
-            let problems = kptfile.validate(Some((files, &dir)));
+            let package = Some((files, &*dir));
+            let problems = if strict {
+                let strangers = kptfile.strangers();
+                if !strangers.is_empty() {
+                    let what = join_problems(&strangers);
+                    return Err(format!("error reading Kptfile at {place:?}: {what}"));
+                }
+                kptfile.validate_strictly(package)
+            } else {
+                kptfile.validate(package)
+            };
             if !problems.is_empty() {
                 return Err(join_problems(&problems));
             }
@@ -71,6 +81,27 @@ impl Plan {
         })
     }
 
+    /// One function for everything there is.
+    pub(super) fn one(files: &Files, function: Function) -> Self {
+        let kptfiles = files.keys().filter(|path| path.file_name() == "Kptfile");
+        let below = kptfiles.map(|path| Arc::from(path.dir()));
+        let mut packages: Vec<Arc<str>> = below.chain([Arc::from("")]).collect();
+        packages.sort();
+        packages.dedup();
+        let task = Task {
+            package: "".into(),
+            function,
+            validator: false,
+            index: 0,
+            first: true,
+        };
+        Self {
+            tasks: vec![task],
+            packages,
+            keep_on_failure: false,
+        }
+    }
+
     /// The innermost package that a file belongs to.
     pub(super) fn package_of(&self, path: &str) -> Option<&Arc<str>> {
         let inside = self
@@ -78,6 +109,12 @@ impl Plan {
             .iter()
             .filter(|dir| within(dir, path).is_some());
         inside.max_by_key(|dir| dir.len())
+    }
+
+    /// The packages whose own pipeline runs nothing.
+    pub(super) fn idle(&self) -> impl Iterator<Item = &Arc<str>> {
+        let runs = |dir: &&Arc<str>| self.tasks.iter().any(|task| task.package == **dir);
+        self.packages.iter().filter(move |dir| !runs(dir))
     }
 
     /// Whether any function sees the files of a package.

@@ -45,8 +45,17 @@ pub(super) struct Stock {
     packages: Vec<Arc<str>>,
 }
 
+/// Why a function's output is not taken.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// Something in it breaks a rule.
+    Output(String),
+    /// Something in it is no resource at all: the function is to blame, as if it had failed.
+    NoResource(String),
+}
+
 impl Stock {
-    pub(super) fn read(files: &Files, plan: &Plan) -> Result<Self, SheetError> {
+    pub(super) fn read(files: &Files, plan: &Plan, everything: bool) -> Result<Self, SheetError> {
         let mut stock = Self {
             packages: plan.packages.clone(),
             ..Self::default()
@@ -56,7 +65,7 @@ impl Stock {
             let Some(package) = plan.package_of(path.as_str()) else {
                 continue;
             };
-            if plan.is_seen(package) && !ignore.matches(path) {
+            if (everything || plan.is_seen(package)) && !ignore.matches(path) {
                 stock.read_file(path, file, package)?;
             }
         }
@@ -177,7 +186,10 @@ impl Stock {
     }
 
     /// Takes a mutator's output: changed, moved, new and missing resources.
-    pub(super) fn take_back(&mut self, task: &Task, items: Vec<Item>) -> Result<(), String> {
+    pub(super) fn take_back(&mut self, task: &Task, items: Vec<Item>) -> Result<(), Refused> {
+        if task.validator {
+            return Ok(());
+        }
         let handed: BTreeSet<u32> = self.seen(task).iter().filter_map(|item| item.id).collect();
         let mut kept = BTreeMap::new();
         let mut made = Vec::new();
@@ -191,8 +203,14 @@ impl Stock {
                 .iter()
                 .any(|e| Some(e.id) == item.id && Arc::ptr_eq(&e.value, &item.value));
             if !same && let Some(why) = not_krm(&place, &item.value) {
+                let has = |key: &&str| item.value.get(key).is_some();
+                if !["apiVersion", "kind", "metadata"].iter().any(has) {
+                    return Err(Refused::NoResource(format!(
+                        "{place}: missing Resource metadata: {why}"
+                    )));
+                }
                 let what = "output resource list must contain only KRM resources";
-                return Err(format!("{what}: {place}: {why}"));
+                return Err(Refused::Output(format!("{what}: {place}: {why}")));
             }
             match item.id.filter(|id| handed.contains(id)) {
                 Some(id) if !kept.contains_key(&id) => {
@@ -210,13 +228,14 @@ impl Stock {
             };
             entry.value = item.value;
             if within(&entry.package, &entry.path) != Some(place.as_str()) {
-                entry.path = checked(&entry.package, &place)?;
+                entry.path = checked(&entry.package, &place).map_err(Refused::Output)?;
                 entry.package = owner(&packages, &entry.path);
                 entry.index = item.index;
             }
         }
         made.into_iter()
             .try_for_each(|(place, item)| self.add(task, &place, item))
+            .map_err(Refused::Output)
     }
 
     fn add(&mut self, task: &Task, place: &str, item: Item) -> Result<(), String> {
@@ -387,7 +406,7 @@ fn list_items(value: &Value) -> Option<&[Value]> {
 }
 
 /// Why a document is no resource; `None` if it is one.
-fn not_krm(path: &str, value: &Value) -> Option<&'static str> {
+pub(super) fn not_krm(path: &str, value: &Value) -> Option<&'static str> {
     let has = |keys: &[&str]| {
         value
             .lookup(keys)

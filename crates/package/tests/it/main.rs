@@ -7,6 +7,9 @@
 )]
 
 #[expect(unreachable_pub, reason = "the module is shared with testkit")]
+#[path = "../../../testkit/src/vectors/evals.rs"]
+mod evals;
+#[expect(unreachable_pub, reason = "the module is shared with testkit")]
 #[path = "../../../testkit/src/vectors/known.rs"]
 mod known;
 #[expect(unreachable_pub, reason = "the module is shared with testkit")]

@@ -3,6 +3,7 @@
 //! The formats are those of the READMEs beside the vectors. A comparison is of values unless its module says otherwise.
 
 pub mod edits;
+pub mod evals;
 pub mod functions;
 pub mod known;
 pub mod kptfile;

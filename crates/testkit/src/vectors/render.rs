@@ -2,16 +2,21 @@
 //!
 //! Trees are compared document by document and by value. In the Kptfile's status, what functions print to their
 //! error stream is informational, a result without severity is `info`, and where the recorded condition says only
-//! `already handled error`, ours may say more (M20).
+//! `already handled error`, ours may say more (M20). What a Kptfile says is compared by what kpt reads in it: texts, whatever
+//! they are written as. Packages are read strictly, as kpt reads them; that we are more lenient by default is M18's.
+//! Recorded runs of single functions over a package (`kpt fn eval`, also in a chain) are cases, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use functions::{BuiltIns, Call};
+use functions::runtime::Exec;
+use functions::{BuiltIns, Call, Limits, Outcome, RunError, Runner as _};
 use model::{File, Files, PackagePath};
+use package::kptfile::{Fields, Kptfile};
 use package::render::{Conversation, Failure, Item, Options, Output, Render, Rendered, Step};
 use serde_json::Value;
 
+use super::evals::{self, Eval};
 use super::known::{Checked, cases, digest};
 
 /// One case, read.
@@ -29,8 +34,12 @@ pub struct Case {
     pub changed: BTreeMap<String, String>,
     /// Files that must be gone.
     pub deleted: BTreeSet<String>,
-    /// Whether the result is written back into the package.
+    /// Whether the package's pipelines are run and the result is written back into it.
     pub in_place: bool,
+    /// Single functions that are run instead.
+    pub eval: Option<Eval>,
+    /// Whether programs that the package needs are not recorded.
+    pub incomplete: bool,
     /// Whether the files' texts are recorded; without, only the exit code is.
     pub recorded: bool,
     /// Whether the recording is from before renders left a status in the Kptfile.
@@ -71,7 +80,10 @@ fn case(json: &Value) -> Option<Case> {
     let skipped = config("skip").and_then(Value::as_bool).unwrap_or_default();
     let own_command = json.get("cli").is_some() || text("command").is_some_and(|c| c != "render");
     let tree = text("tree");
+    let eval = if skipped { None } else { evals::read(json) };
     Some(Case {
+        eval,
+        incomplete: json.get("omitted_files").is_some(),
         name: text("name")?.to_owned(),
         input: texts("input"),
         needs: list("needs"),
@@ -88,13 +100,27 @@ fn case(json: &Value) -> Option<Case> {
     })
 }
 
-/// Whether the functions that a case needs are all built in, and its result is a package.
+/// Whether the functions that a case needs are all built in or commands, and its result is a package.
 pub fn can_run(case: &Case) -> bool {
-    case.in_place
+    // A tag may be a range of versions, which only a registry can resolve.
+    let kptfiles = || {
+        let is = |path: &String| path == "Kptfile" || path.ends_with("/Kptfile");
+        case.input.iter().filter(move |(path, _)| is(path))
+    };
+    let ranges = kptfiles().any(|(_, text)| text.contains("\n      tag: "));
+    // Without a Kptfile nothing was rendered: what changed the tree is not recorded.
+    let rendered = case.in_place && (kptfiles().next().is_some() || case.changed.is_empty());
+    (rendered || case.eval.is_some())
         && case.needs.iter().all(|need| {
             let name = need.strip_prefix("builtin:").unwrap_or(need);
-            // Schemas are this machine's, not the vectors'.
-            name != "kubeconform" && functions::find(name).is_some()
+            match name {
+                "exec" => !case.incomplete,
+                // Only images would have been fetched.
+                "network" => !ranges,
+                // Schemas are this machine's, not the vectors'.
+                "kubeconform" => false,
+                name => functions::find(name).is_some(),
+            }
         })
 }
 
@@ -124,9 +150,7 @@ pub fn drive<C: Conversation>(mut conversation: C) -> C::End {
                     config: run.config,
                     items,
                 };
-                let answer = BuiltIns
-                    .call(call)
-                    .map_err(|error| Failure(error.to_string()));
+                let answer = answer(call).map_err(|error| Failure(error.to_string()));
                 conversation.resume(answer.map(|outcome| Output {
                     items: outcome.items.into_iter().map(from_function).collect(),
                     results: outcome.results,
@@ -136,6 +160,29 @@ pub fn drive<C: Conversation>(mut conversation: C) -> C::End {
             }
         }
     }
+}
+
+/// A built-in function's answer here and now, a command's when it has ended.
+fn answer(call: Call) -> Result<Outcome, RunError> {
+    if call.function.exec.is_none() {
+        return BuiltIns.call(call);
+    }
+    let run = || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build();
+        let runtime = runtime.map_err(|error| RunError::Start {
+            function: "a command".to_owned(),
+            why: error.to_string(),
+        })?;
+        runtime.block_on(Exec.run(call, &Limits::default()))
+    };
+    // On a thread of its own: the caller may be within a runtime.
+    std::thread::scope(|scope| scope.spawn(run).join()).unwrap_or_else(|_| {
+        Err(RunError::Start {
+            function: "a command".to_owned(),
+            why: "its thread ended".to_owned(),
+        })
+    })
 }
 
 fn to_function(item: Item) -> functions::Item {
@@ -170,7 +217,14 @@ fn from_function(item: functions::Item) -> Item {
 
 /// Runs a case.
 pub fn run(case: &Case) -> Checked {
-    let rendered = render(files(&case.input), Options::default());
+    let strict = Options {
+        strict: true,
+        ..Options::default()
+    };
+    let rendered = match &case.eval {
+        Some(eval) => evals::run(eval, files(&case.input), drive),
+        None => render(files(&case.input), strict),
+    };
     let said = |(path, file): (&PackagePath, &File)| {
         let text = file.as_text().unwrap_or_default();
         let values = documents(text, case.without_status);
@@ -217,9 +271,7 @@ fn differences(case: &Case, rendered: &Rendered) -> Option<String> {
     if !case.recorded {
         return (!out.is_empty()).then(|| out.join("\n"));
     }
-    let mut expected = case.input.clone();
-    expected.extend(case.changed.clone());
-    expected.retain(|path, _| !case.deleted.contains(path));
+    let (expected, whole) = expected(case);
     for (path, text) in &expected {
         match rendered.files.get(path.as_str()).and_then(File::as_text) {
             None => out.push(format!("{path} is missing")),
@@ -229,11 +281,26 @@ fn differences(case: &Case, rendered: &Rendered) -> Option<String> {
     for path in rendered
         .files
         .keys()
-        .filter(|path| !expected.contains_key(path.as_str()))
+        .filter(|path| whole && !expected.contains_key(path.as_str()))
     {
         out.push(format!("{path} should not be there"));
     }
     (!out.is_empty()).then(|| out.join("\n"))
+}
+
+/// The files that are to be there, and whether they are all of them: what is written elsewhere is only resources.
+fn expected(case: &Case) -> (BTreeMap<String, String>, bool) {
+    if let Some(out) = case.eval.as_ref().and_then(|eval| eval.out.as_deref()) {
+        let written = case.changed.iter().filter_map(|(path, text)| {
+            let path = path.strip_prefix(out)?.strip_prefix('/')?;
+            Some((path.to_owned(), text.clone()))
+        });
+        return (written.collect(), false);
+    }
+    let mut expected = case.input.clone();
+    expected.extend(case.changed.clone());
+    expected.retain(|path, _| !case.deleted.contains(path));
+    (expected, true)
 }
 
 fn difference(path: &str, ours: &str, theirs: &str, without_status: bool) -> Option<String> {
@@ -250,15 +317,35 @@ fn difference(path: &str, ours: &str, theirs: &str, without_status: bool) -> Opt
 
 fn documents(text: &str, without_status: bool) -> Option<Vec<Value>> {
     let stream = yaml::Stream::parse(text, &yaml::Limits::default()).ok()?;
+    let kptfile = Kptfile::parse(text).ok();
     let documents = stream.documents().filter(|document| !document.is_empty());
     documents
         .map(|document| {
-            Some(normal(
-                document.to_json(yaml::Reader::V3).ok()?,
-                without_status,
-            ))
+            let mut value = document.to_json(yaml::Reader::V3).ok()?;
+            if let Some(kptfile) = &kptfile {
+                typed(&mut value, kptfile.fields());
+            }
+            Some(normal(value, without_status))
         })
         .collect()
+}
+
+/// A Kptfile with what its typed fields mean to kpt in place of how they are written.
+fn typed(value: &mut Value, fields: &Fields) {
+    let mut pipeline = fields.pipeline.clone();
+    for function in pipeline.mutators.iter_mut().chain(&mut pipeline.validators) {
+        function.config_map.sort();
+    }
+    let said = [
+        ("pipeline", format!("{pipeline:?}")),
+        ("upstream", format!("{:?}", fields.upstream)),
+        ("upstreamLock", format!("{:?}", fields.upstream_lock)),
+    ];
+    for (key, said) in said {
+        if let Some(field) = value.get_mut(key) {
+            *field = said.into();
+        }
+    }
 }
 
 /// The same document without what is informational only.

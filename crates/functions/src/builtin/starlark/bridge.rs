@@ -30,6 +30,29 @@ pub(super) fn output(given: &[Item], list: &Json) -> Result<Vec<Item>, String> {
     Ok(list.items)
 }
 
+/// Whether every whole number of the items fits the catalog's interpreter, which hands on signed 64 bits (M11).
+pub(super) fn in_range(list: &Json) -> Result<(), String> {
+    let items = list.get("items").and_then(Json::as_array);
+    items
+        .into_iter()
+        .flatten()
+        .try_for_each(|item| fits(item, 0))
+}
+
+fn fits(value: &Json, depth: usize) -> Result<(), String> {
+    match value {
+        Json::Number(number) if number.as_i64().is_none() && number.is_u64() => {
+            let place = "unmarshaling starlark value: ".repeat(depth + 1);
+            Err(format!(
+                "{place}{number} out of range (want value in signed 64-bit range)"
+            ))
+        }
+        Json::Array(items) => items.iter().try_for_each(|item| fits(item, depth + 1)),
+        Json::Object(fields) => fields.values().try_for_each(|field| fits(field, depth + 1)),
+        _ => Ok(()),
+    }
+}
+
 /// `ctx`: the list, an empty environment (nothing of this process is shown) and no schema.
 pub(super) fn context<'v>(module: &Module<'v>, input: &Json) -> Value<'v> {
     let heap = module.heap();
@@ -65,9 +88,34 @@ pub(super) fn told(name: &str, error: &Error) -> String {
     match error.span() {
         Some(span) => {
             let begin = span.resolve_span().begin;
+            let text = worded(text);
             format!("{name}:{}:{}: {text}", begin.line + 1, begin.column + 1)
         }
         None => text.to_owned(),
+    }
+}
+
+/// The same in the catalog's words, where they say the same (M11).
+fn worded(text: &str) -> String {
+    if let Some(rest) = text.strip_prefix("Variable `")
+        && let Some((name, _)) = rest.split_once("` not found")
+    {
+        return format!("undefined: {name}");
+    }
+    let parts = text
+        .strip_prefix("Parse error: unexpected ")
+        .and_then(|rest| rest.split_once(", expected "));
+    match parts {
+        Some((got, want)) => format!("got {}, want {}", token(got), token(want)),
+        None => text.to_owned(),
+    }
+}
+
+fn token(name: &str) -> &str {
+    match name {
+        "new line" => "newline",
+        "expression" => "primary expression",
+        name => name.strip_prefix("symbol ").unwrap_or(name),
     }
 }
 

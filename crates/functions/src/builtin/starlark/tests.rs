@@ -204,3 +204,24 @@ fn modules_are_pure_and_named() {
     let why = failure("x = 1\ny = undefined_name\n");
     assert!(why.starts_with("s:2:5: "), "the place is named: {why}");
 }
+
+#[test]
+fn m11_numbers_beyond_signed_64_bits_fail_as_in_the_catalog() {
+    let why = failure("ctx.resource_list['items'][0]['data']['n'] = 9223372036854775808\n");
+    let limit = "9223372036854775808 out of range (want value in signed 64-bit range)";
+    assert!(why.ends_with(limit), "{why}");
+    assert_eq!(
+        why.matches("unmarshaling starlark value: ").count(),
+        3,
+        "{why}"
+    );
+}
+
+#[test]
+fn m11_undefined_names_and_syntax_are_told_in_the_catalogs_words() {
+    assert_eq!(failure("nobody"), "s:1:1: undefined: nobody");
+    assert_eq!(
+        failure("x = \n"),
+        "s:1:5: got newline, want primary expression"
+    );
+}

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use model::{Files, RenderStatus, Severity};
+use package::kptfile::{FILE_NAME, Kptfile};
 use package::render::Options;
 
 use crate::cli::local::RenderArgs;
@@ -20,8 +21,10 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, Failure> {
     }
     let options = Options {
         without_status: args.no_status,
+        strict: args.strict,
         ..Options::default()
     };
+    say_plain(&warnings(&files));
     let runner = runtimes::of(&args.runtimes)?;
     let limits = args.runtimes.limits();
     let rendered =
@@ -41,6 +44,21 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, Failure> {
             args.directory.display()
         ))),
     }
+}
+
+/// What was kept in Kptfiles but not understood.
+fn warnings(files: &Files) -> String {
+    let kptfiles = files
+        .iter()
+        .filter(|(path, _)| path.file_name() == FILE_NAME);
+    let read = kptfiles.filter_map(|(path, file)| Some((path, Kptfile::of_file(file).ok()?)));
+    read.flat_map(|(path, kptfile)| {
+        let warnings = kptfile.warnings().iter();
+        warnings
+            .map(|problem| format!("warning: {path}: {}\n", problem.what))
+            .collect::<Vec<_>>()
+    })
+    .collect()
 }
 
 /// What each step said, in the words of kpt.
