@@ -6,6 +6,7 @@ mod disk;
 mod input;
 mod places;
 mod remote;
+mod runtimes;
 mod told;
 
 use std::path::Path;
