@@ -341,3 +341,6 @@ fn text(disk: &[u8]) -> Option<(&str, &[u8])> {
         disk.get(end..)?,
     ))
 }
+
+#[cfg(test)]
+mod tests;

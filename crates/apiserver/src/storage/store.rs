@@ -182,6 +182,14 @@ impl Store {
         self.shared.read().get(resource, key).cloned()
     }
 
+    /// How many objects a resource has.
+    #[must_use]
+    pub fn count(&self, resource: &str) -> usize {
+        let state = self.shared.read();
+        let table = state.tables.get(resource);
+        table.map_or(0, |table| table.objects.len())
+    }
+
     /// Lists the objects of a resource whose keys start with `prefix` (`""` for all, `ns/` for a namespace).
     #[must_use]
     pub fn list(&self, resource: &str, prefix: &str) -> Listing {

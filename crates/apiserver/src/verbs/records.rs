@@ -3,13 +3,15 @@
 //! What only a server can know is still set here: uid and creation time of new objects, generations, managed
 //! fields, versions. Schemas are not applied: the writer is the authority of these resources.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{Core, Target, Whose, lost};
 use crate::logic::update::{Part, differs};
 use crate::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
 use crate::status::Failure;
-use crate::storage::{CommitError, Draft, Expect, Op, ResourceKey, StorageError, key_of};
+use crate::storage::{CommitError, Draft, Expect, Op, ResourceKey, StorageError, Store, key_of};
 
 /// One record of a batch.
 #[derive(Debug, Clone)]
@@ -77,6 +79,7 @@ impl Core {
             ops.push(op);
         }
         let asked = ops.len();
+        ops.extend(forgotten(&self.store, &retired, RETIRED));
         ops.extend(retired);
         match self.store.commit(ops).await {
             Ok(objects) => Ok(objects.iter().take(asked).map(|o| o.value()).collect()),
@@ -88,16 +91,17 @@ impl Core {
         }
     }
 
-    /// Whether a record of this name was ever removed; lasts as long as the store does.
+    /// Whether a record of this name was ever removed; lasts as long as the store does. Where so many
+    /// were removed that the oldest names are forgotten, any name counts as used: taking a new object
+    /// for a former one is wrong, the other way round costs nothing.
     pub fn is_retired(&self, group: &str, resource: &str, namespace: &str, name: &str) -> bool {
         let catalog = self.registry.catalog();
         let Some(resource) = catalog.get(group, resource) else {
             return false;
         };
-        let key = key_of(namespace, name);
-        self.store
-            .get(&retired_names(&resource.key()), &key)
-            .is_some()
+        let (names, key) = (retired_names(&resource.key()), key_of(namespace, name));
+        let noted = |key: &str| self.store.get(&names, key).is_some();
+        noted(&key) || noted(FORGOTTEN)
     }
 
     fn record(&self, record: Record) -> Result<Op, Failure> {
@@ -154,9 +158,42 @@ impl Core {
     }
 }
 
+/// How many names of removed records are remembered for each resource: a few megabytes.
+const RETIRED: usize = 16_384;
+
+/// Stands among them once some were forgotten; no object has such a name.
+const FORGOTTEN: &str = "*";
+
 /// Where the names of removed records are kept: a resource that is served nowhere.
 fn retired_names(resource: &ResourceKey) -> ResourceKey {
     format!("retired:{resource}").into()
+}
+
+/// What makes room for more names of removed records: the oldest quarter goes at once, so that it is
+/// rare, and it is noted that some were forgotten.
+fn forgotten(store: &Store, retired: &[Op], most: usize) -> Vec<Op> {
+    let names: BTreeSet<&ResourceKey> = retired.iter().map(|op| &op.resource).collect();
+    let mut ops = Vec::new();
+    for names in names {
+        if store.count(names) + retired.len() <= most {
+            continue;
+        }
+        // An empty note cannot fail; without it nothing is forgotten.
+        let Ok(empty) = empty() else { continue };
+        let mut notes = store.list(names, "").objects;
+        notes.retain(|(key, _)| &**key != FORGOTTEN);
+        notes.sort_by_key(|(_, note)| note.rv);
+        notes.truncate(notes.len() / 4 + 1);
+        let note = |key: &str, put| Op {
+            resource: names.clone(),
+            key: key.into(),
+            expect: Expect::Any,
+            put,
+        };
+        ops.extend(notes.iter().map(|(key, _)| note(key, None)));
+        ops.push(note(FORGOTTEN, Some(empty)));
+    }
+    ops
 }
 
 /// The note that a name was used, written with the removal.
@@ -165,8 +202,12 @@ fn retire(removal: &Op) -> Result<Op, serde_json::Error> {
         resource: retired_names(&removal.resource),
         key: removal.key.clone(),
         expect: Expect::Any,
-        put: Some(Draft::new(&serde_json::json!({ "metadata": {} }))?),
+        put: Some(empty()?),
     })
+}
+
+fn empty() -> Result<Draft, serde_json::Error> {
+    Draft::new(&serde_json::json!({ "metadata": {} }))
 }
 
 /// Sets name, namespace, identity, times and generation of a record.
@@ -204,3 +245,6 @@ fn stamp(
     metadata.insert("generation".to_owned(), generation.into());
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

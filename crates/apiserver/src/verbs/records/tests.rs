@@ -1,0 +1,44 @@
+//! Names of removed records are remembered, and not without limit.
+
+use super::*;
+use crate::storage::{Memory, Options, Store};
+
+const NAMES: &str = "retired:crates";
+
+fn note(name: &str) -> Op {
+    Op {
+        resource: NAMES.into(),
+        key: key_of("default", name),
+        expect: Expect::Any,
+        put: Some(empty().unwrap()),
+    }
+}
+
+#[tokio::test]
+async fn the_oldest_names_are_forgotten_and_that_is_noted() {
+    let store = Store::open(Box::new(Memory::new()), Options::default()).unwrap();
+    let most = 8;
+    for n in 0..30 {
+        let new = note(&format!("crate-{n:02}"));
+        let mut ops = forgotten(&store, std::slice::from_ref(&new), most);
+        ops.push(new);
+        store.commit(ops).await.unwrap();
+        assert!(
+            store.count(NAMES) <= most + 1,
+            "{n}: {}",
+            store.count(NAMES)
+        );
+    }
+    let there = |name: &str| store.get(NAMES, name).is_some();
+    assert!(there("default/crate-29"), "the newest is remembered");
+    assert!(!there("default/crate-00"), "the oldest is not");
+    assert!(there(FORGOTTEN), "and any name counts as used");
+}
+
+#[tokio::test]
+async fn nothing_is_forgotten_while_there_is_room() {
+    let store = Store::open(Box::new(Memory::new()), Options::default()).unwrap();
+    let all: Vec<Op> = (0..8).map(|n| note(&format!("crate-{n}"))).collect();
+    let ops = forgotten(&store, &all, 8);
+    assert!(ops.is_empty());
+}
