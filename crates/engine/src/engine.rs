@@ -15,7 +15,7 @@ use crate::failures::Failures;
 use crate::index::{Changed, Wake, World};
 use crate::locks::Locks;
 use crate::observe::Facts;
-use crate::ports::{ClusterEvent, EventType, OurKind, Point, Ports};
+use crate::ports::{ClusterEvent, EventType, Gvk, ObjectSummary, OurKind, Point, Ports};
 use crate::repos::Repos;
 use crate::stats::{Counters, Stats, count};
 use crate::{Error, Result};
@@ -151,6 +151,12 @@ impl Engine {
         self.world(World::is_loaded)
     }
 
+    /// All records as watches and our own writes told them, in the order of their keys: at rest, what the
+    /// store of records holds.
+    pub fn known_revisions(&self) -> Vec<Arc<Revision>> {
+        self.world(|w| w.revisions.known())
+    }
+
     /// Keys that are in line or worked on; 0 with nothing woken is rest.
     pub fn busy(&self) -> usize {
         self.inner.queue.busy()
@@ -254,6 +260,30 @@ impl Engine {
             let mut wake = Wake::default();
             if let Some(changed) = world.repositories.put(repository) {
                 wake.repository(world, &changed);
+            }
+            wake
+        });
+    }
+
+    /// Takes objects that were listed.
+    pub(crate) fn learn_objects(&self, kind: &Gvk, all: Vec<ObjectSummary>) {
+        self.learn(|world| {
+            let mut wake = Wake::default();
+            for one in all {
+                if let Some(changed) = world.objects.kind_mut(kind).put(one) {
+                    wake.object(world, kind, &changed);
+                }
+            }
+            wake
+        });
+    }
+
+    /// Takes a set's deletion.
+    pub(crate) fn learn_set_gone(&self, key: &ObjectKey, version: &str) {
+        self.learn(|world| {
+            let mut wake = Wake::default();
+            if let Some(changed) = world.sets.delete(key, version) {
+                wake.set(&changed);
             }
             wake
         });

@@ -24,6 +24,9 @@ pub(crate) struct Follow {
     pub(crate) record: Record,
     /// The record as it was read; `None` if there was none.
     pub(crate) from: Option<Arc<Revision>>,
+    /// Whether it was made from what git says alone: a stored record of the same state, which a list
+    /// that came late hid, knows more.
+    found: bool,
 }
 
 impl Follow {
@@ -35,6 +38,15 @@ impl Follow {
                 at_branch_commit: false,
             },
             from,
+            found: false,
+        }
+    }
+
+    /// A record that git tells of.
+    pub(crate) fn found(record: Revision, from: Option<Arc<Revision>>) -> Self {
+        Self {
+            found: true,
+            ..Self::put(record, from)
         }
     }
 
@@ -46,6 +58,7 @@ impl Follow {
                 at_branch_commit: true,
             },
             from,
+            found: false,
         }
     }
 
@@ -54,6 +67,7 @@ impl Follow {
         Self {
             record: Record::Delete(record.key.clone()),
             from: Some(Arc::clone(record)),
+            found: false,
         }
     }
 }
@@ -283,11 +297,23 @@ impl Engine {
         let current = current.map_err(|source| Error::Port { source })?;
         if let (Record::Put { record, .. }, Some(current)) = (&mut f.record, &current) {
             let before = f.from.as_ref().map(|r| &r.meta);
-            record.meta = merge_meta(before, &record.meta, &current.meta);
+            let meta = merge_meta(before, &record.meta, &current.meta);
+            if f.found && same_state(record, current) {
+                let deployment = record.deployment;
+                **record = current.clone();
+                record.deployment = deployment;
+            }
+            record.meta = meta;
         }
         f.from = current.map(Arc::new);
         Ok(())
     }
+}
+
+/// Whether two records describe the same commit in the same state.
+fn same_state(a: &Revision, b: &Revision) -> bool {
+    let state = |r: &Revision| (r.commit, r.tree, r.lifecycle, r.revision, r.placeholder);
+    state(a) == state(b)
 }
 
 fn write_of(f: &Follow) -> RecordWrite {

@@ -67,6 +67,8 @@ pub(crate) trait View {
     fn get(&self, name: &RefName) -> Result<Option<ObjectId>>;
     /// A ref that cannot exist beside `name`.
     fn shadow(&self, name: &RefName) -> Result<Option<String>>;
+    /// The refs below a name, tags not followed.
+    fn below(&self, dir: &RefName) -> Result<BTreeMap<RefName, ObjectId>>;
 }
 
 /// The other side, where there is one.

@@ -7,7 +7,6 @@
 mod site;
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -257,14 +256,13 @@ impl View for MemoryView<'_> {
         {
             return Ok(Some(above.to_owned()));
         }
-        let below = format!("{name}/");
-        let first = site
-            .refs
-            .range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded))
-            .next();
-        Ok(first
-            .filter(|(n, _)| n.as_str().starts_with(&below))
-            .map(|(n, _)| n.to_string()))
+        let first = site.below(name).next();
+        Ok(first.map(|(n, _)| n.to_string()))
+    }
+
+    fn below(&self, dir: &RefName) -> Result<RawRefs> {
+        let site = lock(self.0);
+        Ok(site.below(dir).map(|(n, id)| (n.clone(), *id)).collect())
     }
 }
 

@@ -208,6 +208,20 @@ impl<D: Disk> Room<D> {
         Ok(self.peel(id)?.as_ref().map(commit_id))
     }
 
+    pub(crate) fn find_refs_below(&self, dir: &RefName) -> Result<Refs> {
+        self.alive()?;
+        let mut refs = Refs::new();
+        for (name, id) in self.disk.view()?.below(dir)? {
+            if name.as_str().starts_with(PENDING) {
+                continue;
+            }
+            if let Some(commit) = self.peel(id)? {
+                refs.insert(name, commit_id(&commit));
+            }
+        }
+        Ok(refs)
+    }
+
     pub(crate) fn alive(&self) -> Result<()> {
         if self.stopped.load(Ordering::Acquire) {
             return Err(self.gone());
@@ -260,6 +274,10 @@ impl<D: Disk> Repo for Shared<D> {
 
     fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>> {
         self.room.find_ref(name)
+    }
+
+    fn refs_below(&self, dir: &RefName) -> Result<Refs> {
+        self.room.find_refs_below(dir)
     }
 
     async fn fetch(&self) -> Result<Arc<Refs>> {

@@ -46,6 +46,14 @@ pub trait Repo: Send + Sync {
     /// A disk that cannot be read.
     fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>>;
 
+    /// The refs whose names lie below this one, such as `refs/heads/drafts/app`, as [`Repo::refs`]
+    /// would say, without reading the others: what one package has takes no longer in a large
+    /// repository.
+    ///
+    /// # Errors
+    /// A disk that cannot be read.
+    fn refs_below(&self, dir: &RefName) -> Result<Refs>;
+
     /// Looks at the remote, if there is one, and returns all refs.
     ///
     /// # Errors

@@ -294,6 +294,26 @@ impl Twin {
         state.retired.clear();
     }
 
+    /// The next watch of records lists these first, as a server does that lags behind, and hears of
+    /// the present a second later.
+    pub fn list_late_records(&self, past: Vec<Revision>) {
+        self.state().revisions.list_late(past);
+    }
+
+    /// As [`Twin::list_late_records`], of repositories.
+    pub fn list_late_repositories(&self, past: Vec<StoredRepository>) {
+        self.state().repositories.list_late(past);
+    }
+
+    /// As [`Twin::list_late_records`], of other objects: those of them that were there.
+    pub fn list_late_objects(&self, kind: &Gvk, was_there: impl Fn(&ObjectKey) -> bool) {
+        if let Some(table) = self.state().objects.get_mut(kind) {
+            let mut past = table.all();
+            past.retain(|thing| was_there(&thing.summary.key));
+            table.list_late(past);
+        }
+    }
+
     /// Forgets who watches: the process that did is gone.
     pub fn drop_watches(&self) {
         let state = &mut *self.state();

@@ -6,16 +6,20 @@
 //! corrects what is known, and the next look decides.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
-use model::{ObjectKey, ObjectName, RepositoryName, Status};
+use model::{ObjectKey, ObjectName, RepositoryName, Revision, Status};
 use plan::variant::{Observed, Plan, Step, Subject};
+use store::RefName;
 
-use crate::Engine;
-use crate::Result;
 use crate::controllers::port;
 use crate::controllers::queue::{Done, Key};
-use crate::index::downstream_of;
+use crate::discover::unseen;
+use crate::index::{PackageKey, downstream_of};
+use crate::ports::StoredRepository;
+use crate::repos::Open;
+use crate::{Engine, Error, Result};
 
 /// How long to wait for a look at a repository that is due.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -41,42 +45,93 @@ pub(super) async fn check(
         return Ok(None);
     }
     let leaves = |step: &Step| matches!(step, Step::RemoveFinalizer { .. });
-    let leaves = plan.steps.iter().any(leaves);
+    let leaves = plan.steps.iter().any(leaves) && !observed.namespace_terminating;
+    if leaves && left_behind(engine, observed).await? {
+        return Ok(Some(Done::Again));
+    }
     for key in places(observed) {
-        let known = engine.world(|w| w.repositories.get(&key).cloned());
-        let Some(known) = known else {
-            if leaves && is_there(engine, &key).await? {
-                return Ok(Some(Done::Again));
-            }
-            continue;
+        // A variant that goes is gone for good: what a list says of the repository is not enough.
+        let known = match leaves {
+            true => now(engine, &key).await?,
+            false => engine.world(|w| w.repositories.get(&key).cloned()),
         };
-        let ready = known.status.conditions.iter().find(|c| c.kind == "Ready");
-        let ready = ready.is_some_and(|c| c.status == Status::True);
-        if ready && !known.meta.is_deleting() && !engine.inner.repos.is_seen(&key) {
+        let Some(known) = known else { continue };
+        if known.meta.is_deleting() || !is_ready(&known) {
+            continue;
+        }
+        if !engine.inner.repos.is_seen(&key) {
             engine.inner.queue.add(Key::Repository(key));
             return Ok(Some(Done::After(PAUSE)));
         }
-        if ready && leaves && found_more(engine, observed, &key).await? {
-            return Ok(Some(Done::Again));
+        if leaves {
+            uncovered(engine, observed, &key).await?;
         }
     }
     Ok(None)
 }
 
-/// Whether the downstream package holds what was not known: nothing of it may be left behind.
-async fn found_more(engine: &Engine, observed: &Observed, at: &ObjectKey) -> Result<bool> {
+/// Whether anything that the status names is still there, by the store's word: a list that came late
+/// hid it, and it would be left behind for good.
+async fn left_behind(engine: &Engine, observed: &Observed) -> Result<bool> {
+    let (key, uid) = (observed.variant.key(), &observed.variant.meta().uid);
+    for target in &observed.status.downstream_targets {
+        let name = ObjectKey::new(key.namespace.clone(), target.name.clone());
+        let seen = |r: &Arc<Revision>| r.key == name;
+        if observed.downstream.iter().any(seen) || observed.elsewhere.iter().any(seen) {
+            continue;
+        }
+        let stored = engine.ports().records.get(&name).await.map_err(port)?;
+        let mine = |r: &Revision| uid.as_ref().is_some_and(|uid| r.meta.is_owned_by(uid));
+        if let Some(stored) = stored.filter(mine) {
+            engine.learn_revision(stored);
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Makes sure that the downstream package holds nothing that was not seen.
+///
+/// # Errors
+/// `Conflict` if it does.
+async fn uncovered(engine: &Engine, observed: &Observed, at: &ObjectKey) -> Result<()> {
     let Subject::Valid(variant) = &observed.variant else {
-        return Ok(false);
+        return Ok(());
     };
     let package = downstream_of(variant);
     if package.repository.as_str() != at.name.as_str() {
-        return Ok(false);
+        return Ok(());
     }
-    let known = || engine.world(|w| w.revisions.of_package(&package));
-    let before = known();
     let open = engine.open(&package.namespace, &package.repository).await?;
-    engine.discover_package(&open, &package.package).await?;
-    Ok(known() != before)
+    uncover(engine, &open, &package, &observed.downstream).await?;
+    Ok(())
+}
+
+/// Looks into what git holds of a package beyond what was seen, so that it is known from then on: a
+/// list of records that came late hides revisions, and git is the truth about them. One look at the
+/// package's own refs, however many others there are. Returns the refs that mean no revision that
+/// could be served.
+///
+/// # Errors
+/// `Conflict` if there was a revision that was not seen.
+pub(super) async fn uncover(
+    engine: &Engine,
+    open: &Arc<Open>,
+    package: &PackageKey,
+    seen: &[Arc<Revision>],
+) -> Result<BTreeSet<RefName>> {
+    let hidden = unseen(open, &package.package, seen)?;
+    if hidden.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    engine.discover_package(open, &package.package).await?;
+    let now = engine.world(|w| w.revisions.of_package(package));
+    let strange = unseen(open, &package.package, &now)?;
+    if hidden.iter().all(|name| strange.contains(name)) {
+        return Ok(strange);
+    }
+    let message = format!("{package} holds revisions that were not known");
+    Err(Error::conflict(message))
 }
 
 /// Whether the variant is as it was observed.
@@ -97,14 +152,19 @@ async fn variant(engine: &Engine, observed: &Observed) -> Result<bool> {
     Ok(same)
 }
 
-/// Whether a repository that nobody told of is there: only one that is not counts as gone (V10).
-async fn is_there(engine: &Engine, key: &ObjectKey) -> Result<bool> {
+/// A repository by the store's word: only one that is not there counts as gone (V10).
+async fn now(engine: &Engine, key: &ObjectKey) -> Result<Option<Arc<StoredRepository>>> {
     let now = engine.ports().cluster.repository(key).await.map_err(port)?;
-    let there = now.is_some();
-    if let Some(now) = now {
-        engine.learn_repository(now);
+    if let Some(now) = &now {
+        engine.learn_repository(now.clone());
     }
-    Ok(there)
+    Ok(now.map(Arc::new))
+}
+
+fn is_ready(repository: &StoredRepository) -> bool {
+    let conditions = &repository.status.conditions;
+    let ready = conditions.iter().find(|c| c.kind == "Ready");
+    ready.is_some_and(|c| c.status == Status::True)
 }
 
 /// The repositories that hold, or may hold, what the variant made.

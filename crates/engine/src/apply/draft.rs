@@ -12,11 +12,13 @@ use plan::variant::{
     BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, RevisionRef, UpdateDraft, base_of,
 };
 use store::{Opaque, RefEdit, RefName, Written};
+use tokio::sync::OwnedMutexGuard;
 
+use super::current::uncover;
 use super::pot::{Noted, Pot, tree_of};
 use super::revision::{expected, note};
 use super::variant::service;
-use crate::discover::{apply_kptfile, by_person, chain};
+use crate::discover::{apply_kptfile, by_person, chain, unseen};
 use crate::git::Subject;
 use crate::index::PackageKey;
 use crate::observe::old_files;
@@ -26,17 +28,17 @@ use crate::shelve::{Follow, Shelf};
 use crate::usecase::{left_out, new_record, registered};
 use crate::{Engine, Error, Result};
 
-/// Makes a draft.
+/// Makes a draft, if nothing else stands there than what was `seen`.
 pub(super) async fn create(
     engine: &Engine,
     key: &ObjectKey,
+    seen: &[Arc<Revision>],
     step: &CreateDraft,
 ) -> Result<Outcome> {
     let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
-    let _held = engine.inner.locks.package(&package).await;
-    engine.alive()?;
-    let uid = engine.unrecorded(&step.key).await?;
     let open = engine.open(&step.key.namespace, &step.repository).await?;
+    let _held = sure(engine, &open, &package, seen).await?;
+    let uid = engine.unrecorded(&step.key).await?;
     let base = step.base.as_ref();
     base_stands(engine, &package, base)?;
     let (input, theirs) = input(engine, &open, &step.upstream, &step.recipe, base, None).await?;
@@ -165,6 +167,27 @@ pub(super) async fn update(
     };
     drafted.shelve(&mut shelf);
     finish(engine, &open, shelf, key, "DraftUpdated").await
+}
+
+/// Holds the package once git is sure to have no revision of it that was not seen: a second draft
+/// would be made beside one that a late list of records hides.
+///
+/// # Errors
+/// `Conflict` if there was one, which is known from then on.
+async fn sure(
+    engine: &Engine,
+    open: &Arc<Open>,
+    package: &PackageKey,
+    seen: &[Arc<Revision>],
+) -> Result<OwnedMutexGuard<()>> {
+    let strange = uncover(engine, open, package, seen).await?;
+    let held = engine.inner.locks.package(package).await;
+    engine.alive()?;
+    let hidden = unseen(open, &package.package, seen)?;
+    if hidden.iter().all(|name| strange.contains(name)) {
+        return Ok(held);
+    }
+    Err(Error::conflict(format!("{package} has changed")))
 }
 
 fn owner(key: &ObjectKey, uid: &Uid) -> Owner {

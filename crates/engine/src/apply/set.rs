@@ -1,7 +1,9 @@
 //! The steps of one set's plan: variants are created and updated many at once, and deleted last (S2).
 
+use std::collections::BTreeSet;
+
 use futures::StreamExt as _;
-use model::{Class, Digest, SetStatus};
+use model::{Class, Digest, ObjectKey, SetStatus, Uid};
 use plan::Next;
 use plan::set::{Observed, Outcome, Plan, Step, news, next_after, status_after};
 use plan::variant::Failure;
@@ -10,7 +12,7 @@ use crate::controllers::port;
 use crate::controllers::queue::Done;
 use crate::ports::{EventType, OurKind, Point, PortError};
 use crate::stats::count;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, observe};
 
 /// How many variants are written at once: the object store makes batches of them.
 const AT_ONCE: usize = 128;
@@ -20,6 +22,10 @@ const AT_ONCE: usize = 128;
 /// # Errors
 /// The process is on its way out, or the status cannot be written.
 pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Result<Done> {
+    if !plan.steps.is_empty() && !observe::stands(engine, observed).await? {
+        count(&engine.counters().conflicts);
+        return Ok(Done::Again);
+    }
     let deletions = plan
         .steps
         .iter()
@@ -28,7 +34,11 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
     let (writes, deletes) = plan.steps.split_at(deletions);
     let mut outcomes = all(engine, observed, writes).await?;
     if outcomes.iter().all(|o| *o == Outcome::Done) {
-        outcomes.extend(all(engine, observed, deletes).await?);
+        if confirmed(engine, observed, deletes).await? {
+            outcomes.extend(all(engine, observed, deletes).await?);
+        } else {
+            outcomes.extend(deletes.iter().map(|_| Outcome::Conflict));
+        }
     } else {
         outcomes.extend(deletes.iter().map(|_| Outcome::Skipped));
     }
@@ -55,6 +65,27 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
         Next::Again => Done::Again,
         Next::After(time) => Done::After(time),
     })
+}
+
+/// Whether the deletions would be decided on what the store says now as well: what a watch listed may
+/// be from the past, and a variant whose target was only missing there would take its drafts along.
+async fn confirmed(engine: &Engine, observed: &Observed, deletes: &[Step]) -> Result<bool> {
+    if deletes.is_empty() {
+        return Ok(true);
+    }
+    let now = observe::targets_now(engine, observed).await?;
+    let cpu = engine.inner.options.cpu.clone();
+    let again = cpu.run(move || plan::set::decide(&now)).await?;
+    let agreed: BTreeSet<_> = again.steps.iter().filter_map(deleted).collect();
+    let mut wanted = deletes.iter().filter_map(deleted);
+    Ok(wanted.all(|variant| agreed.contains(&variant)))
+}
+
+fn deleted(step: &Step) -> Option<(&ObjectKey, &Uid)> {
+    match step {
+        Step::Delete { key, uid } => Some((key, uid)),
+        Step::Create(_) | Step::Update { .. } => None,
+    }
 }
 
 async fn all(engine: &Engine, observed: &Observed, steps: &[Step]) -> Result<Vec<Outcome>> {

@@ -79,7 +79,8 @@ async fn outcome(
             (done.map(|_| Outcome::Done), None)
         }
         Step::CreateDraft(step) => {
-            let made = Box::pin(draft::create(engine, key, step)).await;
+            let seen = &observed.downstream;
+            let made = Box::pin(draft::create(engine, key, seen, step)).await;
             (made, Some(&step.full_digest))
         }
         Step::UpdateDraft(step) => {

@@ -4,12 +4,12 @@
 //! atomic, some refs of one change stand and others do not: the store makes what replaces a ref
 //! durable before the ref goes, so nothing is missing, but something may stand too long. Only
 //! forward (engine.md, "A publish"), and only what nobody can miss: a ref goes if what it holds is
-//! in the history of the one that took its place.
+//! in the history of the one that took its place, a mark if what it marks is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Class, CommitId, PackageName, RevisionNumber, WorkspaceName};
-use store::{RefEdit, RefName, Submission};
+use store::{Expect, RefEdit, RefName, Scope, Submission};
 
 use super::View;
 use super::history::approval;
@@ -89,6 +89,47 @@ fn half_done(open: &Open, package: &PackageName, view: &View) -> Result<Vec<RefE
         } else if let Some(tag) = missing_tag(open, package, view, ws, commit)? {
             edits.push(tag);
             edits.push(RefEdit::delete(name, commit));
+        }
+    }
+    edits.extend(marks(open, package, view)?);
+    Ok(edits)
+}
+
+/// Marks of deletion proposals of which nothing is left: the tag went, the mark did not. One that
+/// alone still leads to its commit leaves a recovery ref behind.
+fn marks(open: &Open, package: &PackageName, view: &View) -> Result<Vec<RefEdit>> {
+    let head = view.refs.get(&open.layout.branch_ref()?).copied();
+    let mut edits = Vec::new();
+    for (name, (kind, commit)) in &view.kinds {
+        let RefKind::DeletionProposed(_, what) = kind else {
+            continue;
+        };
+        let tag = open.layout.tag(package, what.as_str())?;
+        let stands = match head {
+            _ if view.refs.contains_key(&tag) => true,
+            Some(head) if what.as_str() == open.layout.branch() => {
+                let root = open.repo.commit(head).map_err(failed)?.tree;
+                let dir = open.layout.dir(package);
+                open.repo.subtree(root, &dir).map_err(failed)?.is_some()
+            }
+            _ => false,
+        };
+        if stands {
+            continue;
+        }
+        edits.push(RefEdit::delete(name.clone(), *commit));
+        let kept = match head {
+            Some(head) => reaches(open, *commit, head)?,
+            None => false,
+        };
+        if !kept && open.repo.has_commit(*commit).map_err(failed)? {
+            let kept = format!("refs/offshoot/recovered/{}/{commit}", name.short());
+            edits.extend(RefName::parse(&kept).ok().map(|name| RefEdit {
+                name,
+                expect: Expect::Any,
+                to: Some(*commit),
+                scope: Scope::Local,
+            }));
         }
     }
     Ok(edits)

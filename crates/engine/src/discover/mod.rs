@@ -181,16 +181,9 @@ impl Engine {
         let guard = self.inner.locks.package(&key).await;
         self.alive()?;
         // Under the lock both are read anew: a change of ours may just have been recorded.
-        let look = || {
-            let refs = open.repo.refs().map_err(|source| Error::Store {
-                attempt: "read the refs",
-                source,
-            })?;
-            package_view(open, &refs, package)
-        };
-        let mut view = look()?;
+        let mut view = package_view(open, package)?;
         if self.mend(open, package, &view).await? {
-            view = look()?;
+            view = package_view(open, package)?;
         }
         let known = self.world(|w| w.revisions.of_package(&key));
         let survey = survey::survey(self, open, &key, &view, &known)?;
@@ -289,8 +282,28 @@ fn view(open: &Open, refs: &Refs) -> Result<View> {
     Ok(view)
 }
 
+/// The refs of a package that none of these records describes: what a list that came late hides, or
+/// what was not looked into yet. What git says is the truth (engine.md, "Two stores").
+pub(crate) fn unseen(
+    open: &Open,
+    package: &PackageName,
+    seen: &[Arc<Revision>],
+) -> Result<BTreeSet<RefName>> {
+    let view = package_view(open, package)?;
+    let known = |kind: &RefKind, commit| {
+        *kind == RefKind::Branch || seen.iter().any(|r| describes(r, kind, commit))
+    };
+    let refs = view.kinds.into_iter();
+    let unseen = refs.filter(|(_, (kind, commit))| !known(kind, *commit));
+    Ok(unseen.map(|(name, _)| name).collect())
+}
+
 /// The refs of one package, and the branch.
-fn package_view(open: &Open, refs: &Refs, package: &PackageName) -> Result<View> {
+fn package_view(open: &Open, package: &PackageName) -> Result<View> {
+    let failed = |source| Error::Store {
+        attempt: "read the refs",
+        source,
+    };
     let dir = open.layout.dir(package);
     let mut view = View::default();
     let mut take = |name: &RefName, commit: CommitId| match open.layout.read(name) {
@@ -306,21 +319,16 @@ fn package_view(open: &Open, refs: &Refs, package: &PackageName) -> Result<View>
         "heads/deletionProposed",
         "tags",
     ] {
-        let prefix = format!("refs/{place}/{dir}/");
-        let Ok(first) = RefName::parse(&format!("{prefix}0")) else {
+        let Ok(below) = RefName::parse(&format!("refs/{place}/{dir}")) else {
             continue;
         };
-        // Names of workspaces and tags start with a digit or a letter: nothing sorts before.
-        for (name, commit) in refs
-            .range(first..)
-            .take_while(|(name, _)| name.as_str().starts_with(&prefix))
-        {
-            take(name, *commit);
+        for (name, commit) in open.repo.refs_below(&below).map_err(failed)? {
+            take(&name, commit);
         }
     }
     let branch = open.layout.branch_ref()?;
-    if let Some(head) = refs.get(&branch) {
-        take(&branch, *head);
+    if let Some(head) = open.repo.find_ref(&branch).map_err(failed)? {
+        take(&branch, head);
     }
     Ok(view)
 }

@@ -87,7 +87,7 @@ pub(crate) fn survey(
     mark_latest(&mut wants);
     for want in wants.into_values() {
         if want.known.as_deref() != Some(&want.record) {
-            survey.follow.push(Follow::put(want.record, want.known));
+            survey.follow.push(Follow::found(want.record, want.known));
         }
     }
     Ok(survey)

@@ -80,6 +80,11 @@ impl Revisions {
         self.mirror.is_loaded()
     }
 
+    /// All records, in the order of their keys.
+    pub(crate) fn known(&self) -> Vec<Arc<Revision>> {
+        self.mirror.iter().cloned().collect()
+    }
+
     /// All records of a package, placeholder included, in name order.
     pub(crate) fn of_package(&self, package: &PackageKey) -> Vec<Arc<Revision>> {
         self.all(self.packages.get(package))

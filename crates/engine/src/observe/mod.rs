@@ -10,7 +10,7 @@ mod variant;
 
 pub(crate) use base::old_files;
 pub(crate) use facts::Facts;
-pub(crate) use set::set;
+pub(crate) use set::{set, stands, targets_now};
 pub(crate) use variant::{repository_summary, variant};
 
 impl crate::Engine {

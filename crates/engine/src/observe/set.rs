@@ -7,9 +7,10 @@ use model::{ObjectKey, ObjectSelector, RepositoryName, TargetSelection, VariantS
 use plan::set::{Compiled, Object, Observed, RepositoryObject, SelectionFailure, Subject};
 use plan::variant::{Resolution, resolve_upstream};
 
+use crate::controllers::port;
 use crate::engine::Templates;
 use crate::index::{PackageKey, World};
-use crate::ports::{Found, Gvk, ObjectSummary, OurKind, Requester, StoredSet};
+use crate::ports::{Found, Gvk, ObjectSummary, OurKind, Requester, StoredRepository, StoredSet};
 use crate::{Engine, Result};
 
 /// Observes one set; `None` if it is gone.
@@ -79,16 +80,19 @@ fn repositories(world: &World, key: &ObjectKey) -> BTreeMap<RepositoryName, Repo
     world
         .repositories
         .iter()
-        .filter(|r| r.key.namespace == key.namespace && !r.meta.is_deleting())
-        .filter_map(|r| {
-            let name = RepositoryName::parse(r.key.name.as_str()).ok()?;
-            let object = RepositoryObject {
-                labels: r.meta.labels.clone(),
-                annotations: r.meta.annotations.clone(),
-            };
-            Some((name, object))
-        })
+        .filter(|r| r.key.namespace == key.namespace)
+        .filter_map(|r| repository(r))
         .collect()
+}
+
+/// A repository as sets see it; `None` if it is on its way out.
+fn repository(r: &StoredRepository) -> Option<(RepositoryName, RepositoryObject)> {
+    let name = RepositoryName::parse(r.key.name.as_str()).ok()?;
+    let object = RepositoryObject {
+        labels: r.meta.labels.clone(),
+        annotations: r.meta.annotations.clone(),
+    };
+    (!r.meta.is_deleting()).then_some((name, object))
 }
 
 /// What object selectors select, by the index of their target.
@@ -127,18 +131,84 @@ async fn select(
     engine.world(|w| {
         let mirror = w.objects.kind(&gvk).filter(|m| m.is_loaded());
         let mirror = mirror.ok_or_else(unread)?;
-        let here =
-            |o: &&Arc<ObjectSummary>| o.cluster_scoped || o.key.namespace == set.key.namespace;
-        let named = |o: &&Arc<ObjectSummary>| {
-            let name = o.key.name.as_str();
-            selector.name.as_deref().is_none_or(|wanted| wanted == name)
-        };
-        let objects = mirror.iter().filter(here).filter(named);
-        Ok(objects
-            .filter(|o| selector.labels.matches(&o.labels))
-            .map(|o| object(o))
-            .collect())
+        Ok(chosen(set, selector, mirror.iter().map(|o| &**o)))
     })
+}
+
+/// What a selector takes of all objects of its kind.
+fn chosen<'a>(
+    set: &VariantSet,
+    selector: &ObjectSelector,
+    all: impl Iterator<Item = &'a ObjectSummary>,
+) -> Vec<Object> {
+    let here = |o: &&ObjectSummary| o.cluster_scoped || o.key.namespace == set.key.namespace;
+    let named = |o: &&ObjectSummary| {
+        let name = o.key.name.as_str();
+        selector.name.as_deref().is_none_or(|wanted| wanted == name)
+    };
+    let labelled = |o: &&ObjectSummary| selector.labels.matches(&o.labels);
+    let objects = all.filter(here).filter(named).filter(labelled);
+    objects.map(object).collect()
+}
+
+/// Whether the set is as it was observed, by the store's word. What is not is known from then on.
+///
+/// # Errors
+/// The store cannot be read.
+pub(crate) async fn stands(engine: &Engine, seen: &Observed) -> Result<bool> {
+    let (key, meta) = (seen.set.key(), seen.set.meta());
+    let now = engine.ports().cluster.set(key).await.map_err(port)?;
+    let same = now.as_ref().is_some_and(|now| {
+        let now = &now.meta;
+        (&now.uid, now.generation, &now.deleted) == (&meta.uid, meta.generation, &meta.deleted)
+    });
+    if !same {
+        tracing::debug!(%key, "not as it was observed");
+        match now {
+            Some(now) => engine.learn_set(now),
+            None => engine.learn_set_gone(key, &meta.resource_version),
+        }
+    }
+    Ok(same)
+}
+
+/// The set's targets by the store's word instead of the watches': a list that came late lacks what
+/// is there. What it lacked is known from then on. Asked only before something is deleted.
+///
+/// # Errors
+/// The store cannot be read.
+pub(crate) async fn targets_now(engine: &Engine, seen: &Observed) -> Result<Observed> {
+    let mut now = seen.clone();
+    let (Subject::Valid { set, .. }, key) = (&seen.set, seen.set.key()) else {
+        return Ok(now);
+    };
+    let cluster = &engine.ports().cluster;
+    let all = cluster.repositories_now(&key.namespace).await;
+    let all = all.map_err(port)?;
+    now.repositories = Arc::new(all.iter().filter_map(repository).collect());
+    for repository in all {
+        engine.learn_repository(repository);
+    }
+    for (index, target) in set.spec.targets.iter().enumerate() {
+        let TargetSelection::ObjectSelector { selector, .. } = &target.selection else {
+            continue;
+        };
+        if !matches!(seen.selected.get(&index), Some(Ok(_))) {
+            continue;
+        }
+        let kind = Gvk::of(&selector.api_version, &selector.kind);
+        let all = cluster.objects_now(&kind, &key.namespace).await;
+        let selected = match all.map_err(port)? {
+            None => Err(SelectionFailure::KindMissing),
+            Some(all) => {
+                let objects = chosen(set, selector, all.iter());
+                engine.learn_objects(&kind, all);
+                Ok(objects)
+            }
+        };
+        now.selected.insert(index, selected);
+    }
+    Ok(now)
 }
 
 fn object(summary: &ObjectSummary) -> Object {

@@ -211,12 +211,38 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// All sets of all namespaces.
     fn sets(&self) -> Feed<StoredSet>;
 
+    /// A set as it is now, not as a watch knows it; `None` if there is none.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    async fn set(&self, key: &ObjectKey) -> Result<Option<StoredSet>, PortError>;
+
     /// All repositories of all namespaces.
     fn repositories(&self) -> Feed<StoredRepository>;
+
+    /// The repositories of a namespace as they are now, not as a watch knows them.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    async fn repositories_now(
+        &self,
+        namespace: &Namespace,
+    ) -> Result<Vec<StoredRepository>, PortError>;
 
     /// All objects of a kind. `None` if the kind is not served (now); a feed ends when the kind
     /// ceases to be served.
     async fn objects(&self, kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError>;
+
+    /// The objects of a kind in a namespace (all, for a cluster-scoped kind) as they are now, not as a
+    /// watch knows them; `None` if the kind is not served.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    async fn objects_now(
+        &self,
+        kind: &Gvk,
+        namespace: &Namespace,
+    ) -> Result<Option<Vec<ObjectSummary>>, PortError>;
 
     /// What an object holds, as the requester may see it.
     async fn object(

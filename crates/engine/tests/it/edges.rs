@@ -132,3 +132,138 @@ async fn a_variant_that_is_made_again_finds_what_it_left_on_the_branch() {
     let ready = stored.status.condition("Ready").expect("a condition");
     assert_eq!(ready.status, Status::True, "{ready:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_person_committed_to_a_draft_that_goes_is_kept_and_said() {
+    let world = ready().await;
+    for name in ["shop", "cafe"] {
+        world.twin.put_variant(variant(name, name));
+    }
+    world.rest().await;
+    let edited = world
+        .edit("deploy.shop.packagevariant-1", "deployment.yaml", |text| {
+            text.replace("replicas: 1", "replicas: 7")
+        })
+        .await;
+    world.twin.delete_variant(NS, "shop");
+    world.twin.delete_variant(NS, "cafe");
+    world.rest().await;
+    assert_eq!(
+        world.names().len(),
+        2,
+        "upstream alone: {:?}",
+        world.names()
+    );
+    let told: Vec<_> = world
+        .twin
+        .events()
+        .into_iter()
+        .filter(|event| event.reason == "DraftKept")
+        .collect();
+    let [told] = told.as_slice() else {
+        panic!("one draft held a person's commit: {told:?}");
+    };
+    let kept = format!(
+        "refs/offshoot/recovered/deploy.shop.packagevariant-1/{}",
+        edited.commit
+    );
+    assert!(told.message.contains(&kept), "{}", told.message);
+    assert_eq!(world.refs("deploy").get(&kept), Some(&edited.commit));
+    let outside = world.outside("deploy");
+    let root = outside.commit(edited.commit).expect("the commit").tree;
+    let dir = store::Dir::parse("shop").expect("a directory");
+    let tree = outside.subtree(root, &dir).expect("readable");
+    let files = outside.snapshot(tree.expect("the package")).expect("files");
+    let path = model::PackagePath::parse("deployment.yaml").expect("a path");
+    let text = files.files[&path].as_text().expect("text");
+    assert!(text.contains("replicas: 7"), "{text}");
+}
+
+/// A package whose pipeline changes its own output whenever it runs.
+fn growing(value: &str) -> [(&'static str, String); 3] {
+    let pipeline = "pipeline:\n  mutators:\n  - image: gcr.io/kpt-fn/search-replace:v1\n    configMap:\n      by-path: data.a\n      by-value-regex: (.*)\n      put-value: ${1}x\n";
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  a: VALUE\n  b: b\n";
+    [
+        ("Kptfile", format!("{KPTFILE}{pipeline}")),
+        ("package-context.yaml", crate::variants::CONTEXT.to_owned()),
+        ("cm.yaml", map.replace("VALUE", value)),
+    ]
+}
+
+async fn push_growing(world: &World, value: &str, tag: &str) {
+    let files = growing(value);
+    let files: Vec<_> = files.iter().map(|(p, t)| (*p, t.as_str())).collect();
+    world.push("blueprints", "grow", &files, Some(tag)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pipeline_that_does_not_settle_is_said_also_after_all_records_were_lost() {
+    let mut world = World::new().await;
+    world.git("blueprints").await;
+    push_growing(&world, "v", "v1").await;
+    world.register("blueprints", false).await;
+    world.register("deploy", true).await;
+    let mut grows = variant("grows", "grows");
+    grows.spec.upstream.package = model::PackageName::parse("grow").expect("a name");
+    grows.spec.upstream.version = model::UpstreamVersion::Latest;
+    grows.spec.pipeline = model::Pipeline::default();
+    grows.spec.injectors = Vec::new();
+    world.twin.put_variant(grows);
+    world.rest().await;
+    world
+        .edit("deploy.grows.packagevariant-1", "cm.yaml", |text| {
+            text.replace("b: b", "b: mine")
+        })
+        .await;
+    world.publish("deploy.grows.packagevariant-1").await;
+    push_growing(&world, "w", "v2").await;
+    world.rest().await;
+    let draft = "deploy.grows.packagevariant-2";
+    let before = world.revision(draft);
+    let said = before.condition("RenderNotIdempotent");
+    let said = said.unwrap_or_else(|| panic!("{:?}", before.conditions));
+    assert!(said.message.contains("search-replace"), "{}", said.message);
+    assert!(world.file(draft, "cm.yaml").await.contains("b: mine"));
+    world.rebuild().await;
+    let after = world.revision(draft);
+    assert_eq!(after.commit, before.commit);
+    assert_eq!(after.conditions, before.conditions);
+    crate::variants::quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_is_not_asked_for_touches_nothing() {
+    let mut world = ready().await;
+    world.reconcilers = (false, true);
+    world.restart().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    let by_list = model::Target {
+        selection: model::TargetSelection::Repositories(vec![(
+            model::RepositoryName::parse("deploy").expect("a name"),
+            vec![model::PackageName::parse("fan").expect("a name")],
+        )]),
+        template: None,
+    };
+    world.twin.put_set(crate::sets::set("fan", vec![by_list]));
+    world.rest().await;
+    let names = |world: &World| {
+        let all = world.twin.variants().into_iter();
+        all.map(|v| v.key.name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&world), ["fan-deploy-fan", "shop"], "sets work");
+    let untouched = |world: &World| {
+        let all = world.twin.variants().into_iter();
+        let untouched = |v: &engine::ports::StoredVariant| {
+            v.meta.finalizers.is_empty() && v.status.conditions.is_empty()
+        };
+        all.filter(untouched).count()
+    };
+    assert_eq!(untouched(&world), 2, "variants do not");
+    world.reconcilers = (true, false);
+    world.restart().await;
+    world.twin.put_set(crate::sets::set("other", Vec::new()));
+    world.rest().await;
+    assert_eq!(untouched(&world), 0, "now they do");
+    let other = world.twin.set(NS, "other").expect("the set");
+    assert!(other.status.conditions.is_empty(), "and sets do not");
+}

@@ -5,6 +5,7 @@
 
 mod crashes;
 mod edges;
+mod late;
 mod outside;
 mod people;
 mod sets;

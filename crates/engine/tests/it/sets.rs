@@ -11,7 +11,7 @@ use testkit::twin::key;
 use crate::variants::{config_map, ready};
 use crate::world::{NS, World, repository};
 
-fn set(name: &str, targets: Vec<Target>) -> VariantSet {
+pub(crate) fn set(name: &str, targets: Vec<Target>) -> VariantSet {
     VariantSet {
         key: key(NS, name),
         meta: ObjectMeta::default(),
@@ -33,11 +33,11 @@ fn set(name: &str, targets: Vec<Target>) -> VariantSet {
     }
 }
 
-fn site() -> Gvk {
+pub(crate) fn site() -> Gvk {
     Gvk::of("example.test/v1", "Site")
 }
 
-fn by_site() -> Target {
+pub(crate) fn by_site() -> Target {
     Target {
         selection: TargetSelection::ObjectSelector {
             selector: ObjectSelector {
@@ -71,7 +71,7 @@ fn by_site() -> Target {
     }
 }
 
-fn put_site(world: &World, name: &str, city: &str, live: &str) {
+pub(crate) fn put_site(world: &World, name: &str, city: &str, live: &str) {
     let labels = [("city", city), ("live", live)];
     world
         .twin

@@ -114,7 +114,7 @@ fn condition(world: &World, variant: &str, kind: &str) -> (Status, String) {
     (found.status, format!("{}: {}", found.reason, found.message))
 }
 
-async fn quiet(world: &World) {
+pub(crate) async fn quiet(world: &World) {
     let before = (world.twin.writes(), world.refs("deploy"));
     world.engine.look_at_everything();
     world.rest().await;

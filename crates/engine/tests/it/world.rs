@@ -27,6 +27,8 @@ pub(crate) struct World {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) engine: Engine,
     pub(crate) deaths: Arc<Deaths>,
+    /// Which controllers the next process runs: of variants, and of sets.
+    pub(crate) reconcilers: (bool, bool),
     running: JoinHandle<()>,
 }
 
@@ -89,13 +91,15 @@ impl World {
             faults: Arc::clone(&deaths) as Arc<dyn store::Faults>,
             ..MemoryOptions::default()
         }));
-        let (engine, running) = start(&twin, &clock, &store, &deaths, false);
+        let both = (true, true);
+        let (engine, running) = start(&twin, &clock, &store, &deaths, (false, both));
         let world = Self {
             twin,
             clock,
             store,
             engine,
             deaths,
+            reconcilers: both,
             running,
         };
         world.rest().await;
@@ -105,8 +109,7 @@ impl World {
     /// Kills the process and starts another on what was durable.
     pub(crate) async fn restart(&mut self) {
         self.kill().await;
-        (self.engine, self.running) =
-            start(&self.twin, &self.clock, &self.store, &self.deaths, false);
+        self.start(false);
         self.rest().await;
     }
 
@@ -115,9 +118,20 @@ impl World {
         self.kill().await;
         self.twin.lose_records();
         self.store.lose_journals();
-        (self.engine, self.running) =
-            start(&self.twin, &self.clock, &self.store, &self.deaths, true);
+        self.start(true);
         self.rest().await;
+    }
+
+    fn start(&mut self, rebuild: bool) {
+        let World {
+            twin,
+            clock,
+            store,
+            deaths,
+            ..
+        } = self;
+        let how = (rebuild, self.reconcilers);
+        (self.engine, self.running) = start(twin, clock, store, deaths, how);
     }
 
     async fn kill(&mut self) {
@@ -148,8 +162,7 @@ impl World {
             }
             self.deaths.revive();
             tokio::time::sleep(Duration::from_millis(10)).await;
-            (self.engine, self.running) =
-                start(&self.twin, &self.clock, &self.store, &self.deaths, false);
+            self.start(false);
             self.settle().await;
         }
     }
@@ -324,12 +337,14 @@ fn start(
     clock: &Arc<TestClock>,
     store: &Arc<MemoryStore>,
     deaths: &Arc<Deaths>,
-    rebuild: bool,
+    (rebuild, (variants, sets)): (bool, (bool, bool)),
 ) -> (Engine, JoinHandle<()>) {
     let options = Options {
         cpu: Cpu::Inline,
         local_poll: Duration::from_millis(300),
         rebuild,
+        variants,
+        sets,
         ..Options::default()
     };
     let mut ports = twin.ports(clock);

@@ -108,12 +108,40 @@ impl Cluster for ServerCluster {
         feed::feed(&self.handle, &sets(), read_set)
     }
 
+    async fn set(&self, key: &ObjectKey) -> Result<Option<StoredSet>, PortError> {
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let found = self.handle.get(&sets(), namespace, name).await;
+        let object = found.map_err(|f| failed(format!("read set {key}"), &f))?;
+        object
+            .map(|object| readable(key, read_set(&object)))
+            .transpose()
+    }
+
     fn repositories(&self) -> Feed<StoredRepository> {
         feed::feed(&self.handle, &repositories(), read_repository)
     }
 
+    async fn repositories_now(
+        &self,
+        namespace: &Namespace,
+    ) -> Result<Vec<StoredRepository>, PortError> {
+        let resource = repositories();
+        let listed = self.handle.list(&resource, namespace.as_str(), "").await;
+        let listed =
+            listed.map_err(|f| failed(format!("list the repositories of {namespace}"), &f))?;
+        Ok(listed.items.iter().filter_map(read_repository).collect())
+    }
+
     async fn objects(&self, kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError> {
         Ok(objects::all(&self.handle, kind))
+    }
+
+    async fn objects_now(
+        &self,
+        kind: &Gvk,
+        namespace: &Namespace,
+    ) -> Result<Option<Vec<ObjectSummary>>, PortError> {
+        objects::now(&self.handle, kind, namespace).await
     }
 
     async fn object(

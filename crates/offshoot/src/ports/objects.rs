@@ -25,6 +25,24 @@ pub(super) fn all(handle: &ServerHandle, kind: &Gvk) -> Option<Feed<ObjectSummar
     Some(feed::feed_of(handle, &resource, "", Arc::new(read)))
 }
 
+/// The objects of a kind in a namespace, or all of a cluster-scoped one, as they are now.
+pub(super) async fn now(
+    handle: &ServerHandle,
+    kind: &Gvk,
+    namespace: &Namespace,
+) -> Result<Option<Vec<ObjectSummary>>, PortError> {
+    let Some((resource, namespaced)) = served(handle, kind) else {
+        return Ok(None);
+    };
+    let within = if namespaced { namespace.as_str() } else { "" };
+    let listed = handle.list(&resource, within, "").await;
+    let listed = listed.map_err(|f| failed(format!("list {kind} of {namespace}"), &f))?;
+    let objects = listed.items.iter();
+    Ok(Some(
+        objects.filter_map(|o| summary(o, !namespaced)).collect(),
+    ))
+}
+
 fn summary(object: &Value, cluster_scoped: bool) -> Option<ObjectSummary> {
     let meta = api::read_meta(object);
     let key = if cluster_scoped {

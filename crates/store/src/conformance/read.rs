@@ -51,6 +51,19 @@ pub(super) async fn one_ref_says_what_all_say(desk: &Desk) -> Outcome {
             name.as_str(),
         )?;
     }
+    for dir in [
+        "refs/heads/drafts/one",
+        "refs/heads/drafts",
+        "refs/heads/drafts/on",
+        "refs/tags",
+    ] {
+        let below: crate::Refs = all
+            .iter()
+            .filter(|(name, _)| name.as_str().starts_with(&format!("{dir}/")))
+            .map(|(name, at)| (name.clone(), *at))
+            .collect();
+        same(&repo.refs_below(&crate::RefName::parse(dir)?)?, &below, dir)?;
+    }
     let delete = RefEdit::delete(here.clone(), all.get(&here).copied().ok_or("no draft")?);
     let delete = crate::Submission {
         refs: vec![delete],

@@ -24,14 +24,22 @@ impl Packed {
         self.refs.get(name.as_bytes()).map(|(id, _)| *id)
     }
 
+    /// The refs below this name, in the order of names.
+    pub(crate) fn range_below(
+        &self,
+        name: &str,
+    ) -> impl Iterator<Item = (&Vec<u8>, &(ObjectId, Option<ObjectId>))> {
+        let below = format!("{name}/").into_bytes();
+        let range = (Bound::Included(below.clone()), Bound::Unbounded);
+        self.refs
+            .range::<Vec<u8>, _>(range)
+            .take_while(move |(name, _)| name.starts_with(&below))
+    }
+
     /// A ref below this name.
     pub(crate) fn below(&self, name: &str) -> Option<String> {
-        let below = format!("{name}/").into_bytes();
-        let range = (Bound::Included(below.as_slice()), Bound::Unbounded);
-        let (first, _) = self.refs.range::<[u8], _>(range).next()?;
-        first
-            .starts_with(&below)
-            .then(|| String::from_utf8_lossy(first).into_owned())
+        let (first, _) = self.range_below(name).next()?;
+        Some(String::from_utf8_lossy(first).into_owned())
     }
 
     fn parse(text: &[u8]) -> Option<Self> {

@@ -55,14 +55,7 @@ impl RefFiles {
         self.walk("refs", &mut loose)?;
         let packed = self.packed.load()?;
         let mut all = BTreeMap::new();
-        for (name, (id, _)) in &packed.refs {
-            let name = std::str::from_utf8(name)
-                .ok()
-                .and_then(|n| RefName::parse(n).ok());
-            if let Some(name) = name {
-                all.insert(name, *id);
-            }
-        }
+        all.extend(packed.refs.iter().filter_map(named));
         all.extend(loose);
         Ok(all)
     }
@@ -334,6 +327,14 @@ impl RefFiles {
     }
 }
 
+/// A packed ref by its name, if we can have such a name.
+fn named(
+    (name, (id, _)): (&Vec<u8>, &(ObjectId, Option<ObjectId>)),
+) -> Option<(RefName, ObjectId)> {
+    let name = std::str::from_utf8(name).ok()?;
+    Some((RefName::parse(name).ok()?, *id))
+}
+
 /// How deep the names of shared branches lie; those of drafts and tags lie deeper.
 const SHARED: usize = 2;
 
@@ -385,5 +386,17 @@ impl View for RefView<'_> {
         let mut found = BTreeMap::new();
         self.refs.walk(name.as_str(), &mut found)?;
         Ok(found.into_keys().next().map(|n| n.to_string()))
+    }
+
+    /// Loose refs are read first, as packing moves refs the other way.
+    fn below(&self, dir: &RefName) -> Result<BTreeMap<RefName, ObjectId>> {
+        let mut loose = BTreeMap::new();
+        if self.refs.dir.join(dir.as_str()).is_dir() {
+            self.refs.walk(dir.as_str(), &mut loose)?;
+        }
+        let packed = self.refs.packed.load()?;
+        let mut all: BTreeMap<_, _> = packed.range_below(dir.as_str()).filter_map(named).collect();
+        all.extend(loose);
+        Ok(all)
     }
 }

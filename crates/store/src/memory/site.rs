@@ -1,6 +1,7 @@
 //! One repository in memory: what everybody sees, and what would survive.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use gix::ObjectId;
@@ -34,6 +35,14 @@ impl Site {
             Some(new) => self.refs.insert(edit.name.clone(), new),
             None => self.refs.remove(&edit.name),
         };
+    }
+
+    /// The refs below a name.
+    pub(super) fn below(&self, dir: &RefName) -> impl Iterator<Item = (&RefName, &ObjectId)> {
+        let below = format!("{dir}/");
+        let from = (Bound::Included(below.as_str()), Bound::Unbounded);
+        let refs = self.refs.range::<str, _>(from);
+        refs.take_while(move |(name, _)| name.as_str().starts_with(&below))
     }
 
     pub(super) fn stale(&self, edits: &[RawEdit]) -> Vec<RefName> {

@@ -144,7 +144,18 @@ pub fn all() -> Vec<Strike> {
             add(format!("objects: {write}"), &[Fault::Conflict]);
         }
     }
-    for read in ["get record", "get owner", "get object", "follow kind"] {
+    for read in [
+        "get record",
+        "look for a retired name",
+        "get variant",
+        "get set",
+        "get repository",
+        "get object",
+        "get namespace",
+        "may select",
+        "follow kind",
+        "list now",
+    ] {
         add(format!("objects: {read}"), &[Fault::Unavailable]);
     }
     for watch in WATCHES {
@@ -156,9 +167,59 @@ pub fn all() -> Vec<Strike> {
     all
 }
 
+/// What decides where a process dies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Script {
+    /// The seed.
+    #[default]
+    Dice,
+    /// Nothing does: what could is counted.
+    Count,
+    /// One hit of one failpoint, counted from 1.
+    Once {
+        /// Its name.
+        point: String,
+        /// Which hit.
+        hit: u64,
+    },
+}
+
+/// Places where a script lets the process die, beside those of [`all`].
+const SCRIPTED: &[&str] = &[
+    "objects: event",
+    "git: open",
+    "git: fetch",
+    "git: submit",
+    "git: submit, done",
+    "git: ask for an outcome",
+    "git: read the journal",
+    "git: settle",
+    "git: settle, done",
+];
+
+/// Every failpoint of the crash matrix, by name.
+pub(super) fn failpoints() -> Vec<String> {
+    let mut names: Vec<String> = SCRIPTED.iter().map(|s| (*s).to_owned()).collect();
+    for (effect, fault) in all() {
+        names.extend(match fault {
+            Fault::Crash => Some(effect),
+            Fault::CrashAfter => Some(format!("{effect}, done")),
+            // Where something can be unreachable, or late, the process can die as well.
+            Fault::Unavailable | Fault::Stale => Some(effect),
+            _ => None,
+        });
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
 #[derive(Debug)]
 struct Inner {
     dice: Dice,
+    script: Script,
+    /// How often each failpoint was passed, while counting.
+    hits: BTreeMap<String, u64>,
     on: bool,
     tally: Tally,
     focus: Option<Strike>,
@@ -183,11 +244,18 @@ pub(super) struct Chaos {
 impl Chaos {
     /// Quiet until [`Chaos::set_on`].
     pub(super) fn new(seed: u64) -> Arc<Self> {
+        Self::with(seed, Script::Dice)
+    }
+
+    /// Quiet until [`Chaos::set_on`], then as the script says.
+    pub(super) fn with(seed: u64, script: Script) -> Arc<Self> {
         let all = all();
         let at = usize::try_from(seed).unwrap_or(0) % all.len().max(1);
         Arc::new(Self {
             inner: Mutex::new(Inner {
                 dice: Dice::new(seed),
+                script,
+                hits: BTreeMap::new(),
                 on: false,
                 tally: Tally::new(),
                 focus: all.get(at).cloned(),
@@ -269,6 +337,10 @@ impl Chaos {
         if !inner.on || inner.alive.is_none() {
             return None;
         }
+        if inner.script != Script::Dice {
+            let of_script = |f: &Fault| inner.is_hit(effect, *f);
+            return faults.iter().copied().find(of_script);
+        }
         let hit = faults.iter().copied().find(|f| inner.hits(effect, *f));
         inner.note(effect);
         if let Some(fault) = hit {
@@ -279,6 +351,28 @@ impl Chaos {
             }
         }
         hit
+    }
+
+    /// Whether the process dies here, where a script may say so and the dice never do; then it is dead.
+    pub(super) fn dies(&self, effect: &str) -> bool {
+        let dies = {
+            let inner = &mut *self.inner();
+            inner.on && inner.alive.is_some() && inner.is_hit(effect, Fault::Crash)
+        };
+        if dies {
+            self.kill();
+        }
+        dies
+    }
+
+    /// How often a process died.
+    pub(super) fn deaths(&self) -> u64 {
+        self.inner().started.saturating_sub(1)
+    }
+
+    /// How often each failpoint was passed, once a script counted.
+    pub(super) fn hits(&self) -> BTreeMap<String, u64> {
+        self.inner().hits.clone()
     }
 
     /// Rolls for whoever needs more than a yes or no.
@@ -306,6 +400,25 @@ impl Chaos {
 }
 
 impl Inner {
+    /// Whether a script says that the process dies here.
+    fn is_hit(&mut self, effect: &str, fault: Fault) -> bool {
+        let name = match fault {
+            Fault::Crash => effect.to_owned(),
+            Fault::CrashAfter => format!("{effect}, done"),
+            _ => return false,
+        };
+        let hits = self.hits.entry(name.clone()).or_default();
+        *hits += 1;
+        let now = *hits;
+        match &self.script {
+            Script::Once { point, hit } if *point == name && *hit == now => {
+                self.say(format!("the process dies at {name}, hit {now}"));
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn hits(&mut self, effect: &str, fault: Fault) -> bool {
         let crash = matches!(fault, Fault::Crash | Fault::CrashAfter);
         if crash && self.crashes_left == 0 {

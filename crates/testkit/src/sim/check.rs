@@ -1,9 +1,9 @@
-//! What must hold at every moment, a crash included: no draft is half made, and a variant has at
-//! most one open draft.
+//! What must hold at every moment, a crash included: no draft is half made, a variant has at most one
+//! open draft (I1), tags stand (I4), and nobody did what must not be done (I3, S2).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::Files;
+use model::{CommitId, Files};
 
 use super::Violation;
 use super::fixtures::{Cooked, REGIONS, TARGETS};
@@ -19,6 +19,9 @@ impl World {
     /// # Errors
     /// A promise that does not hold at this very moment.
     pub(super) fn look(&self) -> Result<(), Violation> {
+        if let Some(what) = self.durable.ledger.open().wrong.first() {
+            return Err(Violation(what.clone()));
+        }
         for (_, url) in TARGETS {
             let Ok(outside) = self.durable.store.outside(url) else {
                 continue;
@@ -27,6 +30,19 @@ impl World {
                 .refs()
                 .map_err(|e| Violation(format!("{url}: {e}")))?;
             let mut open: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+            let tags: Vec<_> = refs
+                .iter()
+                .filter(|(name, _)| name.as_str().starts_with("refs/tags/"))
+                .collect();
+            // Of two that are new at once, the lower number came first.
+            for (name, commit) in by_number(tags) {
+                let seen = self
+                    .durable
+                    .ledger
+                    .open()
+                    .see_tag(url, name.short(), *commit);
+                seen.map_err(Violation)?;
+            }
             for (name, commit) in refs.iter() {
                 let Some((package, workspace, _)) = people::draft_of(url, name) else {
                     continue;
@@ -78,4 +94,12 @@ impl World {
         } = cooked;
         Err(format!("nobody asked for {version:?}, {region}, {host}"))
     }
+}
+
+/// Tags by their length, then by name: `v9` before `v10`.
+fn by_number<'a>(
+    mut tags: Vec<(&'a store::RefName, &'a CommitId)>,
+) -> Vec<(&'a store::RefName, &'a CommitId)> {
+    tags.sort_by_key(|(name, _)| (name.as_str().len(), name.as_str()));
+    tags
 }

@@ -2,8 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use model::{ObjectKey, RevisionNumber, TreeId, Uid};
+use model::{CommitId, ObjectKey, RevisionNumber, TreeId, Uid};
+use tokio::time::Instant;
+
+/// How long ago the last look before a deletion may be.
+const LAST_LOOK: Duration = Duration::from_millis(50);
 
 /// An edit of a person that was acknowledged: by the engine, or by git.
 #[derive(Debug, Clone)]
@@ -50,6 +55,14 @@ pub(super) struct Promises {
     pub(super) made: Vec<ObjectKey>,
     /// Writes of a repository's status that only say when it was last asked.
     pub(super) sync_notes: u64,
+    /// What the set selects, as `repository/package`, and since when.
+    wanted: BTreeMap<String, Instant>,
+    /// What was done and should not have been.
+    pub(super) wrong: Vec<String>,
+    /// Where each tag stood when it was first seen.
+    tags: BTreeMap<String, CommitId>,
+    /// The highest number of each package.
+    numbers: BTreeMap<String, i64>,
     /// Packages whose variant was told to go.
     gone: BTreeSet<String>,
     /// Counts names.
@@ -61,6 +74,51 @@ impl Promises {
     pub(super) fn fresh(&mut self, kind: &str) -> String {
         self.count += 1;
         format!("{kind}-{}", self.count)
+    }
+
+    /// Notes what the set selects from now on.
+    pub(super) fn want(&mut self, all: &BTreeSet<String>) {
+        self.wanted.retain(|place, _| all.contains(place));
+        for place in all {
+            let now = Instant::now();
+            self.wanted.entry(place.clone()).or_insert(now);
+        }
+    }
+
+    /// Notes that a variant of the set is deleted: never one that is selected, and was when whoever
+    /// does it last looked.
+    pub(super) fn deletes(&mut self, place: &str) {
+        let since = self.wanted.get(place);
+        if since.is_some_and(|since| since.elapsed() > LAST_LOOK) {
+            let what = format!("S2: the variant of {place} was deleted, and is still selected");
+            self.wrong.push(what);
+        }
+    }
+
+    /// Notes a tag that stands; a tag never moves, and numbers only grow (I4).
+    ///
+    /// # Errors
+    /// It moved, or its number was used or passed over before.
+    pub(super) fn see_tag(&mut self, url: &str, tag: &str, at: CommitId) -> Result<(), String> {
+        let name = format!("{url} {tag}");
+        match self.tags.get(&name) {
+            Some(before) if *before == at => return Ok(()),
+            Some(before) => return Err(format!("I4: {name} moved from {before} to {at}")),
+            None => {}
+        }
+        self.tags.insert(name.clone(), at);
+        let Some((package, number)) = name.rsplit_once("/v") else {
+            return Ok(());
+        };
+        let Ok(number) = number.parse::<i64>() else {
+            return Ok(());
+        };
+        let highest = self.numbers.entry(package.to_owned()).or_insert(0);
+        if number <= *highest {
+            return Err(format!("I4: {name} comes after v{highest}"));
+        }
+        *highest = number;
+        Ok(())
     }
 
     /// Nothing is promised any more about what a variant made of a package: it was told to go.

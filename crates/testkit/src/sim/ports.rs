@@ -2,6 +2,7 @@
 //! somebody else was there first. Nothing passes once the process is dead.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -11,11 +12,14 @@ use engine::ports::{
     StoredVariant,
 };
 use model::{
-    Class, Digest, Namespace, ObjectKey, RepositoryStatus, Revision, SetStatus, Uid, Variant,
-    VariantStatus,
+    Class, DeletionPolicy, Digest, Namespace, ObjectKey, RepositoryStatus, Revision, SetStatus,
+    Uid, Variant, VariantStatus,
 };
+use store::MemoryStore;
 
 use super::chaos::{Chaos, Fault};
+use super::check::MACHINE;
+use super::fixtures::TARGETS;
 use super::ledger::{Label, Ledger};
 use super::mutant::{Mutant, Unsafe};
 use super::watch::{Past, meddle};
@@ -32,15 +36,24 @@ pub(super) struct Pasts {
 }
 
 /// The ports of one process.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Ports {
     pub(super) twin: Arc<Twin>,
+    pub(super) store: Arc<MemoryStore>,
     pub(super) chaos: Arc<Chaos>,
     pub(super) ledger: Ledger,
     pub(super) pasts: Pasts,
     pub(super) process: u64,
     pub(super) mutant: Option<Mutant>,
     pub(super) loose: Unsafe,
+}
+
+impl fmt::Debug for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ports")
+            .field("process", &self.process)
+            .finish_non_exhaustive()
+    }
 }
 
 fn unavailable(effect: &str) -> PortError {
@@ -117,7 +130,7 @@ impl Ports {
     fn read(&self, what: &str) -> Result<(), PortError> {
         let effect = format!("objects: {what}");
         let struck = self.chaos.strike(&effect, &[Fault::Unavailable]).is_some();
-        if struck || !self.chaos.lives(self.process) {
+        if struck || self.chaos.dies(&effect) || !self.chaos.lives(self.process) {
             return Err(unavailable(what));
         }
         Ok(())
@@ -172,6 +185,51 @@ impl Ports {
         if done.iter().all(Result::is_ok) {
             let record = key.clone();
             self.ledger.open().labels.push(Label { record, uid, label });
+        }
+    }
+
+    /// Notes where a variant is let go although something of it is left (I3).
+    fn lets_go(&self, key: &ObjectKey, finalizers: &[String]) {
+        let found = self.twin.variant(key.namespace.as_str(), key.name.as_str());
+        let Some(variant) = found.filter(|v| v.meta.deleted.is_some() && finalizers.is_empty())
+        else {
+            return;
+        };
+        let registered = |r: &&Revision| {
+            let repository = r.repository.as_str();
+            self.twin
+                .repository(key.namespace.as_str(), repository)
+                .is_some()
+        };
+        let uid = variant.meta.uid.as_ref();
+        let all = self.twin.revisions();
+        let mut owned = all
+            .iter()
+            .filter(|r| uid.is_some_and(|uid| r.meta.is_owned_by(uid)))
+            .filter(registered);
+        if let Some(record) = owned.next() {
+            let what = format!("I3: {key} is let go while it owns {}", record.key);
+            self.ledger.open().wrong.push(what);
+        }
+        let Ok(Variant { spec, .. }) = &variant.parsed else {
+            return;
+        };
+        let at = &spec.downstream;
+        let target = TARGETS.iter().find(|(name, _)| *name == at.repo.as_str());
+        let outside = target.and_then(|(_, url)| self.store.outside(url).ok());
+        let refs = outside
+            .and_then(|outside| outside.refs().ok())
+            .unwrap_or_default();
+        let open = |place: &str| format!("refs/heads/{place}/{}/{MACHINE}", at.package);
+        let left = [open("drafts"), open("proposed")];
+        let mut left = refs
+            .keys()
+            .filter(|name| left.iter().any(|p| name.as_str().starts_with(p)));
+        if spec.deletion == DeletionPolicy::Delete
+            && let Some(name) = left.next()
+        {
+            let what = format!("I3: {key} is let go while {name} stands");
+            self.ledger.open().wrong.push(what);
         }
     }
 
@@ -254,7 +312,7 @@ impl Records for Ports {
     }
 
     async fn is_retired(&self, key: &ObjectKey) -> Result<bool, PortError> {
-        self.read("get record")?;
+        self.read("look for a retired name")?;
         self.twin.is_retired(key).await
     }
 
@@ -281,13 +339,35 @@ impl Cluster for Ports {
     }
 
     async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError> {
-        self.read("get owner")?;
+        self.read("get variant")?;
         Cluster::variant(&*self.twin, key).await
     }
 
     async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError> {
-        self.read("get owner")?;
+        self.read("get repository")?;
         Cluster::repository(&*self.twin, key).await
+    }
+
+    async fn set(&self, key: &ObjectKey) -> Result<Option<StoredSet>, PortError> {
+        self.read("get set")?;
+        Cluster::set(&*self.twin, key).await
+    }
+
+    async fn repositories_now(
+        &self,
+        namespace: &Namespace,
+    ) -> Result<Vec<StoredRepository>, PortError> {
+        self.read("list now")?;
+        self.twin.repositories_now(namespace).await
+    }
+
+    async fn objects_now(
+        &self,
+        kind: &Gvk,
+        namespace: &Namespace,
+    ) -> Result<Option<Vec<ObjectSummary>>, PortError> {
+        self.read("list now")?;
+        self.twin.objects_now(kind, namespace).await
     }
 
     fn sets(&self) -> Feed<StoredSet> {
@@ -327,6 +407,7 @@ impl Cluster for Ports {
     }
 
     async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
+        self.read("may select")?;
         self.twin.may_select(kind, requester).await
     }
 
@@ -386,6 +467,9 @@ impl Cluster for Ports {
         version: &str,
         finalizers: &[String],
     ) -> Result<String, PortError> {
+        if kind == OurKind::Variant {
+            self.lets_go(key, finalizers);
+        }
         let write = self.twin.set_finalizers(kind, key, version, finalizers);
         let touch = || match kind {
             OurKind::Variant => self.touch_variant(key),
@@ -412,17 +496,24 @@ impl Cluster for Ports {
     }
 
     async fn delete_variant(&self, key: &ObjectKey, uid: &Uid) -> Result<(), PortError> {
+        let found = self.twin.variant(key.namespace.as_str(), key.name.as_str());
+        if let Some(Ok(variant)) = found.map(|v| v.parsed) {
+            let at = &variant.spec.downstream;
+            let place = format!("{}/{}", at.repo, at.package);
+            self.ledger.open().deletes(&place);
+        }
         let write = Cluster::delete_variant(&*self.twin, key, uid);
         self.attempt("delete variant", || false, write).await
     }
 
     async fn event(&self, event: ClusterEvent) {
-        if self.chaos.lives(self.process) {
+        if self.chaos.lives(self.process) && !self.chaos.dies("objects: event") {
             self.twin.event(event).await;
         }
     }
 
     async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
+        self.read("get namespace")?;
         self.twin.namespace_active(namespace).await
     }
 }

@@ -27,6 +27,8 @@ impl World {
     pub(super) fn settled(&self) -> Checked {
         self.look()?;
         self.agreement()?;
+        self.publishing()?;
+        self.knowledge()?;
         self.fan()?;
         self.converged()?;
         self.promises()
@@ -76,6 +78,71 @@ impl World {
         Ok(())
     }
 
+    /// A publish is whole: what is tagged is on the branch, and what was proposed for it is gone (I5).
+    fn publishing(&self) -> Checked {
+        let records = self.records();
+        for (repo, url) in TARGETS {
+            let Ok(outside) = self.durable.store.outside(url) else {
+                continue;
+            };
+            let refs = outside.refs().map_err(|e| Violation(e.to_string()))?;
+            let head = refs.get(&people::main()).copied();
+            for (name, commit) in refs.iter() {
+                let tag = name.as_str().starts_with("refs/tags/");
+                let on_branch = |head| outside.is_ancestor(*commit, head).unwrap_or(false);
+                if tag && !head.is_some_and(on_branch) {
+                    return broken(format!("I5: {name} of {repo} is not on its branch"));
+                }
+            }
+            let of_repo = records.iter().filter(|r| r.repository.as_str() == repo);
+            for record in of_repo.filter(|r| r.lifecycle.is_published()) {
+                for place in ["drafts", "proposed"] {
+                    let left = format!("{place}/{}/{}", record.package, record.workspace);
+                    let left = store::RefName::branch(&left);
+                    if left.is_ok_and(|left| refs.contains_key(&left)) {
+                        return broken(format!("I5: {} is published and in {place}", record.key));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the engine was told by watches is what there is (I7), and a repository that is said to be
+    /// read is read to its end (I8).
+    fn knowledge(&self) -> Checked {
+        let known = self.engine.known_revisions();
+        let there = self.durable.twin.revisions();
+        let same = known.len() == there.len() && known.iter().zip(&there).all(|(a, b)| **a == *b);
+        if !same {
+            let names = |r: &Revision| format!("{} {}", r.key.name, r.meta.resource_version);
+            let known: Vec<_> = known.iter().map(|r| names(r)).collect();
+            let there: Vec<_> = there.iter().map(names).collect();
+            return broken(format!("I7: known are {known:?}, there are {there:?}"));
+        }
+        for (repo, _) in TARGETS.into_iter().chain([("blueprints", BLUEPRINTS)]) {
+            let Some(stored) = self.durable.twin.repository(NS, repo) else {
+                continue;
+            };
+            let ready = stored
+                .status
+                .conditions
+                .iter()
+                .any(|c| c.kind == "Ready" && c.status == Status::True);
+            let count = there
+                .iter()
+                .filter(|r| r.repository.as_str() == repo)
+                .count();
+            let said = usize::try_from(stored.status.package_count).unwrap_or(0);
+            if ready && said != count {
+                return broken(format!(
+                    "I8: {repo} is said to hold {said} of {count} revisions"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The set has the variants that it should have.
     fn fan(&self) -> Checked {
         let all = self.durable.twin.variants();
@@ -85,11 +152,7 @@ impl World {
             .filter_map(|v| v.parsed.as_ref().ok())
             .map(|v| format!("{}/{}", v.spec.downstream.repo, v.spec.downstream.package))
             .collect();
-        let mut want = BTreeSet::new();
-        if self.durable.twin.set(NS, "fan").is_some() {
-            want.extend(self.cold.iter().map(|r| format!("{r}/fan")));
-            want.extend(self.sites.iter().map(|s| format!("deploy/site-{s}")));
-        }
+        let want = self.wanted();
         if have == want {
             return Ok(());
         }
@@ -184,7 +247,7 @@ impl World {
                 .any(|c| c.file == path(EDITED) && (c.path.is_empty() || c.path.contains(marker)))
     }
 
-    /// What was answered stands (I4, I6, I10).
+    /// What was answered stands (I4, I6, I10, I12).
     fn promises(&self) -> Checked {
         let promises = self.durable.ledger.open();
         for edit in &promises.edits {
@@ -199,7 +262,7 @@ impl World {
             let now = self.durable.twin.revision(NS, record.name.as_str());
             let same = now.filter(|now| now.meta.uid == *uid);
             if same.is_some_and(|now| !now.meta.labels.contains_key(label)) {
-                return broken(format!("I6: {record} has lost its label {label}"));
+                return broken(format!("I12: {record} has lost its label {label}"));
             }
         }
         for (key, published) in &promises.published {

@@ -29,11 +29,24 @@ pub(super) struct Shelf {
 #[async_trait]
 impl Store for Shelf {
     async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>> {
+        self.alive("git: open")?;
         let repo = self.store.open(spec).await?;
         Ok(Arc::new(Faulty {
             repo,
             shelf: self.clone(),
         }))
+    }
+}
+
+impl Shelf {
+    /// Dies here if a script says so: the store's own process is the same one.
+    fn alive(&self, effect: &str) -> Result<()> {
+        if self.chaos.dies(effect) {
+            return Err(store::Error::Stopped {
+                url: effect.to_owned(),
+            });
+        }
+        Ok(())
     }
 }
 
@@ -135,7 +148,12 @@ impl Repo for Faulty {
         self.repo.find_ref(name)
     }
 
+    fn refs_below(&self, dir: &RefName) -> Result<Refs> {
+        self.repo.refs_below(dir)
+    }
+
     async fn fetch(&self) -> Result<Arc<Refs>> {
+        self.shelf.alive("git: fetch")?;
         self.repo.fetch().await
     }
 
@@ -181,6 +199,7 @@ impl Repo for Faulty {
 
     async fn submit(&self, mut submission: Submission) -> Result<Answer> {
         self.shelf.chaos.writes();
+        self.shelf.alive("git: submit")?;
         self.beside(&submission).await;
         if self.shelf.mutant == Some(Mutant::NoLease) {
             without_lease(&mut submission);
@@ -195,6 +214,7 @@ impl Repo for Faulty {
             Err(error) => format!("git failed at {what}: {error}"),
         });
         let answer = answer?;
+        self.shelf.alive("git: submit, done")?;
         if self.shelf.mutant == Some(Mutant::NoDurability) && matches!(answer, Answer::Published(_))
         {
             let flush = self.shelf.chaos.roll(4) == 0;
@@ -204,15 +224,19 @@ impl Repo for Faulty {
     }
 
     async fn outcome(&self, handle: Handle) -> Result<Answer> {
+        self.shelf.alive("git: ask for an outcome")?;
         self.repo.outcome(handle).await
     }
 
     fn unfinished(&self) -> Result<Vec<Intent>> {
+        self.shelf.alive("git: read the journal")?;
         self.repo.unfinished()
     }
 
     fn settle(&self, ids: &[IntentId]) -> Result<()> {
-        self.repo.settle(ids)
+        self.shelf.alive("git: settle")?;
+        self.repo.settle(ids)?;
+        self.shelf.alive("git: settle, done")
     }
 
     fn stats(&self) -> Stats {

@@ -132,7 +132,7 @@ impl World {
     }
 
     /// The machine's open draft of a package.
-    fn open(&self, at: &str) -> Option<Revision> {
+    pub(super) fn open(&self, at: &str) -> Option<Revision> {
         let all = self.durable.twin.revisions();
         all.into_iter().find(|r| {
             format!("{}/{}", r.repository, r.package) == at
@@ -142,7 +142,7 @@ impl World {
         })
     }
 
-    fn published(&self, at: &str) -> Option<Revision> {
+    pub(super) fn published(&self, at: &str) -> Option<Revision> {
         let all = self.durable.twin.revisions();
         all.into_iter()
             .filter(|r| format!("{}/{}", r.repository, r.package) == at && !r.placeholder)
@@ -210,7 +210,7 @@ impl World {
     }
 
     /// A person reads a draft, adds an annotation, and saves it.
-    async fn edit_of(&mut self, key: &ObjectKey, at: &str) -> Result<bool, Violation> {
+    pub(super) async fn edit_of(&mut self, key: &ObjectKey, at: &str) -> Result<bool, Violation> {
         let engine = self.engine.clone();
         let Some((revision, files)) = self.ask("read a draft", engine.resources(key)).await? else {
             return Ok(false);
@@ -245,7 +245,7 @@ impl World {
         Ok(saved.is_some())
     }
 
-    async fn push_edit(&mut self, at: &str) {
+    pub(super) async fn push_edit(&mut self, at: &str) {
         let Some((draft, name, _)) = self.open_draft(at) else {
             return;
         };
@@ -262,7 +262,7 @@ impl World {
             .say(format!("a person pushes to {name}: {pushed}"));
     }
 
-    async fn propose(&mut self, at: &str) -> Stepped {
+    pub(super) async fn propose(&mut self, at: &str) -> Stepped {
         let Some(draft) = self.open(at) else {
             return Ok(());
         };
@@ -288,7 +288,7 @@ impl World {
         self.publish(&key).await
     }
 
-    async fn publish(&mut self, key: &ObjectKey) -> Stepped {
+    pub(super) async fn publish(&mut self, key: &ObjectKey) -> Stepped {
         let made = self
             .move_to(key, Door::Approval, Lifecycle::Published)
             .await?;
@@ -412,6 +412,7 @@ impl World {
                 .say(format!("the set is to be in {region}"));
             self.durable.twin.put_set(fixtures::set(region));
         }
+        self.note_wanted();
     }
 
     fn relabel(&mut self) {
@@ -427,6 +428,7 @@ impl World {
         self.durable
             .twin
             .put_repository(fixtures::repository(name, url, zone));
+        self.note_wanted();
     }
 
     fn site(&mut self) {
@@ -441,6 +443,7 @@ impl World {
         self.durable
             .twin
             .put_object(&kind, &key(NS, &name), &labels, None, Some("{}"));
+        self.note_wanted();
     }
 
     /// A person proposes the deletion of something published, and takes it back.

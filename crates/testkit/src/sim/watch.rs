@@ -51,7 +51,7 @@ async fn next<T: Clone + Send + 'static>(mut line: Line<T>) -> Option<(Delta<T>,
         return Some((delta, line));
     }
     let delta = line.feed.next().await?;
-    if !line.chaos.lives(line.process) {
+    if !line.chaos.lives(line.process) || line.chaos.dies(&line.name) {
         return None;
     }
     if let Delta::Snapshot(all) = delta {

@@ -68,6 +68,7 @@ impl Durable {
         let process = self.chaos.start();
         let outside = Arc::new(Ports {
             twin: Arc::clone(&self.twin),
+            store: Arc::clone(&self.store),
             chaos: Arc::clone(&self.chaos),
             ledger: self.ledger.clone(),
             pasts: self.pasts.clone(),
@@ -106,7 +107,32 @@ impl Durable {
 impl World {
     /// Repositories, upstream v1, something to inject, two variants; a process that runs.
     pub(super) async fn new(seed: u64, mutant: Option<Mutant>, complete: Option<Cooked>) -> Self {
-        let chaos = Chaos::new(seed);
+        let mut world = Self::over(Chaos::new(seed), seed, mutant, complete);
+        world.furnish().await;
+        let twin = &world.durable.twin;
+        twin.put_variant(fixtures::variant("shop", "deploy", "eu"));
+        twin.put_variant(fixtures::variant("cafe", "edge", "eu"));
+        let about_sets = world.durable.chaos.is_about_sets();
+        if world.complete.is_some() && (about_sets || world.dice.one_in(2)) {
+            world.start_with_set();
+        }
+        world
+    }
+
+    /// Repositories, upstream v1 and something to inject: what a story starts from.
+    pub(super) async fn bare(chaos: Arc<Chaos>, complete: Cooked) -> Self {
+        let mut world = Self::over(chaos, 0, None, Some(complete));
+        world.furnish().await;
+        world
+    }
+
+    /// Nothing but a process that runs.
+    fn over(
+        chaos: Arc<Chaos>,
+        seed: u64,
+        mutant: Option<Mutant>,
+        complete: Option<Cooked>,
+    ) -> Self {
         let store = Arc::new(MemoryStore::new(MemoryOptions {
             faults: Arc::clone(&chaos) as Arc<dyn store::Faults>,
             ..MemoryOptions::default()
@@ -123,7 +149,7 @@ impl World {
             mutant,
         };
         let (engine, running) = durable.start();
-        let mut world = Self {
+        Self {
             durable,
             engine,
             running,
@@ -133,13 +159,7 @@ impl World {
             hosts: Vec::new(),
             sites: BTreeSet::new(),
             cold: BTreeSet::new(),
-        };
-        world.furnish().await;
-        let about_sets = world.durable.chaos.is_about_sets();
-        if world.complete.is_some() && (about_sets || world.dice.one_in(2)) {
-            world.start_with_set();
         }
-        world
     }
 
     async fn furnish(&mut self) {
@@ -153,9 +173,6 @@ impl World {
             twin.put_repository(fixtures::repository(name, url, "warm"));
         }
         self.inject("first.example.test");
-        let twin = &self.durable.twin;
-        twin.put_variant(fixtures::variant("shop", "deploy", "eu"));
-        twin.put_variant(fixtures::variant("cafe", "edge", "eu"));
     }
 
     /// A set that selects something from the start.
@@ -165,6 +182,23 @@ impl World {
         let twin = &self.durable.twin;
         twin.put_repository(fixtures::repository(name, url, "cold"));
         twin.put_set(fixtures::set("eu"));
+        self.note_wanted();
+    }
+
+    /// What the set selects, as `repository/package`.
+    pub(super) fn wanted(&self) -> BTreeSet<String> {
+        let mut want = BTreeSet::new();
+        let set = self.durable.twin.set(NS, "fan");
+        if set.is_some_and(|s| s.meta.deleted.is_none()) {
+            want.extend(self.cold.iter().map(|r| format!("{r}/fan")));
+            want.extend(self.sites.iter().map(|s| format!("deploy/site-{s}")));
+        }
+        want
+    }
+
+    /// Tells the ledger what the set selects by now.
+    pub(super) fn note_wanted(&self) {
+        self.durable.ledger.open().want(&self.wanted());
     }
 
     /// Changes the object that is injected.

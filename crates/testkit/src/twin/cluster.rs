@@ -86,6 +86,33 @@ impl Cluster for Twin {
         Ok(self.state().repositories.get(key).cloned())
     }
 
+    async fn set(&self, key: &ObjectKey) -> Result<Option<StoredSet>, PortError> {
+        Ok(self.state().sets.get(key).cloned())
+    }
+
+    async fn repositories_now(
+        &self,
+        namespace: &Namespace,
+    ) -> Result<Vec<StoredRepository>, PortError> {
+        let mut all = self.state().repositories.all();
+        all.retain(|r| r.key.namespace == *namespace);
+        Ok(all)
+    }
+
+    async fn objects_now(
+        &self,
+        kind: &Gvk,
+        namespace: &Namespace,
+    ) -> Result<Option<Vec<ObjectSummary>>, PortError> {
+        let state = self.state();
+        let Some(table) = state.objects.get(kind) else {
+            return Ok(None);
+        };
+        let mut all: Vec<_> = table.all().into_iter().map(|t| t.summary).collect();
+        all.retain(|o| o.cluster_scoped || o.key.namespace == *namespace);
+        Ok(Some(all))
+    }
+
     fn sets(&self) -> Feed<StoredSet> {
         self.state().sets.watch()
     }

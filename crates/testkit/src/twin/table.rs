@@ -1,6 +1,7 @@
 //! One kind of objects, with its watchers.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use engine::ports::{Delta, Feed, ObjectSummary, Stored};
 use futures::StreamExt as _;
@@ -84,13 +85,19 @@ impl Item for Thing {
 pub(super) struct Table<T> {
     items: BTreeMap<ObjectKey, T>,
     watches: Vec<UnboundedSender<Delta<T>>>,
+    /// What the next watch lists first, as if it were the present.
+    past: Option<Vec<T>>,
 }
+
+/// How long a watch that listed the past waits for the present.
+const LATE: Duration = Duration::from_secs(1);
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
         Self {
             items: BTreeMap::new(),
             watches: Vec::new(),
+            past: None,
         }
     }
 }
@@ -114,7 +121,19 @@ impl<T: Item> Table<T> {
         if sender.send(all).is_ok() {
             self.watches.push(sender);
         }
-        futures::stream::poll_fn(move |cx| receiver.poll_recv(cx)).boxed()
+        let present = futures::stream::poll_fn(move |cx| receiver.poll_recv(cx));
+        let Some(past) = self.past.take() else {
+            return present.boxed();
+        };
+        let first = futures::stream::once(async { Delta::Snapshot(past) });
+        let pause = futures::stream::once(tokio::time::sleep(LATE));
+        let pause = pause.filter_map(|()| async { None });
+        first.chain(pause).chain(present).boxed()
+    }
+
+    /// The next watch lists this first.
+    pub(super) fn list_late(&mut self, past: Vec<T>) {
+        self.past = Some(past);
     }
 
     fn tell(&mut self, delta: &Delta<T>) {

@@ -1,0 +1,177 @@
+//! Lists come late: what they lack is there all the same, and nothing is made twice, left behind or
+//! deleted for it. Git and the store are asked, not the list.
+
+use model::{Lifecycle, Task};
+use testkit::twin::key;
+
+use crate::sets::{by_site, put_site, set, site};
+use crate::variants::{quiet, ready, variant};
+use crate::world::{NS, World, alice, input, repository};
+
+const DRAFTS: &str = "refs/heads/drafts/";
+
+fn drafts(world: &World) -> Vec<String> {
+    let refs = world.refs("deploy").into_keys();
+    refs.filter(|name| name.starts_with(DRAFTS)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_draft_that_a_list_hides_gets_no_second_one_beside_it() {
+    let mut world = ready().await;
+    // Numbers go on from the highest in use: what the list from the past knows is another one.
+    let task = Task::Init {
+        description: String::new(),
+        keywords: Vec::new(),
+        site: String::new(),
+    };
+    let other = input("deploy", "shop", "packagevariant-5", task);
+    let namespace = key(NS, "shop").namespace;
+    let made = world.engine.create(&alice(), &namespace, other).await;
+    let other = made.expect("a draft").revision.key.clone();
+    world.rest().await;
+    let past = world.twin.revisions();
+    let engine = &world.engine;
+    engine
+        .delete(&alice(), &other, &Default::default())
+        .await
+        .expect("deleted");
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let before = (drafts(&world), world.twin.revisions());
+    assert_eq!(before.0, [format!("{DRAFTS}shop/packagevariant-1")]);
+    world.twin.list_late_records(past);
+    world.restart().await;
+    world.rest().await;
+    assert_eq!((drafts(&world), world.twin.revisions()), before);
+    quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_variant_that_goes_takes_a_draft_along_that_lists_hide() {
+    let mut world = ready().await;
+    let no_draft = world.twin.revisions();
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    assert_eq!(drafts(&world).len(), 1);
+    world.engine.stop();
+    world.twin.delete_variant(NS, "shop");
+    world.twin.list_late_records(no_draft);
+    // As it was right after its registration: nobody had looked into it.
+    let mut deploy = world.twin.repository(NS, "deploy").expect("registered");
+    deploy.status = Default::default();
+    deploy.meta.resource_version = "1".to_owned();
+    let blueprints = world.twin.repository(NS, "blueprints").expect("registered");
+    world.twin.list_late_repositories(vec![deploy, blueprints]);
+    world.restart().await;
+    world.rest().await;
+    assert!(world.twin.variants().is_empty());
+    assert_eq!(drafts(&world), Vec::<String>::new());
+    quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_set_deletes_nothing_because_a_list_lacks_its_target() {
+    let mut world = ready().await;
+    world.twin.put_object(
+        &crate::variants::config_map(),
+        &key(NS, "endpoint-eu"),
+        &[],
+        Some("{\"host\":\"eu\"}"),
+        None,
+    );
+    for name in ["one", "two", "three"] {
+        put_site(&world, name, "eu", "yes");
+    }
+    world.twin.put_set(set("fan", vec![by_site()]));
+    world.rest().await;
+    let uids = |world: &World| {
+        let all = world.twin.variants().into_iter();
+        all.map(|v| (v.key, v.meta.uid)).collect::<Vec<_>>()
+    };
+    let before = (uids(&world), world.refs("deploy"));
+    assert_eq!(before.0.len(), 3);
+    let two = key(NS, "two");
+    world
+        .twin
+        .list_late_objects(&site(), |object| *object != two);
+    world.restart().await;
+    world.rest().await;
+    assert_eq!((uids(&world), world.refs("deploy")), before);
+    // What is gone indeed goes.
+    world.twin.delete_object(&site(), &two);
+    world.rest().await;
+    assert_eq!(uids(&world).len(), 2);
+    quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_set_deletes_nothing_because_a_list_lacks_its_repository() {
+    let mut world = ready().await;
+    let unlabelled = {
+        world.register("edge", true).await;
+        world.rest().await;
+        vec![
+            world.twin.repository(NS, "blueprints").expect("registered"),
+            world.twin.repository(NS, "deploy").expect("registered"),
+            world.twin.repository(NS, "edge").expect("registered"),
+        ]
+    };
+    let mut edge = repository("edge", true);
+    edge.meta
+        .labels
+        .insert("zone".to_owned(), "cold".to_owned());
+    world.twin.put_repository(edge);
+    let selection = model::TargetSelection::RepositorySelector {
+        selector: model::LabelSelector {
+            match_labels: [("zone".to_owned(), "cold".to_owned())].into(),
+            requirements: Vec::new(),
+        },
+        packages: Vec::new(),
+    };
+    let target = model::Target {
+        selection,
+        template: None,
+    };
+    world.twin.put_set(set("fan", vec![target]));
+    world.rest().await;
+    let before = world.twin.variants();
+    assert_eq!(before.len(), 1);
+    world.twin.list_late_repositories(unlabelled);
+    world.restart().await;
+    world.rest().await;
+    let uid = |all: &[engine::ports::StoredVariant]| all.first().and_then(|v| v.meta.uid.clone());
+    assert_eq!(uid(&world.twin.variants()), uid(&before));
+    quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mark_whose_tag_is_gone_goes_too() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    world.publish("deploy.shop.packagevariant-1").await;
+    world.rest().await;
+    let published = key(NS, "deploy.shop.packagevariant-1");
+    let proposed = Lifecycle::DeletionProposed;
+    let engine = &world.engine;
+    engine
+        .move_to(&alice(), &published, model::Door::Main, proposed)
+        .await
+        .expect("proposed");
+    let mark = "refs/heads/deletionProposed/shop/v1";
+    let tag = "refs/tags/shop/v1";
+    let at = world.refs("deploy")[mark];
+    let name = store::RefName::parse(tag).expect("a ref");
+    let push = store::Submission {
+        refs: vec![store::RefEdit::delete(name, at)],
+        ..store::Submission::default()
+    };
+    let outside = world.outside("deploy");
+    let answer = outside.submit(push).await.expect("a push");
+    assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
+    world.rest().await;
+    let refs = world.refs("deploy");
+    assert!(!refs.contains_key(mark), "{refs:?}");
+    // Another one's mark stays where its tag stands.
+    quiet(&world).await;
+}
