@@ -1,13 +1,14 @@
 //! The seeded simulation, any number of seeds on request: runs them on all cores, prints what
-//! struck where, and tells the story of the first seed that broke a promise.
+//! struck where, and tells the story of the first seed that broke a promise. With `--matrix` the process
+//! dies once in each run instead, at every failpoint of every scenario.
 
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use testkit::sim::{Mutant, Outcome, Sim, Tally, print, zeros};
+use testkit::sim::{Cell, Death, Matrix, Mutant, Outcome, Scenario, Sim, Tally, print, zeros};
 
 /// How many seeds strike with every fault at every side effect.
 const WHOLE: u64 = 300;
@@ -30,6 +31,19 @@ pub(crate) struct SimArgs {
     /// Go on after a broken promise, and count them.
     #[arg(long)]
     keep_going: bool,
+    /// The crash matrix instead of seeds: every failpoint of every scenario, its first, a middle and its
+    /// last hit.
+    #[arg(long, conflicts_with_all = ["seed", "seeds", "from", "mutant"])]
+    matrix: bool,
+    /// This scenario of the matrix alone, such as `upgrade`.
+    #[arg(long, requires = "matrix")]
+    scenario: Option<String>,
+    /// These deaths alone: those whose number this divides.
+    #[arg(long, requires = "matrix", default_value_t = 1)]
+    share: u64,
+    /// The death of this number alone, with its whole story.
+    #[arg(long, requires = "matrix")]
+    death: Option<u64>,
 }
 
 /// Runs it, in a release build: a debug build starts that instead.
@@ -51,6 +65,9 @@ fn try_run(args: &SimArgs) -> Result<ExitCode, String> {
         None => None,
     };
     let sim = Sim::new().map_err(|e| e.to_string())?;
+    if args.matrix {
+        return matrix(&sim, args);
+    }
     if let Some(seed) = args.seed {
         let outcome = sim.run(seed, mutant);
         say(&story(&outcome));
@@ -84,6 +101,83 @@ fn try_run(args: &SimArgs) -> Result<ExitCode, String> {
         started.elapsed()
     ));
     Ok(code(broken.is_empty() && (!whole || zeros.is_empty())))
+}
+
+/// The crash matrix.
+fn matrix(sim: &Sim, args: &SimArgs) -> Result<ExitCode, String> {
+    let scenario = match &args.scenario {
+        Some(name) => {
+            let parsed = Scenario::parse(name);
+            Some(parsed.ok_or_else(|| format!("there is no scenario {name:?}"))?)
+        }
+        None => None,
+    };
+    let started = Instant::now();
+    let matrix = Matrix::new(sim).map_err(|e| e.to_string())?;
+    if let Some(number) = args.death {
+        let cell = matrix.cells().iter().find(|c| c.number == number);
+        let cell = cell.ok_or_else(|| format!("there is no death {number}"))?;
+        let death = matrix.die(cell);
+        say(&told(&death));
+        return Ok(code(death.violation.is_none()));
+    }
+    say(&matrix.print());
+    let mut cells = matrix.share(args.share);
+    cells.retain(|cell| scenario.is_none_or(|scenario| scenario == cell.scenario));
+    let (died, broken) = deaths(&matrix, &cells, args.keep_going);
+    for death in &broken {
+        say(&told(death));
+    }
+    say(&format!(
+        "{} runs, {died} deaths, {} broken, {:.1?}\n",
+        cells.len(),
+        broken.len(),
+        started.elapsed()
+    ));
+    Ok(code(broken.is_empty()))
+}
+
+/// Plays these deaths on all cores: how many processes died, and the runs that broke a promise.
+fn deaths(matrix: &Matrix, cells: &[&Cell], keep_going: bool) -> (usize, Vec<Death>) {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new((0, Vec::new()));
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while let Some(cell) = cells.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let death = matrix.die(cell);
+                    let Ok(mut found) = found.lock() else { return };
+                    found.0 += usize::from(death.died);
+                    if death.violation.is_some() {
+                        found.1.push(death);
+                        if !keep_going {
+                            next.store(cells.len(), Ordering::SeqCst);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let (died, mut broken) = found.into_inner().unwrap_or_default();
+    broken.sort_by_key(|death| death.cell.number);
+    (died, broken)
+}
+
+fn told(death: &Death) -> String {
+    let Cell {
+        scenario,
+        point,
+        hit,
+        number,
+    } = &death.cell;
+    let lines = death.story.join("\n  ");
+    let end = death
+        .violation
+        .as_ref()
+        .map_or_else(|| "every promise was kept".to_owned(), ToString::to_string);
+    let name = scenario.name();
+    format!("death {number}: {name}, {point}, hit {hit}:\n  {lines}\n{end}\n")
 }
 
 /// All seeds, on all cores; the broken ones in the order of their seeds.
