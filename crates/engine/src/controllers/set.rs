@@ -1,6 +1,7 @@
 //! Brings the variants of one `PackageVariantSet` in line with its targets.
 
 use model::ObjectKey;
+use plan::set::SelectionFailure;
 
 use super::Turn;
 use super::queue::Done;
@@ -19,5 +20,11 @@ pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
         (observed, plan)
     };
     let (observed, plan) = cpu.run(decide).await?;
-    apply::set(engine, &observed, plan).await
+    let done = apply::set(engine, &observed, plan).await?;
+    // Nobody wakes the set once what could not be asked can be asked again.
+    let unasked = |s: &Result<_, _>| matches!(s, Err(SelectionFailure::Unavailable(_)));
+    match done {
+        Done::Rest if observed.selected.values().any(unasked) => Ok(Done::Failed),
+        done => Ok(done),
+    }
 }

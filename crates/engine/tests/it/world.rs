@@ -123,7 +123,7 @@ impl World {
     }
 
     fn start(&mut self, rebuild: bool) {
-        let World {
+        let Self {
             twin,
             clock,
             store,

@@ -101,7 +101,7 @@ impl Matrix {
 
     /// Every `share`-th of them, so chosen that no scenario and no failpoint is left out for long.
     pub fn share(&self, share: u64) -> Vec<&Cell> {
-        let chosen = |c: &&Cell| c.number % share.max(1) == 0;
+        let chosen = |c: &&Cell| c.number.is_multiple_of(share.max(1));
         self.cells.iter().filter(chosen).collect()
     }
 
@@ -162,7 +162,7 @@ impl Matrix {
                 _ = write!(
                     text,
                     " {:>4}",
-                    count.map_or(".".to_owned(), |c| c.to_string())
+                    count.map_or_else(|| ".".to_owned(), |c| c.to_string())
                 );
             }
             _ = writeln!(text);

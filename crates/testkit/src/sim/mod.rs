@@ -13,6 +13,7 @@
 mod chaos;
 mod check;
 mod dice;
+mod farewell;
 mod fixtures;
 mod ledger;
 mod matrix;

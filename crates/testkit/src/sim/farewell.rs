@@ -1,0 +1,55 @@
+//! Whether a variant that is let go has nothing left (I3): asked of the store and of git at the very
+//! moment when its finalizer leaves.
+
+use model::{DeletionPolicy, ObjectKey, Revision, Variant};
+
+use super::check::MACHINE;
+use super::fixtures::TARGETS;
+use super::ports::Ports;
+
+impl Ports {
+    /// Notes where a variant is let go although something of it is left (I3).
+    pub(super) fn lets_go(&self, key: &ObjectKey, finalizers: &[String]) {
+        let found = self.twin.variant(key.namespace.as_str(), key.name.as_str());
+        let Some(variant) = found.filter(|v| v.meta.deleted.is_some() && finalizers.is_empty())
+        else {
+            return;
+        };
+        let registered = |r: &&Revision| {
+            let repository = r.repository.as_str();
+            self.twin
+                .repository(key.namespace.as_str(), repository)
+                .is_some()
+        };
+        let uid = variant.meta.uid.as_ref();
+        let all = self.twin.revisions();
+        let mut owned = all
+            .iter()
+            .filter(|r| uid.is_some_and(|uid| r.meta.is_owned_by(uid)))
+            .filter(registered);
+        if let Some(record) = owned.next() {
+            let what = format!("I3: {key} is let go while it owns {}", record.key);
+            self.ledger.open().wrong.push(what);
+        }
+        let Ok(Variant { spec, .. }) = &variant.parsed else {
+            return;
+        };
+        let at = &spec.downstream;
+        let target = TARGETS.iter().find(|(name, _)| *name == at.repo.as_str());
+        let outside = target.and_then(|(_, url)| self.store.outside(url).ok());
+        let refs = outside
+            .and_then(|outside| outside.refs().ok())
+            .unwrap_or_default();
+        let open = |place: &str| format!("refs/heads/{place}/{}/{MACHINE}", at.package);
+        let left = [open("drafts"), open("proposed")];
+        let mut left = refs
+            .keys()
+            .filter(|name| left.iter().any(|p| name.as_str().starts_with(p)));
+        if spec.deletion == DeletionPolicy::Delete
+            && let Some(name) = left.next()
+        {
+            let what = format!("I3: {key} is let go while {name} stands");
+            self.ledger.open().wrong.push(what);
+        }
+    }
+}
