@@ -83,6 +83,12 @@ impl Door {
                 "ok".into(),
                 &[],
             )),
+            ["backup"] => {
+                let lines = self.core.store.copy().lines();
+                let lines = lines.map(Ok::<_, std::convert::Infallible>);
+                let body = axum::body::Body::from_stream(futures::stream::iter(lines));
+                Ok(respond::with(200, "application/x-ndjson", body, &[]))
+            }
             ["metrics"] => {
                 let page = self.core.metrics.page().ok_or_else(Failure::no_such_path)?;
                 Ok(respond::with(200, OPEN_METRICS, page.into(), &[]))

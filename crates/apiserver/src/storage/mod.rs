@@ -7,6 +7,8 @@
 //! Two backends exist, [`redb`](redb_file::RedbFile) and [`memory`](memory::Memory); `tests.rs` is the one suite that both pass.
 
 pub mod backend;
+pub mod check;
+pub mod copy;
 
 pub mod memory;
 pub mod object;
@@ -20,6 +22,8 @@ mod writer;
 mod tests;
 
 pub use backend::{Backend, FaultPoint, Faults, StorageError};
+pub use check::{Findings, inspect};
+pub use copy::{Copy, CopyError};
 pub use memory::Memory;
 pub use object::{Draft, Object, Owner};
 pub use redb_file::{Durability, RedbFile};

@@ -25,6 +25,9 @@ const FORMAT: u64 = 1;
 /// After an unclean stop of a store that did not wait for the disk, versions continue beyond anything that was shown.
 const RELAXED_JUMP: u64 = 1 << 20;
 
+/// A file below this size is left as it is.
+const SHRINK_ABOVE: u64 = 64 << 20;
+
 /// redb's own page cache is bounded: objects live in our memory already.
 const CACHE_BYTES: usize = 16 << 20;
 
@@ -47,6 +50,11 @@ pub struct RedbFile {
     durability: Durability,
     /// The newest version in the file.
     rv: u64,
+    /// A smaller file is never made smaller at the start.
+    shrink_above: u64,
+    /// Another disk than the file's, for tests of what a power cut leaves.
+    #[cfg(test)]
+    disk: Option<super::tests::disk::Disk>,
     /// A transaction that failed, and of which nobody knows yet whether it is in the file.
     unsure: Option<Unsure>,
 }
@@ -70,6 +78,9 @@ impl RedbFile {
             database: None,
             durability,
             rv: 0,
+            shrink_above: SHRINK_ABOVE,
+            #[cfg(test)]
+            disk: None,
             unsure: None,
         };
         opened.database = Some(opened.open_file()?);
@@ -77,7 +88,41 @@ impl RedbFile {
         Ok(opened)
     }
 
+    /// Opens a store on a disk of a test.
+    #[cfg(test)]
+    pub(super) fn on(disk: super::tests::disk::Disk) -> Result<Self, StorageError> {
+        let mut opened = Self {
+            path: PathBuf::from("disk"),
+            database: None,
+            durability: Durability::Immediate,
+            rv: 0,
+            shrink_above: u64::MAX,
+            disk: Some(disk),
+            unsure: None,
+        };
+        opened.database = Some(opened.open_file()?);
+        opened.check_format()?;
+        Ok(opened)
+    }
+
+    /// Lets a test shrink small files.
+    #[cfg(test)]
+    pub(super) fn shrink_above(mut self, bytes: u64) -> Self {
+        self.shrink_above = bytes;
+        self
+    }
+
     fn open_file(&self) -> Result<Database, StorageError> {
+        #[cfg(test)]
+        if let Some(disk) = &self.disk {
+            let builder = Database::builder()
+                .set_cache_size(CACHE_BYTES)
+                .create_with_backend(disk.clone());
+            return builder.map_err(|e| StorageError::Open {
+                path: self.path.display().to_string(),
+                detail: e.to_string(),
+            });
+        }
         let builder = Database::builder()
             .set_cache_size(CACHE_BYTES)
             .create(&self.path);
@@ -163,6 +208,66 @@ impl RedbFile {
         Ok((loaded, damaged))
     }
 
+    /// Whether nothing was ever written.
+    pub(super) fn is_empty(&self) -> Result<bool, StorageError> {
+        let rv = self.meta("rv").map_err(|e| read_error(&e))?;
+        Ok(rv.is_none_or(|rv| rv == 0))
+    }
+
+    /// Writes the objects of a copy, without events.
+    pub(super) fn fill(
+        &mut self,
+        all: &[(ResourceKey, Key, Arc<Object>)],
+        rv: u64,
+    ) -> Result<(), StorageError> {
+        let fill = || -> Result<(), redb::Error> {
+            let write = self.database()?.begin_write()?;
+            {
+                let mut objects = write.open_table(OBJECTS)?;
+                for (resource, key, object) in all {
+                    let name = format!("{resource}\0{key}");
+                    objects.insert(name.as_str(), object.to_disk().as_slice())?;
+                }
+                let mut meta = write.open_table(META)?;
+                meta.insert("rv", rv)?;
+                meta.insert("compacted", rv)?;
+            }
+            write.commit()?;
+            Ok(())
+        };
+        fill().map_err(|e| write_error(&e))?;
+        self.rv = rv;
+        Ok(())
+    }
+
+    /// Everything as it lies there, with the name of something that cannot be read, and whether the file itself was whole.
+    pub(super) fn examine(&mut self) -> Result<(Loaded, Option<String>, bool), StorageError> {
+        let whole = match &mut self.database {
+            Some(database) => database
+                .check_integrity()
+                .map_err(|e| StorageError::Read(e.to_string()))?,
+            None => false,
+        };
+        let (loaded, damaged) = self.read_all().map_err(|e| read_error(&e))?;
+        Ok((loaded, damaged, whole))
+    }
+
+    /// Gives room back that a store with many changes has left unused, before anybody waits.
+    fn shrink(&mut self, loaded: &Loaded) {
+        let objects = loaded.objects.iter().map(|(_, _, o)| o.weight());
+        let events = loaded.log.iter().filter_map(|e| e.old.as_ref());
+        let live: usize = objects.chain(events.map(|o| o.weight())).sum();
+        let length = std::fs::metadata(&self.path).map_or(0, |m| m.len());
+        if length < self.shrink_above.max(4 * live as u64) {
+            return;
+        }
+        if let Some(database) = &mut self.database
+            && let Err(error) = database.compact()
+        {
+            tracing::warn!(%error, "the object store's file keeps its size");
+        }
+    }
+
     fn write_all(
         &self,
         changes: &[Change],
@@ -217,6 +322,7 @@ impl Backend for RedbFile {
             loaded.log.clear();
         }
         self.rv = loaded.rv;
+        self.shrink(&loaded);
         let relaxed = u64::from(self.durability == Durability::Relaxed);
         if was_relaxed || relaxed == 1 {
             self.write_meta("rv", loaded.rv)

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::backend::{Backend, FaultPoint, Faults, StorageError};
+use super::copy::Copy;
 use super::lock;
 use super::object::Object;
 use super::state::{Key, ObjectRef, ResourceKey, State, Touched};
@@ -238,6 +239,22 @@ impl Store {
             rv,
             objects: objects.into_iter().collect(),
         })
+    }
+
+    /// All objects of this moment.
+    #[must_use]
+    pub fn copy(&self) -> Copy {
+        let state = self.shared.read();
+        let objects = state.tables.iter().flat_map(|(resource, table)| {
+            let place = |(key, object): (&Key, &Arc<Object>)| {
+                (resource.clone(), key.clone(), Arc::clone(object))
+            };
+            table.objects.iter().map(place)
+        });
+        Copy {
+            rv: state.rv,
+            objects: objects.collect(),
+        }
     }
 
     /// Follows a resource from a version on.

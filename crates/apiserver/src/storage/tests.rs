@@ -1,5 +1,8 @@
 //! One suite for every medium: the promises of the store, run on memory (inline and threaded) and on redb.
 
+pub(in crate::storage) mod disk;
+mod power;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::crds::CLEANUP;
+use super::owners::Found;
 use super::{Core, Target, Whose};
 use crate::gateway::Verb;
 use crate::logic::delete::DeleteOptions;
 use crate::logic::update::Means;
 use crate::logic::{WriteOptions, metadata_mut};
 use crate::status::Failure;
-use crate::storage::{Object, ObjectRef, Touched};
+use crate::storage::{Object, ObjectRef, Owner, Touched};
 
 const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
 impl Core {
@@ -84,28 +85,22 @@ impl Core {
 
     /// Deletes an object without a living owner; drops references to owners that are gone.
     async fn collect(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
-        let alive = |uid: &str| self.store.find_uid(uid).is_some();
-        let (living, gone): (Vec<_>, Vec<_>) =
-            object.fields.owners.iter().partition(|o| alive(&o.uid));
-        let waits = |uid: &str| {
-            let owner = self
-                .store
-                .find_uid(uid)
-                .and_then(|(r, k)| self.store.get(&r, &k));
-            owner.is_some_and(|o| {
-                o.fields.deletion_timestamp.is_some() && has(&o, "foregroundDeletion")
-            })
-        };
-        let waiting = living.iter().filter(|o| waits(&o.uid)).count();
-        let solid = living.len() - waiting;
+        let owners = object.fields.owners.iter();
+        let found: Vec<(&Owner, Found)> = owners.map(|o| (o, self.owner(object, o))).collect();
+        let count = |wanted: Found| found.iter().filter(|(_, found)| *found == wanted).count();
+        let (solid, waiting) = (count(Found::Solid), count(Found::Waiting));
+        let gone: Vec<String> = found
+            .iter()
+            .filter(|(_, found)| *found == Found::Gone)
+            .map(|(owner, _)| owner.uid.clone())
+            .collect();
         let whose = self.own(COLLECTOR);
         if solid > 0 {
             if gone.is_empty() {
                 return Ok(0);
             }
-            let dead: Vec<String> = gone.iter().map(|o| o.uid.clone()).collect();
             return self
-                .edit(target, &whose, move |value| drop_owners(value, &dead))
+                .edit(target, &whose, move |value| drop_owners(value, &gone))
                 .await;
         }
         if waiting == 0 && gone.is_empty() {
@@ -117,12 +112,18 @@ impl Core {
         } else {
             "Background"
         };
+        let mut done = 0;
+        if policy == "Foreground" && self.in_a_circle(object) {
+            // Each would wait for the other: this one no longer holds its owners up.
+            done += self.edit(target, &whose, unblock).await?;
+        }
         let options = DeleteOptions {
             propagation: Some(policy.to_owned()),
             uid: Some(object.fields.uid.clone()),
             ..DeleteOptions::default()
         };
-        tolerate(self.delete(target, &whose, &options).await.map(|_| 1))
+        let deleted = self.delete(target, &whose, &options).await;
+        tolerate(deleted.map(|_| done + 1))
     }
 
     /// Moves an object that waits to be deleted on.
@@ -165,7 +166,12 @@ impl Core {
         }
         let blocking = self.store.dependents(uid).iter().any(|at| {
             let dependent = self.store.get(&at.0, &at.1);
-            dependent.is_some_and(|d| d.fields.owners.iter().any(|o| o.uid == *uid && o.block))
+            dependent.is_some_and(|d| {
+                let mut blocks = d.fields.owners.iter().filter(|o| o.uid == *uid && o.block);
+                // What names this object from elsewhere, or is itself, does not hold it up.
+                let counts = |o: &Owner| self.owner(&d, o) == Found::Waiting;
+                d.fields.uid != *uid && blocks.any(counts)
+            })
         });
         if blocking {
             return Ok(done);
@@ -324,6 +330,16 @@ pub(super) fn tolerate(step: Result<usize, Failure>) -> Result<usize, Failure> {
     match step {
         Err(failure) if matches!(failure.code, 404 | 409) => Ok(0),
         other => other,
+    }
+}
+
+/// Lets an object's owners go before it.
+fn unblock(value: &mut Value) {
+    let owners = metadata_mut(value).and_then(|m| m.get_mut("ownerReferences"));
+    for owner in owners.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(owner) = owner.as_object_mut() {
+            owner.insert("blockOwnerDeletion".to_owned(), false.into());
+        }
     }
 }
 

@@ -7,6 +7,7 @@ pub mod crds;
 pub mod handle;
 pub mod keep;
 mod namespaces;
+mod owners;
 pub mod patches;
 pub mod read;
 pub mod records;

@@ -2,8 +2,10 @@
 
 mod access;
 mod gateway;
+mod history;
 mod hostile;
 mod kubectl;
+mod owners;
 mod protobuf;
 mod recorded;
 mod restart;
