@@ -74,6 +74,14 @@ pub(crate) enum Command {
         after_help = "Example:\n  offshoot fn list\n  offshoot fn run set-labels --config labels.yaml < list.yaml"
     )]
     Fn(Box<local::FnArgs>),
+    /// Copy all objects of a running server into a file, or fill a data directory from such a file.
+    #[command(
+        after_help = "Example:\n  offshoot backup monday.jsonl\n  offshoot backup monday.jsonl --restore --data ./new && offshoot up --data ./new"
+    )]
+    Backup(Box<BackupArgs>),
+    /// Verify the object store of a stopped server, and its records against git.
+    #[command(after_help = "Example:\n  offshoot check --data ./data")]
+    Check(CheckArgs),
     /// Print the custom resource definitions of config.porch.kpt.dev.
     #[command(after_help = "Example:\n  offshoot crds | kubectl apply -f -")]
     Crds,
@@ -98,6 +106,35 @@ pub(crate) struct DemoArgs {
     /// No progress bar.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// Flags of `backup`.
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// The copy: lines of JSON with a digest at the end. It holds secrets, so only its owner may read it.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Make a data directory from the copy instead; git is not part of it and stays where it is.
+    #[arg(long, requires = "data")]
+    pub(crate) restore: bool,
+    /// The directory to fill; it must not hold objects yet.
+    #[arg(long, value_name = "DIR", requires = "restore")]
+    pub(crate) data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) connect: remote::Connect,
+}
+
+/// Flags of `check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The data directory; its server must be stopped.
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "offshoot-data",
+        env = "OFFSHOOT_DATA"
+    )]
+    pub(crate) data: PathBuf,
 }
 
 /// Flags of `up`.

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use http::Method;
+use http_body_util::BodyExt as _;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::Value;
@@ -132,6 +133,52 @@ impl Client {
                 String::from_utf8_lossy(&bytes).trim()
             )),
         })
+    }
+
+    /// Opens the answer of a GET, which then comes piece by piece: a watch, or what is too large to hold.
+    ///
+    /// # Errors
+    /// The server's own message.
+    pub async fn open(
+        &self,
+        path: &str,
+    ) -> Result<impl futures::Stream<Item = Result<bytes::Bytes, Failure>> + Unpin + use<>, Failure>
+    {
+        let request = http::Request::get(path)
+            .header(http::header::USER_AGENT, "offshoot")
+            .body(Body::empty())
+            .map_err(|e| Failure::of("build the request", &e))?;
+        let failed = |e: kube::Error| Failure::of("reach the server", &e);
+        let answer = self.client.send(request).await.map_err(failed)?;
+        let code = answer.status();
+        if !code.is_success() {
+            let bytes = answer.into_body().collect_bytes().await.map_err(failed)?;
+            let object: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+            let message = object.get("message").and_then(Value::as_str);
+            return Err(Failure::new(message.map_or_else(
+                || format!("the server answers {code}"),
+                str::to_owned,
+            )));
+        }
+        let frames = answer.into_body().into_data_stream();
+        Ok(futures::TryStreamExt::map_err(frames, failed))
+    }
+
+    /// Writes the answer of a GET as it comes.
+    ///
+    /// # Errors
+    /// The server's own message; an answer that breaks off, or that cannot be written.
+    pub(crate) async fn download(
+        &self,
+        path: &str,
+        into: &mut impl std::io::Write,
+    ) -> Result<(), Failure> {
+        let mut frames = self.open(path).await?;
+        while let Some(frame) = futures::StreamExt::next(&mut frames).await {
+            into.write_all(&frame?)
+                .map_err(|e| Failure::of("write the answer", &e))?;
+        }
+        Ok(())
     }
 
     /// Takes what the server warned about since the last call, in its words.

@@ -1,5 +1,7 @@
 //! One file a command.
 
+mod backup;
+mod check;
 mod crds;
 mod function;
 mod pkg;
@@ -32,6 +34,8 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
             print(&String::from_utf8_lossy(&out))
         }
         Command::Version => print(&format!("offshoot {}\n", env!("CARGO_PKG_VERSION"))),
+        Command::Backup(args) => backup::run(args),
+        Command::Check(args) => check::run(args),
         Command::Rpkg(args) => print(&wait(rpkg::run(args))?),
         Command::Repo(args) => print(&wait(repo::run(args))?),
         Command::Pkg(args) => pkg::run(args),

@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 use crate::cli::UpArgs;
 use crate::exit::Failure;
 use crate::{gateway, ports};
-use data::DataDir;
+pub(crate) use data::DataDir;
 
 /// What a server is started with.
 #[derive(Clone)]

@@ -1,0 +1,86 @@
+//! `offshoot backup`: a logical copy of all objects while the server runs, and a data directory made from one.
+
+use std::fs::File;
+use std::io::{BufReader, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use apiserver::storage::Copy;
+
+use crate::cli::BackupArgs;
+use crate::client::Client;
+use crate::exit::Failure;
+use crate::up::DataDir;
+
+/// Copies or restores.
+///
+/// # Errors
+/// The server cannot be reached, the file cannot be written, or the copy is damaged.
+pub(super) fn run(args: &BackupArgs) -> Result<ExitCode, Failure> {
+    match &args.data {
+        Some(data) if args.restore => restore(&args.file, data),
+        _ if args.restore => Err(Failure::usage(
+            "--restore needs the --data directory to fill",
+        )),
+        _ => super::wait(copy(args)),
+    }
+}
+
+/// Writes the copy beside its place, checks it, and only then puts it there.
+async fn copy(args: &BackupArgs) -> Result<ExitCode, Failure> {
+    let path = &args.file;
+    let failed = |e: std::io::Error| Failure::of(&format!("write {}", path.display()), &e);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let client = Client::connect(&args.connect).await?;
+    let mut file = File::options()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(&draft)
+        .map_err(failed)?;
+    let got = client.download("/backup", &mut file).await;
+    let done = got.and_then(|()| {
+        file.flush()
+            .and_then(|()| file.sync_all())
+            .map_err(failed)?;
+        let copy = read(&draft)?;
+        std::fs::rename(&draft, path).map_err(failed)?;
+        Ok(copy)
+    });
+    if done.is_err() {
+        // The draft is of no use; whether it goes is no matter.
+        drop(std::fs::remove_file(&draft));
+    }
+    let copy = done?;
+    super::say(&format!(
+        "{}: {} objects at version {}",
+        path.display(),
+        copy.objects.len(),
+        copy.rv
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<Copy, Failure> {
+    let attempt = format!("read {}", path.display());
+    let file = File::open(path).map_err(|e| Failure::of(&attempt, &e))?;
+    Copy::read(BufReader::new(file)).map_err(|e| Failure::of(&attempt, &e))
+}
+
+fn restore(file: &Path, data: &Path) -> Result<ExitCode, Failure> {
+    let copy = read(file)?;
+    let directory = DataDir::open(data)?;
+    copy.restore(directory.root()).map_err(|e| {
+        Failure::of(&format!("restore into {}", data.display()), &e)
+            .hint("name a directory that does not exist yet with --data")
+    })?;
+    super::say(&format!(
+        "{} objects restored: start with `offshoot up --data {}`",
+        copy.objects.len(),
+        data.display()
+    ));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,69 @@
+//! `offshoot check`: looks a data directory over that no server uses, and git against the records.
+//!
+//! It changes nothing but what opening the store repairs; what it finds it says, line by line.
+
+mod git;
+
+use std::process::ExitCode;
+
+use apiserver::storage::{Findings, inspect};
+
+use crate::cli::CheckArgs;
+use crate::exit::Failure;
+use crate::up::DataDir;
+
+/// Checks the object store, then every record of a package revision against its repository.
+///
+/// # Errors
+/// The directory is in use or cannot be read; broken things end with exit code 1.
+pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    if !args.data.join("objects.redb").is_file() {
+        return Err(
+            Failure::new(format!("{} holds no object store", args.data.display()))
+                .hint("name the data directory of `offshoot up` with --data"),
+        );
+    }
+    let directory = DataDir::open(&args.data)?;
+    let findings = inspect(directory.root())
+        .map_err(|e| Failure::of(&format!("check {}", args.data.display()), &e))?;
+    super::say(&format!(
+        "object store: {} objects, {} events, version {}",
+        findings.objects.len(),
+        findings.events,
+        findings.rv
+    ));
+    let records = git::compare(&objects(&findings));
+    for line in &records.notes {
+        super::say(line);
+    }
+    let problems: Vec<&String> = findings.problems.iter().chain(&records.problems).collect();
+    let mut out = String::new();
+    for problem in &problems {
+        out.push_str(problem);
+        out.push('\n');
+    }
+    super::write_out(&out)?;
+    super::say(&format!(
+        "git: {} records compared in {} repositories",
+        records.compared, records.repositories
+    ));
+    Ok(if problems.is_empty() {
+        super::say("everything holds");
+        ExitCode::SUCCESS
+    } else {
+        super::say(&format!("{} problems", problems.len()));
+        ExitCode::FAILURE
+    })
+}
+
+/// The objects of our kinds, by resource.
+fn objects(findings: &Findings) -> Vec<(&str, serde_json::Value)> {
+    let ours = |resource: &str| {
+        resource == "packagerevisions.porch.kpt.dev"
+            || resource == "repositories.config.porch.kpt.dev"
+    };
+    let all = findings.objects.iter();
+    all.filter(|(resource, _, _)| ours(resource))
+        .map(|(resource, _, object)| (resource.as_ref(), object.value()))
+        .collect()
+}
