@@ -63,20 +63,25 @@ pub(super) async fn run(args: &FanoutArgs, n: usize) -> Result<Cost> {
 }
 
 async fn start(world: &mut World, no_fsync: bool) -> Result<Child> {
+    let (child, client) = spawn(&world.data(), no_fsync).await?;
+    world.client = client;
+    Ok(child)
+}
+
+/// Starts a server of its own on a data directory, and connects once it answers.
+pub(super) async fn spawn(data: &Path, no_fsync: bool) -> Result<(Child, Client)> {
     let program = std::env::current_exe().map_err(|e| format!("find this program: {e}"))?;
-    let data = world.data();
     let kubeconfig = data.join("kubeconfig");
     // The one of a server that is gone would be read too early.
     drop(std::fs::remove_file(&kubeconfig));
     let mut command = Command::new(program);
-    command.args(["bench", "serve", "--data"]).arg(&data);
+    command.args(["bench", "serve", "--data"]).arg(data);
     if no_fsync {
         command.arg("--no-fsync");
     }
     let child = command.stdin(Stdio::null()).spawn();
     let child = child.map_err(|e| format!("start the server: {e}"))?;
-    world.client = connect(&kubeconfig).await?;
-    Ok(child)
+    Ok((child, connect(&kubeconfig).await?))
 }
 
 async fn connect(kubeconfig: &Path) -> Result<Client> {

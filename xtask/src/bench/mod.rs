@@ -1,5 +1,6 @@
 //! Benchmarks: commands that print tables, never tests.
 
+mod apiserver;
 mod fanout;
 mod kill;
 mod measure;
@@ -19,6 +20,8 @@ use clap::{Subcommand, ValueEnum};
 pub(crate) enum Bench {
     /// One set over many targets: fan-out, approval, upgrade, rest (engine.md "The benchmark that decides").
     Fanout(FanoutArgs),
+    /// The API server of a process of its own: durable writes, lists, watches, memory, cold starts, beside the disk's own rate.
+    Apiserver(ApiserverArgs),
     /// The package engine alone on one core: parse, edit, merge, render, cook, and how they grow.
     Package {
         /// Only the lines that hold this text.
@@ -95,6 +98,23 @@ pub(crate) struct FanoutArgs {
     pub(crate) no_fsync: bool,
 }
 
+/// Flags of `bench apiserver`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ApiserverArgs {
+    /// How many objects the large store holds; the small one holds a tenth.
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) objects: usize,
+    /// How long each rate is measured, in seconds.
+    #[arg(long, default_value_t = 3)]
+    pub(crate) seconds: u64,
+    /// How many watchers follow.
+    #[arg(long, default_value_t = 100)]
+    pub(crate) watchers: usize,
+    /// Where to write the figures as JSON.
+    #[arg(long)]
+    pub(crate) json: Option<PathBuf>,
+}
+
 /// What the figures are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Compare {
@@ -118,6 +138,7 @@ pub(crate) fn run(bench: &Bench) -> ExitCode {
         Err(error) => return crate::fail(&format!("start: {error}")),
     };
     let result = match bench {
+        Bench::Apiserver(args) => runtime.block_on(apiserver::run(args)),
         Bench::Fanout(args) => runtime.block_on(fanout::run(args)),
         Bench::Serve(args) => runtime.block_on(kill::serve(args)),
         Bench::Package { .. } => Ok(()),
