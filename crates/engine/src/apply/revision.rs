@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{Digest, Door, Lifecycle, ObjectKey, Revision};
-use plan::variant::{Outcome, RevisionRef, Step};
+use plan::variant::{Outcome, RevisionRef, Step, words};
 
 use super::variant::service;
 use crate::ports::{EventType, OurKind};
@@ -73,7 +73,11 @@ async fn orphan(
     (revision, owner): (&RevisionRef, &model::Uid),
     why: &str,
 ) -> Result<()> {
-    let leave = |input: &mut Input| input.meta.owners.retain(|o| o.uid != *owner);
+    let leave = |input: &mut Input| {
+        input.meta.owners.retain(|o| o.uid != *owner);
+        let mark = (words::ORPHANED_BY.to_owned(), key.to_string());
+        input.meta.annotations.extend([mark]);
+    };
     change(engine, key, revision, leave).await?;
     let message = format!("{} is left in place: {why}", revision.key.name);
     tell(engine, key, "Orphaned", message).await;
@@ -94,6 +98,7 @@ async fn adopt(engine: &Engine, key: &ObjectKey, step: &Step) -> Result<()> {
     let adopt = |input: &mut Input| {
         input.meta.owners.retain(|o| !replace.contains(&o.uid));
         input.meta.owners.push(owner.clone());
+        input.meta.annotations.remove(words::ORPHANED_BY);
         input.meta.labels.extend(labels.clone());
         input.meta.annotations.extend(annotations.clone());
     };

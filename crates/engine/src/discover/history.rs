@@ -35,7 +35,7 @@ pub(crate) struct Told {
     pub(crate) machine: Option<Machine>,
     /// What the machine says about its result, if nobody has changed it since.
     pub(crate) conditions: Vec<Condition>,
-    /// The conflicts of its newest merge.
+    /// The conflicts of its newest merge, as its newest commit has them.
     pub(crate) conflicts: Vec<Conflict>,
     /// When the first of them was committed, in seconds since 1970.
     pub(crate) created: i64,
@@ -102,7 +102,8 @@ pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str
         }
         if told.machine.is_none() {
             told.machine.clone_from(&notes.machine);
-            if notes.machine.is_some() || told.conflicts.is_empty() {
+            // A commit above the merge says what people said about its conflicts since (V4a).
+            if told.conflicts.is_empty() {
                 told.conflicts.clone_from(&notes.conflicts);
                 if let Some(kept) = notes.kept_conflicts {
                     match kept_conflicts(open, kept) {

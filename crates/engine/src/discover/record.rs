@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use model::{
-    CommitId, Condition, GitLock, Lifecycle, ObjectKey, ObjectMeta, ObjectName, Owner,
-    OwnerReference, PackageName, ReadinessGate, Revision, RevisionNumber, Status, Task, TreeId,
-    WorkspaceName, compose_name,
+    CommitId, Condition, Conflict, ConflictId, ConflictState, GitLock, Lifecycle, ObjectKey,
+    ObjectMeta, ObjectName, Owner, OwnerReference, PackageName, ReadinessGate, Revision,
+    RevisionNumber, Status, Task, TreeId, WorkspaceName, compose_name,
 };
 use package::kptfile::Kptfile;
 use plan::variant::words;
@@ -238,9 +238,10 @@ fn blank(
         readiness_gates: Vec::new(),
         package_labels: std::collections::BTreeMap::new(),
         package_annotations: std::collections::BTreeMap::new(),
-        resolved_conflicts: before
-            .map(|b| b.resolved_conflicts.clone())
-            .unwrap_or_default(),
+        resolved_conflicts: before.map_or_else(
+            || acknowledged(&told.conflicts),
+            |b| b.resolved_conflicts.clone(),
+        ),
         upstream_lock: None,
         self_lock: Some(self_lock(open, &key.package, origin, origin.commit)),
         conditions: Vec::new(),
@@ -256,6 +257,14 @@ fn blank(
         placeholder: origin.placeholder,
         content_version: String::new(),
     }
+}
+
+/// What people acknowledged, as the commits have it.
+fn acknowledged(conflicts: &[Conflict]) -> Vec<ConflictId> {
+    let said = conflicts
+        .iter()
+        .filter(|conflict| conflict.state == ConflictState::Acknowledged);
+    said.map(|conflict| conflict.id.clone()).collect()
 }
 
 /// The variant that a trailer names, if it is still that very one: a crash may have lost the record

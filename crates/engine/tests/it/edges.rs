@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use model::{Class, ConflictPolicy, Lifecycle, Namespace, Status, Task};
+use model::{Class, ConflictPolicy, Door, Lifecycle, Namespace, Status, Task};
 use testkit::twin::key;
 
 use crate::variants::{KPTFILE, ready, variant};
@@ -60,9 +60,44 @@ async fn conflicts_that_fit_no_trailer_stand_under_a_ref_and_outlive_all_records
         .filter(|name| name.starts_with("refs/offshoot/conflicts/"))
         .collect();
     assert_eq!(kept.len(), 1, "{kept:?}");
+    // What a person accepted is a commit of its own, so it comes back as well.
+    let mut wish = engine::usecase::input_of(&upgraded);
+    wish.resolved_conflicts = vec![upgraded.conflicts[7].id.clone()];
+    let settled = world
+        .engine
+        .update(&alice(), &upgraded.key, Door::Main, wish)
+        .await
+        .expect("acknowledged");
+    assert_ne!(settled.revision.conflicts, upgraded.conflicts);
     world.rebuild().await;
     let again = world.revision("deploy.wide.packagevariant-2");
-    assert_eq!(again.conflicts, upgraded.conflicts);
+    assert_eq!(again.conflicts, settled.revision.conflicts);
+    assert_eq!(
+        again.resolved_conflicts,
+        settled.revision.resolved_conflicts
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_orphan_is_no_loss_of_the_store() {
+    let mut world = ready().await;
+    world.rebuild().await;
+    let mut wanted = variant("left", "left");
+    wanted.spec.deletion = model::DeletionPolicy::Orphan;
+    world.twin.put_variant(wanted.clone());
+    world.rest().await;
+    world.twin.delete_variant(NS, "left");
+    world.rest().await;
+    let orphan = world.revision("deploy.left.packagevariant-1");
+    assert_eq!(orphan.meta.owners, []);
+    // A variant of the same name is another one: nothing was lost, so nothing is brought back (V9).
+    wanted.meta.uid = None;
+    world.twin.put_variant(wanted);
+    world.rest().await;
+    assert_eq!(
+        world.revision("deploy.left.packagevariant-1").meta.owners,
+        []
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -69,7 +69,8 @@ fn verdict(
     if let Some(other) = revision.meta.controller().filter(|c| !former(c)) {
         return Err(format!("controlled by {} '{}'", other.kind, other.name));
     }
-    let reclaimed = o.reclaim && names_us(variant, machine_of(o, revision));
+    let orphaned = revision.meta.annotations.contains_key(words::ORPHANED_BY);
+    let reclaimed = o.reclaim && !orphaned && names_us(variant, machine_of(o, revision));
     if variant.spec.adoption == AdoptionPolicy::None && !reclaimed {
         return Err("spec.adoptionPolicy is adoptNone".to_owned());
     }

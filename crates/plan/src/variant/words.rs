@@ -12,6 +12,8 @@ pub const KIND: &str = "PackageVariant";
 pub const PROPOSED_BY: &str = "offshoot.dev/deletion-proposed-by";
 /// On a revision: the variant that took it over (V9).
 pub const ADOPTED_BY: &str = "offshoot.dev/adopted-by";
+/// On a revision: the variant that left it in place; a variant of that name is another one (V9).
+pub const ORPHANED_BY: &str = "offshoot.dev/orphaned-by";
 /// On a variant: take a downstream without a lock as stemming from the wanted upstream (V1).
 pub const RELOCK: &str = "offshoot.dev/relock";
 /// On a variant: make this deleted downstream (by revision name) again (V10).
