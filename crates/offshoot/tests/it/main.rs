@@ -11,5 +11,6 @@ mod edges;
 mod kill;
 mod local;
 mod porch;
+mod porchctl;
 mod process;
 mod story;
