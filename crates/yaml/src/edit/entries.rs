@@ -28,9 +28,9 @@ pub(super) fn insert(
         New::Value(_) => Vec::new(),
     };
     if index > 0 {
-        // Behind the line that the entry before ends on.
+        // Behind the last line of the entry before, with the deeper comments below that are its own.
         let before = view.slot(parent, index - 1);
-        let at = view.line_end(before.end);
+        let at = view.extent(&before);
         let format = Format {
             eol: view.eol(before.end),
             ..format.clone()

@@ -214,6 +214,16 @@ fn a_collection_that_changes_keeps_what_stays() {
 }
 
 #[test]
+fn a_new_entry_stands_below_the_comments_that_end_the_one_before() {
+    let add = |path: &str| Edit::set(self::path(path), "x");
+    let before = "a:\n  b:\n    - c\n    # end of b\n  # end of a\n# the end\n";
+    let after = "a:\n  b:\n    - c\n    # end of b\n  # end of a\nz: x\n# the end\n";
+    applied(before, &[add("z")], after);
+    let inner = "a:\n  b:\n    - c\n    # end of b\n  z: x\n  # end of a\n# the end\n";
+    applied(before, &[add("a.z")], inner);
+}
+
+#[test]
 fn duplicate_keys_are_carried_and_refused_where_they_matter() {
     let stream = parse("a: 1\nb: 2\na: 3\n");
     assert_eq!(root(&stream).duplicate_keys().len(), 1);
