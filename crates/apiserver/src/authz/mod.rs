@@ -11,9 +11,11 @@ mod grants;
 mod index;
 mod rbac;
 mod rule;
+mod writer;
 
 pub use rbac::Rbac;
 pub use rule::Rule;
+pub use writer::Writers;
 
 /// The API group of roles and bindings.
 pub const GROUP: &str = "rbac.authorization.k8s.io";

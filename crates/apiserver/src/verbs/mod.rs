@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::authz::Writers;
 use crate::clock::{Clock, Uids, seconds};
 use crate::gateway::{Authorizer, Gateway, Refusal, RefusalClass};
 use crate::logic::{Moment, convert};
@@ -45,6 +46,8 @@ pub struct Core {
     pub(crate) gateway: OnceLock<Arc<dyn Gateway>>,
     /// Who says what the writer of a role may grant.
     pub(crate) authorizer: OnceLock<Arc<dyn Authorizer>>,
+    /// Which objects say who wrote them.
+    pub(crate) writers: OnceLock<Writers>,
     /// Tells when the rules of gathering cluster roles may have changed.
     pub(crate) aggregated: Mutex<Option<Watch>>,
     pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
@@ -115,6 +118,7 @@ impl Core {
             uids,
             gateway: OnceLock::new(),
             authorizer: OnceLock::new(),
+            writers: OnceLock::new(),
             aggregated: Mutex::new(None),
             converters: BTreeMap::new(),
         }

@@ -92,7 +92,7 @@ impl Core {
         &self,
         target: &Target,
         whose: &Whose,
-        prepared: Prepared,
+        mut prepared: Prepared,
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
         let found = self.store.get(&target.resource.key(), &target.key());
@@ -109,6 +109,7 @@ impl Core {
             return Err(exists(&found));
         }
         self.check_grant(target, whose, None, &prepared.object)?;
+        self.sign(target, whose, None, &mut prepared.object);
         if target.resource.backing != Backing::Stored {
             let call = (Verb::Create, None, Some(prepared.object));
             return self
@@ -231,7 +232,7 @@ impl Core {
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
         let handed = target.resource.backing != Backing::Stored;
-        let (prepared, remove) = match updated {
+        let (mut prepared, remove) = match updated {
             Updated::Unchanged(prepared) if !handed || target.subresource.is_empty() => {
                 return Ok(Written {
                     code: 200,
@@ -243,6 +244,7 @@ impl Core {
             Updated::Removed(prepared) => (prepared, true),
         };
         self.check_grant(target, whose, Some(&old), &prepared.object)?;
+        self.sign(target, whose, Some(&old), &mut prepared.object);
         if handed {
             let call = (verb, Some(old), Some(prepared.object));
             return self

@@ -18,7 +18,7 @@ use model::{
 };
 use serde_json::{Value, json};
 
-use super::{controllers, events, failed, feed, objects, repositories, sets, variants};
+use super::{controllers, events, failed, feed, objects, repositories, requester, sets, variants};
 
 /// The cluster that the embedded server is.
 pub(super) struct ServerCluster {
@@ -148,8 +148,17 @@ impl Cluster for ServerCluster {
         &self,
         kind: &Gvk,
         key: &ObjectKey,
-        _requester: &Requester,
+        requester: &Requester,
     ) -> Result<Found<ObjectContent>, PortError> {
+        let wanted = requester::Wanted {
+            verb: "get",
+            kind,
+            namespace: key.namespace.as_str(),
+            name: key.name.as_str(),
+        };
+        if let Some(why) = requester::refused(&self.handle, requester, &wanted).await? {
+            return Ok(Found::Forbidden(why));
+        }
         objects::content(&self.handle, kind, key).await
     }
 
@@ -161,6 +170,18 @@ impl Cluster for ServerCluster {
         let Some((_, namespaced)) = objects::served(&self.handle, kind) else {
             return Ok(Found::KindMissing);
         };
+        let wanted = requester::Wanted {
+            verb: "list",
+            kind,
+            namespace: match namespaced {
+                true => requester.key.namespace.as_str(),
+                false => "",
+            },
+            name: "",
+        };
+        if let Some(why) = requester::refused(&self.handle, requester, &wanted).await? {
+            return Ok(Found::Forbidden(why));
+        }
         if namespaced {
             return Ok(Found::Here(()));
         }

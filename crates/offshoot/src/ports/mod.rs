@@ -6,10 +6,12 @@ mod events;
 mod feed;
 mod objects;
 mod records;
+mod requester;
 mod time;
 
 use std::sync::Arc;
 
+use apiserver::authz::Writers;
 use apiserver::verbs::Whose;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use engine::ports::{NoFaults, PortError, Ports};
@@ -18,8 +20,17 @@ use model::Class;
 /// The user agent, and so the field manager, of the controllers.
 const MANAGER: &str = "offshoot-controllers";
 
-/// Every port over one server.
+/// Who last wrote a variant or a set, by the server's word (X6).
+const WRITTEN_BY: &str = "offshoot.dev/written-by";
+
+/// Every port over one server; from now on variants and sets say who wrote them.
 pub(crate) fn over(handle: &ServerHandle, functions: Arc<dyn functions::Runner>) -> Ports {
+    let resource = |r: ResourceName| (r.group, r.plural);
+    handle.core().record_writers(Writers {
+        annotation: WRITTEN_BY,
+        resources: vec![resource(variants()), resource(sets())],
+        own: controllers(handle).user.name,
+    });
     Ports {
         records: Arc::new(records::ServerRecords::new(handle.clone())),
         cluster: Arc::new(cluster::ServerCluster::new(handle.clone())),

@@ -1,0 +1,131 @@
+//! Who last wrote an object, recorded by the server where the embedding program asks for it.
+//!
+//! What an object makes the program read on its behalf is authorised as that user. The record is an
+//! annotation that only the server writes: what a client sends under its name counts for nothing. A write
+//! that changes nothing that a user asks for (a status, a finalizer) leaves it as it is; one of the
+//! program itself that does takes it away.
+
+use serde_json::{Value, json};
+
+use crate::gateway::{Attributes, Decision, User};
+use crate::logic::metadata_mut;
+use crate::verbs::{Core, Target, Whose};
+
+/// Which objects say who wrote them last.
+#[derive(Debug, Clone)]
+pub struct Writers {
+    /// The annotation.
+    pub annotation: &'static str,
+    /// Group and plural of each resource.
+    pub resources: Vec<(String, String)>,
+    /// The name of the program's own user.
+    pub own: String,
+}
+
+impl Writers {
+    fn recorded<'a>(&self, object: &'a Value) -> Option<&'a Value> {
+        object
+            .get("metadata")?
+            .get("annotations")?
+            .get(self.annotation)
+    }
+
+    /// What a user asks for in an object, without the record.
+    fn wish(&self, object: &Value) -> Value {
+        let mut annotations = object["metadata"]["annotations"].clone();
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.remove(self.annotation);
+        }
+        let none = annotations
+            .as_object()
+            .is_some_and(serde_json::Map::is_empty);
+        json!({
+            "spec": object["spec"],
+            "labels": object["metadata"]["labels"],
+            "annotations": if none { Value::Null } else { annotations },
+        })
+    }
+}
+
+impl Core {
+    /// Records from now on who writes these objects. Only the first call counts.
+    pub fn record_writers(&self, writers: Writers) {
+        drop(self.writers.set(writers));
+    }
+
+    /// Puts the record into an object that is about to be stored.
+    pub(crate) fn sign(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        old: Option<&Value>,
+        new: &mut Value,
+    ) {
+        let Some(writers) = self.writers.get() else {
+            return;
+        };
+        let resource = (&target.resource.group, &target.resource.plural);
+        let listed = writers.resources.iter().any(|(g, p)| (g, p) == resource);
+        if !listed || !target.subresource.is_empty() {
+            return;
+        }
+        let same = old.is_some_and(|old| writers.wish(old) == writers.wish(new));
+        let record = if same {
+            old.and_then(|old| writers.recorded(old)).cloned()
+        } else if whose.user.name == writers.own && whose.user.is_master() {
+            None
+        } else {
+            let User { name, groups, .. } = &whose.user;
+            let record = json!({ "username": name, "groups": groups });
+            Some(Value::String(record.to_string()))
+        };
+        write(new, writers.annotation, record);
+    }
+
+    /// Who last wrote an object, as far as it was recorded.
+    #[must_use]
+    pub fn writer_of(&self, object: &Value) -> Option<User> {
+        let record = self.writers.get()?.recorded(object)?.as_str()?;
+        let record: Value = serde_json::from_str(record).ok()?;
+        let groups = record["groups"].as_array().into_iter().flatten();
+        let groups: Vec<&str> = groups.filter_map(Value::as_str).collect();
+        Some(User::new(record["username"].as_str()?, &groups))
+    }
+
+    /// Decides a request that the program makes for somebody, as if they had made it.
+    #[must_use]
+    pub fn may(&self, request: &Attributes<'_>) -> Decision {
+        match self.authorizer.get() {
+            Some(authorizer) => authorizer.decide(request),
+            None => Decision::allowed(),
+        }
+    }
+}
+
+fn write(object: &mut Value, annotation: &str, record: Option<Value>) {
+    let Some(metadata) = metadata_mut(object) else {
+        return;
+    };
+    match record {
+        Some(record) => {
+            let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+            if !annotations.is_object() {
+                *annotations = json!({});
+            }
+            if let Some(annotations) = annotations.as_object_mut() {
+                annotations.insert(annotation.to_owned(), record);
+            }
+        }
+        None => {
+            let annotations = metadata
+                .get_mut("annotations")
+                .and_then(Value::as_object_mut);
+            let empty = annotations.is_some_and(|annotations| {
+                annotations.remove(annotation).is_some() && annotations.is_empty()
+            });
+            if empty {
+                metadata.remove("annotations");
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! For whom something is read: the user who last wrote the variant, or the set that makes it, as the
+//! server recorded it (decisions.md X6). Objects of a time before that was recorded, and those that the
+//! controllers alone wrote, are nobody's: nothing is refused for them.
+
+use apiserver::gateway::{Attributes, User};
+use apiserver::verbs::handle::ServerHandle;
+use engine::ports::{Gvk, OurKind, PortError, Requester};
+use serde_json::Value;
+
+use super::{failed, objects, sets, variants};
+
+/// What is to be read.
+pub(super) struct Wanted<'a> {
+    /// `get` or `list`.
+    pub(super) verb: &'static str,
+    /// The kind.
+    pub(super) kind: &'a Gvk,
+    /// The namespace; empty at cluster scope.
+    pub(super) namespace: &'a str,
+    /// The name; empty for a list.
+    pub(super) name: &'a str,
+}
+
+/// Why the requester may not read it; `None` if they may.
+///
+/// # Errors
+/// The requester cannot be read now.
+pub(super) async fn refused(
+    handle: &ServerHandle,
+    requester: &Requester,
+    wanted: &Wanted<'_>,
+) -> Result<Option<String>, PortError> {
+    let Some(user) = writer(handle, requester).await? else {
+        return Ok(None);
+    };
+    let Some((resource, _)) = objects::served(handle, wanted.kind) else {
+        return Ok(None);
+    };
+    let decision = handle.core().may(&Attributes {
+        user: &user,
+        verb: wanted.verb,
+        group: &resource.group,
+        resource: &resource.plural,
+        subresource: "",
+        namespace: wanted.namespace,
+        name: wanted.name,
+        path: "",
+    });
+    if decision.allowed {
+        return Ok(None);
+    }
+    let Wanted {
+        verb, namespace, ..
+    } = wanted;
+    let scope = match *namespace {
+        "" => "at the cluster scope".to_owned(),
+        namespace => format!("in the namespace {namespace:?}"),
+    };
+    Ok(Some(format!(
+        "user {:?}, who last wrote {}, cannot {verb} resource {:?} in API group {:?} {scope}",
+        user.name, requester.key, resource.plural, resource.group
+    )))
+}
+
+/// Who last wrote a variant or a set. A variant that its set wrote is the set's writer's.
+async fn writer(handle: &ServerHandle, requester: &Requester) -> Result<Option<User>, PortError> {
+    let resource = match requester.kind {
+        OurKind::Variant => variants(),
+        OurKind::Set => sets(),
+        OurKind::Repository | OurKind::Revision => return Ok(None),
+    };
+    let (namespace, name) = (
+        requester.key.namespace.as_str(),
+        requester.key.name.as_str(),
+    );
+    let attempt = || format!("read who wrote {}", requester.key);
+    let read = handle.get(&resource, namespace, name).await;
+    let Some(object) = read.map_err(|f| failed(attempt(), &f))? else {
+        return Ok(None);
+    };
+    if let Some(user) = handle.core().writer_of(&object) {
+        return Ok(Some(user));
+    }
+    let Some(set) = set_of(&object) else {
+        return Ok(None);
+    };
+    let read = handle.get(&sets(), namespace, set).await;
+    let set = read.map_err(|f| failed(attempt(), &f))?;
+    Ok(set.and_then(|set| handle.core().writer_of(&set)))
+}
+
+/// The set that makes a variant.
+fn set_of(variant: &Value) -> Option<&str> {
+    let owners = variant.pointer("/metadata/ownerReferences")?.as_array()?;
+    let set = owners.iter().find(|owner| {
+        owner["kind"] == "PackageVariantSet" && owner["controller"].as_bool() == Some(true)
+    });
+    set?["name"].as_str()
+}
+
+#[cfg(test)]
+mod tests;
