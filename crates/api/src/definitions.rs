@@ -29,8 +29,12 @@ pub const CRDS: [Definition; 3] = [
     },
 ];
 
-/// The resources of `porch.kpt.dev`, in the same form; never installed as CRDs.
-pub const SERVED: [Definition; 3] = [
+/// The resources of `porch.kpt.dev`, and explanations, in the same form; never installed as CRDs.
+pub const SERVED: [Definition; 4] = [
+    Definition {
+        plural: "explanations",
+        text: include_str!("../served/explanations.yaml"),
+    },
     Definition {
         plural: "packagerevisions",
         text: include_str!("../served/packagerevisions.yaml"),
@@ -56,6 +60,23 @@ pub fn crd_texts() -> String {
 /// Never for the texts of this crate; a test reads them all.
 pub fn crds() -> Result<Vec<Value>, yaml::Error> {
     CRDS.iter().map(read).collect()
+}
+
+/// The CRDs as the embedded server serves them: it converts in process, so that every version of every kind is served
+/// (decisions.md A10).
+///
+/// # Errors
+/// As [`crds`].
+pub fn embedded_crds() -> Result<Vec<Value>, yaml::Error> {
+    let mut crds = crds()?;
+    let versions = crds
+        .iter_mut()
+        .filter_map(|crd| crd.pointer_mut("/spec/versions"))
+        .filter_map(Value::as_array_mut);
+    for version in versions.flatten() {
+        version["served"] = true.into();
+    }
+    Ok(crds)
 }
 
 /// The package group's definitions as objects.

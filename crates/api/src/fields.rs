@@ -66,6 +66,14 @@ impl<'a> Fields<'a> {
         self.text(key).map(str::to_owned)
     }
 
+    /// The keys that are given.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = String> + '_ {
+        let entries = self.value.as_object().into_iter().flatten();
+        entries
+            .filter(|(_, v)| !v.is_null())
+            .map(|(k, _)| k.clone())
+    }
+
     pub(crate) fn flag(&self, key: &str) -> bool {
         self.raw(key).and_then(Value::as_bool).unwrap_or(false)
     }

@@ -5,8 +5,10 @@
 //! question of the world.
 
 mod conditions;
+mod convert;
 mod definitions;
 mod fields;
+mod labels;
 mod meta;
 mod names;
 mod package;
@@ -17,6 +19,7 @@ mod resources;
 mod revision;
 mod revision_status;
 mod set;
+mod shape;
 mod status;
 mod task;
 mod template;
@@ -24,7 +27,8 @@ mod upstream;
 mod variant;
 
 pub use conditions::{merge_conditions, read_conditions};
-pub use definitions::{CRDS, Definition, SERVED, crd_texts, crds, served};
+pub use convert::{ConvertError, V1ALPHA1_SPEC, convert_set};
+pub use definitions::{CRDS, Definition, SERVED, crd_texts, crds, embedded_crds, served};
 pub use fields::{object_at, str_at};
 pub use meta::{read_key, read_meta, write_meta};
 pub use names::revision_uid;

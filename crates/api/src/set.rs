@@ -10,6 +10,7 @@ use model::{
 use serde_json::{Map, Value};
 
 use crate::fields::{Fields, name};
+use crate::shape::SELECTOR;
 use crate::template::read_template;
 use crate::upstream::{Asker, read_for};
 use crate::{read_key, read_meta};
@@ -41,18 +42,8 @@ fn read_spec(spec: &Value) -> Result<VariantSetSpec, Vec<Problem>> {
         .map(|t| read_target(t, &mut problems))
         .collect();
     let on_error = read_on_error(&fields, &mut problems);
-    let guard = fields.child("deletionGuard");
-    let default = DeletionGuard::default();
-    let deletion_guard = guard.map_or(default, |g| DeletionGuard {
-        enabled: g
-            .raw("enabled")
-            .and_then(Value::as_bool)
-            .unwrap_or(default.enabled),
-        percent: g
-            .int("percent")
-            .and_then(|p| u8::try_from(p).ok())
-            .unwrap_or(default.percent),
-    });
+    let deletion_guard = read_guard(&fields, &mut problems);
+    let max_in_flight = read_max_in_flight(&fields, &mut problems);
     let targets: Option<Vec<_>> = targets.into_iter().collect();
     match (upstream, targets) {
         (Some(upstream), Some(targets)) if problems.is_empty() => Ok(VariantSetSpec {
@@ -60,10 +51,50 @@ fn read_spec(spec: &Value) -> Result<VariantSetSpec, Vec<Problem>> {
             targets,
             on_error,
             deletion_guard,
+            max_in_flight,
             suspend: fields.flag("suspend"),
         }),
         _ => Err(problems),
     }
+}
+
+fn read_guard(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> DeletionGuard {
+    let default = DeletionGuard::default();
+    let Some(guard) = fields.child("deletionGuard") else {
+        return default;
+    };
+    let percent = match guard.raw("percent") {
+        None => default.percent,
+        Some(_) => {
+            let given = guard.int("percent").and_then(|p| u8::try_from(p).ok());
+            given.filter(|p| *p <= 100).unwrap_or_else(|| {
+                let field = guard.field("percent");
+                let what = format!("{field} must be at least 0 and at most 100");
+                problems.push(Problem::new(&field, what));
+                default.percent
+            })
+        }
+    };
+    DeletionGuard {
+        enabled: guard
+            .raw("enabled")
+            .and_then(Value::as_bool)
+            .unwrap_or(default.enabled),
+        percent,
+    }
+}
+
+fn read_max_in_flight(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<usize> {
+    fields.raw("maxInFlight")?;
+    let most = fields
+        .int("maxInFlight")
+        .and_then(|n| usize::try_from(n).ok());
+    let most = most.filter(|n| *n > 0);
+    if most.is_none() {
+        let what = "spec.maxInFlight must be at least 1";
+        problems.push(Problem::new("spec.maxInFlight", what));
+    }
+    most
 }
 
 fn read_on_error(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> OnError {
@@ -82,6 +113,11 @@ fn read_target(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Targe
     let path = fields.path().to_owned();
     let before = problems.len();
     let repositories = read_repositories(fields, problems);
+    for key in ["repositorySelector", "objectSelector"] {
+        if !fields.has_shape(key, SELECTOR, problems) {
+            return None;
+        }
+    }
     let repository_selector = fields.child("repositorySelector");
     let object_selector = fields.child("objectSelector");
     let beside = read_packages(fields, problems);
@@ -202,6 +238,26 @@ fn read_selector(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> LabelSelec
         };
         let values: BTreeSet<String> = entry.texts("values").into_iter().collect();
         let key = entry.owned("key").unwrap_or_default();
+        let listed = matches!(
+            operator,
+            Some(SelectorOperator::In | SelectorOperator::NotIn)
+        );
+        let wrong = match operator {
+            _ if key.is_empty() => Some(("key", "must not be empty")),
+            Some(_) if listed && values.is_empty() => Some((
+                "values",
+                "must be specified when `operator` is 'In' or 'NotIn'",
+            )),
+            Some(_) if !listed && !values.is_empty() => Some((
+                "values",
+                "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+            )),
+            _ => None,
+        };
+        if let Some((part, what)) = wrong {
+            let field = entry.field(part);
+            problems.push(Problem::new(&field, format!("{field}: {what}")));
+        }
         requirements.extend(operator.map(|operator| Requirement {
             key,
             operator,

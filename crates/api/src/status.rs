@@ -12,6 +12,9 @@ use crate::fields::{Fields, put, put_list};
 use crate::revision_status::{read_lock, write_lock};
 use crate::{read_conditions, read_render_status, write_render_status};
 
+/// Where the answered request to look now stands, as others name it.
+const HANDLED: &str = "lastHandledReconcileAt";
+
 fn start(
     old: Option<&Value>,
     conditions: &[model::Condition],
@@ -29,6 +32,11 @@ fn start(
 /// The wire form of a variant's status; `old` is the status that stands, for transition times.
 pub fn write_variant_status(old: Option<&Value>, status: &VariantStatus, now: &str) -> Value {
     let mut out = start(old, &status.conditions, status.observed_generation, now);
+    put(
+        &mut out,
+        HANDLED,
+        status.handled.as_deref().unwrap_or_default(),
+    );
     let targets = status.downstream_targets.iter().map(write_target).collect();
     put_list(&mut out, "downstreamTargets", targets);
     let mut ours = Map::new();
@@ -82,6 +90,7 @@ pub fn read_variant_status(object: &Value) -> VariantStatus {
             .collect(),
         upstream: name("upstream"),
         deleted_downstream: name("deletedDownstream"),
+        handled: fields.owned(HANDLED),
     }
 }
 
@@ -99,6 +108,11 @@ fn read_target(fields: &Fields<'_>) -> Option<DownstreamTarget> {
 /// The wire form of a set's status.
 pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> Value {
     let mut out = start(old, &status.conditions, status.observed_generation, now);
+    put(
+        &mut out,
+        HANDLED,
+        status.handled.as_deref().unwrap_or_default(),
+    );
     let counts = [
         ("targets", status.targets),
         ("variants", status.variants),
@@ -145,6 +159,7 @@ pub fn read_set_status(object: &Value) -> SetStatus {
         variants: count(&fields, "variants"),
         ready: count(&fields, "readyVariants"),
         stalled: count(&fields, "stalledVariants"),
+        handled: fields.owned(HANDLED),
         ..SetStatus::default()
     };
     if let Some(ours) = fields.child("offshoot") {

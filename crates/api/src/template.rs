@@ -2,12 +2,15 @@
 //! (variant-semantics.md §2.2).
 
 use model::{
-    FunctionTemplate, InjectorTemplate, MapExpr, PackageContextTemplate, Problem, Template,
+    FunctionTemplate, InjectorTemplate, MapExpr, NameError, PackageContextTemplate, PackageName,
+    Problem, RepositoryName, Template,
 };
 use serde_json::Value;
 
-use crate::fields::Fields;
+use crate::fields::{Fields, name};
+use crate::labels::check_labels;
 use crate::pipeline::read_function;
+use crate::shape::{CONTEXT, CONTEXT_EXPRS, DOWNSTREAM, INJECTORS, PAIRS, Shape};
 use crate::variant::{Policies, RESERVED};
 
 pub(crate) fn read_template(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Template {
@@ -22,6 +25,7 @@ pub(crate) fn read_template(fields: &Fields<'_>, problems: &mut Vec<Problem>) ->
         annotations: fields.strings("annotations"),
         ..Template::default()
     };
+    check_labels(fields, problems);
     read_downstream(fields, &mut template, problems);
     template.label_exprs = read_map_exprs(fields, "labelExprs", problems);
     template.annotation_exprs = read_map_exprs(fields, "annotationExprs", problems);
@@ -43,6 +47,9 @@ fn read_downstream(fields: &Fields<'_>, template: &mut Template, problems: &mut 
         template.package_expr = downstream.owned("packageExpr");
     }
     for key in ["downstreamExprs", "downstreamExpr"] {
+        if !fields.has_shape(key, DOWNSTREAM, problems) {
+            continue;
+        }
         if let Some(old) = fields.child(key) {
             template.repo_expr = template.repo_expr.take().or_else(|| old.owned("repoExpr"));
             template.package_expr = template
@@ -52,6 +59,15 @@ fn read_downstream(fields: &Fields<'_>, template: &mut Template, problems: &mut 
         }
     }
     let path = fields.path();
+    for (word, given, fine) in [
+        ("repo", &template.repo, as_repository as fn(&str) -> _),
+        ("package", &template.package, as_package),
+    ] {
+        if let Some(text) = given {
+            let field = format!("{path}.downstream.{word}");
+            let _: Option<()> = name(problems, &field, text, fine);
+        }
+    }
     let both = [
         (
             "repo",
@@ -72,7 +88,18 @@ fn read_downstream(fields: &Fields<'_>, template: &mut Template, problems: &mut 
     }
 }
 
+fn as_repository(text: &str) -> Result<(), NameError> {
+    RepositoryName::parse(text).map(drop)
+}
+
+fn as_package(text: &str) -> Result<(), NameError> {
+    PackageName::parse(text).map(drop)
+}
+
 fn read_map_exprs(fields: &Fields<'_>, key: &str, problems: &mut Vec<Problem>) -> Vec<MapExpr> {
+    if !fields.has_shape(key, PAIRS, problems) {
+        return Vec::new();
+    }
     let entries = fields.one_or_many(key);
     entries
         .iter()
@@ -100,44 +127,64 @@ fn read_map_expr(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> MapExpr {
     }
 }
 
-/// `packageContext`, plain as in the earliest document too, and `packageContextExprs`.
+/// `packageContext`, plain as in the earliest document too, and its `packageContextExprs`.
 fn read_context(
     fields: &Fields<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<PackageContextTemplate> {
     let mut out = PackageContextTemplate::default();
     if let Some(context) = fields.child("packageContext") {
-        let known = [
-            "data",
-            "dataExprs",
-            "removeKeys",
-            "removeKeyExprs",
-            "create",
-        ];
-        if known
-            .iter()
-            .any(|key| context.raw(key).is_some_and(|v| !v.is_string()))
-        {
+        if is_plain(&context) {
+            if fields.has_shape("packageContext", Shape::TextMap, problems) {
+                out.data = fields.strings("packageContext");
+            }
+        } else if fields.has_shape("packageContext", CONTEXT, problems) {
             out.data = context.strings("data");
             out.data_exprs = read_map_exprs(&context, "dataExprs", problems);
             out.remove_keys = context.texts("removeKeys");
             out.remove_key_exprs = context.texts("removeKeyExprs");
             out.create = context.flag("create");
-        } else {
-            out.data = fields.strings("packageContext");
         }
     }
-    out.data_exprs
-        .extend(read_map_exprs(fields, "packageContextExprs", problems));
+    if fields.has_shape("packageContextExprs", CONTEXT_EXPRS, problems)
+        && let Some(old) = fields.child("packageContextExprs")
+    {
+        let pairs = read_map_exprs(&old, "dataExprs", problems);
+        out.data_exprs.extend(pairs);
+        out.remove_key_exprs.extend(old.texts("removeKeyExprs"));
+    }
+    reserved(fields, &out, problems);
+    (out != PackageContextTemplate::default() || fields.raw("packageContext").is_some())
+        .then_some(out)
+}
+
+/// Whether a context is written as the earliest document has it: keys and values, none of today's fields.
+fn is_plain(context: &Fields<'_>) -> bool {
+    let known = [
+        "data",
+        "dataExprs",
+        "removeKeys",
+        "removeKeyExprs",
+        "create",
+    ];
+    let given = context.keys().count() > 0;
+    given
+        && known
+            .iter()
+            .all(|key| context.raw(key).is_none_or(Value::is_string))
+}
+
+/// Keys that belong to the package are an error of the set (S4).
+fn reserved(fields: &Fields<'_>, context: &PackageContextTemplate, problems: &mut Vec<Problem>) {
     let path = fields.field("packageContext");
     for word in RESERVED {
-        // S4: reserved keys are an error of the set.
         for (key, found) in [
-            ("data", out.data.contains_key(word)),
-            ("removeKeys", out.remove_keys.iter().any(|k| k == word)),
+            ("data", context.data.contains_key(word)),
+            ("removeKeys", context.remove_keys.iter().any(|k| k == word)),
             (
                 "dataExprs",
-                out.data_exprs
+                context
+                    .data_exprs
                     .iter()
                     .any(|e| e.key.as_deref() == Some(word)),
             ),
@@ -151,12 +198,14 @@ fn read_context(
             }
         }
     }
-    (out != PackageContextTemplate::default() || fields.raw("packageContext").is_some())
-        .then_some(out)
 }
 
 /// `injectors` and the older `injectorExprs`, in this order.
 fn read_injectors(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<InjectorTemplate> {
+    let fine = ["injectors", "injectorExprs"].map(|key| fields.has_shape(key, INJECTORS, problems));
+    if fine.contains(&false) {
+        return Vec::new();
+    }
     let entries = fields.one_or_many("injectors").into_iter();
     entries
         .chain(fields.one_or_many("injectorExprs"))

@@ -7,7 +7,9 @@ use model::{
 use serde_json::{Map, Value, json};
 
 use crate::fields::{Fields, name, put, put_list, put_strings};
+use crate::labels::check_labels;
 use crate::pipeline::{read_pipeline, write_pipeline};
+use crate::shape::INJECTORS;
 use crate::upstream::{Asker, read_for, write_upstream};
 use crate::{read_key, read_meta};
 
@@ -28,6 +30,7 @@ fn read_spec(spec: &Value) -> Result<VariantSpec, Vec<Problem>> {
     let upstream = read_for(&fields, Asker::Variant, &mut problems);
     let downstream = read_downstream(&fields, &mut problems);
     let policies = Policies::read(&fields, &mut problems);
+    check_labels(&fields, &mut problems);
     let context = read_context(&fields, &mut problems);
     let injectors = read_injectors(&fields, &mut problems);
     let pipeline = read_pipeline(fields.raw("pipeline"), "spec.pipeline", &mut problems);
@@ -188,6 +191,9 @@ fn read_injectors(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<Injecto
         kind: fields.owned("kind"),
         name: fields.owned("name").unwrap_or_default(),
     };
+    if !spec.has_shape("injectors", INJECTORS, problems) {
+        return Vec::new();
+    }
     let injectors: Vec<_> = spec.one_or_many("injectors").iter().map(read).collect();
     for (i, _) in injectors
         .iter()

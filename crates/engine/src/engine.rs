@@ -20,6 +20,8 @@ use crate::repos::Repos;
 use crate::stats::{Counters, Stats, count};
 use crate::{Error, Result};
 
+/// How long a variant waits for more changes of what it injects: a storm of them makes one draft, not thousands.
+const SETTLE: Duration = Duration::from_millis(100);
 /// How long a set waits for more news of each of its variants before it sums them up: summing up
 /// takes as long as there are variants, so that a large set does it rarely and a small one at once.
 const SUM_UP: Duration = Duration::from_micros(500);
@@ -312,6 +314,9 @@ impl Engine {
             let variants = self.world(|w| w.sets.get(&key).map_or(0, |set| set.status.variants));
             let wait = SUM_UP.saturating_mul(u32::try_from(variants).unwrap_or(u32::MAX));
             queue.add_after(Key::Set(key), wait.clamp(SUM_UP_BOUNDS.0, SUM_UP_BOUNDS.1));
+        }
+        for key in wake.variants_later {
+            queue.add_after(Key::Variant(key), SETTLE);
         }
         for key in wake.variants {
             queue.add(Key::Variant(key));

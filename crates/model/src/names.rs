@@ -31,7 +31,7 @@ fn is_label(text: &str) -> bool {
         && edge(bytes.last())
 }
 
-fn is_subdomain(text: &str) -> bool {
+pub(crate) fn is_subdomain(text: &str) -> bool {
     text.len() <= 253
         && text.split('.').all(|part| {
             let bytes = part.as_bytes();

@@ -29,6 +29,8 @@ pub struct VariantSetSpec {
     pub on_error: OnError,
     /// The shrink fuse (S3).
     pub deletion_guard: DeletionGuard,
+    /// How many variants are changed at a time, if that is limited.
+    pub max_in_flight: Option<usize>,
     /// Whether to leave everything as it is.
     pub suspend: bool,
 }

@@ -20,6 +20,8 @@ pub struct VariantStatus {
     /// A published revision whose deletion a person proposed and approved: nothing is made in its
     /// place until told otherwise (V10).
     pub deleted_downstream: Option<ObjectName>,
+    /// The request to look now (annotation `offshoot.dev/reconcile`) that was answered last.
+    pub handled: Option<String>,
 }
 
 impl VariantStatus {
@@ -67,6 +69,8 @@ pub struct SetStatus {
     pub confirmed_deletions: BTreeSet<Uid>,
     /// The number of variants before the newest shrink, and when that was, in Unix seconds (S3).
     pub peak: Option<(usize, i64)>,
+    /// The request to look now (annotation `offshoot.dev/reconcile`) that was answered last.
+    pub handled: Option<String>,
 }
 
 impl SetStatus {

@@ -5,7 +5,9 @@
 //! variant-semantics.md §1.I–§1.K, §2). It is linear in targets and variants. Nothing here reads
 //! or writes anything.
 
+mod alone;
 mod compile;
+mod conclude;
 mod decide;
 mod diff;
 mod explain;
@@ -17,6 +19,7 @@ mod status;
 mod step;
 mod unroll;
 
+pub use alone::evaluate;
 pub use compile::Compiled;
 pub use decide::{MAX_TARGETS, decide};
 pub use explain::explain;

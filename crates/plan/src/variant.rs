@@ -15,6 +15,7 @@ mod leave;
 mod observed;
 mod published;
 mod recipe;
+mod seen;
 mod status;
 mod step;
 mod upstream;
@@ -30,6 +31,7 @@ pub use observed::{
     Base, Failure, Feeder, Lineage, Observed, OldUpstream, RepositorySummary, Rival, Stated,
     Subject,
 };
+pub use seen::seen;
 pub(crate) use status::retry;
 pub use status::{news, next_after, status_after};
 pub use step::{

@@ -14,6 +14,7 @@ fn version(upstream: Value) -> UpstreamVersion {
     spec.unwrap().upstream.version
 }
 
+/// R2, R4, R5.
 #[test]
 fn upstream_versions() {
     let name = |text| WorkspaceName::parse(text).unwrap();
@@ -50,6 +51,7 @@ fn set(target: Value) -> VariantSetSpec {
     api::read_set(&object).unwrap().2.unwrap()
 }
 
+/// R134, R135.
 #[test]
 fn package_names_inside_and_beside_a_selector() {
     let labels = json!({ "matchLabels": { "env": "prod" } });
@@ -64,6 +66,7 @@ fn package_names_inside_and_beside_a_selector() {
     assert_eq!(packages.len(), 2);
 }
 
+/// R15, R138, A3.
 #[test]
 fn a_single_map_is_a_list_of_one() {
     let selector = json!({ "matchLabels": {} });
@@ -80,6 +83,7 @@ fn a_single_map_is_a_list_of_one() {
     );
 }
 
+/// R8, R10, R11, R12, R14, R15.
 #[test]
 fn written_specs_read_back() {
     let spec = json!({

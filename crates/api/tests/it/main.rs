@@ -5,9 +5,11 @@
     reason = "a test may end where its world is not as written"
 )]
 
+mod definitions;
 mod forms;
 mod messages;
 mod records;
+mod versions;
 
 use serde_json::{Value, json};
 

@@ -27,6 +27,7 @@ fn fine_with(key: &str, value: Value) -> Value {
     spec
 }
 
+/// R2, R8, R16.
 #[test]
 fn missing_fields() {
     assert_eq!(
@@ -40,6 +41,7 @@ fn missing_fields() {
     );
 }
 
+/// R9, R10, R16.
 #[test]
 fn policies() {
     let mut spec = fine_with("adoptionPolicy", json!("adoptAll"));
@@ -51,6 +53,7 @@ fn policies() {
     );
 }
 
+/// R13, R16.
 #[test]
 fn reserved_context_keys() {
     let context = json!({ "data": { "name": "a", "package-path": "b" }, "removeKeys": ["name"] });
@@ -64,6 +67,7 @@ fn reserved_context_keys() {
     );
 }
 
+/// R15, R16.
 #[test]
 fn injectors_need_names() {
     let injectors = json!([{ "name": "a" }, { "kind": "ConfigMap" }]);
@@ -73,6 +77,7 @@ fn injectors_need_names() {
     );
 }
 
+/// R3.
 #[test]
 fn forms_that_disagree() {
     let mut spec = fine();
@@ -86,6 +91,7 @@ fn forms_that_disagree() {
     assert!(variant_text(spec).starts_with("spec.upstream.revision: Invalid value: 0"));
 }
 
+/// R131-R133, R139, R140.
 #[test]
 fn sets() {
     assert_eq!(

@@ -144,6 +144,7 @@ fn statuses_come_back() {
         }],
         upstream: Some(revision.key.name),
         deleted_downstream: None,
+        handled: Some("now".to_owned()),
     };
     let written = api::write_variant_status(None, &status, "2026-01-01T00:00:00Z");
     assert_eq!(

@@ -45,6 +45,13 @@ pub fn check(
     errors
 }
 
+/// What the embedding program finds wrong with an object that is accepted all the same.
+#[must_use]
+pub fn review(rules: Rules<'_>, object: &Value) -> Vec<String> {
+    let converter = rules.resource.converter.as_ref();
+    converter.map_or_else(Vec::new, |c| c.review(object))
+}
+
 /// Turns an object into another version of its resource.
 ///
 /// # Errors

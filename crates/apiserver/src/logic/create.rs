@@ -53,6 +53,7 @@ pub fn create(
     let mut errors = metadata::validate(rules, &object);
     let early = warnings.clone();
     warnings.extend(metadata::warnings(None, &object));
+    warnings.extend(convert::review(rules, &object));
     errors.extend(convert::check(rules, &object, None, &errors));
     if !errors.is_empty() {
         let refused = rules.invalid(meta(&object, "name"), &errors);

@@ -96,6 +96,9 @@ pub fn update(
     let mut errors = metadata::validate_update(rules, old, &new);
     let early = warnings.clone();
     warnings.extend(metadata::warnings(Some(old), &new));
+    if part == Part::Main {
+        warnings.extend(convert::review(rules, &new));
+    }
     errors.extend(convert::check(rules, &new, Some(old), &errors));
     if !errors.is_empty() {
         return Err(rules.invalid(name, &errors).with_warnings(early));

@@ -138,6 +138,11 @@ pub trait Converter: Send + Sync {
         let one = |object| self.convert(object, api_version);
         objects.into_iter().map(one).collect()
     }
+
+    /// What is wrong with an object that is accepted all the same: whoever writes it is warned.
+    fn review(&self, _object: &Value) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The limit of request bodies unless a resource says otherwise (A11).

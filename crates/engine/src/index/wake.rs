@@ -14,6 +14,8 @@ use crate::ports::{Gvk, ObjectSummary, Stored, StoredRepository, StoredSet, Stor
 pub(crate) struct Wake {
     /// Variants.
     pub(crate) variants: BTreeSet<ObjectKey>,
+    /// Variants for which more of the same may follow: what changes often is looked at once.
+    pub(crate) variants_later: BTreeSet<ObjectKey>,
     /// Sets.
     pub(crate) sets: BTreeSet<ObjectKey>,
     /// Sets that only sum up what changed: they can wait for more of it.
@@ -132,7 +134,7 @@ impl Wake {
     /// Whom a change of an injected or selected object touches.
     pub(crate) fn object(&mut self, world: &World, kind: &Gvk, changed: &Changed<ObjectSummary>) {
         for object in changed.old.iter().chain(&changed.new) {
-            self.variants
+            self.variants_later
                 .extend(world.objects.interested(kind, &object.key));
             let selects = |set: &&std::sync::Arc<StoredSet>| {
                 let near = object.cluster_scoped || set.key.namespace == object.key.namespace;

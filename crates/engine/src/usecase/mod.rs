@@ -13,6 +13,7 @@ mod lifecycle;
 mod metadata;
 mod rebase;
 mod sources;
+mod why;
 
 pub(crate) use create::new_record;
 pub(crate) use sources::{left_out, registered};

@@ -141,6 +141,7 @@ async fn a_draft_that_is_kept_although_it_fails_cannot_be_proposed() {
     assert!(!mended.open_gates().contains(&gate), "{mended:?}");
 }
 
+/// R50.
 #[tokio::test(start_paused = true)]
 async fn a_variant_that_is_made_again_finds_what_it_left_on_the_branch() {
     let world = ready().await;

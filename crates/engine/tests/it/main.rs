@@ -8,6 +8,7 @@ mod edges;
 mod late;
 mod outside;
 mod people;
+mod reach;
 mod sets;
 mod variants;
 mod world;

@@ -28,6 +28,7 @@ pub(crate) fn set(name: &str, targets: Vec<Target>) -> VariantSet {
                 enabled: false,
                 percent: 20,
             },
+            max_in_flight: None,
             suspend: false,
         },
     }
@@ -90,6 +91,7 @@ fn variants(world: &World) -> Vec<String> {
     all.iter().map(|v| v.key.name.to_string()).collect()
 }
 
+/// R123, R135, R150-R152, R163.
 #[tokio::test(start_paused = true)]
 async fn a_set_fans_out_over_objects_and_follows_their_labels() {
     let world = ready().await;
@@ -155,6 +157,7 @@ async fn a_set_fans_out_over_objects_and_follows_their_labels() {
     assert!(!world.names().iter().any(|n| n.contains("app-site-02")));
 }
 
+/// R123, R133, R134, R136.
 #[tokio::test(start_paused = true)]
 async fn repositories_are_selected_by_name_and_by_label() {
     let world = ready().await;
@@ -212,6 +215,7 @@ async fn repositories_are_selected_by_name_and_by_label() {
 }
 
 /// The work of a fan-out is counted: one cook and one publication for each target, few looks.
+/// R121, R160, R183.
 #[tokio::test(start_paused = true)]
 async fn a_fan_out_does_each_thing_once() {
     const TARGETS: u64 = 120;

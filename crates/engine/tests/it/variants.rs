@@ -125,6 +125,7 @@ pub(crate) async fn quiet(world: &World) {
     );
 }
 
+/// R23, R37, R51, R61, R62, R111.
 #[tokio::test(start_paused = true)]
 async fn a_variant_makes_one_atomic_draft_and_comes_to_rest() {
     let world = ready().await;
@@ -196,6 +197,7 @@ async fn a_variant_makes_one_atomic_draft_and_comes_to_rest() {
     quiet(&world).await;
 }
 
+/// R25, R27, R39, R188.
 #[tokio::test(start_paused = true)]
 async fn upgrades_keep_what_people_changed_in_published_revisions_and_in_drafts() {
     let world = ready().await;
@@ -301,6 +303,7 @@ async fn upgrades_keep_what_people_changed_in_published_revisions_and_in_drafts(
     quiet(&world).await;
 }
 
+/// R39, R188.
 #[tokio::test(start_paused = true)]
 async fn a_person_publishes_alone_and_the_next_upgrade_keeps_that_too() {
     let world = ready().await;
@@ -344,6 +347,7 @@ async fn a_person_publishes_alone_and_the_next_upgrade_keeps_that_too() {
     quiet(&world).await;
 }
 
+/// R83, R87, R88, R90, R96, R122.
 #[tokio::test(start_paused = true)]
 async fn gates_hold_on_approval_until_the_object_appears() {
     let world = ready().await;
@@ -386,6 +390,7 @@ async fn gates_hold_on_approval_until_the_object_appears() {
     quiet(&world).await;
 }
 
+/// R10, R103-R106.
 #[tokio::test(start_paused = true)]
 async fn a_deleted_variant_leaves_as_its_policy_says() {
     let world = ready().await;
@@ -417,6 +422,7 @@ async fn a_deleted_variant_leaves_as_its_policy_says() {
     quiet(&world).await;
 }
 
+/// R8, R113, R120, R121.
 #[tokio::test(start_paused = true)]
 async fn what_is_missing_is_said_and_found_when_it_appears() {
     let world = World::new().await;
@@ -439,6 +445,7 @@ async fn what_is_missing_is_said_and_found_when_it_appears() {
     assert_eq!(condition(&world, "shop", "Ready").0, Status::True);
 }
 
+/// R67, R115, V2.
 #[tokio::test(start_paused = true)]
 async fn a_failed_render_leaves_no_draft_and_says_so() {
     let world = ready().await;

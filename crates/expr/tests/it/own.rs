@@ -18,6 +18,7 @@ fn try_in_world(text: &str) -> Result<String, expr::ExprError> {
     })
 }
 
+/// R150, R152, R156.
 #[test]
 fn plain_expressions_give_strings() {
     for (text, want) in [
@@ -69,6 +70,7 @@ fn errors_say_what_and_where() {
     }
 }
 
+/// R156.
 #[test]
 fn a_result_that_is_no_string_is_found_before_it_runs() {
     for text in [
@@ -90,6 +92,7 @@ fn a_result_that_is_no_string_is_found_before_it_runs() {
     );
 }
 
+/// R157.
 #[test]
 fn limits_hold_and_one_beyond_is_refused() {
     let literal = |n: usize| format!("'{}'", "x".repeat(n - 2));

@@ -29,6 +29,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cel-exhaust-deep-ternary", "beyond our length"),
 ];
 
+/// R150-R152, R156, R157.
 #[test]
 fn recorded_results_of_the_peers_environment() {
     let Some(dir) = std::env::var_os("OFFSHOOT_VECTORS") else {

@@ -308,3 +308,6 @@ fn create(items: &mut Vec<Item>, namespace: &str) -> Option<String> {
     ])));
     Some(format!("Namespace {} created", quote(namespace)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -148,6 +148,35 @@ pub(crate) struct DiffArgs {
     pub(crate) format: Format,
 }
 
+/// Flags of `template`.
+#[derive(Debug, Args)]
+pub(crate) struct TemplateArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Template,
+}
+
+/// What can be done with templates.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Template {
+    /// Print what an expression yields.
+    #[command(
+        after_help = "Exit code 1 if the expression is wrong or fails; where, is on standard error.\n\nExample:\n  offshoot template eval --expr \"repository.labels['region']\" --vars vars.yaml"
+    )]
+    Eval {
+        /// The expression.
+        #[arg(long, value_name = "EXPRESSION")]
+        expr: String,
+        /// A YAML or JSON file with the variables: repoDefault, packageDefault, and upstream, repository and target
+        /// with name, namespace, labels and annotations.
+        #[arg(long, value_name = "FILE")]
+        vars: Option<PathBuf>,
+        /// As in downstream.repoExpr, where the repository is not known yet.
+        #[arg(long)]
+        repo_expr: bool,
+    },
+}
+
 /// Flags of `fn`.
 #[derive(Debug, Args)]
 pub(crate) struct FnArgs {

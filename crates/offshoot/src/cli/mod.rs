@@ -82,6 +82,16 @@ pub(crate) enum Command {
     /// Verify the object store of a stopped server, and its records against git.
     #[command(after_help = "Example:\n  offshoot check --data ./data")]
     Check(CheckArgs),
+    /// Why something is as it is: what is seen, what is waited for, what a person can do.
+    #[command(
+        after_help = "Kinds: packagevariant (pvar), packagevariantset (pvset), packagerevision (pkgrev), repository (repo).\n\nExample:\n  offshoot why pvar/shop"
+    )]
+    Why(Box<remote::WhyArgs>),
+    /// Templates of sets: evaluate an expression.
+    #[command(
+        after_help = "Example:\n  offshoot template eval --expr \"target.name + '-' + packageDefault\" --vars vars.yaml"
+    )]
+    Template(local::TemplateArgs),
     /// Print the custom resource definitions of config.porch.kpt.dev.
     #[command(after_help = "Example:\n  offshoot crds | kubectl apply -f -")]
     Crds,
@@ -168,7 +178,7 @@ pub(crate) struct UpArgs {
         value_name = "LIST",
         value_delimiter = ',',
         default_value = "packagevariants,packagevariantsets",
-        value_parser = ["packagevariants", "packagevariantsets"],
+        value_parser = RECONCILERS,
         env = "OFFSHOOT_RECONCILERS"
     )]
     pub(crate) reconcilers: Vec<String>,
@@ -217,6 +227,7 @@ pub(crate) fn matches() -> Result<Cli, Failure> {
     if let Some(path) = config::path(&args) {
         command = config::apply(command, &path)?;
     }
+    command = enabled(command);
     let parsed = command
         .try_get_matches_from(&args)
         .and_then(|mut matches| <Cli as clap::FromArgMatches>::from_arg_matches_mut(&mut matches));
@@ -228,3 +239,22 @@ pub(crate) fn matches() -> Result<Cli, Failure> {
         std::process::exit(64);
     })
 }
+
+/// `ENABLE_PACKAGEVARIANTS=true` and the like choose controllers where no flag does, as Porch knows it.
+fn enabled(command: clap::Command) -> clap::Command {
+    let on = |name: &&str| {
+        let variable = format!("ENABLE_{}", name.to_uppercase());
+        std::env::var(variable).is_ok_and(|value| value == "true")
+    };
+    let list: Vec<&str> = RECONCILERS.iter().copied().filter(on).collect();
+    if list.is_empty() {
+        return command;
+    }
+    let list = list.join(",");
+    command.mut_subcommand("up", |up| {
+        up.mut_arg("reconcilers", |flag| flag.default_value(list))
+    })
+}
+
+/// The controllers.
+const RECONCILERS: [&str; 2] = ["packagevariants", "packagevariantsets"];

@@ -69,6 +69,16 @@ pub(crate) struct Which {
     pub(crate) field_selector: Option<String>,
 }
 
+/// `why`: what is seen, and what follows.
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+    /// What to explain: KIND/NAME.
+    #[arg(value_name = "KIND/NAME")]
+    pub(crate) what: String,
+}
+
 /// `rpkg`: package revisions.
 #[derive(Debug, Args)]
 pub(crate) struct RpkgArgs {

@@ -16,7 +16,7 @@ use crate::cli::remote::Connect;
 use crate::exit::Failure;
 
 pub(crate) use output::{align, print};
-pub use paths::{PACKAGES, REPOSITORIES, RESOURCES, SECRETS, collection, object};
+pub use paths::{EXPLANATIONS, PACKAGES, REPOSITORIES, RESOURCES, SECRETS, collection, object};
 
 /// A connection to a server.
 pub struct Client {
@@ -102,12 +102,33 @@ impl Client {
         accept: &str,
         body: Option<&Value>,
     ) -> Result<Value, Failure> {
-        let bytes = body.map(Value::to_string).unwrap_or_default().into_bytes();
         let kind = if method == Method::PATCH {
             "application/merge-patch+json"
         } else {
             "application/json"
         };
+        self.send(method, path, accept, kind, body).await
+    }
+
+    /// Applies an object from the server's side; the path names the field manager.
+    ///
+    /// # Errors
+    /// The server's own message.
+    pub async fn apply(&self, path: &str, object: &Value) -> Result<Value, Failure> {
+        let (accept, kind) = ("application/json", "application/apply-patch+yaml");
+        self.send(Method::PATCH, path, accept, kind, Some(object))
+            .await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        accept: &str,
+        kind: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, Failure> {
+        let bytes = body.map(Value::to_string).unwrap_or_default().into_bytes();
         let request = http::Request::builder()
             .method(method)
             .uri(path)

@@ -7,6 +7,8 @@ pub(super) type Kind = (&'static str, &'static str);
 pub const PACKAGES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisions");
 /// Their files.
 pub const RESOURCES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisionresources");
+/// Explanations.
+pub const EXPLANATIONS: Kind = ("/apis/offshoot.dev/v1alpha1", "explanations");
 /// Repositories.
 pub const REPOSITORIES: Kind = ("/apis/config.porch.kpt.dev/v1alpha1", "repositories");
 /// Secrets.

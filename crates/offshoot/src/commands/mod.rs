@@ -7,7 +7,9 @@ mod function;
 mod pkg;
 mod repo;
 mod rpkg;
+mod template;
 mod up;
+mod why;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -40,6 +42,8 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Repo(args) => print(&wait(repo::run(args))?),
         Command::Pkg(args) => pkg::run(args),
         Command::Fn(args) => function::run(args),
+        Command::Why(args) => print(&wait(why::run(args))?),
+        Command::Template(args) => template::run(args),
         Command::Demo(args) => serve(demo::run(args)),
         Command::Up(args) => serve(up::run(args)),
     }

@@ -31,6 +31,7 @@ fn definition(text: &Value) -> Result<Resource, Failure> {
         "packagerevisionresources" => resource
             .virtual_with(&["get", "list", "patch", "update"])
             .with_body_limit(BODY),
+        "explanations" => resource.virtual_with(&["get"]),
         _ => resource.virtual_with(&["get", "list"]),
     })
 }
@@ -39,6 +40,6 @@ fn definition(text: &Value) -> Result<Resource, Failure> {
 mod tests {
     #[test]
     fn they_can_be_built() {
-        assert_eq!(super::definitions().unwrap().len(), 3);
+        assert_eq!(super::definitions().unwrap().len(), 4);
     }
 }

@@ -8,6 +8,8 @@ mod refusal;
 mod resources;
 mod revisions;
 mod roles;
+mod versions;
+mod why;
 
 use std::sync::Arc;
 
@@ -20,6 +22,7 @@ use model::{Namespace, ObjectKey, ObjectName, Uid};
 
 pub(crate) use definitions::definitions;
 pub(crate) use roles::roles;
+pub(crate) use versions::versions;
 
 /// The gateway.
 pub(crate) struct PackageGateway {
@@ -41,6 +44,7 @@ impl Gateway for PackageGateway {
             "packagerevisions" => revisions::handle(self, call).await,
             "packagerevisionresources" => resources::handle(self, call).await,
             "packages" => packages::handle(self, &call).await,
+            "explanations" => why::handle(self, &call).await,
             other => Err(Refusal::new(
                 RefusalClass::NotFound,
                 format!("{other} is not served here"),

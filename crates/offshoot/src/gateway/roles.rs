@@ -31,6 +31,7 @@ pub(crate) fn roles() -> Vec<Value> {
             json!([
                 {"verbs": READ, "apiGroups": [packages], "resources": ["packagerevisionresources", "packagerevisions", "packagerevisions/approval", "packages"]},
                 {"verbs": READ, "apiGroups": [config], "resources": ["packagevariants", "packagevariantsets", "repositories"]},
+                {"verbs": ["get"], "apiGroups": ["offshoot.dev"], "resources": ["explanations"]},
             ]),
         ),
         role(

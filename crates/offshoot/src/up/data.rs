@@ -131,6 +131,7 @@ mod tests {
 
     use super::*;
 
+    /// R182.
     #[test]
     fn a_directory_has_one_user() {
         let root = tempfile::tempdir().unwrap();

@@ -206,9 +206,12 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
         .data_dir(data.root())
         .durability(durability)
         .token(token, User::new("admin", &["system:masters"]));
-    let crds = api::crds().map_err(|e| Failure::of("read the definitions", &e))?;
+    let crds = api::embedded_crds().map_err(|e| Failure::of("read the definitions", &e))?;
     for crd in crds {
         builder = builder.crd(crd);
+    }
+    for (definition, versions) in gateway::versions() {
+        builder = builder.converter(definition, versions);
     }
     for resource in gateway::definitions()? {
         builder = builder.resource(resource);

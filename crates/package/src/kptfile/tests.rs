@@ -144,6 +144,7 @@ upstreamLock:
     assert_eq!(without.text(), TEXT);
 }
 
+/// R86.
 #[test]
 fn gates_are_appended_and_conditions_set_in_place() {
     let injected = "config.injection.ConfigMap.x";
@@ -183,6 +184,7 @@ fn gates_are_appended_and_conditions_set_in_place() {
     assert_eq!(kptfile(&text).edit(&back).unwrap().text(), TEXT);
 }
 
+/// R70, R72.
 #[test]
 fn functions_are_prepended_and_taken_off_by_name() {
     let function = |name: &str| Function {

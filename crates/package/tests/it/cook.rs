@@ -250,6 +250,7 @@ fn v17_an_upgrade_nobody_interfered_with_is_the_machines_output() {
     assert!(text(&cooked.tip, "deployment.yaml").contains("image: web:v2 # released"));
 }
 
+/// R39, R188.
 #[test]
 fn v17_a_persons_edit_survives_an_upgrade_and_a_change_of_the_spec() {
     let old = first();
@@ -390,6 +391,7 @@ fn v4_a_conflict_that_the_render_decides_gates_nothing() {
     assert!(text(&cooked.tip, "deployment.yaml").contains("namespace: store"));
 }
 
+/// R27, R188.
 #[test]
 fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
     let old = first();
@@ -507,6 +509,7 @@ fn v19a_the_raw_old_upstream_is_the_last_resort() {
     );
 }
 
+/// R95.
 #[test]
 fn v22_injected_content_stays_when_nothing_matches_any_more() {
     let old = first();
@@ -520,6 +523,7 @@ fn v22_injected_content_stays_when_nothing_matches_any_more() {
     assert!(cooked.conflicts.is_empty());
 }
 
+/// R86.
 #[test]
 fn v8_a_gate_of_ours_goes_with_its_point_and_the_authors_gates_stay() {
     let old = first();
@@ -546,6 +550,7 @@ fn v8_a_gate_of_ours_goes_with_its_point_and_the_authors_gates_stay() {
     assert!(!cooked.tip.contains_key("point.yaml"));
 }
 
+/// R89.
 #[test]
 fn v2_a_failed_render_makes_nothing_unless_the_recipe_insists() {
     let mut wanted = recipe();
@@ -585,6 +590,7 @@ fn v2_a_failed_render_makes_nothing_unless_the_recipe_insists() {
     assert_eq!(gates(&rendered.files), 1);
 }
 
+/// R67.
 #[test]
 fn v13_a_context_key_without_a_context_is_told_by_its_reason() {
     let mut files = upstream(&[]);

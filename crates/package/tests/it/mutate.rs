@@ -185,6 +185,19 @@ fn r70_r71_r76_functions_are_prepended_under_our_names_and_comments_stay() {
 }
 
 #[test]
+fn r75_a_pipeline_that_cannot_be_written_is_refused() {
+    let odd = KPTFILE.replace(
+        "  - image: set-labels:v1\n    configMap: {team: a}\n",
+        "    odd: yes\n",
+    );
+    let files = kept(&[("Kptfile", &odd)]);
+    let error = mutate::apply(&files, &[pipeline(vec![function("x", "f")])]).unwrap_err();
+    assert!(matches!(error, MutateError::Shape { .. }), "{error}");
+    let error = mutate::apply(&kept(&[]), &[pipeline(vec![function("x", "f")])]).unwrap_err();
+    assert_eq!(error, MutateError::KptfileMissing);
+}
+
+#[test]
 fn r72_r74_functions_that_are_no_longer_wanted_go_and_empty_lists_with_them() {
     let bare = kept(&[(
         "Kptfile",
@@ -231,6 +244,7 @@ fn r84_r86_r92_r93_v7_injected_content_replaces_and_keeps_what_survives() {
     assert_eq!(done.injected[0].object.as_deref(), Some("eu"));
 }
 
+/// R97, R194: a kind that is not served at the point's version, or may not be read, is said.
 #[test]
 fn r85_r90_every_failure_has_a_reason_of_its_own() {
     let reason = |mutation: Mutation| {

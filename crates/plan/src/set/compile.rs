@@ -82,17 +82,23 @@ struct Compiler {
     problems: Vec<Problem>,
 }
 
+/// The variables of `downstream.repoExpr`, and those of every other expression (R150–R153).
+pub(super) fn environment() -> (Env, Env) {
+    let repo = Env::default()
+        .with("repoDefault", Declared::Text)
+        .with("packageDefault", Declared::Text)
+        .with("upstream", Declared::Dyn)
+        .with("target", Declared::Dyn)
+        .hint("repo", "it is called repoDefault now")
+        .hint("package", "it is called packageDefault now")
+        .hint("repository", "it is not available in downstream.repoExpr");
+    let rest = repo.clone().with("repository", Declared::Dyn);
+    (repo, rest)
+}
+
 impl Compiler {
     fn new() -> Self {
-        let repo_env = Env::default()
-            .with("repoDefault", Declared::Text)
-            .with("packageDefault", Declared::Text)
-            .with("upstream", Declared::Dyn)
-            .with("target", Declared::Dyn)
-            .hint("repo", "it is called repoDefault now")
-            .hint("package", "it is called packageDefault now")
-            .hint("repository", "it is not available in downstream.repoExpr");
-        let env = repo_env.clone().with("repository", Declared::Dyn);
+        let (repo_env, env) = environment();
         Self {
             repo_env,
             env,

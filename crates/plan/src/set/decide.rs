@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{ObjectName, OnError, Revision, TargetSelection, Uid, VariantSet};
+use model::{ObjectName, Revision, TargetSelection, VariantSet};
 
-use super::diff::{Desired, Diff, diff};
+use super::conclude::conclude;
+use super::diff::{Desired, diff};
 use super::observed::{Existing, Observed, Subject};
 use super::render::Renderer;
-use super::status::{self, Failure};
+use super::status;
 use super::unroll::{Origin, Unrolled, unroll};
-use super::{Compiled, Plan, Step, guard};
+use super::{Compiled, Plan};
 use crate::variant::Resolution;
 use crate::{Next, Report};
 
@@ -70,7 +71,7 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
     }
     let mut desired = render(o, set, compiled, &upstream, &unrolled);
     let difference = diff(o, set, uid, &mut desired);
-    conclude(o, set, uid, &unrolled, desired, difference)
+    conclude(o, set, uid, &unrolled, &desired, difference)
 }
 
 /// Secrets are never selectable (S4).
@@ -145,80 +146,4 @@ fn plain_place(set: &VariantSet, target: usize) -> bool {
         .get(target)
         .and_then(|t| t.template.as_ref());
     template.is_none_or(|t| t.repo_expr.is_none() && t.package_expr.is_none())
-}
-
-fn conclude(
-    o: &Observed,
-    set: &VariantSet,
-    uid: &Uid,
-    unrolled: &Unrolled,
-    desired: Desired,
-    difference: Diff,
-) -> Plan {
-    let mut report = Report::of("up to date");
-    let mut failures: Vec<Failure> = Vec::new();
-    for (target, reason, message) in &unrolled.failed {
-        report.note(format!("target {target} is unknown: {message}"));
-        failures.push((*reason, message.clone()));
-    }
-    failures.extend(desired.failed.iter().map(|f| (f.reason, f.message.clone())));
-    let stopped = set.spec.on_error == OnError::Stop && !failures.is_empty();
-    let stuck = !unrolled.failed.is_empty() || desired.unknown;
-    let Diff {
-        mut writes,
-        surplus,
-        ours,
-    } = difference;
-    let candidates = surplus.len();
-    let blind = !unrolled.empty.is_empty();
-    let considered = if stuck || stopped {
-        Vec::new()
-    } else {
-        surplus
-    };
-    let verdict = guard::judge(o, set, ours.len(), considered, blind);
-    if (stuck || stopped) && candidates > 0 {
-        report.note(format!(
-            "{candidates} package variant(s) are wanted no more, but nothing is deleted while a target is unknown"
-        ));
-    }
-    if stopped {
-        writes.clear();
-    }
-    let mut steps = writes;
-    steps.extend(verdict.delete.iter().filter_map(|v| {
-        Some(Step::Delete {
-            key: v.key.clone(),
-            uid: v.meta.uid.clone()?,
-        })
-    }));
-    if !steps.is_empty() {
-        "out of step".clone_into(&mut report.state);
-    }
-    if set.spec.suspend {
-        return status::suspended(o, report, unrolled, &steps, &failures);
-    }
-    let mut status = status::of(
-        o, uid, unrolled, &ours, &steps, &failures, &verdict, stopped,
-    );
-    if stuck || stopped {
-        status
-            .confirmed_deletions
-            .clone_from(&o.status.confirmed_deletions);
-    }
-    for (_, message) in &failures {
-        report.note(message.clone());
-    }
-    if !verdict.held.is_empty() {
-        report.hint(
-            format!("{} deletion(s) wait for a confirmation", verdict.held.len()),
-            format!("annotate the set with {}={}", super::CONFIRM, verdict.hash),
-        );
-    }
-    Plan {
-        steps,
-        report,
-        status,
-        next: Next::Rest,
-    }
 }

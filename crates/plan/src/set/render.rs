@@ -175,6 +175,7 @@ fn fill(
     spec.strategy = template.strategy.unwrap_or_default();
     spec.labels = overlay(template.labels.clone(), &compiled.labels, values)?;
     spec.annotations = overlay(template.annotations.clone(), &compiled.annotations, values)?;
+    carried(spec)?;
     if let Some(context) = &template.context {
         let mut remove_keys: BTreeSet<String> = context.remove_keys.iter().cloned().collect();
         for key in &compiled.remove_keys {
@@ -199,13 +200,25 @@ fn fill(
         mutators: functions(&template.mutators, &compiled.mutators, values)?,
         validators: functions(&template.validators, &compiled.validators, values)?,
     };
-    for injector in &compiled.injectors {
+    for (i, injector) in compiled.injectors.iter().enumerate() {
+        let name = text(&injector.name, values)?.filter(|name| !name.is_empty());
         spec.injectors.push(Injector {
             group: text(&injector.group, values)?,
             version: text(&injector.version, values)?,
             kind: text(&injector.kind, values)?,
-            name: text(&injector.name, values)?.unwrap_or_default(),
+            name: name.ok_or_else(|| format!("template.injectors[{i}].name must not be empty"))?,
         });
+    }
+    Ok(())
+}
+
+/// What no object may carry would be refused with every draft: it is said of the target.
+fn carried(spec: &VariantSpec) -> Result<(), String> {
+    for (key, value) in &spec.labels {
+        model::label(key, value).map_err(|what| format!("template.labels: {what}"))?;
+    }
+    for key in spec.annotations.keys() {
+        model::label_key(key).map_err(|what| format!("template.annotations: {what}"))?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use super::observed::{Existing, Observed};
 use super::unroll::Unrolled;
 use super::{Outcome, Plan, Step};
 use crate::news::turned;
+use crate::variant::words::RECONCILE;
 use crate::{News, Next, Report};
 
 /// Reason and message.
@@ -29,8 +30,7 @@ fn condition(kind: &str, status: Status, reason: &str, message: &str) -> Conditi
 pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
     let mut report = Report::of("stalled");
     report.note(format!("{reason}: {message}"));
-    let mut status = o.status.clone();
-    status.observed_generation = o.set.meta().generation;
+    let mut status = begin(o);
     let variants: Vec<Arc<Existing>> = owned(o);
     count(&mut status, &variants);
     status.conditions = vec![
@@ -43,6 +43,16 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
         report,
         status,
         next: Next::Rest,
+    }
+}
+
+/// The status as it stands, of this generation and for what was asked.
+fn begin(o: &Observed) -> SetStatus {
+    let meta = o.set.meta();
+    SetStatus {
+        observed_generation: meta.generation,
+        handled: meta.annotations.get(RECONCILE).cloned(),
+        ..o.status.clone()
     }
 }
 
@@ -66,8 +76,7 @@ pub(super) fn suspended(
     steps: &[Step],
     failures: &[Failure],
 ) -> Plan {
-    let mut status = o.status.clone();
-    status.observed_generation = o.set.meta().generation;
+    let mut status = begin(o);
     let variants = owned(o);
     count(&mut status, &variants);
     let ready = if steps.is_empty() {
@@ -123,8 +132,7 @@ pub(super) fn of(
     verdict: &Verdict,
     stopped: bool,
 ) -> SetStatus {
-    let mut status = o.status.clone();
-    status.observed_generation = o.set.meta().generation;
+    let mut status = begin(o);
     count(&mut status, ours);
     let created = steps.iter().filter(|s| adds(s, uid, ours)).count();
     let deleted = steps

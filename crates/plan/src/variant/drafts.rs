@@ -341,7 +341,9 @@ impl Work<'_> {
         let Some(failure) = &self.o.failure else {
             return false;
         };
-        if failure.digest != self.inputs.full || failure.due {
+        let request = self.inputs.variant.meta.annotations.get(words::RECONCILE);
+        let asked = request.is_some() && request != self.o.status.handled.as_ref();
+        if failure.digest != self.inputs.full || failure.due || asked {
             return false;
         }
         self.report.note(format!(

@@ -51,6 +51,7 @@ pub(super) fn of(
             Subject::Valid(variant) => deleted_downstream(o, variant),
             Subject::Invalid { .. } => o.status.deleted_downstream.clone(),
         },
+        handled: o.variant.meta().annotations.get(words::RECONCILE).cloned(),
     }
 }
 

@@ -18,6 +18,8 @@ pub const ORPHANED_BY: &str = "offshoot.dev/orphaned-by";
 pub const RELOCK: &str = "offshoot.dev/relock";
 /// On a variant: make this deleted downstream (by revision name) again (V10).
 pub const RECREATE: &str = "offshoot.dev/recreate";
+/// On a variant or a set: look now, also at what failed before; any new value asks again.
+pub const RECONCILE: &str = "offshoot.dev/reconcile";
 /// The prefix of gates that are ours and hold everywhere (V3, V12).
 pub const OUR_GATES: &str = "offshoot.dev/";
 /// The prefix of workspaces that variants make (R50).

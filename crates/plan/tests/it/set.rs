@@ -143,6 +143,9 @@ fn subject(world: &Json) -> Subject {
             _ => OnError::Continue,
         },
         deletion_guard: guard,
+        max_in_flight: world
+            .text("maxInFlight")
+            .map(|n| n.parse().expect("a number")),
         suspend: world.flag("suspend"),
     };
     let templates = Arc::new(Compiled::of(&spec));
@@ -358,6 +361,7 @@ fn existing(world: &Json) -> Arc<Existing> {
     })
 }
 
+/// R161.
 #[test]
 fn names_are_the_peers() {
     let set = key("my-pvs");
@@ -380,6 +384,7 @@ fn names_are_the_peers() {
     );
 }
 
+/// R139, R153, R156, R168, R195, S4.
 #[test]
 fn all_template_problems_are_found_at_once_with_their_place() {
     let problems = on_large_stack(|| {
@@ -398,6 +403,7 @@ fn all_template_problems_are_found_at_once_with_their_place() {
             })))],
             on_error: OnError::Continue,
             deletion_guard: DeletionGuard::default(),
+            max_in_flight: None,
             suspend: false,
         };
         Compiled::of(&spec).map(|_| ()).expect_err("problems")
@@ -436,6 +442,7 @@ fn all_template_problems_are_found_at_once_with_their_place() {
 }
 
 /// Ten thousand targets cost about ten times as much as a thousand: nothing is looked up twice.
+/// R183.
 #[test]
 fn ten_thousand_targets_are_linear() {
     let time = |n: usize| {
@@ -470,6 +477,7 @@ fn ten_thousand_targets_are_linear() {
     );
 }
 
+/// R183.
 #[test]
 fn one_beyond_the_limit_of_targets_is_refused() {
     let repositories: serde_json::Map<String, serde_json::Value> = (0..=plan::set::MAX_TARGETS)

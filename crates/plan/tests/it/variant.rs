@@ -25,7 +25,7 @@ fn cases_of_variants() {
 }
 
 /// The plan, and what applying it brought where the world says so.
-fn answer(world: &Json) -> String {
+pub(crate) fn answer(world: &Json) -> String {
     let observed = observed(world);
     let plan = decide(&observed);
     check(&plan, &observed).unwrap_or_else(|v| panic!("{v}\n{plan}"));
@@ -186,6 +186,7 @@ fn status(world: &Json, generation: i64) -> VariantStatus {
             .collect(),
         upstream: None,
         deleted_downstream: status.text("deleted").map(|n| name(&n)),
+        handled: status.text("handled"),
     }
 }
 
@@ -267,10 +268,29 @@ fn stated(world: &Json) -> Stated {
     }
 }
 
+/// The world as it was when the machine wrote last: what `before` says instead of what is now.
+fn past(world: &Json, before: &Json) -> Observed {
+    let mut past = world.0.clone();
+    for (key, value) in before.0.as_object().expect("a mapping") {
+        past[key] = value.clone();
+    }
+    past["before"] = serde_json::Value::Null;
+    past["lineage"] = serde_json::Value::Null;
+    for revision in past["downstream"].as_array_mut().into_iter().flatten() {
+        revision["machine"] = serde_json::Value::Null;
+    }
+    observed(&Json(past))
+}
+
 /// Machine notes, lineage and failures need today's digests, which need everything else.
 fn machines(world: &Json, observed: &mut Observed) {
     let today = digests(observed);
+    let before = world.get("before").and_then(|b| digests(&past(world, &b)));
     let digest = |word: &str, full: bool| match (word, &today) {
+        ("before", _) => {
+            let (inputs, draft) = before.clone().expect("a world before");
+            if full { draft } else { inputs }
+        }
         ("current", Some((inputs, draft))) => {
             if full {
                 draft.clone()
@@ -354,6 +374,7 @@ fn lineage(world: &Json, machine: impl Fn(&str) -> Machine) -> Lineage {
     }
 }
 
+/// R13-R16.
 #[test]
 fn validation_texts_are_the_peers() {
     let world = Json(serde_json::json!({
@@ -380,6 +401,7 @@ fn validation_texts_are_the_peers() {
     );
 }
 
+/// R2-R5, R7.
 #[test]
 fn upstream_versions_resolve_as_a2_says() {
     let world = Json(serde_json::json!({"upstream": [

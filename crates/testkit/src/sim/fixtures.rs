@@ -300,6 +300,7 @@ pub(super) fn set(region: &str) -> VariantSet {
                 enabled: false,
                 percent: 20,
             },
+            max_in_flight: None,
             suspend: false,
         },
     }

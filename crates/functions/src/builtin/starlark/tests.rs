@@ -53,6 +53,16 @@ fn a_script_changes_resources_and_no_comment_is_lost() {
     assert_eq!(name.comment(), Some("# its name"));
 }
 
+/// R192: resources of a kind are removed by a script of three lines.
+#[test]
+fn a_script_removes_resources_by_kind() {
+    let (report, items) = script(
+        "items = ctx.resource_list['items']\nctx.resource_list['items'] = [r for r in items if r['kind'] != 'ConfigMap']\n",
+    );
+    assert!(!report.failed(), "{report:?}");
+    assert!(items.is_empty());
+}
+
 #[test]
 fn what_a_script_left_alone_is_the_very_document_that_went_in() {
     let (report, items) = script("x = 1\n");

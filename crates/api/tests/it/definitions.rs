@@ -1,0 +1,58 @@
+//! The definitions that are printed and served (decisions.md A1, A8, A10).
+
+use serde_json::{Value, json};
+
+fn definition<'a>(crds: &'a [Value], kind: &str) -> &'a Value {
+    let mut found = crds.iter().filter(|c| c["spec"]["names"]["kind"] == kind);
+    found.next().unwrap()
+}
+
+fn columns(version: &Value) -> Vec<&str> {
+    let columns = version["additionalPrinterColumns"].as_array().unwrap();
+    columns
+        .iter()
+        .map(|c| c["name"].as_str().unwrap())
+        .collect()
+}
+
+/// R1, R130: groups, versions, names, status and columns.
+#[test]
+fn kinds_are_those_that_people_know() {
+    let crds = api::crds().unwrap();
+    let variant = definition(&crds, "PackageVariant");
+    assert_eq!(variant["spec"]["group"], "config.porch.kpt.dev");
+    assert_eq!(variant["spec"]["scope"], "Namespaced");
+    assert_eq!(variant["spec"]["names"]["shortNames"], json!(["pvar"]));
+    let versions = variant["spec"]["versions"].as_array().unwrap();
+    assert_eq!(versions.len(), 1);
+    assert_eq!(versions[0]["name"], "v1alpha1");
+    assert_eq!(versions[0]["subresources"], json!({ "status": {} }));
+    assert!(columns(&versions[0]).starts_with(&["Upstream"]));
+
+    let set = definition(&crds, "PackageVariantSet");
+    assert_eq!(set["spec"]["names"]["shortNames"], json!(["pvset"]));
+    let named = |crds: &[Value]| -> Vec<(String, bool, bool)> {
+        let versions = definition(crds, "PackageVariantSet")["spec"]["versions"].clone();
+        let versions = versions.as_array().unwrap().clone();
+        let flag = |v: &Value, key: &str| v[key].as_bool().unwrap();
+        let one = |v: &Value| {
+            (
+                v["name"].as_str().unwrap().to_owned(),
+                flag(v, "served"),
+                flag(v, "storage"),
+            )
+        };
+        versions.iter().map(one).collect()
+    };
+    // Printed for a cluster, the first version needs a conversion webhook; embedded, it is converted in process.
+    let new = ("v1alpha2".to_owned(), true, true);
+    assert_eq!(
+        named(&crds),
+        [new.clone(), ("v1alpha1".to_owned(), false, false)]
+    );
+    let embedded = api::embedded_crds().unwrap();
+    assert_eq!(
+        named(&embedded),
+        [new, ("v1alpha1".to_owned(), true, false)]
+    );
+}

@@ -1,0 +1,106 @@
+//! `offshoot why KIND/NAME`: what is seen of something, what is waited for, what a person can do.
+//!
+//! Variants and sets are explained by the server, from the plan that it would make now; revisions and repositories by
+//! what they say about themselves.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::cli::remote::WhyArgs;
+use crate::client::{Client, EXPLANATIONS, PACKAGES, REPOSITORIES, object};
+use crate::exit::Failure;
+
+/// Explains; what is to be printed.
+///
+/// # Errors
+/// It is not there, or the server cannot be reached.
+pub(super) async fn run(args: &WhyArgs) -> Result<String, Failure> {
+    let unknown = || {
+        Failure::usage(format!("{:?} is not KIND/NAME", args.what)).hint(
+            "kinds are packagevariant (pvar), packagevariantset (pvset), packagerevision (pkgrev) and repository (repo)",
+        )
+    };
+    let (kind, name) = args.what.split_once('/').ok_or_else(unknown)?;
+    let client = Client::connect(&args.connect).await?;
+    let at = |kind| object(kind, &client.namespace, name);
+    let explained = |kind: &str| object(EXPLANATIONS, &client.namespace, &format!("{kind}.{name}"));
+    match kind.to_lowercase().trim_end_matches('s') {
+        "packagevariant" | "pvar" | "pv" => report(&client, &explained("packagevariant")).await,
+        "packagevariantset" | "pvset" => report(&client, &explained("packagevariantset")).await,
+        "packagerevision" | "pkgrev" => Ok(revision(&client.get(&at(PACKAGES)).await?)),
+        "repository" | "repositorie" | "repo" => Ok(itself(&client.get(&at(REPOSITORIES)).await?)),
+        _ => Err(unknown()),
+    }
+}
+
+async fn report(client: &Client, path: &str) -> Result<String, Failure> {
+    let explanation = client.get(path).await?;
+    let text = api::str_at(&explanation, &["status", "report"]);
+    Ok(text.unwrap_or_default().to_owned())
+}
+
+fn items<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
+    let list = object.pointer(pointer).and_then(Value::as_array);
+    list.into_iter().flatten()
+}
+
+fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+    object.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Where a revision stands, and what keeps it from being approved.
+fn revision(object: &Value) -> String {
+    let lifecycle = api::str_at(object, &["spec", "lifecycle"]).unwrap_or_default();
+    let mut out = format!("state: {lifecycle}\n");
+    let conditions: Vec<&Value> = items(object, "/status/conditions").collect();
+    for gate in items(object, "/spec/readinessGates") {
+        let kind = text(gate, "conditionType");
+        let condition = conditions.iter().find(|c| text(c, "type") == kind);
+        let (status, message) = condition.map_or(("Unknown", "nobody said"), |c| {
+            (text(c, "status"), text(c, "message"))
+        });
+        if status != "True" {
+            // Writing to a String cannot fail.
+            _ = writeln!(out, "- gate {kind} is {status}: {message}");
+        }
+    }
+    for conflict in items(object, "/status/conflicts") {
+        let place = ["file", "resource", "path"].map(|key| text(conflict, key));
+        _ = writeln!(
+            out,
+            "- conflict {} ({}) at {}",
+            text(conflict, "id"),
+            text(conflict, "state"),
+            place.join(" ")
+        );
+    }
+    for owner in items(object, "/metadata/ownerReferences") {
+        let (kind, name) = (text(owner, "kind").to_lowercase(), text(owner, "name"));
+        _ = writeln!(
+            out,
+            "- kept by {kind} '{name}'\n  hint: offshoot why {kind}/{name}"
+        );
+    }
+    out + &said(&conditions)
+}
+
+/// What an object says about itself.
+fn itself(object: &Value) -> String {
+    let conditions: Vec<&Value> = items(object, "/status/conditions").collect();
+    if conditions.is_empty() {
+        return "state: nothing is said about it yet\n".to_owned();
+    }
+    said(&conditions)
+}
+
+fn said(conditions: &[&Value]) -> String {
+    let mut out = String::from("status:\n");
+    for c in conditions {
+        let [kind, status, reason, message] =
+            ["type", "status", "reason", "message"].map(|key| text(c, key));
+        // Writing to a String cannot fail.
+        _ = writeln!(out, "- {kind}={status} {reason}: {message}");
+    }
+    out
+}

@@ -1,0 +1,52 @@
+//! Variants and sets for the server: how one version becomes the other, and what is wrong with what is accepted
+//! all the same (decisions.md A4a). `api` knows both.
+
+use std::sync::Arc;
+
+use apiserver::registry::Converter;
+use model::Problem;
+use serde_json::Value;
+
+/// By definition, what the server is told.
+pub(crate) fn versions() -> [(&'static str, Arc<dyn Converter>); 2] {
+    [
+        (
+            "packagevariantsets.config.porch.kpt.dev",
+            Arc::new(SetVersions),
+        ),
+        ("packagevariants.config.porch.kpt.dev", Arc::new(Variants)),
+    ]
+}
+
+/// Sets, in two versions.
+struct SetVersions;
+
+impl Converter for SetVersions {
+    fn convert(&self, object: Value, api_version: &str) -> Result<Value, String> {
+        api::convert_set(object, api_version).map_err(|e| e.to_string())
+    }
+
+    fn review(&self, object: &Value) -> Vec<String> {
+        let stored = api::convert_set(object.clone(), "config.porch.kpt.dev/v1alpha2");
+        let read = stored.ok().and_then(|stored| api::read_set(&stored));
+        read.map_or_else(Vec::new, |(_, _, spec)| texts(spec.err()))
+    }
+}
+
+/// Variants, in one.
+struct Variants;
+
+impl Converter for Variants {
+    fn convert(&self, object: Value, _: &str) -> Result<Value, String> {
+        Ok(object)
+    }
+
+    fn review(&self, object: &Value) -> Vec<String> {
+        api::read_variant(object).map_or_else(Vec::new, |(_, _, spec)| texts(spec.err()))
+    }
+}
+
+fn texts(problems: Option<Vec<Problem>>) -> Vec<String> {
+    let problems = problems.into_iter().flatten();
+    problems.map(|problem| problem.to_string()).collect()
+}

@@ -1,0 +1,82 @@
+//! What was seen of a variant's world, as text: the first half of the answer to "why".
+
+use std::fmt::Write;
+
+use model::{InjectionOutcome, Revision};
+
+use super::{Observed, Resolution, Subject};
+
+/// What was seen, one fact a line.
+pub fn seen(o: &Observed) -> String {
+    let mut text = String::from("seen:\n");
+    let mut line = |what: String| {
+        // Writing to a String cannot fail.
+        _ = writeln!(text, "- {what}");
+    };
+    match &o.upstream {
+        Resolution::Found(r) => line(format!("upstream {}", revision(r))),
+        Resolution::NotPublished(r) => line(format!("upstream {}, not published", revision(r))),
+        Resolution::NotFound => line("no upstream".to_owned()),
+    }
+    for (name, repository) in &o.repositories {
+        if let Err(why) = &repository.ready {
+            line(format!("repository {name} is not ready: {why}"));
+        }
+    }
+    let uid = o.variant.meta().uid.as_ref();
+    for r in o.downstream.iter().filter(|r| !r.placeholder) {
+        let whose = if uid.is_some_and(|uid| r.meta.is_owned_by(uid)) {
+            "ours"
+        } else {
+            "not ours"
+        };
+        line(format!("downstream {}, {whose}", revision(r)));
+    }
+    for r in &o.elsewhere {
+        line(format!("left behind: {}", revision(r)));
+    }
+    for rival in &o.rivals {
+        line(format!("also claimed by {}", rival.key));
+    }
+    for injection in &o.injections {
+        for (gvk, outcome) in &injection.found {
+            line(format!("{gvk} {}: {}", injection.name, found(outcome)));
+        }
+    }
+    if let Subject::Valid(variant) = &o.variant
+        && variant.spec.suspend
+    {
+        line("the variant is suspended".to_owned());
+    }
+    if let Some(failure) = &o.failure {
+        line(format!(
+            "failed {} time(s) in a row: {}: {}",
+            failure.attempts, failure.reason, failure.message
+        ));
+    }
+    text
+}
+
+fn revision(r: &Revision) -> String {
+    let gates = r.open_gates();
+    let mut text = format!("{} ({})", r.key.name, r.lifecycle);
+    if !gates.is_empty() && !r.lifecycle.is_published() {
+        // Writing to a String cannot fail.
+        _ = write!(text, ", gates not true: {}", gates.join(", "));
+    }
+    let open = r.conflicts.iter().filter(|c| c.blocks()).count();
+    if open > 0 {
+        _ = write!(text, ", {open} conflict(s) to decide");
+    }
+    text
+}
+
+fn found(outcome: &InjectionOutcome) -> String {
+    match outcome {
+        InjectionOutcome::Content(_) => "found".to_owned(),
+        InjectionOutcome::Absent => "not there".to_owned(),
+        InjectionOutcome::KindMissing => "its kind is not served".to_owned(),
+        InjectionOutcome::FieldMissing(field) => format!("has no field {field:?}"),
+        InjectionOutcome::Unreadable(why) => format!("cannot be read: {why}"),
+    }
+}
