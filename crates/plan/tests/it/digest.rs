@@ -58,6 +58,7 @@ fn upstream(commit: &str) -> model::Revision {
     made
 }
 
+/// R38, V21.
 #[test]
 fn what_counts_for_the_machine_changes_the_digest() {
     let plain = inputs(&upstream("u1"), &recipe());
@@ -93,6 +94,7 @@ fn what_counts_for_the_machine_changes_the_digest() {
     assert_ne!(plain, inputs(&upstream("u2"), &recipe()), "upstream commit");
 }
 
+/// R52, V21.
 #[test]
 fn what_only_a_draft_depends_on_changes_its_digest_alone() {
     let digest = inputs(&upstream("u1"), &recipe());
@@ -116,6 +118,7 @@ fn what_only_a_draft_depends_on_changes_its_digest_alone() {
     }
 }
 
+/// R95, V22.
 #[test]
 fn a_vanished_object_whose_content_is_kept_changes_nothing() {
     let plain = inputs(&upstream("u1"), &recipe());
@@ -135,6 +138,7 @@ fn a_vanished_object_whose_content_is_kept_changes_nothing() {
     assert_eq!(plain, inputs(&upstream("u1"), &no_injector));
 }
 
+/// R91, V7.
 #[test]
 fn an_earlier_selector_whose_object_appears_takes_over() {
     let mut second = recipe();

@@ -6,6 +6,7 @@
 
 mod cases;
 mod digest;
+mod matrix;
 mod revision;
 mod set;
 mod set_laws;

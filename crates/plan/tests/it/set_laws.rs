@@ -150,6 +150,7 @@ fn face(o: &Observed) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// R160, V16.
     #[test]
     fn fleets_come_to_rest(fleet in fleets(), crash_after in 0_usize..6) {
         on_large_stack(|| {
@@ -168,6 +169,7 @@ proptest! {
         });
     }
 
+    /// R169, S3.
     #[test]
     fn what_the_fuse_holds_goes_once_it_is_confirmed(fleet in fleets()) {
         on_large_stack(|| {

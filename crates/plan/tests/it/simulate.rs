@@ -702,6 +702,7 @@ fn shuffled(observed: &Observed) -> Observed {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// R20, R37, V16.
     #[test]
     fn lives_come_to_rest(life in proptest::collection::vec((actions(), 0_usize..4), 1..24)) {
         let mut world = World::new();
@@ -737,6 +738,7 @@ proptest! {
 }
 
 /// One life by hand, so that the world itself is known to work.
+/// R20, R22-R25, R37, R103.
 #[test]
 fn a_life_from_clone_to_deletion() {
     let mut world = World::new();
@@ -797,6 +799,7 @@ fn a_life_from_clone_to_deletion() {
 }
 
 /// A proposal of ours that was withdrawn leaves no mark behind: the next one may be a person's.
+/// R29.
 #[test]
 fn a_withdrawn_proposal_is_forgotten() {
     let mut world = World::new();
