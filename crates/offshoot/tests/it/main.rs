@@ -8,9 +8,11 @@
 mod backup;
 mod bad;
 mod edges;
+mod fleet;
 mod kill;
 mod local;
 mod porch;
 mod porchctl;
 mod process;
 mod story;
+mod wrong;

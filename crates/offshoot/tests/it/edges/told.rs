@@ -38,6 +38,7 @@ async fn told(server: &Process, about: &str, what: &str, message: &str) {
     .await;
 }
 
+/// R20, R118.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_happens_is_told_once_and_rest_is_silent() {
     let root = tempfile::tempdir().unwrap();

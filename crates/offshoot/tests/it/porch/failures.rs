@@ -97,6 +97,7 @@ fn differs(name: &str, words: Words, object: &Value, recorded: &Value) -> Option
     (!right || go).then(|| format!("{name}: {stalled:?} {ready:?}\n  there {recorded}"))
 }
 
+/// R16, R110-R113.
 #[tokio::test(flavor = "multi_thread")]
 async fn failing_statuses_of_variants() {
     let Some(case) = Case::new("fail").await else {

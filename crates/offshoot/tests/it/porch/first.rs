@@ -30,6 +30,7 @@ pub(super) async fn check(case: &Case, revision: &str) {
 }
 
 /// 8.1 and 8.9: it never came to rest there, and the injected object was not watched.
+/// R62, R92, R93.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_package_with_an_injection_point_comes_to_rest() {
     let Some(case) = Case::new("inject").await else {
@@ -75,6 +76,7 @@ async fn a_package_with_an_injection_point_comes_to_rest() {
 }
 
 /// 8.9: unmet gates stopped nothing there. V12: they hold on approval here.
+/// R86, R87.
 #[tokio::test(flavor = "multi_thread")]
 async fn gates_stop_approval() {
     let Some(case) = Case::new("gates").await else {
@@ -127,6 +129,7 @@ async fn gates_stop_approval() {
 }
 
 /// 8.2: functions were prepended again at every reconcile there.
+/// R71, R72.
 #[tokio::test(flavor = "multi_thread")]
 async fn dots_in_a_variants_name_prepend_once() {
     let Some(case) = Case::new("dots").await else {
@@ -157,6 +160,7 @@ async fn dots_in_a_variants_name_prepend_once() {
 }
 
 /// 8.3: 854 attempts in 76 seconds there, and the draft flickered.
+/// R111, R115.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_failing_render_backs_off() {
     let Some(case) = Case::new("render").await else {
@@ -177,6 +181,7 @@ async fn one_failing_render_backs_off() {
 }
 
 /// 8.4: a number was ignored there, and no number meant the branch.
+/// R2.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revision_number_can_be_named() {
     let Some(case) = Case::new("number").await else {
@@ -288,6 +293,7 @@ async fn unknown_field_selectors_are_refused() {
 }
 
 /// 8.11: the second variant got an internal error there, for ever. V15.
+/// R51, V15.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_variants_one_downstream() {
     let Some(case) = Case::new("dup").await else {

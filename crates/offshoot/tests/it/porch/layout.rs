@@ -51,6 +51,7 @@ fn comparable(kptfile: &str) -> Value {
     value
 }
 
+/// R23-R25, R50, R53.
 #[tokio::test(flavor = "multi_thread")]
 async fn git_layout_step_by_step() {
     let Some(case) = Case::new("layout").await else {

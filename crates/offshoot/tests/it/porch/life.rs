@@ -32,6 +32,7 @@ async fn same_comments(case: &Case, version: &str, revision: &str) {
 }
 
 /// 8.7: all comments of the Kptfile were lost by the clone there, others by the upgrade.
+/// R76.
 #[tokio::test(flavor = "multi_thread")]
 async fn comments_survive_clone_and_upgrade() {
     let Some(case) = Case::new("comments").await else {
@@ -127,6 +128,7 @@ async fn values_of_the_record(case: &Case, record: &str, revision: &str) {
 }
 
 /// 8.8: the draft was left behind and the variant in error there. V18: it is brought up to date.
+/// R27.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_draft_follows_its_upstream() {
     let Some(case) = Case::new("follow").await else {
@@ -156,6 +158,7 @@ fn rows(rows: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// 8.10: what becomes of a downstream when its variant goes.
+/// R10, R103-R105.
 #[tokio::test(flavor = "multi_thread")]
 async fn deletion_policies() {
     let Some(case) = Case::new("delete").await else {
@@ -200,6 +203,7 @@ async fn deletion_policies() {
 }
 
 /// 8.10, its end: the downstream changed, and changed back.
+/// R31.
 #[tokio::test(flavor = "multi_thread")]
 async fn retarget_and_back() {
     let Some(case) = Case::new("move").await else {
@@ -250,6 +254,7 @@ async fn retarget(case: &Case, variant: &str, package: &str) {
 }
 
 /// 8.11: revisions made by hand, then variants that adopt them or not.
+/// R9, R100-R102.
 #[tokio::test(flavor = "multi_thread")]
 async fn adoption() {
     let Some(case) = Case::new("adopt").await else {

@@ -128,6 +128,7 @@ fn recorded(document: &Value) -> BTreeMap<String, Value> {
     all.map(|v| (text(&v["name"]), v["spec"].clone())).collect()
 }
 
+/// R131, R138, R160-R163.
 #[tokio::test(flavor = "multi_thread")]
 async fn set_cases() {
     // The namespace is the record's own: an expression shows it.
@@ -173,6 +174,7 @@ async fn set_cases() {
 }
 
 /// 8.12: one bad target stopped all there. S2: the others go on, and the set says what is wrong.
+/// R155, S2.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_target_that_fails_stops_no_other() {
     let Some(case) = world("partial").await else {
@@ -202,6 +204,7 @@ async fn a_target_that_fails_stops_no_other() {
 }
 
 /// 8.12: the name was ignored there, and every object of the kind taken.
+/// R135.
 #[tokio::test(flavor = "multi_thread")]
 async fn object_selector_by_name() {
     let Some(case) = world("byname").await else {
@@ -218,6 +221,7 @@ async fn object_selector_by_name() {
 }
 
 /// 8.12: the last one won there, or one was silently missing.
+/// R161, S1.
 #[tokio::test(flavor = "multi_thread")]
 async fn colliding_targets_are_reported() {
     let Some(case) = world("collide").await else {
@@ -238,6 +242,7 @@ async fn colliding_targets_are_reported() {
 }
 
 /// 8.13: objects were not watched there.
+/// R123, R135.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_set_follows_its_objects() {
     let Some(case) = world("scale").await else {
@@ -280,6 +285,7 @@ async fn a_set_follows_its_objects() {
 }
 
 /// V11: it watches names that do not exist yet.
+/// R113, R168.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_set_notices_the_upstream_that_it_waits_for() {
     let Some(case) = world("late").await else {
