@@ -1,7 +1,10 @@
 //! The project's toolbox: `cargo xtask COMMAND`.
 
 mod bench;
+mod mutate;
 mod protobuf;
+mod requirements;
+mod seeds;
 mod sim;
 mod tidy;
 mod vectors;
@@ -52,6 +55,12 @@ enum Command {
         #[arg(long, default_value = "v0.34.4")]
         release: String,
     },
+    /// Break rules on purpose, one after the other, and show that tests notice; by hand only.
+    Mutate(mutate::MutateArgs),
+    /// Write docs/requirements.md: which requirement is shown by which tests.
+    Requirements,
+    /// Hold every example of the package variant documents against what their text says.
+    Seeds(seeds::SeedsArgs),
     /// Run the seeded simulation: a walk under faults, promise by promise.
     Sim(sim::SimArgs),
 }
@@ -68,6 +77,9 @@ fn main() -> ExitCode {
             targets,
         } => fuzz(seconds, number, &targets),
         Command::Protobuf { modules, release } => protobuf::run(&modules, &release),
+        Command::Mutate(args) => mutate::run(&args, &root()),
+        Command::Requirements => requirements::run(&root()),
+        Command::Seeds(args) => seeds::run(&args),
         Command::Sim(args) => sim::run(&args),
     }
 }

@@ -34,6 +34,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     findings.extend(arrows::check(root));
     findings.extend(files::check(root, &sources));
     findings.extend(docs::check(root));
+    findings.extend(crate::requirements::check(root));
     let mut out = std::io::stdout().lock();
     for finding in &findings {
         if writeln!(out, "{}: {}", finding.place, finding.what).is_err() {
