@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Conflict, ConflictId, ConflictPolicy, ConflictState, Files, PackagePath};
+use model::{Conflict, ConflictId, ConflictPolicy, ConflictState, Decision, Files, PackagePath};
 
 use crate::conflicts::{derived_by_render, value_at};
 use crate::kptfile::Kptfile;
@@ -12,26 +12,48 @@ use crate::{context, kptfile};
 
 use super::kitchen::{Halt, Kitchen};
 
-/// The same merge, with every conflict decided the other way.
-pub(super) fn keeping_local(options: &MergeOptions) -> MergeOptions {
+/// The same merge, with the conflicts that were decided so decided the other way.
+pub(super) fn otherwise(options: &MergeOptions, decided: Decision) -> MergeOptions {
     MergeOptions {
-        policy: ConflictPolicy::Local,
+        policy: match decided {
+            Decision::Upstream => ConflictPolicy::Local,
+            Decision::Local => ConflictPolicy::Upstream,
+        },
         ..*options
     }
 }
 
-/// Marks open conflicts at fields that the render writes whatever is decided there.
+/// The open conflicts that were decided so, and that the other merge decides otherwise.
+pub(super) fn turned(
+    conflicts: &[Conflict],
+    other: &[Conflict],
+    decided: Decision,
+) -> BTreeSet<ConflictId> {
+    let other: BTreeSet<&ConflictId> = other
+        .iter()
+        .filter(|c| c.decision != decided)
+        .map(|c| &c.id)
+        .collect();
+    conflicts
+        .iter()
+        .filter(|c| c.blocks() && c.decision == decided && other.contains(&c.id))
+        .map(|c| c.id.clone())
+        .collect()
+}
+
+/// Marks those of the conflicts that stand at fields which the render writes whatever is decided there.
 ///
-/// `merged` is what was rendered into `rendered`; `local` is the same with every conflict decided the other way.
+/// `merged` is what was rendered into `rendered`; `other` is the same with these conflicts decided the other way.
 /// The other way is rendered for two groups of files apart: those that configure functions, whose conflicts are
 /// causes, and the rest.
 pub(super) fn mark(
     kitchen: &mut Kitchen,
     conflicts: &mut [Conflict],
-    (merged, rendered, local): (&Files, &Files, &Files),
+    turned: &BTreeSet<ConflictId>,
+    (merged, rendered, other): (&Files, &Files, &Files),
 ) -> Result<(), Halt> {
     let configuring = configuring_files(merged);
-    let is_open = |conflict: &&Conflict| conflict.state == ConflictState::Open;
+    let is_open = |conflict: &&Conflict| turned.contains(&conflict.id);
     let is_cause = |conflict: &Conflict| configuring.contains(&conflict.file);
     let causes: Vec<ConflictId> = conflicts
         .iter()
@@ -43,7 +65,7 @@ pub(super) fn mark(
     if !others {
         return Ok(());
     }
-    let otherwise = swapped(merged, local, |path| !configuring.contains(path));
+    let otherwise = swapped(merged, other, |path| !configuring.contains(path));
     let otherwise = render(kitchen, &otherwise)?;
     let by_render = |conflict: &Conflict| {
         otherwise.status.succeeded()
@@ -59,7 +81,7 @@ pub(super) fn mark(
         return Ok(());
     }
     if !causes.is_empty() {
-        let otherwise = swapped(merged, local, |path| configuring.contains(path));
+        let otherwise = swapped(merged, other, |path| configuring.contains(path));
         let otherwise = render(kitchen, &otherwise)?;
         if otherwise.status.succeeded() {
             derived_by_render(&mut written, &causes, rendered, &otherwise.files);

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Condition, Conflict, Files, GitLock, GitUpstream, Recipe, RenderStatus, Status};
+use model::{
+    Condition, Conflict, Decision, Files, GitLock, GitUpstream, Recipe, RenderStatus, Status,
+};
 
 use crate::clone::{CloneSpec, clone};
 use crate::conflicts;
@@ -316,16 +318,22 @@ impl Walk<'_> {
             dish.gates.extend(next.gates.iter().cloned());
             dish
         };
-        if conflicts.iter().any(Conflict::blocks) && self.twice != Some(false) {
-            let local = kitchen.merge(|| {
+        for decided in [Decision::Upstream, Decision::Local] {
+            let asks = |c: &Conflict| c.blocks() && c.decision == decided;
+            if !conflicts.iter().any(asks) || self.twice == Some(false) {
+                continue;
+            }
+            let other = kitchen.merge(|| {
                 let [base, local, upstream] = sides()?;
-                let options = derived::keeping_local(options);
+                let options = derived::otherwise(options, decided);
                 merge(&base, &local, &upstream, &options)
                     .map_err(|source| CookError::Merge { what, source })
             })?;
-            let local = kitchen.mutate(|| self.restate(&local.files))?;
-            let packages = (&restated.files, &dish.files, &local.files);
-            derived::mark(kitchen, &mut conflicts, packages)?;
+            // Some are decided so under every policy: there is no other way to compare with.
+            let turned = derived::turned(&conflicts, &other.conflicts, decided);
+            let other = kitchen.mutate(|| self.restate(&other.files))?;
+            let packages = (&restated.files, &dish.files, &other.files);
+            derived::mark(kitchen, &mut conflicts, &turned, packages)?;
         }
         Ok(Blend { dish, conflicts })
     }

@@ -393,6 +393,35 @@ fn v4_a_conflict_that_the_render_decides_gates_nothing() {
 
 /// R27, R188.
 #[test]
+fn v4_what_stays_local_is_gated_like_everything_else() {
+    // A whole file that both sides changed.
+    let old = first();
+    let theirs = edited(&upstream(&[]), "README.md", "read me", "theirs");
+    let mut next = input(theirs, 2, recipe());
+    next.base = base(edited(&old.tip, "README.md", "read me", "mine"), old.v);
+    let cooked = cook(next);
+    assert_eq!(
+        places(&cooked.conflicts),
+        [("README.md ".to_owned(), ConflictState::Open)]
+    );
+    assert!(text(&cooked.tip, "README.md").contains("mine"));
+    assert!(text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+
+    // A field that a person set in the open draft.
+    let draft = first();
+    let mut next = input(upstream(&[("replicas: 1", "replicas: 2")]), 2, recipe());
+    next.draft = Some(OpenDraft {
+        machine: known(draft.m.clone()),
+        tip: edited(&draft.tip, "deployment.yaml", "replicas: 1", "replicas: 5"),
+        conflicts: Vec::new(),
+    });
+    let cooked = cook(next);
+    let place = "deployment.yaml spec.replicas".to_owned();
+    assert_eq!(places(&cooked.conflicts), [(place, ConflictState::Open)]);
+    assert!(text(&cooked.tip, "deployment.yaml").contains("replicas: 5"));
+}
+
+#[test]
 fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
     let old = first();
     let published = edited(&old.tip, "deployment.yaml", "args: [a]", "args: [b]");
