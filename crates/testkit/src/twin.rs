@@ -300,6 +300,11 @@ impl Twin {
         self.state().revisions.list_late(past);
     }
 
+    /// As [`Twin::list_late_records`], of variants.
+    pub fn list_late_variants(&self, past: Vec<StoredVariant>) {
+        self.state().variants.list_late(past);
+    }
+
     /// As [`Twin::list_late_records`], of repositories.
     pub fn list_late_repositories(&self, past: Vec<StoredRepository>) {
         self.state().repositories.list_late(past);

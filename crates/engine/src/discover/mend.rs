@@ -75,13 +75,18 @@ fn half_done(open: &Open, package: &PackageName, view: &View) -> Result<Vec<RefE
     }
     let mut edits = Vec::new();
     for (ws, Unpublished { draft, proposed }) in all {
-        if let (Some((name, commit)), Some((_, later))) = (&draft, &proposed)
-            && reaches(open, *commit, *later)?
-        {
-            edits.push(RefEdit::delete(name.clone(), *commit));
+        let mut stands = proposed.clone().or_else(|| draft.clone());
+        if let (Some((name, commit)), Some((proposal, at))) = (&draft, &proposed) {
+            if reaches(open, *commit, *at)? {
+                edits.push(RefEdit::delete(name.clone(), *commit));
+            } else if reaches(open, *at, *commit)? {
+                // A person went on with the draft: what they made of it was never proposed.
+                edits.push(RefEdit::delete(proposal.clone(), *at));
+                stands = None;
+            }
         }
         // What is published was proposed before; a peer's draft may have been left as one.
-        let Some((name, commit)) = proposed.or(draft) else {
+        let Some((name, commit)) = stands else {
             continue;
         };
         if approved(open, view, ws, commit) {

@@ -15,12 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
 use futures::StreamExt as _;
-use model::{CommitId, Lifecycle, PackageName, Revision};
+use model::{CommitId, Lifecycle, ObjectKey, PackageName, Revision};
 use store::{RefName, Refs};
 
+use crate::codec::Record;
 use crate::git::RefKind;
 use crate::index::PackageKey;
 use crate::repos::{Open, Seen};
+use crate::shelve::Follow;
 use crate::stats::count;
 use crate::{Engine, Error, Result};
 
@@ -186,7 +188,10 @@ impl Engine {
             view = package_view(open, package)?;
         }
         let known = self.world(|w| w.revisions.of_package(&key));
-        let survey = survey::survey(self, open, &key, &view, &known)?;
+        let mut survey = survey::survey(self, open, &key, &view, &known)?;
+        for follow in &mut survey.follow {
+            self.find_owner(follow).await?;
+        }
         for lost in &survey.lost {
             self.keep_lost(open, lost).await?;
         }
@@ -197,6 +202,29 @@ impl Engine {
             .into_iter()
             .map(|p| format!("package {package}: {p}"))
             .collect())
+    }
+
+    /// Gives a new record to the variant that its trailer names, by the store's word: a list that came
+    /// late may lack it, and it would make another draft beside what it takes for a foreign one.
+    async fn find_owner(&self, follow: &mut Follow) -> Result<()> {
+        let Record::Put { record, .. } = &mut follow.record else {
+            return Ok(());
+        };
+        let Some(machine) = &record.machine else {
+            return Ok(());
+        };
+        if follow.from.is_some() || record.placeholder || !record.meta.owners.is_empty() {
+            return Ok(());
+        }
+        let key = ObjectKey::new(machine.owner.namespace.clone(), machine.owner.name.clone());
+        let read = self.ports().cluster.variant(&key).await;
+        let found = read.map_err(|source| Error::Port { source })?;
+        let Some(found) = found.filter(|v| v.meta.uid.as_ref() == Some(&machine.owner.uid)) else {
+            return Ok(());
+        };
+        record.meta.owners = vec![record::owned_by(&machine.owner)];
+        self.learn_variant(found);
+        Ok(())
     }
 
     /// Keeps the branch's old head reachable where somebody pushed over it.

@@ -272,14 +272,19 @@ fn acknowledged(conflicts: &[Conflict]) -> Vec<ConflictId> {
 fn owner(engine: &Engine, owner: &Owner) -> Option<OwnerReference> {
     let variant = engine.world(|w| w.variant_of_uid(&owner.uid).cloned())?;
     let key = ObjectKey::new(owner.namespace.clone(), owner.name.clone());
-    (variant.key == key).then(|| OwnerReference {
+    (variant.key == key).then(|| owned_by(owner))
+}
+
+/// The reference to the variant that a trailer names.
+pub(super) fn owned_by(owner: &Owner) -> OwnerReference {
+    OwnerReference {
         api_version: words::API_VERSION.to_owned(),
         kind: words::KIND.to_owned(),
-        name: key.name.to_string(),
+        name: owner.name.to_string(),
         uid: owner.uid.clone(),
         controller: true,
         block_owner_deletion: false,
-    })
+    }
 }
 
 /// Overwritten by the caller; a record always names a tree.

@@ -175,3 +175,69 @@ async fn a_mark_whose_tag_is_gone_goes_too() {
     // Another one's mark stays where its tag stands.
     quiet(&world).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_draft_whose_record_is_lost_is_its_variants_although_a_list_lacks_that() {
+    let mut world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let before = drafts(&world);
+    assert_eq!(before.len(), 1);
+    world.engine.stop();
+    world.twin.lose_records();
+    world.store.lose_journals();
+    world.twin.list_late_variants(Vec::new());
+    world.restart().await;
+    world.rest().await;
+    assert_eq!(drafts(&world), before);
+    let record = world.revision("deploy.shop.packagevariant-1");
+    assert_eq!(record.meta.owners.len(), 1, "{record:?}");
+    quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_draft_that_a_person_went_on_with_is_not_proposed_however_a_crash_left_it() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let shop = key(NS, "deploy.shop.packagevariant-1");
+    let engine = &world.engine;
+    engine
+        .move_to(&alice(), &shop, model::Door::Main, Lifecycle::Proposed)
+        .await
+        .expect("proposed");
+    // The draft's ref was left behind, and somebody pushed to it.
+    let proposed = world.refs("deploy")["refs/heads/proposed/shop/packagevariant-1"];
+    let outside = world.outside("deploy");
+    let files = crate::world::files_of(&[("Kptfile", crate::variants::KPTFILE)]);
+    let written = outside
+        .write(store::CommitSpec {
+            base: Some(proposed),
+            dir: &store::Dir::parse("shop").expect("a directory"),
+            content: store::Content::Files(&files, &[]),
+            parents: &[proposed],
+            author: &crate::world::person(),
+            committer: &crate::world::person(),
+            message: "by hand\n",
+        })
+        .expect("a commit");
+    let pushed = written.commit();
+    let name = format!("{DRAFTS}shop/packagevariant-1");
+    let push = store::Submission {
+        written: vec![written],
+        refs: vec![store::RefEdit::create(
+            store::RefName::parse(&name).expect("a ref"),
+            pushed,
+        )],
+        ..store::Submission::default()
+    };
+    let answer = outside.submit(push).await.expect("a push");
+    assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
+    world.rest().await;
+    let refs = world.refs("deploy");
+    assert!(!refs.contains_key("refs/heads/proposed/shop/packagevariant-1"));
+    assert!(refs.contains_key(&name));
+    let record = world.revision("deploy.shop.packagevariant-1");
+    assert_eq!(record.lifecycle, Lifecycle::Draft);
+    quiet(&world).await;
+}
