@@ -67,7 +67,7 @@ async fn typed_commands_do_what_was_seen() {
             let known = known::KNOWN.iter().any(|(f, s, _)| *f == name && *s == at);
             match (differs.is_empty(), known) {
                 (true, false) => equal += 1,
-                (false, true) => _ = stale.retain(|(f, s)| !(*f == name && *s == at)),
+                (false, true) => stale.retain(|(f, s)| !(*f == name && *s == at)),
                 (true, true) => {}
                 (false, false) => told.push(format!(
                     "{name} #{at} {}:\n{}",
