@@ -5,11 +5,14 @@
 //! special about a resource is the embedding program's [`gateway`].
 
 pub mod apply;
+pub mod audit;
+pub mod authn;
 pub mod authz;
 pub mod builtin;
 pub mod clock;
 pub mod gateway;
 pub mod http;
+pub mod limits;
 pub mod logic;
 pub mod metrics;
 pub mod openapi;

@@ -1,5 +1,6 @@
 //! A running server: store, resources, TLS, credentials, housekeeping.
 
+mod connections;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -8,18 +9,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::Router;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::service::TowerToHyperService;
 use serde_json::Value;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
 
+use crate::audit::Audit;
+use crate::authn::{Authenticator, Certificates, TokenKeys};
 use crate::authz::Rbac;
 use crate::clock::{Clock, RandomUids, SystemClock, Uids};
 use crate::gateway::{Authorizer, Gateway, User};
-use crate::http::{Credentials, Door};
+use crate::http::{Door, Guard};
+use crate::limits::Limits;
 use crate::logic::WriteOptions;
 use crate::registry::{Converter, Resource, builtins};
 use crate::status::Failure;
@@ -27,7 +28,9 @@ use crate::storage::{Backend, Durability, Memory, Options, RedbFile, StorageErro
 use crate::verbs::handle::ServerHandle;
 use crate::verbs::{Core, Target};
 
-pub use tls::{Identity, TlsError};
+use connections::Serving;
+pub(crate) use tls::key_pair;
+pub use tls::{Identity, Issued, TlsError};
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +86,8 @@ pub struct ServerBuilder {
     authorizer: Option<Arc<dyn Authorizer>>,
     roles: Vec<Value>,
     tokens: Vec<(String, User)>,
+    limits: Limits,
+    audit: Option<Audit>,
 }
 
 impl std::fmt::Debug for ServerBuilder {
@@ -111,6 +116,8 @@ impl Default for ServerBuilder {
             authorizer: None,
             roles: Vec::new(),
             tokens: Vec::new(),
+            limits: Limits::default(),
+            audit: None,
         }
     }
 }
@@ -193,6 +200,20 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets how much is done at once, and for how long.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Writes an audit log.
+    #[must_use]
+    pub fn audit(mut self, audit: Audit) -> Self {
+        self.audit = Some(audit);
+        self
+    }
+
     /// Accepts a bearer token as a user.
     #[must_use]
     pub fn token(mut self, token: &str, user: User) -> Self {
@@ -243,9 +264,16 @@ impl ServerBuilder {
             // Nobody has seen the versions of the first objects.
             core.store.compact();
         }
+        let data = self.data.as_deref();
+        let identity = Identity::load_or_make(data).map_err(StartError::Tls)?;
+        let keys = TokenKeys::load_or_make(data).map_err(StartError::Tls)?;
         Ok(Server {
             core: Arc::new(core),
-            data: self.data,
+            certificates: identity.certificates().map_err(StartError::Tls)?,
+            identity,
+            keys: Arc::new(keys),
+            limits: self.limits,
+            guard: Arc::new(Guard::new(self.limits, self.audit)),
             authorizer,
             tokens: self.tokens,
         })
@@ -294,7 +322,11 @@ async fn install(core: &Core, crd: &Value) -> Result<(), StartError> {
 #[derive(Debug)]
 pub struct Server {
     core: Arc<Core>,
-    data: Option<PathBuf>,
+    identity: Identity,
+    certificates: Certificates,
+    keys: Arc<TokenKeys>,
+    limits: Limits,
+    guard: Arc<Guard>,
     authorizer: Arc<dyn Authorizer>,
     tokens: Vec<(String, User)>,
 }
@@ -323,16 +355,34 @@ impl Server {
         self.handle().set_gateway(gateway);
     }
 
+    /// Signs a certificate for a client: `name` is the user, `groups` holds at most one group.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn issue(&self, name: &str, groups: &[String], days: u16) -> Result<Issued, StartError> {
+        let issued = self.identity.issue(name, groups, days);
+        issued.map_err(StartError::Tls)
+    }
+
+    /// Judges the certificates of clients, for routers that are served otherwise: a [`Peer`](crate::authn::Peer)
+    /// is a request extension.
+    #[must_use]
+    pub fn certificates(&self) -> &Certificates {
+        &self.certificates
+    }
+
     /// The router, for in-process clients: identities come as a [`Whose`](crate::verbs::Whose) request extension.
     pub fn router(&self, address: &str) -> Router {
-        let accept = |credentials: Credentials, (token, user): &(String, User)| {
-            credentials.with_token(token, user.clone())
-        };
-        let credentials = self.tokens.iter().fold(Credentials::default(), accept);
+        let authenticator = Authenticator::new(
+            Arc::clone(&self.core),
+            self.tokens.clone(),
+            Arc::clone(&self.keys),
+        );
         let door = Door::new(
             Arc::clone(&self.core),
-            credentials,
+            authenticator,
             Arc::clone(&self.authorizer),
+            Arc::clone(&self.guard),
             address,
         );
         door.router()
@@ -343,19 +393,25 @@ impl Server {
     /// # Errors
     /// The certificates or the socket cannot be had.
     pub async fn listen(&self, address: SocketAddr) -> Result<Running, StartError> {
-        let identity = Identity::load_or_make(self.data.as_deref()).map_err(StartError::Tls)?;
-        let acceptor = identity.acceptor().map_err(StartError::Tls)?;
+        let acceptor = self.identity.acceptor(address.ip());
+        let serving = Serving {
+            acceptor: acceptor.map_err(StartError::Tls)?,
+            certificates: self.certificates.clone(),
+            router: Router::new(),
+            limits: self.limits,
+        };
         let fail = |source| StartError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(fail)?;
         let bound = listener.local_addr().map_err(fail)?;
         let (stop, stopped) = watch::channel(false);
         let router = self.router(&bound.to_string());
+        let serving = Serving { router, ..serving };
         let mut tasks = JoinSet::new();
-        tasks.spawn(accept(listener, acceptor, router, stopped.clone()));
+        tasks.spawn(connections::accept(listener, serving, stopped.clone()));
         tasks.spawn(keep(Arc::clone(&self.core), stopped));
         Ok(Running {
             address: bound,
-            ca: identity.ca_pem,
+            ca: self.identity.ca_pem.clone(),
             core: Arc::clone(&self.core),
             stop,
             tasks,
@@ -418,73 +474,5 @@ async fn keep(core: Arc<Core>, mut stopped: watch::Receiver<bool>) {
             () = core.store.changed() => {}
             _ = stopped.changed() => return,
         }
-    }
-}
-
-async fn accept(
-    listener: TcpListener,
-    acceptor: TlsAcceptor,
-    router: Router,
-    mut stopped: watch::Receiver<bool>,
-) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            biased;
-            _ = stopped.changed() => break,
-            accepted = listener.accept() => match accepted {
-                Ok((socket, _)) => {
-                    connections.spawn(connection(socket, acceptor.clone(), router.clone(), stopped.clone()));
-                }
-                Err(error) => {
-                    // Out of descriptors, most likely: wait instead of spinning.
-                    tracing::warn!(%error, "accept a connection");
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                }
-            },
-            Some(_) = connections.join_next() => {}
-        }
-    }
-    while connections.join_next().await.is_some() {}
-}
-
-async fn connection(
-    socket: TcpStream,
-    acceptor: TlsAcceptor,
-    router: Router,
-    mut stopped: watch::Receiver<bool>,
-) {
-    const HANDSHAKE: std::time::Duration = std::time::Duration::from_secs(10);
-    if let Err(error) = socket.set_nodelay(true) {
-        tracing::debug!(%error, "set nodelay");
-    }
-    let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(socket)).await else {
-        return;
-    };
-    let mut builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(hyper_util::rt::TokioTimer::new())
-        .header_read_timeout(HANDSHAKE);
-    builder
-        .http2()
-        .timer(hyper_util::rt::TokioTimer::new())
-        .max_concurrent_streams(250);
-    let service = TowerToHyperService::new(router);
-    let serving = builder.serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(serving);
-    let ended = tokio::select! {
-        ended = serving.as_mut() => ended,
-        _ = stopped.changed() => {
-            serving.as_mut().graceful_shutdown();
-            // Watches do not end by themselves: give plain requests a moment, then hang up.
-            match tokio::time::timeout(std::time::Duration::from_secs(1), serving.as_mut()).await {
-                Ok(ended) => ended,
-                Err(_) => return,
-            }
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended early");
     }
 }

@@ -215,6 +215,23 @@ impl Failure {
         Self::new(401, "Unauthorized", "Unauthorized")
     }
 
+    /// 429: come again.
+    #[must_use]
+    pub fn too_many_requests() -> Self {
+        let mut details = Map::new();
+        details.insert("retryAfterSeconds".to_owned(), 1.into());
+        let message = "Too many requests, please try again later.";
+        Self::new(429, "TooManyRequests", message).with_details(details)
+    }
+
+    /// 504: not done in time.
+    #[must_use]
+    pub fn timed_out(after: std::time::Duration) -> Self {
+        let seconds = after.as_secs_f64();
+        let message = format!("Timeout: request did not complete within {seconds}s");
+        Self::new(504, "Timeout", message)
+    }
+
     /// 413 of a request body.
     #[must_use]
     pub fn too_large(limit: usize) -> Self {

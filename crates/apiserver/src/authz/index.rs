@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{Held, Rule};
+use crate::authn::accounts;
 use crate::gateway::{Attributes, Decision, User};
 
 /// Namespace and name; the namespace is empty for what holds in the whole cluster.
@@ -41,11 +42,6 @@ pub(super) struct Index {
     held: BTreeMap<Holder, BTreeSet<At>>,
 }
 
-/// The name of a service account as a user.
-pub(crate) fn account_name(namespace: &str, name: &str) -> String {
-    format!("system:serviceaccount:{namespace}:{name}")
-}
-
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     let found = value.pointer(pointer).and_then(Value::as_str);
     found.unwrap_or_default()
@@ -59,7 +55,7 @@ fn subject(value: &Value, namespace: &str) -> Option<Subject> {
         "User" => (Holder::User(name.to_owned()), name.to_owned()),
         "Group" => (Holder::Group(name.to_owned()), name.to_owned()),
         "ServiceAccount" if !home.is_empty() => (
-            Holder::User(account_name(home, name)),
+            Holder::User(accounts::name(home, name)),
             format!("{name}/{home}"),
         ),
         _ => return None,

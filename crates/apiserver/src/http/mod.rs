@@ -3,7 +3,6 @@
 //! [`Door::router`] serves sockets and in-process callers alike; in-process callers carry their identity as a
 //! request extension ([`Whose`]), never as a header.
 
-mod auth;
 mod body;
 mod lists;
 mod meta;
@@ -15,6 +14,7 @@ mod query;
 mod respond;
 mod reviews;
 mod strict;
+mod tokens;
 mod watches;
 mod writes;
 
@@ -25,27 +25,33 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::Method;
+use http::request::Parts;
 
+use crate::audit::{Audit, Trail};
+use crate::authn::Authenticator;
 use crate::gateway::{Authorizer, Verb};
+use crate::limits::{Limits, Seats};
 use crate::logic::select::Fields;
 use crate::metrics::RequestKey;
 use crate::registry::Backing;
 use crate::status::Failure;
 use crate::verbs::{Core, Target, Whose};
 
-pub use auth::Credentials;
 use negotiate::Accept;
 use path::Route;
 use query::Query;
+pub(crate) use query::decode;
 
 /// What the door needs besides the verbs.
 pub struct Door {
     /// The verbs.
     pub core: Arc<Core>,
     /// Who may come in.
-    pub credentials: Credentials,
+    pub authenticator: Authenticator,
     /// Who may do what.
     pub authorizer: Arc<dyn Authorizer>,
+    /// How much at once, and for how long.
+    guard: Arc<Guard>,
     /// The address that discovery names, `127.0.0.1:6443`.
     address: String,
     openapi: openapi::Cache,
@@ -57,6 +63,36 @@ impl std::fmt::Debug for Door {
             .field("address", &self.address)
             .finish_non_exhaustive()
     }
+}
+
+/// What all doors of a server share: seats, and the audit log if there is one.
+#[derive(Debug)]
+pub struct Guard {
+    limits: Limits,
+    reading: Seats,
+    writing: Seats,
+    audit: Option<Audit>,
+}
+
+impl Guard {
+    /// Gives seats as the limits say, and writes events into the log.
+    #[must_use]
+    pub fn new(limits: Limits, audit: Option<Audit>) -> Self {
+        Self {
+            limits,
+            reading: Seats::new(limits.reading, limits.waiting),
+            writing: Seats::new(limits.writing, limits.waiting),
+            audit,
+        }
+    }
+}
+
+/// What is noted of a request while it is answered.
+struct Seen {
+    key: RequestKey,
+    trail: Option<Trail>,
+    /// Texts for `Warning` headers.
+    warnings: Vec<String>,
 }
 
 /// A request that was let in, taken apart.
@@ -86,14 +122,16 @@ impl Door {
     #[must_use]
     pub fn new(
         core: Arc<Core>,
-        credentials: Credentials,
+        authenticator: Authenticator,
         authorizer: Arc<dyn Authorizer>,
+        guard: Arc<Guard>,
         address: &str,
     ) -> Self {
         Self {
             core,
-            credentials,
+            authenticator,
             authorizer,
+            guard,
             address: address.to_owned(),
             openapi: openapi::Cache::default(),
         }
@@ -106,73 +144,121 @@ impl Door {
 
     async fn answer(&self, request: Request) -> (RequestKey, Response) {
         let (parts, body) = request.into_parts();
-        let mut key = RequestKey {
-            verb: "",
-            resource: String::new(),
-            code: 0,
+        let log = self.guard.audit.as_ref();
+        let id = log.map(|_| uuid::Uuid::new_v4().to_string());
+        let begin = |id| Trail::begin(&parts, id, self.core.now());
+        let mut seen = Seen {
+            key: RequestKey {
+                verb: "",
+                resource: String::new(),
+                code: 0,
+            },
+            trail: id.as_deref().map(begin),
+            warnings: Vec::new(),
         };
-        let path = parts.uri.path().to_owned();
         let accept = Accept::parse(&parts.headers);
-        let query = Query::parse(parts.uri.query().unwrap_or_default());
-        let mut warnings = Vec::new();
-        let result = async {
-            let whose = self
-                .credentials
-                .identify(&parts, self.authorizer.as_ref())?;
-            let catalog = self.core.registry.catalog();
-            let route = path::parse(&path, &catalog);
-            path.trim_start_matches('/')
-                .split('/')
-                .next()
-                .unwrap_or_default()
-                .clone_into(&mut key.resource);
-            key.verb = "get";
-            let (target, watching) = match route {
-                Some(Route::Resource { target, watch }) => (target, watch),
-                Some(Route::Other(segments)) => {
-                    return self.other(&parts, &segments, &whose, &accept, &catalog);
-                }
-                None => {
-                    self.admit_path(&parts.method, &path, &whose)?;
-                    return Err(Failure::no_such_path());
-                }
-            };
-            key.resource = target.resource.key().to_string();
-            let watching = watching || query.flag("watch");
-            let verb = verb_of(&parts.method, &target, watching);
-            key.verb = verb.map_or("", Verb::word);
-            if let Some(verb) = verb {
-                let name = named(&target, &query, verb);
-                target.authorize(self.authorizer.as_ref(), &whose, verb, &name)?;
-            }
-            if let Some(warning) = &target.rules()?.version.deprecation {
-                warnings.push(warning.clone());
-            }
-            let header = |name: http::HeaderName| {
-                parts
-                    .headers
-                    .get(name)
-                    .and_then(|v| v.to_str().ok())
-                    .unwrap_or_default()
-                    .to_owned()
-            };
-            let asked = Asked {
-                method: parts.method.clone(),
-                target,
-                whose,
-                accept: accept.clone(),
-                content_type: header(http::header::CONTENT_TYPE),
-                query,
-                body,
-                warnings: warnings.clone(),
-            };
-            self.resource(asked, verb).await
+        let result = self.decide(&parts, body, &accept, &mut seen).await;
+        let code = match &result {
+            Ok(response) => response.status().as_u16(),
+            Err(failure) => failure.code,
+        };
+        if let (Some(log), Some(trail)) = (log, seen.trail) {
+            log.write(&trail.end(code, result.as_ref().err(), self.core.now()));
         }
-        .await;
-        let response =
-            result.unwrap_or_else(|failure| respond::failure(&failure, &accept, &warnings));
-        key.code = response.status().as_u16();
-        (key, response)
+        let failed = |failure| respond::failure(&failure, &accept, &seen.warnings);
+        let mut response = result.unwrap_or_else(failed);
+        if let Some(id) = id {
+            let name = http::HeaderName::from_static("audit-id");
+            respond::set(response.headers_mut(), name, &id);
+        }
+        let code = response.status().as_u16();
+        (RequestKey { code, ..seen.key }, response)
+    }
+
+    /// Lets a request in, or not, and has it answered.
+    async fn decide(
+        &self,
+        parts: &Parts,
+        body: Body,
+        accept: &Accept,
+        seen: &mut Seen,
+    ) -> Result<Response, Failure> {
+        let path = parts.uri.path();
+        let caller = self
+            .authenticator
+            .identify(parts, self.authorizer.as_ref())?;
+        if let Some(trail) = &mut seen.trail {
+            trail.caller(&caller);
+        }
+        let whose = caller.whose;
+        let catalog = self.core.registry.catalog();
+        let first = path.trim_start_matches('/').split('/').next();
+        first.unwrap_or_default().clone_into(&mut seen.key.resource);
+        seen.key.verb = "get";
+        let (target, watching) = match path::parse(path, &catalog) {
+            Some(Route::Resource { target, watch }) => (target, watch),
+            Some(Route::Other(segments)) => {
+                return self.other(parts, &segments, &whose, accept, &catalog);
+            }
+            None => {
+                self.admit_path(&parts.method, path, &whose)?;
+                return Err(Failure::no_such_path());
+            }
+        };
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        seen.key.resource = target.resource.key().to_string();
+        let watching = watching || query.flag("watch");
+        let verb = verb_of(&parts.method, &target, watching);
+        seen.key.verb = verb.map_or("", Verb::word);
+        if let Some(trail) = &mut seen.trail {
+            trail.target(&target, verb);
+        }
+        if let Some(verb) = verb {
+            let name = named(&target, &query, verb);
+            let decision = target.authorize(self.authorizer.as_ref(), &whose, verb, &name)?;
+            if let Some(trail) = &mut seen.trail {
+                trail.allowed(&decision.reason);
+            }
+        }
+        if let Some(warning) = &target.rules()?.version.deprecation {
+            seen.warnings.push(warning.clone());
+        }
+        let media = parts.headers.get(http::header::CONTENT_TYPE);
+        let media = media.and_then(|v| v.to_str().ok()).unwrap_or_default();
+        let asked = Asked {
+            method: parts.method.clone(),
+            target,
+            whose,
+            accept: accept.clone(),
+            content_type: media.to_owned(),
+            query,
+            body,
+            warnings: seen.warnings.clone(),
+        };
+        self.seated(asked, verb).await
+    }
+
+    /// Answers once the user has a seat. What the embedding program answers ends in its own time: giving a
+    /// write of its up halfway would help nobody.
+    async fn seated(&self, asked: Asked, verb: Option<Verb>) -> Result<Response, Failure> {
+        let reads = matches!(verb, None | Some(Verb::Get | Verb::List | Verb::Watch));
+        let guard = &self.guard;
+        let seats = if reads {
+            &guard.reading
+        } else {
+            &guard.writing
+        };
+        let limit = guard.limits.request;
+        let seat = tokio::time::timeout(limit, seats.take(&asked.whose.user.name)).await;
+        let _seat = seat.map_err(|_| Failure::too_many_requests())??;
+        let backing = asked.target.resource.backing;
+        if matches!(backing, Backing::WriteThrough | Backing::Virtual) {
+            return self.resource(asked, verb).await;
+        }
+        match tokio::time::timeout(limit, self.resource(asked, verb)).await {
+            Ok(answered) => answered,
+            Err(_) => Err(Failure::timed_out(limit)),
+        }
     }
 
     async fn resource(&self, asked: Asked, verb: Option<Verb>) -> Result<Response, Failure> {
@@ -197,6 +283,7 @@ impl Door {
             Verb::Get => self.get(asked).await,
             Verb::List => self.list(asked).await,
             Verb::Watch => self.watch(asked),
+            Verb::Create if target.subresource == "token" => self.token_request(asked).await,
             Verb::Create => self.create(asked).await,
             Verb::Update => self.update(asked).await,
             Verb::Patch => self.patch(asked).await,

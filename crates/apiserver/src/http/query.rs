@@ -69,7 +69,7 @@ impl Query {
 }
 
 /// Decodes percent escapes.
-pub(super) fn decode(text: &str) -> String {
+pub(crate) fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;

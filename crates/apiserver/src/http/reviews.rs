@@ -49,6 +49,7 @@ impl Door {
             }
             "SelfSubjectReview" => json!({"userInfo": info(user)}),
             "SelfSubjectRulesReview" => self.rules_of(user, text(&review, "/spec/namespace"))?,
+            "TokenReview" => self.token_review(&review),
             _ => json!({}),
         };
         match kind {

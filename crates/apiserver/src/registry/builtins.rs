@@ -61,8 +61,8 @@ fn resource(kind: &'static Definition) -> Resource {
             subresources: kind
                 .subresources
                 .iter()
-                .filter(|s| s.name == "finalize")
-                .map(finalize)
+                .filter(|s| s.name != "status")
+                .map(|sub| subresource(kind, sub))
                 .collect(),
             selectable: selectable(kind),
             deprecation: None,
@@ -81,11 +81,11 @@ fn resource(kind: &'static Definition) -> Resource {
     }
 }
 
-/// A subresource with the object's own kind.
-fn finalize(sub: &crate::builtin::Subresource) -> Subresource {
+/// A subresource besides status: with the object's own kind, or with one of its own.
+fn subresource(kind: &Definition, sub: &crate::builtin::Subresource) -> Subresource {
     Subresource {
         name: sub.name.to_owned(),
-        kind: "Namespace".to_owned(),
+        kind: sub.kind.map_or(kind.kind, |(_, _, own)| own).to_owned(),
         verbs: sub.verbs.iter().map(|v| (*v).to_owned()).collect(),
     }
 }

@@ -95,9 +95,13 @@ fn subresources<'a>(resource: &'a Resource, version: &'a Version) -> Vec<Sub<'a>
     }
     for sub in &version.subresources {
         let verbs = sub.verbs.iter().map(String::as_str).collect();
+        let usual = own(&sub.name, verbs);
+        let token = crate::builtin::token_request();
+        let is_token = !resource.custom() && sub.kind == token.kind;
         out.push(Sub {
             kind: &sub.kind,
-            ..own(&sub.name, verbs)
+            group: if is_token { token.group } else { usual.group },
+            ..usual
         });
     }
     if !resource.custom() {

@@ -1,15 +1,18 @@
-//! Certificates of a server: a CA of its own and a leaf for loopback, made once and kept in the data directory.
+//! Certificates: an authority of the server's own, made once and kept in the data directory, and what it signs.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
 };
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
+
+use crate::authn::Certificates;
 
 /// Why certificates could not be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -31,60 +34,146 @@ pub enum TlsError {
     Use(String),
 }
 
-/// The certificates of a server, PEM.
-#[derive(Debug, Clone)]
+/// The authority of a server: it signs the server's own certificate and those of clients.
+#[derive(Debug)]
 pub struct Identity {
-    /// The authority that clients trust.
+    /// The authority that clients trust, PEM.
     pub ca_pem: String,
-    certificate_pem: String,
-    key_pem: String,
+    key: KeyPair,
 }
 
-const FILES: [&str; 3] = ["ca.crt", "server.crt", "server.key"];
+/// A client's certificate and its key, PEM.
+#[derive(Debug, Clone)]
+pub struct Issued {
+    /// The certificate.
+    pub certificate: String,
+    /// Its key.
+    pub key: String,
+}
+
+const AUTHORITY: &str = "ca.key";
+
+/// Reads a key of a data directory, or makes and keeps it.
+///
+/// # Errors
+/// See [`TlsError`].
+pub(crate) fn key_pair(data: Option<&Path>, name: &str) -> Result<KeyPair, TlsError> {
+    let Some(directory) = data.map(|d| d.join("pki")) else {
+        return KeyPair::generate().map_err(TlsError::Make);
+    };
+    let path = directory.join(name);
+    if path.exists() {
+        return KeyPair::from_pem(&read(&path)?).map_err(TlsError::Make);
+    }
+    let pair = KeyPair::generate().map_err(TlsError::Make)?;
+    let fail = |source| TlsError::File {
+        path: directory.clone(),
+        source,
+    };
+    std::fs::create_dir_all(&directory).map_err(fail)?;
+    write_private(&path, &pair.serialize_pem())?;
+    Ok(pair)
+}
 
 impl Identity {
-    /// Reads the certificates of a data directory, or makes and keeps them.
+    /// Reads the authority of a data directory, or makes and keeps it.
     ///
     /// # Errors
     /// See [`TlsError`].
     pub fn load_or_make(data: Option<&Path>) -> Result<Self, TlsError> {
-        let Some(directory) = data.map(|d| d.join("pki")) else {
-            return Self::make();
-        };
-        let [ca, certificate, key] = FILES.map(|name| directory.join(name));
-        if key.exists() && certificate.exists() && ca.exists() {
+        let certificate = data.map(|d| d.join("pki").join("ca.crt"));
+        let kept = data.is_some_and(|d| d.join("pki").join(AUTHORITY).exists());
+        let key = key_pair(data, AUTHORITY)?;
+        if let Some(path) = certificate.as_ref().filter(|path| kept && path.exists()) {
             return Ok(Self {
-                ca_pem: read(&ca)?,
-                certificate_pem: read(&certificate)?,
-                key_pem: read(&key)?,
+                ca_pem: read(path)?,
+                key,
             });
         }
-        let made = Self::make()?;
-        let fail = |source| TlsError::File {
-            path: directory.clone(),
-            source,
-        };
-        std::fs::create_dir_all(&directory).map_err(fail)?;
-        write_private(&ca, &made.ca_pem)?;
-        write_private(&certificate, &made.certificate_pem)?;
-        // The key last: it stands for the set being complete.
-        write_private(&key, &made.key_pem)?;
-        Ok(made)
+        let made = authority()?.self_signed(&key).map_err(TlsError::Make)?;
+        let ca_pem = made.pem();
+        if let Some(path) = certificate {
+            write_private(&path, &ca_pem)?;
+        }
+        Ok(Self { ca_pem, key })
     }
 
-    /// Makes a CA and a certificate for loopback names; the CA's key is thrown away.
-    fn make() -> Result<Self, TlsError> {
-        let ca_key = KeyPair::generate().map_err(TlsError::Make)?;
-        let mut ca = CertificateParams::new(Vec::<String>::new()).map_err(TlsError::Make)?;
-        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        ca.distinguished_name
-            .push(DnType::CommonName, "apiserver-ca");
-        ca.key_usages = vec![
-            KeyUsagePurpose::KeyCertSign,
-            KeyUsagePurpose::CrlSign,
-            KeyUsagePurpose::DigitalSignature,
-        ];
-        let ca_certificate = ca.self_signed(&ca_key).map_err(TlsError::Make)?;
+    /// Signs a certificate for a client: `name` is the user, `groups` holds at most one group.
+    ///
+    /// # Errors
+    /// See [`TlsError`].
+    pub fn issue(&self, name: &str, groups: &[String], days: u16) -> Result<Issued, TlsError> {
+        if groups.len() > 1 {
+            return Err(TlsError::Use("a certificate names one group".to_owned()));
+        }
+        let mut leaf = CertificateParams::new(Vec::<String>::new()).map_err(TlsError::Make)?;
+        leaf.distinguished_name = DistinguishedName::new();
+        leaf.distinguished_name.push(DnType::CommonName, name);
+        for group in groups {
+            leaf.distinguished_name
+                .push(DnType::OrganizationName, group.as_str());
+        }
+        leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        let part = |n: i8| u8::try_from(n).unwrap_or(1);
+        let midnight = |date: jiff::civil::Date| {
+            rcgen::date_time_ymd(i32::from(date.year()), part(date.month()), part(date.day()))
+        };
+        let today = jiff::Timestamp::now()
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .date();
+        leaf.not_before = midnight(today.yesterday().unwrap_or(today));
+        let last = today.saturating_add(jiff::Span::new().days(i64::from(days)));
+        leaf.not_after = midnight(last);
+        let key = KeyPair::generate().map_err(TlsError::Make)?;
+        Ok(Issued {
+            certificate: self.sign(&leaf, &key)?,
+            key: key.serialize_pem(),
+        })
+    }
+
+    fn sign(&self, leaf: &CertificateParams, key: &KeyPair) -> Result<String, TlsError> {
+        let authority = authority()?;
+        let issuer = Issuer::from_params(&authority, &self.key);
+        let signed = leaf.signed_by(key, &issuer).map_err(TlsError::Make)?;
+        Ok(signed.pem())
+    }
+
+    /// Judges the certificates that this authority signed for clients.
+    ///
+    /// # Errors
+    /// The authority's certificate cannot be used.
+    pub fn certificates(&self) -> Result<Certificates, TlsError> {
+        let der = CertificateDer::from_pem_slice(self.ca_pem.as_bytes());
+        let der = der.map_err(|e| TlsError::Use(e.to_string()))?;
+        Certificates::signed_by(der).map_err(TlsError::Use)
+    }
+
+    /// Makes the acceptor of connections, with a certificate for loopback and for the address.
+    ///
+    /// # Errors
+    /// The certificates cannot be used.
+    pub fn acceptor(&self, address: IpAddr) -> Result<TlsAcceptor, TlsError> {
+        let unusable = |e: String| TlsError::Use(e);
+        let (certificate, key) = self.own(address)?;
+        let chain = CertificateDer::pem_slice_iter(certificate.as_bytes())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|e| unusable(e.to_string()))?;
+        let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes())
+            .map_err(|e| unusable(e.to_string()))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|e| unusable(e.to_string()))?
+            .with_client_cert_verifier(self.certificates()?.for_connections())
+            .with_single_cert(chain, key)
+            .map_err(|e| unusable(e.to_string()))?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(TlsAcceptor::from(Arc::new(config)))
+    }
+
+    /// The server's own certificate: new at each start, so it fits the address.
+    fn own(&self, address: IpAddr) -> Result<(String, KeyPair), TlsError> {
         let names = [
             "localhost",
             "127.0.0.1",
@@ -93,7 +182,10 @@ impl Identity {
             "kubernetes.default",
             "kubernetes.default.svc",
         ];
-        let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+        let mut names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+        if !address.is_loopback() && !address.is_unspecified() {
+            names.push(address.to_string());
+        }
         let mut leaf = CertificateParams::new(names).map_err(TlsError::Make)?;
         leaf.distinguished_name
             .push(DnType::CommonName, "apiserver");
@@ -103,36 +195,22 @@ impl Identity {
             KeyUsagePurpose::KeyEncipherment,
         ];
         let key = KeyPair::generate().map_err(TlsError::Make)?;
-        let issuer = Issuer::from_params(&ca, &ca_key);
-        let certificate = leaf.signed_by(&key, &issuer).map_err(TlsError::Make)?;
-        Ok(Self {
-            ca_pem: ca_certificate.pem(),
-            certificate_pem: certificate.pem(),
-            key_pem: key.serialize_pem(),
-        })
+        Ok((self.sign(&leaf, &key)?, key))
     }
+}
 
-    /// Makes the acceptor of connections.
-    ///
-    /// # Errors
-    /// The certificates cannot be used.
-    pub fn acceptor(&self) -> Result<TlsAcceptor, TlsError> {
-        let unusable = |e: String| TlsError::Use(e);
-        let chain = CertificateDer::pem_slice_iter(self.certificate_pem.as_bytes())
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|e| unusable(e.to_string()))?;
-        let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes())
-            .map_err(|e| unusable(e.to_string()))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|e| unusable(e.to_string()))?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .map_err(|e| unusable(e.to_string()))?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(TlsAcceptor::from(Arc::new(config)))
-    }
+/// What the authority says of itself: the same each time, so its key alone can sign again.
+fn authority() -> Result<CertificateParams, TlsError> {
+    let mut ca = CertificateParams::new(Vec::<String>::new()).map_err(TlsError::Make)?;
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    ca.distinguished_name
+        .push(DnType::CommonName, "apiserver-ca");
+    ca.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::CrlSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
+    Ok(ca)
 }
 
 fn read(path: &Path) -> Result<String, TlsError> {

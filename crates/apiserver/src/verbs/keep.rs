@@ -42,6 +42,7 @@ impl Core {
             }
             left.remove(&item);
         }
+        done += self.default_accounts().await?;
         Ok(done + self.aggregate_roles().await?)
     }
 

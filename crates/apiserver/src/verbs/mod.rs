@@ -50,6 +50,8 @@ pub struct Core {
     pub(crate) writers: OnceLock<Writers>,
     /// Tells when the rules of gathering cluster roles may have changed.
     pub(crate) aggregated: Mutex<Option<Watch>>,
+    /// Tells which namespaces may lack their service account.
+    pub(crate) accounts: Mutex<Option<crate::authn::accounts::Followed>>,
     pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
 }
 
@@ -120,6 +122,7 @@ impl Core {
             authorizer: OnceLock::new(),
             writers: OnceLock::new(),
             aggregated: Mutex::new(None),
+            accounts: Mutex::new(None),
             converters: BTreeMap::new(),
         }
     }

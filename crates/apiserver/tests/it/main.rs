@@ -1,7 +1,9 @@
 //! The crate's promises over real TLS and in process.
 
 mod access;
+mod credentials;
 mod gateway;
+mod guarded;
 mod history;
 mod hostile;
 mod kubectl;

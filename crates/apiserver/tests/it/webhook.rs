@@ -25,7 +25,7 @@ struct Hook {
 
 async fn hook() -> Hook {
     let identity = Identity::load_or_make(None).expect("certificates");
-    let acceptor = identity.acceptor().expect("acceptor");
+    let acceptor = identity.acceptor([127, 0, 0, 1].into()).expect("acceptor");
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
     let listener = listener.expect("socket");
     let address = listener.local_addr().expect("address");

@@ -51,6 +51,11 @@ pub(crate) enum Command {
         after_help = "Example:\n  offshoot up --data ./data &\n  export KUBECONFIG=$PWD/data/kubeconfig\n  kubectl get pkgrev"
     )]
     Up(Box<UpArgs>),
+    /// Write a kubeconfig with a certificate for a user of the embedded server.
+    #[command(
+        after_help = "What the user may do is said by roles: kubectl create rolebinding …\n\nExample:\n  offshoot user ann --group web --data ./data > ann.kubeconfig\n  kubectl create rolebinding web --clusterrole=edit --group=web"
+    )]
+    User(UserArgs),
     /// Package revisions: list, make, fetch, write, propose, approve, upgrade.
     #[command(
         alias = "rpackage",
@@ -147,6 +152,33 @@ pub(crate) struct CheckArgs {
     pub(crate) data: PathBuf,
 }
 
+/// Flags of `user`.
+#[derive(Debug, Args)]
+pub(crate) struct UserArgs {
+    /// The user's name.
+    pub(crate) name: String,
+    /// A group of the user.
+    #[arg(long, short, value_name = "GROUP")]
+    pub(crate) group: Option<String>,
+    /// The server's data directory.
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "offshoot-data",
+        env = "OFFSHOOT_DATA"
+    )]
+    pub(crate) data: PathBuf,
+    /// How many days the certificate is valid.
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..=3650))]
+    pub(crate) days: u16,
+    /// The server's address, if not the one in the data directory's kubeconfig.
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// The file to write, readable by its owner alone; standard output by default.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
 /// Flags of `up`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct UpArgs {
@@ -169,6 +201,9 @@ pub(crate) struct UpArgs {
     /// Where to write the kubeconfig; `kubeconfig` in the data directory by default.
     #[arg(long, value_name = "FILE", env = "OFFSHOOT_KUBECONFIG")]
     pub(crate) kubeconfig: Option<PathBuf>,
+    /// Append who asked for what to this file: JSON lines in the shape of audit.k8s.io/v1, without bodies.
+    #[arg(long, value_name = "FILE", env = "OFFSHOOT_AUDIT_LOG")]
+    pub(crate) audit_log: Option<PathBuf>,
     /// Forget all records of package revisions and bring them back from git alone.
     #[arg(long)]
     pub(crate) rebuild: bool,

@@ -91,6 +91,17 @@ impl Client {
         .await
     }
 
+    /// Reads a page that is no object: `/metrics`, `/healthz`.
+    ///
+    /// # Errors
+    /// The server's own message.
+    pub async fn text(&self, path: &str) -> Result<String, Failure> {
+        let request = http::Request::get(path).body(Vec::new());
+        let request = request.map_err(|e| Failure::of("build the request", &e))?;
+        let answer = self.client.request_text(request).await;
+        answer.map_err(|e| Failure::of("read the page", &e))
+    }
+
     /// One request; the answer's object.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod repo;
 mod rpkg;
 mod template;
 mod up;
+mod user;
 mod why;
 
 use std::io::Write as _;
@@ -46,6 +47,7 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Template(args) => template::run(args),
         Command::Demo(args) => serve(demo::run(args)),
         Command::Up(args) => serve(up::run(args)),
+        Command::User(args) => user::run(args),
     }
 }
 

@@ -73,34 +73,34 @@ impl DataDir {
     pub(crate) fn git(&self) -> PathBuf {
         self.root.join("git")
     }
+}
 
-    /// Writes a file that only its owner can read, complete or not at all.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
-        let failed = |e: std::io::Error| Failure::of(&format!("write {}", path.display()), &e);
-        if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-            std::fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(directory)
-                .map_err(failed)?;
-        }
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
-        let mut file = OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&draft)
+/// Writes a file that only its owner can read, complete or not at all.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| Failure::of(&format!("write {}", path.display()), &e);
+    if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)
             .map_err(failed)?;
-        file.write_all(text.as_bytes())
-            .and_then(|()| file.sync_all())
-            .map_err(failed)?;
-        std::fs::rename(&draft, path).map_err(failed)
     }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let mut file = OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&draft)
+        .map_err(failed)?;
+    file.write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(failed)?;
+    std::fs::rename(&draft, path).map_err(failed)
 }
 
 fn check_format(root: &Path) -> Result<(), Failure> {
@@ -119,7 +119,7 @@ fn check_format(root: &Path) -> Result<(), Failure> {
             ),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            DataDir::write_private(&path, &format!("{FORMAT}\n"))
+            write_private(&path, &format!("{FORMAT}\n"))
         }
         Err(error) => Err(Failure::of(&format!("read {}", path.display()), &error)),
     }
@@ -158,7 +158,7 @@ mod tests {
     fn private_files_are_private() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a/kubeconfig");
-        DataDir::write_private(&path, "secret").unwrap();
+        write_private(&path, "secret").unwrap();
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use apiserver::audit::Audit;
 use apiserver::gateway::User;
 use apiserver::storage::{Durability, Expect};
 use apiserver::verbs::Core;
@@ -23,7 +24,7 @@ use tokio::task::JoinHandle;
 use crate::cli::UpArgs;
 use crate::exit::Failure;
 use crate::{gateway, ports};
-pub(crate) use data::DataDir;
+pub(crate) use data::{DataDir, write_private};
 
 /// What a server is started with.
 #[derive(Clone)]
@@ -34,6 +35,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The kubeconfig, if not in the data directory.
     pub kubeconfig: Option<PathBuf>,
+    /// Where the audit log goes, if there is one.
+    pub audit: Option<PathBuf>,
     /// Throw records away and bring them back from git.
     pub rebuild: bool,
     /// Which controllers run.
@@ -60,6 +63,7 @@ impl Options {
             data: data.to_owned(),
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             kubeconfig: None,
+            audit: None,
             rebuild: false,
             reconcilers: vec![
                 "packagevariants".to_owned(),
@@ -83,6 +87,7 @@ impl Options {
             data: args.data.clone(),
             listen: args.listen,
             kubeconfig: args.kubeconfig.clone(),
+            audit: args.audit_log.clone(),
             rebuild: args.rebuild,
             reconcilers: args.reconcilers.clone(),
             sync_every: Duration::from_secs(args.sync_seconds),
@@ -185,7 +190,7 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     let kubeconfig = options
         .kubeconfig
         .unwrap_or_else(|| data.root().join("kubeconfig"));
-    DataDir::write_private(&kubeconfig, &server.kubeconfig("offshoot", &token))?;
+    write_private(&kubeconfig, &server.kubeconfig("offshoot", &token))?;
     Ok(Running {
         server,
         core: Arc::clone(handle.core()),
@@ -215,6 +220,11 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
     }
     for resource in gateway::definitions()? {
         builder = builder.resource(resource);
+    }
+    if let Some(path) = &options.audit {
+        let opened = Audit::open(path);
+        let failed = |e: std::io::Error| Failure::of(&format!("open {}", path.display()), &e);
+        builder = builder.audit(opened.map_err(failed)?);
     }
     for role in gateway::roles() {
         builder = builder.cluster_role(role);

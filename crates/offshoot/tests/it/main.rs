@@ -5,6 +5,7 @@
 )]
 #![expect(clippy::too_many_lines, reason = "a walk is told in one piece")]
 
+mod access;
 mod backup;
 mod bad;
 mod edges;

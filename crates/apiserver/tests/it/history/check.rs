@@ -77,7 +77,10 @@ pub(super) fn replay(mut state: BTreeMap<String, u64>, events: &[&Event]) -> BTr
 /// The state of a key at a version.
 fn state(history: &[Event], key: &str, at: u64) -> Option<u64> {
     let mut of_key = history.iter().filter(|e| e.key == key && e.rv <= at);
-    of_key.next_back().filter(|e| e.kind != "DELETED").map(|e| e.rv)
+    of_key
+        .next_back()
+        .filter(|e| e.kind != "DELETED")
+        .map(|e| e.rv)
 }
 
 /// Whether the answers fit into the history: versions are its order, and each answer belongs between its start and end.

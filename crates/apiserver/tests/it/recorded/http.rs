@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use apiserver::Server;
+use apiserver::authn::Peer;
 use axum::body::Body;
 use axum::response::Response;
 use http::Request;
 use http_body_util::BodyExt;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -29,6 +32,14 @@ struct Run<'a> {
     server: &'a Server,
     tokens: Tokens,
     streams: BTreeMap<String, Stream>,
+    alice: Peer,
+}
+
+/// What a connection with a certificate of the server's authority is judged to be.
+fn with_certificate(server: &Server, name: &str, group: &str) -> Peer {
+    let issued = server.issue(name, &[group.to_owned()], 1).expect("issue");
+    let der = CertificateDer::from_pem_slice(issued.certificate.as_bytes()).expect("PEM");
+    server.certificates().judge(&[der]).expect("a certificate")
 }
 
 /// Replays one file.
@@ -37,6 +48,7 @@ pub(crate) async fn replay(server: &Server, file: &Value) -> Replay {
         server,
         tokens: Tokens::default(),
         streams: BTreeMap::new(),
+        alice: with_certificate(server, "alice", "shop-team"),
     };
     let mut replay = Replay::default();
     for (i, step) in file["steps"].as_array().expect("steps").iter().enumerate() {
@@ -78,6 +90,8 @@ impl Run<'_> {
             builder = builder.header(name, value.as_str().expect("header"));
         }
         builder = match user {
+            // As a connection brings it: the server judges the certificate itself.
+            "alice" => builder.extension(self.alice.clone()),
             "admin" => builder.header("authorization", format!("Bearer {TOKEN}")),
             "anonymous" => builder,
             other => builder.header("authorization", format!("Bearer user-{other}")),

@@ -1,0 +1,131 @@
+//! Service accounts: their names as users, and the one that every namespace has.
+
+use crate::logic::WriteOptions;
+use crate::status::Failure;
+use crate::storage::{Event, EventKind, Gone, Watch, key_of, lock};
+use crate::verbs::{Core, Target};
+
+const CONTROLLER: &str = "system:serviceaccount:kube-system:service-account-controller";
+const PREFIX: &str = "system:serviceaccount:";
+
+/// The name of a service account as a user.
+#[must_use]
+pub fn name(namespace: &str, name: &str) -> String {
+    format!("{PREFIX}{namespace}:{name}")
+}
+
+/// The namespace and name of a service account, from its name as a user.
+#[must_use]
+pub fn split(user: &str) -> Option<(&str, &str)> {
+    let (namespace, name) = user.strip_prefix(PREFIX)?.split_once(':')?;
+    let whole = !namespace.is_empty() && !name.is_empty() && !name.contains(':');
+    whole.then_some((namespace, name))
+}
+
+/// The groups of a namespace's service accounts.
+#[must_use]
+pub fn groups(namespace: &str) -> Vec<String> {
+    vec![
+        "system:serviceaccounts".to_owned(),
+        format!("system:serviceaccounts:{namespace}"),
+    ]
+}
+
+/// Where the events of namespaces and of their accounts were read up to.
+#[derive(Debug)]
+pub(crate) struct Followed {
+    namespaces: Watch,
+    accounts: Watch,
+}
+
+impl Core {
+    /// Gives every namespace its account `default`: new ones, and those that lost it. Returns how many were made.
+    pub(crate) async fn default_accounts(&self) -> Result<usize, Failure> {
+        let mut done = 0;
+        for namespace in self.without_account() {
+            match self.make_account(&namespace).await {
+                Ok(made) => done += made,
+                Err(failure) => {
+                    // All are looked at again by the next call.
+                    *lock(&self.accounts) = None;
+                    return Err(failure);
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// The namespaces that may lack their account: all of them at first, and where events were missed.
+    fn without_account(&self) -> Vec<String> {
+        let mut slot = lock(&self.accounts);
+        if let Some(followed) = slot.as_mut() {
+            match followed.news() {
+                Ok(names) => return names,
+                Err(_) => *slot = None,
+            }
+        }
+        let rv = self.store.rv();
+        let watch = |resource: &str| self.store.watch(&resource.into(), rv).ok();
+        if let (Some(namespaces), Some(accounts)) = (watch("namespaces"), watch("serviceaccounts"))
+        {
+            *slot = Some(Followed {
+                namespaces,
+                accounts,
+            });
+        }
+        let all = self.store.list("namespaces", "").objects;
+        all.into_iter()
+            .map(|(_, object)| object.fields.name.clone())
+            .collect()
+    }
+
+    async fn make_account(&self, namespace: &str) -> Result<usize, Failure> {
+        let catalog = self.registry.catalog();
+        let there = self
+            .store
+            .get("serviceaccounts", &key_of(namespace, "default"));
+        let home = self.store.get("namespaces", namespace);
+        let active = home.is_some_and(|n| n.fields.deletion_timestamp.is_none());
+        let (Some(resource), true, None) = (catalog.get("", "serviceaccounts"), active, there)
+        else {
+            return Ok(0);
+        };
+        let body = serde_json::json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"},
+        });
+        let whose = self.own(CONTROLLER);
+        let options = WriteOptions {
+            field_manager: whose.agent.clone(),
+            ..WriteOptions::default()
+        };
+        let target = Target::stored(resource, namespace, "");
+        match self.create(&target, &whose, body, &options).await {
+            Ok(_) => Ok(1),
+            // Somebody else made it, or the namespace goes meanwhile.
+            Err(failure) if matches!(failure.code, 403 | 404 | 409) => Ok(0),
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+impl Followed {
+    fn news(&mut self) -> Result<Vec<String>, Gone> {
+        let mut names = Vec::new();
+        if !self.namespaces.pending() && !self.accounts.pending() {
+            return Ok(names);
+        }
+        loop {
+            let (came, went) = (self.namespaces.ready()?, self.accounts.ready()?);
+            if came.is_empty() && went.is_empty() {
+                return Ok(names);
+            }
+            let new = |e: &Event| e.kind == EventKind::Added;
+            let came = came.into_iter().filter(new);
+            names.extend(came.map(|e| e.object.fields.name.clone()));
+            let lost =
+                |e: &Event| e.kind == EventKind::Deleted && e.object.fields.name == "default";
+            let went = went.into_iter().filter(lost);
+            names.extend(went.map(|e| e.object.fields.namespace.clone()));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Asking on behalf of others: the `Impersonate-*` headers, each allowed by roles
+//! (`k8s.io/apiserver/pkg/endpoints/filters/impersonation`).
+
+use std::collections::BTreeMap;
+
+use http::HeaderMap;
+
+use super::{AUTHENTICATED, accounts};
+use crate::gateway::{Attributes, Authorizer, User};
+use crate::status::Failure;
+use crate::verbs::target::denied;
+
+const EXTRA: &str = "impersonate-extra-";
+
+/// As whom somebody wants to ask.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    user: String,
+    groups: Vec<String>,
+    uid: String,
+    extra: BTreeMap<String, Vec<String>>,
+}
+
+/// Reads the headers; `None` if nobody is to be impersonated.
+pub(super) fn wanted(headers: &HeaderMap) -> Result<Option<Wanted>, Failure> {
+    let texts = |name: &str| -> Vec<String> {
+        let values = headers.get_all(name).iter().filter_map(|v| v.to_str().ok());
+        values
+            .filter(|v| !v.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let first = |name: &str| texts(name).into_iter().next().unwrap_or_default();
+    let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in headers.keys() {
+        if let Some(key) = name.as_str().strip_prefix(EXTRA) {
+            let key = crate::http::decode(key).to_lowercase();
+            extra.entry(key).or_default().extend(texts(name.as_str()));
+        }
+    }
+    let wanted = Wanted {
+        user: first("impersonate-user"),
+        groups: texts("impersonate-group"),
+        uid: first("impersonate-uid"),
+        extra,
+    };
+    if !wanted.user.is_empty() {
+        return Ok(Some(wanted));
+    }
+    if wanted.groups.is_empty() && wanted.uid.is_empty() && wanted.extra.is_empty() {
+        return Ok(None);
+    }
+    let why = "requested impersonation without impersonating a user";
+    Err(Failure::new(500, "InternalError", why))
+}
+
+impl Wanted {
+    /// The user to ask as, if `behind` may ask as every part of it.
+    pub(super) fn allowed(
+        self,
+        behind: &User,
+        authorizer: &dyn Authorizer,
+    ) -> Result<User, Failure> {
+        let may = |group: &str, resource: &str, sub: &str, namespace: &str, name: &str| {
+            let attributes = Attributes {
+                user: behind,
+                verb: "impersonate",
+                group,
+                resource,
+                subresource: sub,
+                namespace,
+                name,
+                path: "",
+            };
+            let decision = authorizer.decide(&attributes);
+            if decision.allowed {
+                return Ok(());
+            }
+            let why = denied(&attributes, &decision);
+            Err(Failure::forbidden(group, resource, name, &why))
+        };
+        let account = accounts::split(&self.user);
+        match account {
+            Some((namespace, name)) => may("", "serviceaccounts", "", namespace, name)?,
+            None => may("", "users", "", "", &self.user)?,
+        }
+        for group in &self.groups {
+            may("", "groups", "", "", group)?;
+        }
+        if !self.uid.is_empty() {
+            may("authentication.k8s.io", "uids", "", "", &self.uid)?;
+        }
+        for (key, values) in &self.extra {
+            for value in values {
+                may("authentication.k8s.io", "userextras", key, "", value)?;
+            }
+        }
+        let mut groups = self.groups;
+        if let Some((namespace, _)) = account.filter(|_| groups.is_empty()) {
+            groups = accounts::groups(namespace);
+        }
+        let unauthenticated = "system:unauthenticated";
+        let known = |g: &String| g == AUTHENTICATED || g == unauthenticated;
+        if self.user == "system:anonymous" {
+            if !groups.iter().any(|g| g == unauthenticated) {
+                groups.push(unauthenticated.to_owned());
+            }
+        } else if !groups.iter().any(known) {
+            groups.push(AUTHENTICATED.to_owned());
+        }
+        Ok(User {
+            name: self.user,
+            groups,
+            uid: self.uid,
+            extra: self.extra,
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! How much is done at once, and for whom: seats that users share fairly.
+//!
+//! A request takes a seat after it was let in and gives it back with its answer; a watch gives it back as soon as
+//! it stands. Nobody holds all seats, and a free one goes to whoever holds fewest: a user who sends ten times as
+//! much waits for themselves. [`Lines`] decides, without clock or runtime; [`Seats`] lets requests wait.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::status::Failure;
+use crate::storage::lock;
+
+/// The limits of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests that only read, at once.
+    pub reading: usize,
+    /// Requests that write, at once.
+    pub writing: usize,
+    /// Requests of one user that may wait; further ones are told to come again.
+    pub waiting: usize,
+    /// How long a request may take, its body included. Watches, and what the embedding program answers, have
+    /// limits of their own.
+    pub request: Duration,
+    /// How long the headers of a request, and a TLS handshake, may take.
+    pub headers: Duration,
+    /// How many bytes the headers of a request may have.
+    pub header_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            reading: 64,
+            writing: 256,
+            waiting: 512,
+            request: Duration::from_secs(60),
+            headers: Duration::from_secs(10),
+            header_bytes: 64 << 10,
+        }
+    }
+}
+
+/// One user's part: seats held, and tickets that wait.
+#[derive(Debug)]
+struct Line<T> {
+    held: usize,
+    waiting: VecDeque<T>,
+    /// When a seat was given last; whoever waits longest goes first among equals.
+    turn: u64,
+}
+
+/// What a new request gets.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// It may go on.
+    Seat,
+    /// Its ticket comes back from [`Lines::leave`].
+    Line,
+    /// Too many of this user wait already.
+    Full,
+}
+
+/// Who holds seats and who waits: the decision alone.
+#[derive(Debug)]
+pub(crate) struct Lines<T> {
+    free: usize,
+    /// What one user may hold: a quarter of the seats is always for others.
+    most: usize,
+    waiting: usize,
+    users: BTreeMap<String, Line<T>>,
+    turns: u64,
+}
+
+impl<T> Lines<T> {
+    pub(crate) fn new(seats: usize, waiting: usize) -> Self {
+        Self {
+            free: seats,
+            most: (seats - seats / 4).max(1),
+            waiting,
+            users: BTreeMap::new(),
+            turns: 0,
+        }
+    }
+
+    /// A request comes.
+    pub(crate) fn come(&mut self, user: &str, ticket: impl FnOnce() -> T) -> Place {
+        let line = self.users.entry(user.to_owned()).or_insert_with(|| Line {
+            held: 0,
+            waiting: VecDeque::new(),
+            turn: 0,
+        });
+        if self.free > 0 && line.held < self.most {
+            self.free -= 1;
+            self.turns += 1;
+            (line.held, line.turn) = (line.held + 1, self.turns);
+            return Place::Seat;
+        }
+        if line.waiting.len() >= self.waiting {
+            return Place::Full;
+        }
+        line.waiting.push_back(ticket());
+        Place::Line
+    }
+
+    /// A request goes; answers the ticket that gets its seat, with its user.
+    pub(crate) fn leave(&mut self, user: &str) -> Option<(String, T)> {
+        if let Some(line) = self.users.get_mut(user) {
+            line.held = line.held.saturating_sub(1);
+            if line.held == 0 && line.waiting.is_empty() {
+                self.users.remove(user);
+            }
+        }
+        self.free += 1;
+        let waits = |line: &&mut Line<T>| !line.waiting.is_empty();
+        let most = self.most;
+        let (name, line) = self
+            .users
+            .iter_mut()
+            .filter(|(_, line)| waits(line) && line.held < most)
+            .min_by_key(|(_, line)| (line.held, line.turn))?;
+        let ticket = line.waiting.pop_front()?;
+        self.free -= 1;
+        self.turns += 1;
+        (line.held, line.turn) = (line.held + 1, self.turns);
+        Some((name.clone(), ticket))
+    }
+}
+
+/// The seats of one kind of requests.
+#[derive(Debug, Clone)]
+pub(crate) struct Seats {
+    lines: Arc<Mutex<Lines<oneshot::Sender<Seat>>>>,
+}
+
+/// The right to be worked on, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    of: Seats,
+    user: String,
+}
+
+impl Seats {
+    pub(crate) fn new(seats: usize, waiting: usize) -> Self {
+        Self {
+            lines: Arc::new(Mutex::new(Lines::new(seats, waiting))),
+        }
+    }
+
+    /// Waits for a seat.
+    ///
+    /// # Errors
+    /// 429 where too many of the user's requests wait already.
+    pub(crate) async fn take(&self, user: &str) -> Result<Seat, Failure> {
+        let (ticket, called) = oneshot::channel();
+        let place = lock(&self.lines).come(user, || ticket);
+        let busy = || Failure::too_many_requests();
+        match place {
+            Place::Seat => Ok(Seat {
+                of: self.clone(),
+                user: user.to_owned(),
+            }),
+            // A caller that gives up drops its end: a seat that is on its way goes on to the next.
+            Place::Line => called.await.map_err(|_| busy()),
+            Place::Full => Err(busy()),
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let next = lock(&self.of.lines).leave(&self.user);
+        if let Some((user, ticket)) = next {
+            let of = self.of.clone();
+            // What cannot be delivered is dropped here, and so given to the next.
+            drop(ticket.send(Self { of, user }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

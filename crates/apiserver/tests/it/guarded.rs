@@ -1,0 +1,463 @@
+//! What holds whoever asks: limits of size, time and number, the audit log, and the walls between namespaces.
+
+use std::time::Duration;
+
+use apiserver::Server;
+use apiserver::audit::Audit;
+use apiserver::gateway::User;
+use apiserver::limits::Limits;
+use apiserver::storage::Memory;
+use axum::body::Body;
+use futures::StreamExt as _;
+use http::{Method, Request};
+use http_body_util::BodyExt;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tower::ServiceExt;
+
+use crate::world::{TOKEN, admin, ask, raw, shoe, shoes, still};
+
+const SHOES: &str = "/apis/test.dev/v1/namespaces/default/shoes";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+async fn with_limits(limits: Limits) -> Server {
+    Server::builder()
+        .token(TOKEN, User::new("admin", &["system:masters"]))
+        .crd(shoes())
+        .limits(limits)
+        .build()
+        .await
+        .expect("build")
+}
+
+/// A TLS connection to a server, as bytes.
+async fn connect(
+    running: &apiserver::Running,
+) -> tokio_rustls::client::TlsStream<tokio::net::TcpStream> {
+    let mut roots = rustls::RootCertStore::empty();
+    let ca = CertificateDer::from_pem_slice(running.ca.as_bytes()).expect("PEM");
+    roots.add(ca).expect("authority");
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config));
+    let socket = tokio::net::TcpStream::connect(running.address)
+        .await
+        .expect("connect");
+    let name = "localhost".try_into().expect("name");
+    connector.connect(name, socket).await.expect("TLS")
+}
+
+/// The first line of what a server answers to these bytes; empty if it hangs up.
+async fn first_line(running: &apiserver::Running, bytes: &str) -> String {
+    let mut stream = connect(running).await;
+    stream.write_all(bytes.as_bytes()).await.expect("write");
+    let mut answer = Vec::new();
+    let mut some = [0; 4096];
+    while let Ok(n @ 1..) = stream.read(&mut some).await {
+        answer.extend_from_slice(&some[..n]);
+        if answer.contains(&b'\n') {
+            break;
+        }
+    }
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn headers_have_a_size_and_a_time() {
+    let server = with_limits(Limits {
+        headers: Duration::from_millis(300),
+        header_bytes: 16 << 10,
+        ..Limits::default()
+    })
+    .await;
+    let running = server
+        .listen(([127, 0, 0, 1], 0).into())
+        .await
+        .expect("listen");
+    let request = |padding: usize| {
+        format!(
+            "GET /healthz HTTP/1.1\r\nhost: x\r\nx-long: {}\r\n\r\n",
+            "a".repeat(padding)
+        )
+    };
+    assert_eq!(
+        first_line(&running, &request(12 << 10)).await,
+        "HTTP/1.1 200 OK"
+    );
+    let refused = first_line(&running, &request(17 << 10)).await;
+    assert_eq!(refused, "HTTP/1.1 431 Request Header Fields Too Large");
+    let many: String = (0..200).map(|i| format!("x-{i}: 1\r\n")).collect();
+    let refused = first_line(&running, &format!("GET /healthz HTTP/1.1\r\n{many}\r\n")).await;
+    assert_eq!(refused, "HTTP/1.1 431 Request Header Fields Too Large");
+    // A client that never ends its headers is hung up on, and one that never greets.
+    let slow = first_line(&running, "GET /healthz HTTP/1.1\r\nhost: ").await;
+    assert!(
+        slow.is_empty() || slow.starts_with("HTTP/1.1 408"),
+        "{slow}"
+    );
+    let mut silent = tokio::net::TcpStream::connect(running.address)
+        .await
+        .expect("connect");
+    let mut rest = Vec::new();
+    assert_eq!(silent.read_to_end(&mut rest).await.expect("an end"), 0);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn bodies_have_a_size_and_a_time() {
+    let limits = Limits {
+        request: Duration::from_millis(200),
+        ..Limits::default()
+    };
+    let server = with_limits(limits).await;
+    let size = |n: usize| {
+        let server = &server;
+        async move {
+            // Spaces around an object are part of the body.
+            let body = json!({"metadata": {"generateName": "a"}}).to_string();
+            let body = format!("{body}{}", " ".repeat(n - body.len()));
+            post(server, Body::from(body)).await
+        }
+    };
+    assert_eq!(size(3 << 20).await, 201);
+    assert_eq!(size((3 << 20) + 1).await, 413);
+    // A body that never ends; and meanwhile others are served.
+    let drops = futures::stream::unfold((), |()| async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Some((Ok::<_, std::convert::Infallible>(" "), ()))
+    });
+    let (slow, other) = futures::join!(post(&server, Body::from_stream(drops)), size(64));
+    assert_eq!((slow, other), (504, 201));
+}
+
+async fn post(server: &Server, body: Body) -> u16 {
+    let request = Request::post(MAPS).extension(admin()).body(body);
+    let answer = server
+        .router("127.0.0.1:0")
+        .oneshot(request.expect("request"))
+        .await;
+    answer.expect("infallible").status().as_u16()
+}
+
+#[tokio::test]
+async fn a_user_with_too_many_requests_comes_again_and_others_are_served() {
+    let limits = Limits {
+        reading: 1,
+        writing: 4,
+        waiting: 2,
+        request: Duration::from_secs(30),
+        ..Limits::default()
+    };
+    let server = with_limits(limits).await;
+    let (end, ended) = tokio::sync::watch::channel(false);
+    let mut slow = Vec::new();
+    for _ in 0..6 {
+        let ended = ended.clone();
+        let router = server.router("127.0.0.1:0");
+        let body = futures::stream::once(async move {
+            let mut ended = ended;
+            ended.wait_for(|e| *e).await.expect("the end");
+            Ok::<_, std::convert::Infallible>(r#"{"metadata":{"generateName":"slow"}}"#)
+        });
+        let request = Request::post(MAPS)
+            .extension(admin())
+            .body(Body::from_stream(body))
+            .expect("request");
+        slow.push(tokio::spawn(async move {
+            let answer = router.oneshot(request).await.expect("infallible");
+            (
+                answer.status().as_u16(),
+                answer.headers().get("retry-after").cloned(),
+            )
+        }));
+        tokio::task::yield_now().await;
+    }
+    // Three of four seats are held, two requests wait, the sixth comes again.
+    let (code, again) = slow.pop().expect("the sixth").await.expect("answered");
+    assert_eq!((code, again.is_some()), (429, true));
+    // Another user has a seat at once, and reading is not held up by writing.
+    let other = json!({"metadata": {"name": "other"}});
+    let mut whose = admin();
+    whose.user.name = "other".to_owned();
+    let answer = raw(&server, Method::POST, MAPS, "", Some(other), Some(whose)).await;
+    assert_eq!(answer.status().as_u16(), 201);
+    assert_eq!(ask(&server, Method::GET, MAPS, None).await.0, 200);
+    end.send_replace(true);
+    for answered in slow {
+        assert_eq!(answered.await.expect("answered").0, 201);
+    }
+}
+
+#[tokio::test]
+async fn ten_thousand_idle_watches_hold_nobody_up() {
+    let server = with_limits(Limits::default()).await;
+    let router = server.router("127.0.0.1:0");
+    let mut watches = Vec::new();
+    for i in 0..10_000 {
+        let path = match i % 2 {
+            0 => format!("{SHOES}?watch=1&resourceVersion=0&allowWatchBookmarks=true"),
+            _ => format!("{MAPS}?watch=1&fieldSelector=metadata.name%3Dw{i}"),
+        };
+        let request = Request::get(path).extension(admin()).body(Body::empty());
+        let answer = router.clone().oneshot(request.expect("request")).await;
+        let answer = answer.expect("infallible");
+        assert_eq!(answer.status().as_u16(), 200);
+        watches.push(answer.into_body().into_data_stream());
+    }
+    // Seats are free, writes are answered, and each watch hears what it asked for.
+    assert_eq!(
+        ask(&server, Method::POST, SHOES, Some(shoe("one", 42)))
+            .await
+            .0,
+        201
+    );
+    let map = json!({"metadata": {"name": "w9999"}});
+    assert_eq!(ask(&server, Method::POST, MAPS, Some(map)).await.0, 201);
+    for (i, mut watch) in watches.into_iter().enumerate() {
+        if i % 2 == 0 || i == 9999 {
+            let event = watch.next().await.expect("an event").expect("bytes");
+            assert!(event.starts_with(b"{\"type\":\"ADDED\""), "watch {i}");
+        }
+    }
+}
+
+#[expect(clippy::too_many_lines, reason = "one event after the other")]
+#[tokio::test]
+async fn the_log_tells_who_did_what_and_never_a_body() {
+    let directory = tempfile::tempdir().expect("directory");
+    let path = directory.path().join("audit.log");
+    let server = Server::builder()
+        .token(TOKEN, User::new("admin", &["system:masters"]))
+        .audit(Audit::open(&path).expect("open"))
+        .build()
+        .await
+        .expect("build");
+    let secrets = "/api/v1/namespaces/default/secrets";
+    let secret =
+        |value: &str| json!({"metadata": {"name": "s"}, "stringData": {"k": value}, "type": "t"});
+    let wrong =
+        json!({"metadata": {"name": "s"}, "data": {"not a key": "aHVzaA=="}, "type": "hush-type"});
+    assert_eq!(
+        ask(&server, Method::POST, secrets, Some(secret("hush-1")))
+            .await
+            .0,
+        201
+    );
+    assert_eq!(
+        ask(&server, Method::PUT, &format!("{secrets}/s"), Some(wrong))
+            .await
+            .0,
+        422
+    );
+    let request = Request::get("/api/v1/namespaces/default/configmaps/none?x=1")
+        .header("authorization", format!("Bearer {TOKEN}"))
+        .header("impersonate-user", "bob")
+        .header("user-agent", "tester/1.0")
+        .extension(std::net::SocketAddr::from(([127, 0, 0, 9], 1234)));
+    let router = server.router("127.0.0.1:0");
+    let answer = router
+        .oneshot(request.body(Body::empty()).expect("request"))
+        .await;
+    let answer = answer.expect("infallible");
+    let id = answer.headers()["audit-id"]
+        .to_str()
+        .expect("id")
+        .to_owned();
+    let text = std::fs::read_to_string(&path).expect("the log");
+    assert!(!text.contains("hush") && !text.contains("aHVzaA"), "{text}");
+    assert!(!text.contains(TOKEN), "{text}");
+    let events: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an event a line"))
+        .collect();
+    let [made, refused, denied] = events.as_slice() else {
+        panic!("three requests: {text}");
+    };
+    for event in &events {
+        assert_eq!(event["kind"], "Event");
+        assert_eq!(event["apiVersion"], "audit.k8s.io/v1");
+        assert_eq!(event["level"], "Metadata");
+        assert_eq!(event["stage"], "ResponseComplete");
+        let stamp = event["requestReceivedTimestamp"].as_str().expect("a time");
+        assert_eq!(stamp.len(), "2020-01-01T00:00:00.000000Z".len(), "{stamp}");
+    }
+    assert_eq!(made["verb"], "create");
+    assert_eq!(
+        made["objectRef"],
+        json!({"resource": "secrets", "namespace": "default", "apiVersion": "v1"})
+    );
+    assert_eq!(made["responseStatus"]["code"], 201);
+    assert_eq!(
+        made["annotations"]["authorization.k8s.io/decision"],
+        "allow"
+    );
+    assert_eq!(refused["objectRef"]["name"], "s");
+    assert_eq!(refused["responseStatus"]["reason"], "Invalid");
+    assert_eq!(denied["auditID"], json!(id));
+    assert_eq!(denied["user"]["username"], "admin");
+    assert_eq!(denied["impersonatedUser"]["username"], "bob");
+    assert_eq!(
+        denied["requestURI"],
+        "/api/v1/namespaces/default/configmaps/none?x=1"
+    );
+    assert_eq!(denied["sourceIPs"], json!(["127.0.0.9"]));
+    assert_eq!(denied["userAgent"], "tester/1.0");
+    assert_eq!(denied["responseStatus"]["code"], 403);
+    assert_eq!(
+        denied["annotations"]["authorization.k8s.io/decision"],
+        "forbid"
+    );
+}
+
+/// Gives a user all rights in the namespace `default`, and puts things that are none of theirs into `other`.
+async fn two_namespaces() -> Server {
+    let server = still(&Memory::new(), Vec::new()).await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}});
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "ann"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "ann"}],
+    });
+    for (path, object) in [
+        ("/api/v1/namespaces", namespace),
+        (
+            "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",
+            binding,
+        ),
+    ] {
+        assert_eq!(ask(&server, Method::POST, path, Some(object)).await.0, 201);
+    }
+    for (namespace, name, size) in [
+        ("default", "mine", 42),
+        ("default", "mine-2", 42),
+        ("default", "mine-3", 42),
+        ("other", "hush", 666),
+        ("other", "hush-2", 666),
+    ] {
+        let path = SHOES.replace("default", namespace);
+        assert_eq!(
+            ask(&server, Method::POST, &path, Some(shoe(name, size)))
+                .await
+                .0,
+            201
+        );
+    }
+    server
+}
+
+async fn as_ann(server: &Server, method: Method, path: &str, body: Option<Value>) -> (u16, String) {
+    let mut whose = admin();
+    whose.user = User::new("ann", &["system:authenticated"]);
+    let answer = raw(server, method, path, "application/json", body, Some(whose)).await;
+    let code = answer.status().as_u16();
+    let bytes = answer.into_body().collect().await.expect("body").to_bytes();
+    (code, String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[tokio::test]
+async fn no_path_or_selector_leads_into_another_namespace() {
+    let server = two_namespaces().await;
+    let paths = [
+        "/apis/test.dev/v1/shoes",
+        "/apis/test.dev/v1/namespaces/other/shoes",
+        "/apis/test.dev/v1/namespaces/other/shoes/hush",
+        "/apis/test.dev/v1/watch/namespaces/other/shoes?timeoutSeconds=1",
+        "/apis/test.dev/v1/watch/shoes?timeoutSeconds=1",
+        "/apis/test.dev/v1/namespaces/default%2F..%2Fother/shoes/hush",
+        "/apis/test.dev/v1/namespaces/default/../other/shoes/hush",
+        "/apis/test.dev/v1/namespaces/default/shoes/..%2Fother%2Fhush",
+        "/apis/test.dev/v1/namespaces/default/shoes/%2e%2e/other/shoes/hush",
+        "/apis/test.dev/v1/namespaces/%6fther/shoes/hush",
+        "/apis/test.dev/v1/namespaces//other/shoes/hush",
+        "/apis/test.dev/v1//namespaces/other/shoes/hush",
+        "/apis/test.dev/v1/namespaces/default/namespaces/other/shoes",
+        "/apis/test.dev/v1/namespaces/other%00/shoes/hush",
+        "/apis/test.dev/v1/namespaces/OTHER/shoes/hush",
+        "/apis/test.dev/v1/namespaces/default/shoes/hush",
+        "/apis/test.dev/v1/namespaces/default/shoes?fieldSelector=metadata.namespace%3Dother",
+        "/apis/test.dev/v1/namespaces/default/shoes?fieldSelector=metadata.name%3Dhush",
+        "/apis/test.dev/v1/shoes?fieldSelector=metadata.namespace%3Ddefault",
+        "/apis/test.dev/v1/shoes?namespace=default",
+        "/apis/test.dev/v1/namespaces/default/shoes?namespace=other",
+        "/apis/test.dev/v1/namespaces/default/shoes?labelSelector=!x,!y",
+        "/apis/test.dev/v1/namespaces/default/shoes?limit=1&continue=eyJ2Ijoib2Zmc2V0IiwicnYiOjEsInN0YXJ0Ijoib3RoZXIvIn0",
+        "/api/v1/namespaces",
+        "/api/v1/namespaces/other",
+    ];
+    for path in paths {
+        for query in ["", "watch=1&timeoutSeconds=1&resourceVersion=0"] {
+            let joined = match (query, path.contains('?')) {
+                ("", _) => path.to_owned(),
+                (_, true) => format!("{path}&{query}"),
+                (_, false) => format!("{path}?{query}"),
+            };
+            let (code, answer) = as_ann(&server, Method::GET, &joined, None).await;
+            // A refusal may say the name that was asked for; nothing may show the object.
+            assert!(!answer.contains("666"), "{joined}: {code} {answer}");
+            let shown = code == 200 && answer.contains("hush");
+            assert!(!shown, "{joined}: {answer}");
+        }
+    }
+    // Nor does a body, or a name that is generated.
+    let mut body = shoe("stray", 42);
+    body["metadata"]["namespace"] = json!("other");
+    let (code, _) = as_ann(&server, Method::POST, SHOES, Some(body)).await;
+    assert_eq!(code, 400);
+    let (code, _) = as_ann(
+        &server,
+        Method::DELETE,
+        "/apis/test.dev/v1/namespaces/other/shoes",
+        None,
+    )
+    .await;
+    assert_eq!(code, 403);
+    let (_, list) = ask(
+        &server,
+        Method::GET,
+        &SHOES.replace("default", "other"),
+        None,
+    )
+    .await;
+    assert_eq!(list["items"].as_array().expect("items").len(), 2);
+}
+
+#[tokio::test]
+async fn a_continue_token_continues_where_it_is_used() {
+    let server = two_namespaces().await;
+    // A token of all namespaces, given to somebody with rights in one.
+    let (_, page) = ask(
+        &server,
+        Method::GET,
+        "/apis/test.dev/v1/shoes?limit=1",
+        None,
+    )
+    .await;
+    let all = page["metadata"]["continue"]
+        .as_str()
+        .expect("a token")
+        .to_owned();
+    let other = SHOES.replace("default", "other");
+    let (_, page) = ask(&server, Method::GET, &format!("{other}?limit=1"), None).await;
+    let others = page["metadata"]["continue"]
+        .as_str()
+        .expect("a token")
+        .to_owned();
+    for token in [all, others] {
+        let path = format!("{SHOES}?limit=10&continue={token}");
+        let (code, answer) = as_ann(&server, Method::GET, &path, None).await;
+        assert!(matches!(code, 200 | 400 | 410), "{answer}");
+        assert!(!answer.contains("hush"), "{answer}");
+        for path in ["/apis/test.dev/v1/shoes".to_owned(), other.clone()] {
+            let path = format!("{path}?limit=10&continue={token}");
+            let (code, answer) = as_ann(&server, Method::GET, &path, None).await;
+            assert_eq!(code, 403, "{answer}");
+        }
+    }
+}

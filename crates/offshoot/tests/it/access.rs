@@ -1,0 +1,100 @@
+//! Users besides the administrator: their kubeconfig, and what roles let them do with packages.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use offshoot::client::Client;
+use serde_json::json;
+
+use crate::process::Process;
+
+const REVISIONS: &str = "/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisions";
+const RESOURCES: &str = "/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisionresources";
+const REPOSITORIES: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/repositories";
+const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_does_with_packages_what_a_role_says() {
+    let root = tempfile::tempdir().unwrap();
+    let offshoot = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_offshoot"))
+            .args(["user", "ann", "--group", "web", "--data"])
+            .arg(root.path().join("data"))
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    assert!(!offshoot(&[]).status.success(), "there is no authority yet");
+    let log = root.path().join("audit.log");
+    let server = Process::start(root.path(), &["--audit-log", &log.display().to_string()]).await;
+    let file = root.path().join("ann.kubeconfig");
+    let output = offshoot(&["--output", &file.display().to_string()]);
+    assert!(output.status.success(), "{output:?}");
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let ann = Client::with(&file).await.unwrap();
+    let told = ann.get(REVISIONS).await.unwrap_err().to_string();
+    assert!(
+        told.contains(
+            "User \"ann\" cannot list resource \"packagerevisions\" in API group \"porch.kpt.dev\""
+        ),
+        "{told}"
+    );
+    let bind = |role: &str| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": role},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": "web"}],
+        })
+    };
+    let repository = json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha1", "kind": "Repository", "metadata": {"name": "r"},
+        "spec": {"type": "git", "git": {"repo": "https://127.0.0.1:9/r.git"}},
+    });
+    let revision = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision", "metadata": {},
+        "spec": {"packageName": "p", "repositoryName": "none", "workspaceName": "w"},
+    });
+    let refused = |answer: Result<serde_json::Value, offshoot::Failure>| {
+        answer.is_err_and(|e| e.to_string().contains("is forbidden: User \"ann\""))
+    };
+    let approval = format!("{REVISIONS}/r.p.w/approval");
+    for (role, writes, administers) in [
+        ("view", false, false),
+        ("edit", true, false),
+        ("admin", true, true),
+    ] {
+        server.create(BINDINGS, &bind(role)).await;
+        assert!(ann.get(REVISIONS).await.is_ok(), "{role}");
+        assert!(ann.get(RESOURCES).await.is_ok(), "{role}");
+        // What is allowed fails for another reason: there is no such repository.
+        let draft = ann.post(REVISIONS, &revision).await;
+        assert_eq!(refused(draft), !writes, "{role}");
+        let approved = ann.put(&approval, &revision).await;
+        assert_eq!(refused(approved), !administers, "{role}");
+        assert_eq!(
+            refused(ann.post(REPOSITORIES, &repository).await),
+            !administers,
+            "{role}"
+        );
+    }
+    // A role in one namespace says nothing about others.
+    assert!(refused(
+        ann.get("/apis/porch.kpt.dev/v1alpha1/packagerevisions")
+            .await
+    ));
+    assert!(refused(
+        ann.get(&REVISIONS.replace("default", "kube-system")).await
+    ));
+    // What was asked stands in the audit log.
+    let text = std::fs::read_to_string(&log).unwrap();
+    let events = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let approvals = events
+        .filter(|e| e["objectRef"]["subresource"] == "approval" && e["user"]["username"] == "ann");
+    let codes: Vec<i64> = approvals
+        .filter_map(|e| e["responseStatus"]["code"].as_i64())
+        .collect();
+    assert_eq!(codes, [403, 403, 404]);
+}
