@@ -209,6 +209,8 @@ fn tested(set: &str, room: &str, folder: &Path) -> usize {
         (false, _) => "differs",
     };
     crate::say(&format!("{set}: {verdict}"));
+    let scores = text.lines().filter(|l| l.contains(" scenarios equal"));
+    scores.for_each(|line| crate::say(&format!("  {line}")));
     if output.status.success() && !skipped {
         return 0;
     }

@@ -167,6 +167,24 @@ impl Client {
         })
     }
 
+    /// Sends a request as it is; answers status, media type and body, whatever they are.
+    ///
+    /// # Errors
+    /// The server cannot be reached.
+    pub async fn exchange(
+        &self,
+        request: http::Request<Vec<u8>>,
+    ) -> Result<(u16, String, bytes::Bytes), Failure> {
+        let failed = |e: kube::Error| Failure::of("reach the server", &e);
+        let answer = self.client.send(request.map(Body::from)).await;
+        let answer = answer.map_err(failed)?;
+        let media = answer.headers().get(http::header::CONTENT_TYPE);
+        let media = media.and_then(|v| v.to_str().ok()).unwrap_or_default();
+        let (code, media) = (answer.status().as_u16(), media.to_owned());
+        let bytes = answer.into_body().collect_bytes().await.map_err(failed)?;
+        Ok((code, media, bytes))
+    }
+
     /// Opens the answer of a GET, which then comes piece by piece: a watch, or what is too large to hold.
     ///
     /// # Errors

@@ -15,5 +15,6 @@ mod local;
 mod porch;
 mod porchctl;
 mod process;
+mod requests;
 mod story;
 mod wrong;
