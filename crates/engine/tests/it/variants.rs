@@ -356,6 +356,12 @@ async fn gates_hold_on_approval_until_the_object_appears() {
         .delete_object(&config_map(), &key(NS, "endpoint-eu"));
     world.twin.put_variant(variant("shop", "shop"));
     world.rest().await;
+    // The draft says what is missing; the variant did what it could.
+    assert_eq!(condition(&world, "shop", "Ready").0, Status::True);
+    let draft = world.revision("deploy.shop.packagevariant-1");
+    let point = "config.injection.ConfigMap.endpoint";
+    let said = draft.conditions.iter().find(|c| c.kind == point);
+    assert_eq!(said.map(|c| c.status), Some(Status::False));
     let name = key(NS, "deploy.shop.packagevariant-1");
     let by = crate::world::alice();
     let engine = &world.engine;
