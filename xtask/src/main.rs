@@ -61,6 +61,8 @@ enum Command {
     Requirements,
     /// Hold every example of the package variant documents against what their text says.
     Seeds(seeds::SeedsArgs),
+    /// Test the WebAssembly runtime, which is behind a feature: builds wasmtime.
+    Wasm,
     /// Run the seeded simulation: a walk under faults, promise by promise.
     Sim(sim::SimArgs),
 }
@@ -80,6 +82,17 @@ fn main() -> ExitCode {
         Command::Mutate(args) => mutate::run(&args, &root()),
         Command::Requirements => requirements::run(&root()),
         Command::Seeds(args) => seeds::run(&args),
+        Command::Wasm => cargo(&[
+            "test",
+            "--locked",
+            "--package",
+            "functions",
+            "--features",
+            "wasm",
+            "--test",
+            "it",
+            "wasm",
+        ]),
         Command::Sim(args) => sim::run(&args),
     }
 }
@@ -87,18 +100,24 @@ fn main() -> ExitCode {
 /// Runs the fuzzer in a release build.
 fn fuzz(seconds: u32, number: u64, targets: &[String]) -> ExitCode {
     let (seconds, number) = (seconds.to_string(), number.to_string());
+    let mut arguments = vec![
+        "run",
+        "--quiet",
+        "--release",
+        "--locked",
+        "--package",
+        "fuzz",
+        "--",
+    ];
+    arguments.extend([seconds.as_str(), "--number", &number]);
+    arguments.extend(targets.iter().map(String::as_str));
+    cargo(&arguments)
+}
+
+/// Runs Cargo in the workspace.
+fn cargo(arguments: &[&str]) -> ExitCode {
     let status = std::process::Command::new("cargo")
-        .args([
-            "run",
-            "--quiet",
-            "--release",
-            "--locked",
-            "--package",
-            "fuzz",
-            "--",
-        ])
-        .args([seconds.as_str(), "--number", &number])
-        .args(targets)
+        .args(arguments)
         .current_dir(root())
         .status();
     match status {

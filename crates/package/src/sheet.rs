@@ -68,11 +68,20 @@ impl Sheet {
     /// Parses a file.
     pub(crate) fn parse(path: &PackagePath, file: &File) -> Result<Self, SheetError> {
         let text = file.as_text().ok_or_else(|| not_text(path, file))?;
+        let stream = Stream::parse(text, &Limits::default());
+        let stream = stream.map_err(|source| SheetError::Parse {
+            path: path.clone(),
+            source,
+        })?;
+        Self::of(path, stream)
+    }
+
+    /// The same of a text that somebody parsed already.
+    pub(crate) fn of(path: &PackagePath, stream: Stream) -> Result<Self, SheetError> {
         let wrong = |source| SheetError::Parse {
             path: path.clone(),
             source,
         };
-        let stream = Stream::parse(text, &Limits::default()).map_err(wrong)?;
         let mut leaves = Vec::with_capacity(stream.len());
         for document in stream.documents().filter(|document| !document.is_empty()) {
             let value = Value::read(&document).map_err(wrong)?;

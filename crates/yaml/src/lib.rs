@@ -21,6 +21,7 @@
 mod decode;
 mod edit;
 mod error;
+mod keys;
 mod limits;
 mod node;
 mod number;

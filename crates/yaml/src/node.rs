@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind};
+use crate::keys;
 use crate::path::{Path, Step};
 use crate::scalar::{self, Reader, Scalar};
 use crate::stream::Stream;
@@ -155,7 +156,7 @@ impl<'a> Node<'a> {
     /// The text of a string scalar, as the package tools read it; `None` for everything else.
     #[must_use]
     pub fn as_str(&self) -> Option<&'a str> {
-        match self.resolve(Reader::V3).ok()? {
+        match self.meaning()? {
             Scalar::Str(std::borrow::Cow::Borrowed(text)) => Some(text),
             _ => None,
         }
@@ -164,8 +165,14 @@ impl<'a> Node<'a> {
     /// Whether the node is null for both readers.
     #[must_use]
     pub fn is_null(&self) -> bool {
-        self.resolve(Reader::V3)
-            .is_ok_and(|scalar| scalar == Scalar::Null)
+        self.meaning() == Some(Scalar::Null)
+    }
+
+    /// What the scalar means to the package tools, without an error for what is none: those are costly to tell.
+    fn meaning(&self) -> Option<Scalar<'a>> {
+        let node = self.target().ok()?;
+        let text = node.scalar()?;
+        scalar::resolve(Reader::V3, node.style(), node.tag(), text).ok()
     }
 
     /// The node that an alias refers to; the node itself otherwise.
@@ -233,8 +240,7 @@ impl<'a> Node<'a> {
     /// The entry under a key that the mapping itself holds.
     #[must_use]
     pub fn entry(&self, key: &str) -> Option<Entry<'a>> {
-        self.entries()
-            .find(|entry| entry.key.key_text() == Some(key))
+        keys::named(self.through(), key).0
     }
 
     /// The item at a position of a sequence.

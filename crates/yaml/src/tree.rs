@@ -3,7 +3,9 @@
 //! All offsets are relative to the beginning of the document, so that a tree stays valid when an earlier document
 //! of the same stream changes its length. The tree holds no text of its own where the source already says it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// A node's number in its tree.
 pub(crate) type Id = u32;
@@ -107,6 +109,8 @@ pub(crate) struct Tree {
     pub(crate) old_breaks: bool,
     /// Whether any node is an alias.
     pub(crate) aliases: bool,
+    /// The entries of large mappings by their keys, made when the first one is asked for (`keys`).
+    pub(crate) keys: OnceLock<BTreeMap<Id, Vec<u32>>>,
 }
 
 impl Tree {
@@ -121,6 +125,7 @@ impl Tree {
             explicit: false,
             old_breaks: false,
             aliases: false,
+            keys: OnceLock::new(),
         }
     }
 
@@ -137,6 +142,13 @@ impl Tree {
             }
             Kind::Scalar | Kind::Alias => &[],
         }
+    }
+
+    /// The place of a node among its siblings: they are numbered in the order of the text.
+    pub(crate) fn place(&self, id: Id) -> Option<usize> {
+        let siblings = self.children(self.node(id).parent);
+        let known = siblings.binary_search(&id).ok();
+        known.or_else(|| siblings.iter().position(|sibling| *sibling == id))
     }
 
     /// The comments that begin inside a range.

@@ -108,6 +108,11 @@ impl Kptfile {
         self.stream.text()
     }
 
+    /// The text as it was parsed.
+    pub(crate) fn stream(&self) -> &yaml::Stream {
+        &self.stream
+    }
+
     /// What was kept but not understood (M18).
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings

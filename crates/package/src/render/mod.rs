@@ -6,6 +6,7 @@
 //! container. Files arrive and leave as bytes; a file whose documents nobody changed stays as it is.
 
 mod plan;
+mod resource;
 mod select;
 mod status;
 mod stock;
@@ -200,7 +201,7 @@ impl Render {
         let mut render = Self::with(files, options, plan);
         let invalid = config
             .as_deref()
-            .and_then(|config| stock::not_krm("", config));
+            .and_then(|config| resource::not_krm("", config));
         if let Some(why) = invalid {
             render.error = Some(format!("the functionConfig is not valid: {why}"));
         }
@@ -330,13 +331,20 @@ impl Render {
         let mut files = None;
         if self.error.is_none() || self.options.keep_on_failure {
             // Functions see the Kptfile too: then it is written once, with its status.
-            let mut stock = self.stock.clone();
-            let mirrored = self.mirrors()
-                && stock.kptfile().is_some_and(|kptfile| {
-                    status::set(Arc::make_mut(kptfile), &self.outcome(&status));
-                    true
+            let before = self.stock.kptfile().cloned();
+            let told = before
+                .clone()
+                .filter(|_| self.mirrors())
+                .map(|mut kptfile| {
+                    status::set(Arc::make_mut(&mut kptfile), &self.outcome(&status));
+                    kptfile
                 });
-            match stock.write(&self.files) {
+            let mirrored = told.is_some();
+            self.stock.put_kptfile(told);
+            let written = self.stock.write(&self.files);
+            // Asking for the end again gives the same end.
+            self.stock.put_kptfile(before);
+            match written {
                 Ok(written) if mirrored => {
                     return Rendered {
                         files: written,

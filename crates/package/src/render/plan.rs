@@ -1,8 +1,9 @@
 //! What runs in which order: packages depth first, mutators, then validators.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{Files, Function, join_problems};
+use model::{Files, Function, PackagePath, join_problems};
 
 use crate::kptfile::Kptfile;
 
@@ -30,11 +31,14 @@ pub(super) struct Plan {
     pub(super) packages: Vec<Arc<str>>,
     /// Whether the root's Kptfile asks to keep partial results.
     pub(super) keep_on_failure: bool,
+    /// The Kptfiles that were read, so that nobody parses them again.
+    pub(super) kptfiles: BTreeMap<PackagePath, yaml::Stream>,
 }
 
 impl Plan {
     pub(super) fn read(files: &Files, strict: bool) -> Result<Self, String> {
         let mut dirs: Vec<(Arc<str>, Kptfile)> = Vec::new();
+        let mut kptfiles = BTreeMap::new();
         for (path, file) in files
             .iter()
             .filter(|(path, _)| path.file_name() == "Kptfile")
@@ -58,6 +62,7 @@ impl Plan {
             if !problems.is_empty() {
                 return Err(join_problems(&problems));
             }
+            kptfiles.insert(path.clone(), kptfile.stream().clone());
             dirs.push((dir, kptfile));
         }
         if !dirs.iter().any(|(dir, _)| dir.is_empty()) {
@@ -78,6 +83,7 @@ impl Plan {
             tasks: tasks.collect(),
             packages,
             keep_on_failure,
+            kptfiles,
         })
     }
 
@@ -99,6 +105,7 @@ impl Plan {
             tasks: vec![task],
             packages,
             keep_on_failure: false,
+            kptfiles: BTreeMap::new(),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::sheet::{Sheet, SheetError};
 
 use super::Item;
 use super::plan::{Plan, Task, within};
+use super::resource::{default_path, is_resource_file, list_items, not_krm};
 use super::select;
 
 /// Where a resource was read from: a document of a file, or an item of a list in one (M17).
@@ -66,19 +67,18 @@ impl Stock {
                 continue;
             };
             if (everything || plan.is_seen(package)) && !ignore.matches(path) {
-                stock.read_file(path, file, package)?;
+                let sheet = match plan.kptfiles.get(path) {
+                    Some(stream) => Sheet::of(path, stream.clone())?,
+                    None => Sheet::parse(path, file)?,
+                };
+                stock.take(path, sheet, package);
             }
         }
         Ok(stock)
     }
 
-    fn read_file(
-        &mut self,
-        path: &PackagePath,
-        file: &File,
-        package: &Arc<str>,
-    ) -> Result<(), SheetError> {
-        let sheet = Sheet::parse(path, file)?;
+    /// Takes the resources of a file.
+    fn take(&mut self, path: &PackagePath, sheet: Sheet, package: &Arc<str>) {
         let mut index = 0;
         for (leaf, read) in sheet.leaves().iter().enumerate() {
             let values: Vec<(Option<usize>, Arc<Value>)> = match list_items(&read.value) {
@@ -109,7 +109,6 @@ impl Stock {
             }
         }
         self.sheets.insert(path.clone(), sheet);
-        Ok(())
     }
 
     /// The resources of a package and below: its own first, by file and position.
@@ -141,6 +140,17 @@ impl Stock {
                 path: within(&entry.package, &entry.path).map(str::to_owned),
                 index: entry.index,
             })
+            .collect()
+    }
+
+    /// The numbers of what a function was handed.
+    fn handed(&self, task: &Task) -> BTreeSet<u32> {
+        let inside = |entry: &&Entry| {
+            *entry.package == *task.package || within(&task.package, &entry.package).is_some()
+        };
+        let seen = self.entries.iter().filter(inside);
+        seen.filter(|entry| select::sees(&task.function, &entry.value))
+            .map(|entry| entry.id)
             .collect()
     }
 
@@ -190,7 +200,12 @@ impl Stock {
         if task.validator {
             return Ok(());
         }
-        let handed: BTreeSet<u32> = self.seen(task).iter().filter_map(|item| item.id).collect();
+        let handed = self.handed(task);
+        let values: BTreeMap<u32, Arc<Value>> = self
+            .entries
+            .iter()
+            .map(|entry| (entry.id, entry.value.clone()))
+            .collect();
         let mut kept = BTreeMap::new();
         let mut made = Vec::new();
         for item in items {
@@ -198,10 +213,8 @@ impl Stock {
                 .path
                 .clone()
                 .unwrap_or_else(|| default_path(&item.value));
-            let same = self
-                .entries
-                .iter()
-                .any(|e| Some(e.id) == item.id && Arc::ptr_eq(&e.value, &item.value));
+            let was = item.id.and_then(|id| values.get(&id));
+            let same = was.is_some_and(|was| Arc::ptr_eq(was, &item.value));
             if !same && let Some(why) = not_krm(&place, &item.value) {
                 let has = |key: &&str| item.value.get(key).is_some();
                 if !["apiVersion", "kind", "metadata"].iter().any(has) {
@@ -265,7 +278,19 @@ impl Stock {
     }
 
     /// The root's Kptfile, if functions see it and left it where it was.
-    pub(super) fn kptfile(&mut self) -> Option<&mut Arc<Value>> {
+    pub(super) fn kptfile(&self) -> Option<&Arc<Value>> {
+        let is_it = |entry: &&Entry| entry.path == crate::kptfile::FILE_NAME && entry.is_at_home();
+        self.entries.iter().find(is_it).map(|entry| &entry.value)
+    }
+
+    /// Makes the root's Kptfile say this, where there is something to say.
+    pub(super) fn put_kptfile(&mut self, value: Option<Arc<Value>>) {
+        if let (Some(value), Some(place)) = (value, self.kptfile_mut()) {
+            *place = value;
+        }
+    }
+
+    fn kptfile_mut(&mut self) -> Option<&mut Arc<Value>> {
         let is_it =
             |entry: &&mut Entry| entry.path == crate::kptfile::FILE_NAME && entry.is_at_home();
         self.entries
@@ -376,79 +401,12 @@ impl Entry {
     }
 }
 
-fn full(package: &str, path: &str) -> String {
+pub(super) fn full(package: &str, path: &str) -> String {
     if package.is_empty() {
         path.to_owned()
     } else {
         format!("{package}/{path}")
     }
-}
-
-/// `Kptfile`, and what ends in `.yaml`, `.yml` or `.json`.
-fn is_resource_file(path: &PackagePath) -> bool {
-    let name = path.file_name();
-    name == "Kptfile"
-        || [".yaml", ".yml", ".json"]
-            .iter()
-            .any(|end| name.ends_with(end))
-}
-
-/// The items of a `kind: List`.
-fn list_items(value: &Value) -> Option<&[Value]> {
-    let kind = value.get("kind").and_then(Value::text)?;
-    let bare = value.lookup(&["metadata", "name"]).is_none();
-    let listed = kind == "List" || (kind.ends_with("List") && bare);
-    value
-        .get("items")
-        .filter(|_| listed)?
-        .as_seq()
-        .map(|seq| seq.items())
-}
-
-/// Why a document is no resource; `None` if it is one.
-pub(super) fn not_krm(path: &str, value: &Value) -> Option<&'static str> {
-    let has = |keys: &[&str]| {
-        value
-            .lookup(keys)
-            .and_then(Value::text)
-            .is_some_and(|text| !text.is_empty())
-    };
-    let file = path.rsplit('/').next().unwrap_or(path);
-    let kustomization = ["kustomization.yaml", "kustomization.yml", "Kustomization"]
-        .contains(&file)
-        || value
-            .get("apiVersion")
-            .and_then(Value::text)
-            .is_some_and(|v| v.starts_with("kustomize.config.k8s.io"))
-        || (value.get("kind").and_then(Value::text) == Some("Kustomization")
-            && !has(&["apiVersion"]));
-    if kustomization {
-        return None;
-    }
-    [
-        (&["apiVersion"][..], "resource must have `apiVersion`"),
-        (&["kind"][..], "resource must have `kind`"),
-        (
-            &["metadata", "name"][..],
-            "resource must have `metadata.name`",
-        ),
-    ]
-    .into_iter()
-    .find(|(keys, _)| !has(keys))
-    .map(|(_, why)| why)
-}
-
-/// Where a resource without a file goes: `namespace/kind_name.yaml`.
-fn default_path(value: &Value) -> String {
-    let text = |path: &[&str]| value.lookup(path).and_then(Value::text).unwrap_or_default();
-    let (kind, name) = (
-        text(&["kind"]).to_lowercase(),
-        text(&["metadata", "name"]).to_lowercase(),
-    );
-    full(
-        &text(&["metadata", "namespace"]).to_lowercase(),
-        &format!("{kind}_{name}.yaml"),
-    )
 }
 
 /// A path that a function gave, relative to the root; refused if it leaves the package.

@@ -4,7 +4,7 @@
 //! other's way; as soon as one does not fit, what is gathered is written and the next step begins on the result.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::Edit;
 use super::lower::{self, Lowered};
@@ -14,8 +14,9 @@ use crate::path::Path;
 use crate::stream::Stream;
 use crate::tree::{Id, Kind, NONE};
 
-/// Changes that are gathered for one step; more would make the search for meetings slow.
-const MOST: usize = 64;
+/// Changes that are gathered for the first step. As long as they go together, each next step takes twice as many, so
+/// that a document is written few times; where they do not, few were gathered in vain.
+const FIRST: usize = 64;
 
 /// Applies edits in order.
 pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Stream, Error> {
@@ -39,8 +40,9 @@ pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Strea
     }
     let mut stream = stream.clone();
     let mut work: VecDeque<Cow<'_, Edit>> = edits.iter().map(Cow::Borrowed).collect();
+    let mut most = FIRST;
     while !work.is_empty() {
-        let step = gather(&stream, doc, &mut work);
+        let step = gather(&stream, doc, &mut work, most);
         let together = match step.ops.as_slice() {
             [] => None,
             [_] => None,
@@ -48,8 +50,10 @@ pub(super) fn apply(stream: &Stream, doc: usize, edits: &[Edit]) -> Result<Strea
         };
         if let Some(next) = together {
             stream = next;
+            most = most.saturating_mul(2);
             continue;
         }
+        most = FIRST;
         // One alone, or several that do not go together: one after the other.
         let mut alone = step.edits;
         if alone.is_empty() {
@@ -69,11 +73,33 @@ struct Step<'e> {
     edits: Vec<Cow<'e, Edit>>,
     ops: Vec<Op>,
     /// The paths of what changes.
-    scopes: Vec<Path>,
+    scopes: BTreeSet<Path>,
+}
+
+impl Step<'_> {
+    /// Whether something that changes lies at a path or above it.
+    fn above(&self, path: &Path) -> bool {
+        let steps = path.steps();
+        (0..=steps.len()).any(|end| {
+            let above = steps.get(..end).map(|steps| Path(steps.to_vec()));
+            above.is_some_and(|above| self.scopes.contains(&above))
+        })
+    }
+
+    /// Whether something that changes lies at a path or below it.
+    fn below(&self, path: &Path) -> bool {
+        let mut from = self.scopes.range(path..);
+        from.next().is_some_and(|scope| path.contains(scope))
+    }
 }
 
 /// Takes edits from the front as long as they do not meet those taken before.
-fn gather<'e>(stream: &Stream, doc: usize, work: &mut VecDeque<Cow<'e, Edit>>) -> Step<'e> {
+fn gather<'e>(
+    stream: &Stream,
+    doc: usize,
+    work: &mut VecDeque<Cow<'e, Edit>>,
+    most: usize,
+) -> Step<'e> {
     let mut step = Step::default();
     if work.len() < 2 && !matches!(work.front().map(Cow::as_ref), Some(Edit::Set { .. })) {
         return step;
@@ -83,11 +109,10 @@ fn gather<'e>(stream: &Stream, doc: usize, work: &mut VecDeque<Cow<'e, Edit>>) -
     if tree.root == NONE || tree.nodes.iter().any(|node| node.kind == Kind::Alias) {
         return step;
     }
-    while step.ops.len() < MOST {
+    while step.ops.len() < most {
         let Some(edit) = work.pop_front() else { break };
         let path = edit.path();
-        let meets = |scope: &Path| scope.contains(path) || path.contains(scope);
-        let lowered = match step.scopes.iter().any(meets) {
+        let lowered = match step.above(path) || step.below(path) {
             true => None,
             false => lower::lower(stream, doc, &edit).ok(),
         };
@@ -99,8 +124,8 @@ fn gather<'e>(stream: &Stream, doc: usize, work: &mut VecDeque<Cow<'e, Edit>>) -
                 }
             }
             Some(Lowered::Change(op)) => match scope(stream, doc, &op, path) {
-                Some(scope) if !step.scopes.iter().any(|other| scope.contains(other)) => {
-                    step.scopes.push(scope);
+                Some(scope) if !step.below(&scope) => {
+                    step.scopes.insert(scope);
                     step.ops.push(op);
                     step.edits.push(edit);
                 }

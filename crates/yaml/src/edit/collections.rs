@@ -169,7 +169,7 @@ fn unmerge(node: Node<'_>, path: &Path) -> Result<Lowered, Error> {
 /// The collection that holds a node, and the position in it.
 fn position(node: Node<'_>) -> Option<(Id, usize)> {
     let parent = node.parent()?;
-    let at = parent.children().iter().position(|id| *id == node.id)?;
+    let at = node.stream.tree(node.doc).place(node.id)?;
     Some((
         parent.id,
         if parent.kind() == Kind::Mapping {

@@ -166,11 +166,7 @@ impl<'a> View<'a> {
         if parent == NONE {
             return None;
         }
-        let at = self
-            .tree
-            .children(parent)
-            .iter()
-            .position(|child| *child == id)?;
+        let at = self.tree.place(id)?;
         let index = if self.node(parent).kind == Kind::Mapping {
             at / 2
         } else {

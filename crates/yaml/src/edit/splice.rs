@@ -320,12 +320,8 @@ pub(super) fn context(view: View<'_>, parent: Id) -> Context {
 /// Whether a node could stand in a JSON text as it is written.
 fn is_json(view: View<'_>, id: Id, node: &NodeData) -> bool {
     let key = || {
-        let siblings = view.tree.children(node.parent);
         view.node(node.parent).kind == Kind::Mapping
-            && siblings
-                .iter()
-                .position(|sibling| *sibling == id)
-                .is_some_and(|at| at % 2 == 0)
+            && view.tree.place(id).is_some_and(|at| at % 2 == 0)
     };
     match (node.style, &node.value) {
         (Style::Flow, _) | (Style::DoubleQuoted, _) => true,

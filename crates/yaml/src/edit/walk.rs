@@ -1,6 +1,7 @@
 //! Following a path through a document.
 
 use crate::error::{Error, ErrorKind};
+use crate::keys;
 use crate::node::Node;
 use crate::path::{Path, Step};
 use crate::stream::Stream;
@@ -50,13 +51,9 @@ pub(super) fn walk<'a>(stream: &'a Stream, doc: usize, path: &Path) -> Result<Re
 
 /// The value under a key, which must not stand twice.
 fn under<'a>(node: Node<'a>, key: &str) -> Result<Option<Node<'a>>, Error> {
-    let mut found = node
-        .entries()
-        .filter(|entry| entry.key.key_text() == Some(key));
-    let first = found.next();
-    match found.next() {
-        None => Ok(first.map(|entry| entry.value)),
-        Some(second) => {
+    match keys::named(node, key) {
+        (first, None) => Ok(first.map(|entry| entry.value)),
+        (_, Some(second)) => {
             let message = format!("key {key:?} stands twice in {}", named(node));
             Err(second.key.error(ErrorKind::DuplicateKey, message))
         }

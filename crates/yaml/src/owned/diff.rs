@@ -13,7 +13,7 @@ const FEW: usize = 16;
 pub enum Change {
     /// The scalar, or whatever stands there, becomes this value; comments around it stay.
     Set(Path, Value),
-    /// A key and its value are added to a mapping, behind the named key or at its head.
+    /// A key and its value are added to a mapping.
     Add {
         /// The mapping.
         map: Path,
@@ -21,8 +21,8 @@ pub enum Change {
         key: String,
         /// The value.
         value: Value,
-        /// The key that it follows.
-        after: Option<String>,
+        /// Its position in the mapping as it was.
+        index: usize,
     },
     /// A key or an item goes.
     Remove(Path),
@@ -173,17 +173,17 @@ fn map(old: &Map, new: &Map, at: At<'_>, out: &mut Vec<Change>) {
             None => out.push(Change::Remove(below.path())),
         }
     }
-    let mut after: Option<&str> = None;
+    let mut index = 0;
     for entry in &new.entries {
-        if known.position(&entry.key).is_none() {
+        if let Some(place) = known.position(&entry.key) {
+            index = place + 1;
+        } else {
             out.push(Change::Add {
                 map: at.path(),
                 key: entry.key.to_string(),
                 value: entry.value.clone(),
-                after: after.map(str::to_owned),
+                index,
             });
-        } else {
-            after = Some(&entry.key);
         }
     }
 }

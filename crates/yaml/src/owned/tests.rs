@@ -216,11 +216,9 @@ fn what_functions_usually_change_goes_the_short_way() {
         .items_mut();
     items[0].get_mut("image").unwrap().set_str("a:2");
     let found = changes(&old, &new);
-    let edits = super::write::together(&found, &old).unwrap();
+    let edits = super::write::together(&found).unwrap();
     let short = super::together::at_once(&stream, 0, &edits, |_| true).unwrap();
-    let long = stream
-        .apply(0, &super::write::in_turn(found, &old))
-        .unwrap();
+    let long = stream.apply(0, &super::write::in_turn(found)).unwrap();
     assert_eq!(short.text(), long.text());
     assert_eq!(
         rewrite(&stream, &[(0, &old, &new)])

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::node::Node;
 use crate::scalar::{self, Reader};
 use crate::stream::Stream;
-use crate::{Kind, Limits, Path, Step, Style};
+use crate::{Kind, Limits, Path, Style};
 
 /// The stream in which some documents say something else; nothing if all say it already.
 ///
@@ -32,11 +32,10 @@ pub fn rewrite(
                 .document(*document)
                 .is_some_and(|document| says(document.root(), new))
         };
-        let short =
-            together(&changes, old).and_then(|edits| at_once(from, *document, &edits, holds));
+        let short = together(&changes).and_then(|edits| at_once(from, *document, &edits, holds));
         out = Some(match short {
             Some(stream) => stream,
-            None => from.apply(*document, &in_turn(changes, old))?,
+            None => from.apply(*document, &in_turn(changes))?,
         });
     }
     Ok(out)
@@ -91,19 +90,15 @@ pub fn to_text(value: &Value) -> String {
 }
 
 /// Edits to be applied one after the other: what comes later in a document first, so that paths stay true.
-pub(super) fn in_turn(changes: Vec<Change>, old: &Value) -> Vec<Edit> {
-    changes
-        .into_iter()
-        .rev()
-        .flat_map(|change| edits(change, old))
-        .collect()
+pub(super) fn in_turn(changes: Vec<Change>) -> Vec<Edit> {
+    changes.into_iter().rev().flat_map(edits).collect()
 }
 
 /// Edits to be applied all at once, each path meant in the document as it was; nothing where one needs another.
-pub(super) fn together(changes: &[Change], old: &Value) -> Option<Vec<Edit>> {
+pub(super) fn together(changes: &[Change]) -> Option<Vec<Edit>> {
     let mut out = Vec::with_capacity(changes.len());
     for change in changes {
-        let mut edits = edits(change.clone(), old);
+        let mut edits = edits(change.clone());
         if edits.len() > 1 {
             match change {
                 // Items inserted at one place are listed last first.
@@ -116,7 +111,7 @@ pub(super) fn together(changes: &[Change], old: &Value) -> Option<Vec<Edit>> {
     Some(out)
 }
 
-fn edits(change: Change, old: &Value) -> Vec<Edit> {
+fn edits(change: Change) -> Vec<Edit> {
     match change {
         Change::Set(path, value) => vec![set(path, &value)],
         Change::Remove(path) => vec![Edit::Remove { path }],
@@ -124,11 +119,8 @@ fn edits(change: Change, old: &Value) -> Vec<Edit> {
             map,
             key,
             value,
-            after,
-        } => {
-            let index = position(old, &map, after.as_deref());
-            add(map, key, &value, index)
-        }
+            index,
+        } => add(map, key, &value, index),
         Change::Insert { seq, at, items } => {
             let insert = |item: Value| Edit::Insert {
                 path: seq.clone(),
@@ -194,20 +186,6 @@ fn add(map: Path, key: String, value: &Value, index: usize) -> Vec<Edit> {
         });
     }
     edits
-}
-
-/// The position of a new entry in the mapping as it was.
-fn position(old: &Value, map: &Path, after: Option<&str>) -> usize {
-    let found = map.steps().iter().try_fold(old, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::Index(index) => value.as_seq()?.items().get(*index),
-    });
-    let entries = found
-        .and_then(Value::as_map)
-        .map(|map| map.entries())
-        .unwrap_or_default();
-    let behind = after.and_then(|after| entries.iter().position(|entry| &*entry.key == after));
-    behind.map_or(0, |at| at + 1)
 }
 
 impl Value {

@@ -21,6 +21,7 @@ fn told(text: &str, docs: &[Doc]) -> String {
             explicit,
             old_breaks,
             aliases,
+            keys: _,
         } = &*doc.tree;
         let part = &text[doc.range.clone()];
         out.push_str(&format!(

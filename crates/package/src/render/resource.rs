@@ -1,0 +1,71 @@
+//! What counts as a resource, and where one without a file goes.
+
+use model::PackagePath;
+use yaml::owned::Value;
+
+/// `Kptfile`, and what ends in `.yaml`, `.yml` or `.json`.
+pub(super) fn is_resource_file(path: &PackagePath) -> bool {
+    let name = path.file_name();
+    name == "Kptfile"
+        || [".yaml", ".yml", ".json"]
+            .iter()
+            .any(|end| name.ends_with(end))
+}
+
+/// The items of a `kind: List`.
+pub(super) fn list_items(value: &Value) -> Option<&[Value]> {
+    let kind = value.get("kind").and_then(Value::text)?;
+    let bare = value.lookup(&["metadata", "name"]).is_none();
+    let listed = kind == "List" || (kind.ends_with("List") && bare);
+    value
+        .get("items")
+        .filter(|_| listed)?
+        .as_seq()
+        .map(|seq| seq.items())
+}
+
+/// Why a document is no resource; `None` if it is one.
+pub(super) fn not_krm(path: &str, value: &Value) -> Option<&'static str> {
+    let has = |keys: &[&str]| {
+        value
+            .lookup(keys)
+            .and_then(Value::text)
+            .is_some_and(|text| !text.is_empty())
+    };
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let kustomization = ["kustomization.yaml", "kustomization.yml", "Kustomization"]
+        .contains(&file)
+        || value
+            .get("apiVersion")
+            .and_then(Value::text)
+            .is_some_and(|v| v.starts_with("kustomize.config.k8s.io"))
+        || (value.get("kind").and_then(Value::text) == Some("Kustomization")
+            && !has(&["apiVersion"]));
+    if kustomization {
+        return None;
+    }
+    [
+        (&["apiVersion"][..], "resource must have `apiVersion`"),
+        (&["kind"][..], "resource must have `kind`"),
+        (
+            &["metadata", "name"][..],
+            "resource must have `metadata.name`",
+        ),
+    ]
+    .into_iter()
+    .find(|(keys, _)| !has(keys))
+    .map(|(_, why)| why)
+}
+
+/// Where a resource without a file goes: `namespace/kind_name.yaml`.
+pub(super) fn default_path(value: &Value) -> String {
+    let text = |path: &[&str]| value.lookup(path).and_then(Value::text).unwrap_or_default();
+    let (kind, name) = (
+        text(&["kind"]).to_lowercase(),
+        text(&["metadata", "name"]).to_lowercase(),
+    );
+    super::stock::full(
+        &text(&["metadata", "namespace"]).to_lowercase(),
+        &format!("{kind}_{name}.yaml"),
+    )
+}
