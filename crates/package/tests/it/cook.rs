@@ -391,7 +391,6 @@ fn v4_a_conflict_that_the_render_decides_gates_nothing() {
     assert!(text(&cooked.tip, "deployment.yaml").contains("namespace: store"));
 }
 
-/// R27, R188.
 #[test]
 fn v4_what_stays_local_is_gated_like_everything_else() {
     // A whole file that both sides changed.
@@ -421,6 +420,7 @@ fn v4_what_stays_local_is_gated_like_everything_else() {
     assert!(text(&cooked.tip, "deployment.yaml").contains("replicas: 5"));
 }
 
+/// R27, R188.
 #[test]
 fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
     let old = first();
