@@ -321,7 +321,8 @@ fn join<'p>(pieces: impl Iterator<Item = &'p str>, explicit: bool) -> String {
         if !marked {
             text.push_str("---\n");
         }
-        text.push_str(piece);
+        // A byte order mark begins a file; anywhere else it would be part of a key.
+        text.push_str(piece.strip_prefix('\u{feff}').unwrap_or(piece));
     }
     text
 }

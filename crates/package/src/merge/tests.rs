@@ -114,6 +114,14 @@ fn v5_only_lines_of_changed_fields_change() {
 }
 
 #[test]
+fn a_document_behind_another_one_has_no_byte_order_mark() {
+    let other = "\u{feff}apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: y\n";
+    let local = replaced(CONFIG, &[("a: one", "a: mine")]);
+    let (text, _) = one(CONFIG, &local, other, &block());
+    assert_eq!(text, format!("{local}---\n{}", &other[3..]));
+}
+
+#[test]
 fn untouched_files_stay_as_git_holds_them_and_are_never_read() {
     // The lone file is no YAML at all, and nobody stumbles over it.
     let broken = "a: [\n";
