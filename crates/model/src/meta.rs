@@ -73,6 +73,12 @@ impl ObjectMeta {
         self.deleted.is_some()
     }
 
+    /// Whether both are one object in one generation, on its way out or not: what was decided about one holds for the other.
+    pub fn stands_as(&self, other: &Self) -> bool {
+        (&self.uid, self.generation, &self.deleted)
+            == (&other.uid, other.generation, &other.deleted)
+    }
+
     /// Whether the object with this uid is among the owners.
     pub fn is_owned_by(&self, uid: &Uid) -> bool {
         self.owners.iter().any(|o| o.uid == *uid)

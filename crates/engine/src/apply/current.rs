@@ -138,10 +138,7 @@ pub(super) async fn uncover(
 async fn variant(engine: &Engine, observed: &Observed) -> Result<bool> {
     let (key, meta) = (observed.variant.key(), observed.variant.meta());
     let now = engine.ports().cluster.variant(key).await.map_err(port)?;
-    let same = now.as_ref().is_some_and(|now| {
-        let now = &now.meta;
-        (&now.uid, now.generation, &now.deleted) == (&meta.uid, meta.generation, &meta.deleted)
-    });
+    let same = now.as_ref().is_some_and(|now| now.meta.stands_as(meta));
     if !same {
         tracing::debug!(%key, "not as it was observed");
         match now {

@@ -158,10 +158,7 @@ fn chosen<'a>(
 pub(crate) async fn stands(engine: &Engine, seen: &Observed) -> Result<bool> {
     let (key, meta) = (seen.set.key(), seen.set.meta());
     let now = engine.ports().cluster.set(key).await.map_err(port)?;
-    let same = now.as_ref().is_some_and(|now| {
-        let now = &now.meta;
-        (&now.uid, now.generation, &now.deleted) == (&meta.uid, meta.generation, &meta.deleted)
-    });
+    let same = now.as_ref().is_some_and(|now| now.meta.stands_as(meta));
     if !same {
         tracing::debug!(%key, "not as it was observed");
         match now {
