@@ -184,7 +184,7 @@ pub(crate) fn build(
                 unrendered(&mut record, &kptfile);
                 record.conditions.extend(told.conditions.iter().cloned());
             }
-            Err(error) => problems.push(chain(&error)),
+            Err(error) => problems.push(unreadable(&mut record, chain(&error))),
         }
     }
     Ok(Some(Built { record, problems }))
@@ -331,6 +331,20 @@ fn unrendered(record: &mut Revision, kptfile: &Kptfile) {
     });
 }
 
+/// A package whose Kptfile cannot be read says so, and is neither proposed nor approved until it can: saving it, or
+/// another push, mends it. The gate stands on the record alone, since nobody commits for another.
+fn unreadable(record: &mut Revision, text: String) -> String {
+    let message = format!("{text}; push a Kptfile that can be read");
+    let condition = Condition::new(UNREADABLE, Status::False, "KptfileUnreadable", message);
+    record.conditions.push(condition);
+    if !record.lifecycle.is_published() {
+        record.readiness_gates.push(ReadinessGate {
+            condition_type: UNREADABLE.to_owned(),
+        });
+    }
+    text
+}
+
 /// Whether a record waits for its first render.
 pub(crate) fn is_unrendered(record: &Revision) -> bool {
     record.condition(UNRENDERED).is_some()
@@ -338,6 +352,8 @@ pub(crate) fn is_unrendered(record: &Revision) -> bool {
 
 /// The gate of a draft that nobody rendered.
 const UNRENDERED: &str = "offshoot.dev/Rendered";
+/// The gate of a draft whose Kptfile cannot be read.
+const UNREADABLE: &str = "offshoot.dev/Kptfile";
 
 fn is_package(snapshot: &Snapshot) -> bool {
     snapshot.files.contains_key(&package::kptfile::path())
