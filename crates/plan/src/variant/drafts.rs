@@ -130,14 +130,31 @@ impl Work<'_> {
         newer_format(known.as_ref())?;
         let noted = choice.revision.noted_digest.as_deref();
         let today = self.inputs.digest.as_str();
-        if known.as_ref().is_some_and(|d| d.as_str() == today) || noted == Some(today) {
+        let again = self.wanted_back(&choice.revision);
+        let is_today = known.as_ref().is_some_and(|d| d.as_str() == today) || noted == Some(today);
+        if is_today && !again {
             let name = &choice.revision.key.name;
             self.report.note(format!("'{name}' has today's inputs"));
             return Ok(());
         }
         let task = self.task(&choice.revision);
-        let on_equal = OnEqual::NoteDigest(base.revision.clone());
+        let on_equal = if again {
+            OnEqual::Never
+        } else {
+            OnEqual::NoteDigest(base.revision.clone())
+        };
         self.create(task, Some(base), on_equal)
+    }
+
+    /// Did a person have the latest revision deleted and now wants it back (V10)? What it held still stands on the
+    /// branch: a draft of that is no draft without a difference. An annotation that was answered asks for nothing.
+    fn wanted_back(&self, published: &Revision) -> bool {
+        let place = &self.inputs.variant.spec.downstream;
+        let next = next_workspace(&self.o.downstream).ok();
+        let next = next.map(|ws| model::compose_name(&place.repo, &place.package, &ws));
+        let asked = self.inputs.variant.meta.annotations.get(words::RECREATE);
+        let head = self.holdings.head.as_ref();
+        asked.is_some() && asked == next.as_ref() && head.is_some_and(|h| h.tree != published.tree)
     }
 
     /// Upgrade if the lock is not the wanted upstream's, else edit (R22, R24, R25, V1).
