@@ -69,14 +69,24 @@ impl Failure {
         &self.message
     }
 
+    /// The same, said of a thing: `web failed (message)`.
+    #[must_use]
+    pub(crate) fn of_thing(mut self, thing: &str) -> Self {
+        self.message = format!("{thing} ({})", self.message);
+        self
+    }
+
+    /// The message and the way out, each in its line.
+    pub(crate) fn text(&self) -> String {
+        let hint = self.hint.as_ref().map(|hint| format!("hint: {hint}\n"));
+        format!("{}\n{}", self.message, hint.unwrap_or_default())
+    }
+
     /// Prints it and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let mut err = std::io::stderr().lock();
         // Nobody is left to tell if standard error is gone.
-        drop(writeln!(err, "error: {}", self.message));
-        if let Some(hint) = &self.hint {
-            drop(writeln!(err, "hint: {hint}"));
-        }
+        drop(write!(err, "error: {}", self.text()));
         ExitCode::from(if self.class == Some(Class::Invalid) {
             USAGE
         } else {

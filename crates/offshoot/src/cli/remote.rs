@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 /// How to reach the server: the words that kubectl uses.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Connect {
     /// The kubeconfig; those that KUBECONFIG lists, else ~/.kube/config.
     #[arg(long, value_name = "FILE", global = true)]
@@ -25,6 +25,65 @@ pub(crate) struct Connect {
     /// The namespace; the context's by default.
     #[arg(long, short, value_name = "NAME", global = true)]
     pub(crate) namespace: Option<String>,
+    /// Ask as this user, who need not be one of the kubeconfig.
+    #[arg(
+        long = "as",
+        value_name = "NAME",
+        global = true,
+        hide_short_help = true
+    )]
+    pub(crate) as_user: Option<String>,
+    /// With --as: ask as a member of this group, also more than once.
+    #[arg(
+        long = "as-group",
+        value_name = "GROUP",
+        global = true,
+        hide_short_help = true
+    )]
+    pub(crate) as_groups: Vec<String>,
+    /// Ask with this uid, as the user of --as or of the kubeconfig's `as`.
+    #[arg(long, value_name = "UID", global = true, hide_short_help = true)]
+    pub(crate) as_uid: Option<String>,
+    /// The name that the server's certificate must have, if it is not the address.
+    #[arg(long, value_name = "NAME", global = true, hide_short_help = true)]
+    pub(crate) tls_server_name: Option<String>,
+    /// Do not ask for compressed answers.
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        default_value_t = false,
+        action = clap::ArgAction::Set
+    )]
+    pub(crate) disable_compression: bool,
+    /// Log requests to standard error: 6 what was asked and answered, 7 also headers, 8 also the
+    /// beginning of bodies, 9 more of them, 10 all. Neither credentials nor Secrets are shown.
+    #[arg(
+        short,
+        long = "v",
+        value_name = "LEVEL",
+        global = true,
+        default_value_t = 0
+    )]
+    pub(crate) v: u8,
+    /// Whether -v=8 and -v=9 cut long bodies.
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        default_value_t = true,
+        action = clap::ArgAction::Set
+    )]
+    pub(crate) truncate_output: bool,
+    /// Taken for porchctl's sake: what is logged is written at once.
+    #[arg(long, value_name = "DURATION", global = true, hide = true)]
+    pub(crate) log_flush_frequency: Option<String>,
 }
 
 /// How a listing is printed.
@@ -33,9 +92,25 @@ pub(crate) struct Listing {
     /// All namespaces.
     #[arg(long, short = 'A')]
     pub(crate) all_namespaces: bool,
-    /// json, yaml, name, wide, jsonpath[-as-json]=…, jsonpath-file=…, custom-columns=… or custom-columns-file=….
+    /// json, yaml, name, wide, or one of these with =TEMPLATE: jsonpath, jsonpath-as-json, go-template, custom-columns;
+    /// or with =FILE: jsonpath-file, go-template-file, custom-columns-file.
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) output: Option<String>,
+    /// The template of -o go-template or -o jsonpath, or the file of -o go-template-file or -o jsonpath-file; alone: a Go
+    /// template. One that asks for .items is given a list of everything, any other one each object in turn.
+    #[arg(long, value_name = "TEMPLATE", allow_hyphen_values = true)]
+    pub(crate) template: Option<String>,
+    /// Whether a template may ask for what an object does not have.
+    #[arg(
+        long,
+        hide_short_help = true,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        default_value_t = true,
+        action = clap::ArgAction::Set
+    )]
+    pub(crate) allow_missing_template_keys: bool,
     /// No header line.
     #[arg(long)]
     pub(crate) no_headers: bool,
@@ -320,4 +395,10 @@ pub(crate) struct RegArgs {
         hide_env_values = true
     )]
     pub(crate) repo_basic_password: Option<String>,
+    /// Makes a Secret that asks for workload identity of a cloud. This server has none, and will say so; others may.
+    #[arg(long, conflicts_with = "repo_basic_username")]
+    pub(crate) repo_workload_identity: bool,
+    /// Mark the Repository for v1alpha2 package revisions, as Porch wants it. This server serves v1alpha1.
+    #[arg(long)]
+    pub(crate) v1alpha2: bool,
 }

@@ -1,5 +1,8 @@
 //! The client side of `rpkg` and `repo`: a connection by kubeconfig, requests, and listings.
 
+mod gotemplate;
+mod jsonpath;
+mod log;
 mod output;
 mod paths;
 
@@ -21,6 +24,7 @@ pub use paths::{EXPLANATIONS, PACKAGES, REPOSITORIES, RESOURCES, SECRETS, collec
 /// A connection to a server.
 pub struct Client {
     client: kube::Client,
+    log: log::Log,
     /// What the server warned about, the newest last.
     warnings: Mutex<Vec<String>>,
     /// The namespace that commands work in.
@@ -63,13 +67,16 @@ impl Client {
             config.cluster_url =
                 url.map_err(|_| Failure::usage(format!("--server {server:?} is no address")))?;
         }
+        identity(&mut config, flags)?;
         let namespace = flags
             .namespace
             .clone()
             .unwrap_or_else(|| config.default_namespace.clone());
+        let log = log::Log::new(flags, &config);
         let client = kube::Client::try_from(config).map_err(|e| Failure::of("connect", &e))?;
         Ok(Self {
             client,
+            log,
             warnings: Mutex::default(),
             namespace,
         })
@@ -82,11 +89,7 @@ impl Client {
     pub async fn with(kubeconfig: &Path) -> Result<Self, Failure> {
         Self::connect(&Connect {
             kubeconfig: Some(kubeconfig.to_owned()),
-            context: None,
-            cluster: None,
-            user: None,
-            server: None,
-            namespace: None,
+            ..Connect::default()
         })
         .await
     }
@@ -149,11 +152,14 @@ impl Client {
             .body(bytes)
             .map_err(|e| Failure::of("build the request", &e))?;
         let failed = |e: kube::Error| Failure::of("reach the server", &e);
+        let asked = self.log.asks(&request);
         let answer = self.client.send(request.map(Body::from)).await;
         let answer = answer.map_err(failed)?;
         self.note_warnings(answer.headers());
+        asked.answered(&answer);
         let code = answer.status();
         let bytes = answer.into_body().collect_bytes().await.map_err(failed)?;
+        asked.body(&bytes);
         let object: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         if code.is_success() {
             return Ok(object);
@@ -199,7 +205,9 @@ impl Client {
             .body(Body::empty())
             .map_err(|e| Failure::of("build the request", &e))?;
         let failed = |e: kube::Error| Failure::of("reach the server", &e);
+        let asked = self.log.reads(path);
         let answer = self.client.send(request).await.map_err(failed)?;
+        asked.answered(&answer);
         let code = answer.status();
         if !code.is_success() {
             let bytes = answer.into_body().collect_bytes().await.map_err(failed)?;
@@ -287,6 +295,37 @@ impl Client {
         self.request(Method::DELETE, path, "application/json", None)
             .await
     }
+}
+
+/// Who asks, and which certificate is expected, where flags say so.
+fn identity(config: &mut kube::Config, flags: &Connect) -> Result<(), Failure> {
+    if let Some(name) = &flags.tls_server_name {
+        config.tls_server_name = Some(name.clone());
+    }
+    config.disable_compression |= flags.disable_compression;
+    let who = &mut config.auth_info;
+    if let Some(user) = &flags.as_user {
+        who.impersonate = Some(user.clone());
+    }
+    if !flags.as_groups.is_empty() {
+        who.impersonate_groups = Some(flags.as_groups.clone());
+    }
+    if let Some(uid) = &flags.as_uid {
+        who.impersonate_uid = Some(uid.clone());
+    }
+    let nobody = who.impersonate.as_deref().unwrap_or_default().is_empty();
+    let what = if who.impersonate_uid.is_some() {
+        "a uid"
+    } else {
+        "groups"
+    };
+    if nobody && (who.impersonate_uid.is_some() || who.impersonate_groups.is_some()) {
+        return Err(
+            Failure::usage(format!("{what} of another user, but no user is named"))
+                .hint("name the user with --as"),
+        );
+    }
+    Ok(())
 }
 
 /// The text of a `Warning` header: `299 - "text"`.

@@ -1,11 +1,11 @@
-//! Listings as kubectl prints them: tables that the server makes, objects, names, JSONPath.
+//! Listings as kubectl prints them: tables that the server makes, objects, names, JSONPath, Go templates.
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
 
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::Client;
+use super::{Client, gotemplate, jsonpath};
 use crate::cli::remote::Listing;
 use crate::exit::Failure;
 
@@ -22,7 +22,8 @@ pub(crate) async fn print(
     listing: &Listing,
     wanted: &(dyn Fn(&Value) -> bool + Sync),
 ) -> Result<String, Failure> {
-    let format = listing.output.as_deref().unwrap_or_default();
+    let format = asked_format(listing)?;
+    let format = format.as_str();
     if matches!(format, "" | "wide") {
         return tables(client, paths, listing, wanted).await;
     }
@@ -57,61 +58,106 @@ fn typed(list: &Value, item: &Value) -> Value {
     out
 }
 
+/// The format that `-o` and `--template` ask for together: `FORMAT=TEMPLATE`, with kubectl's other names for Go templates.
+fn asked_format(listing: &Listing) -> Result<String, Failure> {
+    let output = listing.output.as_deref().unwrap_or_default();
+    let Some(template) = &listing.template else {
+        return Ok(output.to_owned());
+    };
+    match output {
+        "" => Ok(format!("go-template={template}")),
+        "go-template" | "go-template-file" | "template" | "templatefile" | "jsonpath"
+        | "jsonpath-as-json" | "jsonpath-file" => Ok(format!("{output}={template}")),
+        other => Err(
+            Failure::usage(format!("--template has no meaning with -o {other}"))
+                .hint("use it alone, or with -o go-template or -o jsonpath"),
+        ),
+    }
+}
+
 fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, Failure> {
-    let mut out = String::new();
-    match format.split_once('=').unwrap_or((format, "")) {
-        ("json", "") => {
-            for object in objects {
-                let text = serde_json::to_string_pretty(object);
-                out.push_str(&text.map_err(|e| Failure::of("print JSON", &e))?);
-                out.push('\n');
-            }
-        }
-        ("yaml", "") => {
-            for (i, object) in objects.iter().enumerate() {
-                out.push_str(if i == 0 { "" } else { "---\n" });
-                out.push_str(&yaml::render(&yaml::Value::from(object.clone())));
-            }
-        }
-        ("name", "") => {
-            for object in objects {
-                // Writing to a String cannot fail.
-                _ = writeln!(out, "{}", named(object));
-            }
-        }
-        ("jsonpath", template) => {
-            for object in objects {
-                out.push_str(&jsonpath(template, object)?);
-            }
-        }
-        ("jsonpath-as-json", template) => {
-            let found: Vec<_> = objects.iter().map(|o| values_at(template, o)).collect();
-            let found: Vec<_> = found.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    let (format, template) = match format.split_once('=') {
+        Some((format, template)) => (format, Some(template)),
+        None => (format, None),
+    };
+    match (format, template) {
+        ("json", None) => json(objects),
+        ("yaml", None) => Ok(yaml(objects)),
+        ("name", None) => Ok(objects.iter().map(|o| named(o) + "\n").collect()),
+        (
+            "jsonpath" | "jsonpath-as-json" | "jsonpath-file" | "go-template" | "go-template-file"
+            | "template" | "templatefile",
+            None | Some(""),
+        ) => Err(
+            Failure::usage("template format specified but no template given")
+                .hint(format!("write -o {format}=…, or give it with --template")),
+        ),
+        ("jsonpath", Some(template)) => jsonpath(template, objects),
+        ("jsonpath-file", Some(file)) => jsonpath(&template_in(file)?, objects),
+        ("jsonpath-as-json", Some(template)) => {
+            let parsed = jsonpath::Template::parse(template)?;
+            let found: Vec<_> = objects.iter().flat_map(|o| parsed.find(o)).collect();
             let text = serde_json::to_string_pretty(&found);
-            out.push_str(&text.map_err(|e| Failure::of("print JSON", &e))?);
-            out.push('\n');
+            Ok(text.map_err(|e| Failure::of("print JSON", &e))? + "\n")
         }
-        ("jsonpath-file", file) => {
-            return render(
-                objects,
-                &format!("jsonpath={}", template_in(file)?),
-                listing,
-            );
+        ("go-template" | "template", Some(template)) => go_template(template, objects, listing),
+        ("go-template-file" | "templatefile", Some(file)) => {
+            go_template(&template_in(file)?, objects, listing)
         }
-        ("custom-columns", columns) => return custom_columns(objects, columns, listing),
-        ("custom-columns-file", file) => {
-            let columns = columns_of(&template_in(file)?)?;
-            return custom_columns(objects, &columns, listing);
+        ("custom-columns", Some(columns)) => custom_columns(objects, columns, listing),
+        ("custom-columns-file", Some(file)) => {
+            custom_columns(objects, &columns_of(&template_in(file)?)?, listing)
         }
-        _ => {
-            return Err(Failure::usage(format!(
-                "unable to match a printer suitable for the output format {format:?}"
-            ))
-            .hint(
-                "json, yaml, name, wide, jsonpath=…, jsonpath-as-json=…, jsonpath-file=…, custom-columns=… and \
-                 custom-columns-file=… are known; kubectl prints the same objects by Go templates",
-            ));
-        }
+        _ => Err(Failure::usage(format!(
+            "unable to match a printer suitable for the output format {format:?}"
+        ))
+        .hint(
+            "json, yaml, name, wide, jsonpath=…, jsonpath-as-json=…, jsonpath-file=…, go-template=…, \
+             go-template-file=…, custom-columns=… and custom-columns-file=… are known",
+        )),
+    }
+}
+
+fn json(objects: &[Value]) -> Result<String, Failure> {
+    let mut out = String::new();
+    for object in objects {
+        let text = serde_json::to_string_pretty(object);
+        out.push_str(&text.map_err(|e| Failure::of("print JSON", &e))?);
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+fn yaml(objects: &[Value]) -> String {
+    let texts: Vec<_> = objects
+        .iter()
+        .map(|object| yaml::render(&yaml::Value::from(object.clone())))
+        .collect();
+    texts.join("---\n")
+}
+
+/// The objects one by one, or as the one list that kubectl gives to a template which asks for `.items`.
+fn given(objects: &[Value], wants_list: bool) -> Cow<'_, [Value]> {
+    if !wants_list {
+        return Cow::Borrowed(objects);
+    }
+    let list = json!({ "apiVersion": "v1", "kind": "List", "metadata": { "resourceVersion": "" }, "items": objects });
+    Cow::Owned(vec![list])
+}
+
+fn jsonpath(template: &str, objects: &[Value]) -> Result<String, Failure> {
+    let parsed = jsonpath::Template::parse(template)?;
+    let given = given(objects, jsonpath::wants_list(template));
+    Ok(given.iter().map(|object| parsed.render(object)).collect())
+}
+
+fn go_template(template: &str, objects: &[Value], listing: &Listing) -> Result<String, Failure> {
+    let parsed =
+        gotemplate::Template::parse(template).map_err(|e| Failure::usage(e.to_string()))?;
+    let mut out = String::new();
+    for object in given(objects, parsed.wants_list()).iter() {
+        let text = parsed.render(object, !listing.allow_missing_template_keys);
+        out.push_str(&text.map_err(|e| Failure::new(e.to_string()))?);
     }
     Ok(out)
 }
@@ -129,28 +175,6 @@ fn named(object: &Value) -> String {
         group.unwrap_or_default(),
         text(&["metadata", "name"])
     )
-}
-
-/// `{.metadata.name}` and text around it.
-fn jsonpath(template: &str, object: &Value) -> Result<String, Failure> {
-    let mut out = String::new();
-    let mut rest = template;
-    while let Some(open) = rest.find('{') {
-        out.push_str(&unescaped(&rest[..open]));
-        let Some(close) = rest[open..].find('}') else {
-            return Err(Failure::usage(format!(
-                "jsonpath {template:?}: a brace is not closed"
-            )));
-        };
-        out.push_str(&value_at(&rest[open + 1..open + close], object)?);
-        rest = &rest[open + close + 1..];
-    }
-    out.push_str(&unescaped(rest));
-    Ok(out)
-}
-
-fn unescaped(text: &str) -> String {
-    text.replace("\\n", "\n").replace("\\t", "\t")
 }
 
 fn template_in(file: &str) -> Result<String, Failure> {
@@ -176,24 +200,8 @@ fn columns_of(text: &str) -> Result<String, Failure> {
     }
 }
 
-/// Everything that a path finds.
-fn values_at(path: &str, object: &Value) -> Result<Vec<Value>, Failure> {
-    let path = path.trim_matches(['{', '}']);
-    let parsed = apiserver::table::JsonPath::parse(path)
-        .map_err(|e| Failure::usage(format!("jsonpath {path:?}: {e}")))?;
-    Ok(parsed.find(object).into_iter().cloned().collect())
-}
-
 fn value_at(path: &str, object: &Value) -> Result<String, Failure> {
-    if let Some(text) = path.strip_prefix('"').and_then(|t| t.strip_suffix('"')) {
-        return Ok(unescaped(text));
-    }
-    let found = values_at(path, object)?;
-    let texts: Vec<_> = found
-        .iter()
-        .map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
-        .collect();
-    Ok(texts.join(" "))
+    Ok(jsonpath::Template::parse_path(path)?.render(object))
 }
 
 fn custom_columns(objects: &[Value], columns: &str, listing: &Listing) -> Result<String, Failure> {
@@ -255,6 +263,10 @@ async fn tables(
         }
     }
     if rows.is_empty() {
+        crate::commands::say(&match listing.all_namespaces {
+            true => "No resources found".to_owned(),
+            false => format!("No resources found in {} namespace.", client.namespace),
+        });
         return Ok(String::new());
     }
     if let Some(path) = &listing.sort_by {

@@ -90,7 +90,7 @@ fn write_out(text: &str) -> Result<(), Failure> {
 }
 
 /// A line for people, on standard error.
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     say_plain(&format!("{line}\n"));
 }
 
@@ -102,6 +102,6 @@ fn say_warnings(client: &Client) {
 }
 
 /// A text for people, on standard error; nobody is left to tell if that is gone.
-fn say_plain(text: &str) {
+pub(crate) fn say_plain(text: &str) {
     drop(std::io::stderr().lock().write_all(text.as_bytes()));
 }

@@ -101,6 +101,25 @@ fn said(conditions: &[&Value]) -> String {
             ["type", "status", "reason", "message"].map(|key| text(c, key));
         // Writing to a String cannot fail.
         _ = writeln!(out, "- {kind}={status} {reason}: {message}");
+        if let Some(hint) = way_out(message) {
+            _ = writeln!(out, "  hint: {hint}");
+        }
     }
     out
+}
+
+/// What a person can do about a repository that cannot be opened.
+fn way_out(message: &str) -> Option<&'static str> {
+    let ways = [
+        (
+            "there is no git repository at file://",
+            "put it back; for a new one, spec.git.create: true makes a bare one there (repo reg --create)",
+        ),
+        (
+            "local repositories lie below",
+            "move it, or start offshoot up with --repositories-below DIR",
+        ),
+    ];
+    let found = ways.iter().find(|(part, _)| message.contains(part));
+    found.map(|(_, way)| *way)
 }

@@ -26,7 +26,11 @@ pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outc
         "packagevariantset" => ("PackageVariantSet", gateway.engine.why_set(&key).await),
         _ => return Err(missing()),
     };
-    let report = report.map_err(|e| refusal(call, &e))?.ok_or_else(missing)?;
+    let gone = || {
+        let text = format!("{kind}s.config.porch.kpt.dev {name:?} not found");
+        Refusal::new(RefusalClass::NotFound, text)
+    };
+    let report = report.map_err(|e| refusal(call, &e))?.ok_or_else(gone)?;
     Ok(Outcome {
         object: json!({
             "apiVersion": "offshoot.dev/v1alpha1",

@@ -9,6 +9,7 @@ mod access;
 mod backup;
 mod bad;
 mod edges;
+mod flags;
 mod fleet;
 mod kill;
 mod local;

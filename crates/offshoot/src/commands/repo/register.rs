@@ -1,6 +1,6 @@
 //! `repo reg`: a Repository, and a Secret where a user name is given.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::remote::RegArgs;
 use crate::client::{Client, REPOSITORIES, SECRETS, collection, object};
@@ -33,18 +33,15 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
         }
     }
     let secret = format!("{name}-auth");
-    let has_user = flags.repo_basic_username.is_some();
-    if has_user {
+    let credentials = credentials(flags);
+    if let Some((kind, data)) = &credentials {
         git["secretRef"] = json!({ "name": secret });
         let body = json!({
             "apiVersion": "v1",
             "kind": "Secret",
             "metadata": { "name": secret, "namespace": client.namespace },
-            "type": "kubernetes.io/basic-auth",
-            "stringData": {
-                "username": flags.repo_basic_username,
-                "password": flags.repo_basic_password,
-            },
+            "type": kind,
+            "stringData": data,
         });
         client
             .post(&collection(SECRETS, &client.namespace, &[]), &body)
@@ -59,6 +56,9 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
     if !flags.description.is_empty() {
         body["spec"]["description"] = flags.description.clone().into();
     }
+    if flags.v1alpha2 {
+        body["metadata"]["annotations"] = json!({ "porch.kpt.dev/v1alpha2-migration": "true" });
+    }
     if let Some(schedule) = &flags.sync_schedule {
         body["spec"]["sync"] = json!({ "schedule": schedule });
     }
@@ -67,7 +67,7 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
         .await;
     if let Err(why) = made {
         // A Secret for a repository that was not made would be left behind (the peer leaves it).
-        if has_user {
+        if credentials.is_some() {
             client
                 .delete(&object(SECRETS, &client.namespace, &secret))
                 .await?;
@@ -75,6 +75,18 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
         return Err(why);
     }
     Ok(format!("{name} registered\n"))
+}
+
+/// Type and content of the Secret that the flags ask for.
+fn credentials(flags: &RegArgs) -> Option<(&'static str, Value)> {
+    if flags.repo_workload_identity {
+        return Some(("kpt.dev/workload-identity-auth", json!({})));
+    }
+    let data = json!({
+        "username": flags.repo_basic_username.as_ref()?,
+        "password": flags.repo_basic_password,
+    });
+    Some(("kubernetes.io/basic-auth", data))
 }
 
 fn last_part(address: &str) -> String {

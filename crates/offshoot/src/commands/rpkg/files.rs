@@ -126,9 +126,26 @@ pub(super) async fn push(
         "metadata": { "name": name, "namespace": client.namespace, "resourceVersion": version },
         "spec": { "resources": resources },
     });
-    let answer = client.put(&place, &body).await?;
+    let answer = client.put(&place, &body).await;
+    let answer = answer.map_err(|why| stale(why, &noted, name))?;
     crate::commands::say_plain(&results(&answer));
     Ok(format!("{name} pushed\n"))
+}
+
+/// A refusal of what was pulled earlier, or from another revision, with the way out.
+fn stale(why: Failure, noted: &Value, name: &str) -> Failure {
+    if !why.message().contains("the object has been modified") {
+        return why;
+    }
+    let from = text(noted, &["metadata", "name"]).unwrap_or_default();
+    let what = if from == name {
+        format!("{name} changed since it was pulled, if only by a push")
+    } else {
+        format!("these files were pulled from {from}")
+    };
+    why.hint(format!(
+        "{what}: pull {name} into a new directory, and copy over what you edited"
+    ))
 }
 
 /// What rendering reported, in the peer's form.

@@ -30,23 +30,47 @@ enum Done {
 }
 
 pub(super) async fn each(client: &Client, which: &Which, verb: Verb) -> Result<String, Failure> {
+    let names = names(client, which).await?;
     let mut out = String::new();
     let mut failed = Vec::new();
-    for name in names(client, which).await? {
-        match one(client, &name, verb).await {
+    for name in &names {
+        match one(client, name, verb).await {
             Ok(Done::Said(text)) => _ = writeln!(out, "{text}"),
             Ok(Done::Already(text)) => crate::commands::say(&text),
-            Err(why) => {
-                crate::commands::say(&format!("{name} failed ({})", why.message()));
-                failed.push(why.message().to_owned());
-            }
+            Err(why) => failed.push(told(name, verb, why)),
         }
     }
     if failed.is_empty() {
         return Ok(out);
     }
     crate::commands::write_out(&out)?;
-    Err(Failure::new(format!("errors:\n  {}", failed.join("\n  "))))
+    if names.len() > 1 {
+        for why in &failed {
+            crate::commands::say_plain(&why.text());
+        }
+        let (failed, all) = (failed.len(), names.len());
+        return Err(Failure::new(format!(
+            "{failed} of {all} package revisions failed"
+        )));
+    }
+    Err(failed.remove(0))
+}
+
+/// What is told of a revision that failed, with the way out.
+fn told(name: &str, verb: Verb, why: Failure) -> Failure {
+    let message = why.message();
+    let way = if message.contains("readiness conditions not met") {
+        Some(format!("offshoot why pkgrev/{name}"))
+    } else if verb == Verb::Delete && message.contains("must be proposed for deletion") {
+        Some(format!("offshoot rpkg propose-delete {name}"))
+    } else {
+        None
+    };
+    let why = match way {
+        Some(way) => why.hint(way),
+        None => why,
+    };
+    why.of_thing(&format!("{name} failed"))
 }
 
 async fn one(client: &Client, name: &str, verb: Verb) -> Result<Done, Failure> {
@@ -64,25 +88,33 @@ async fn one(client: &Client, name: &str, verb: Verb) -> Result<Done, Failure> {
         }
         (Verb::Propose, "Draft") => ("Proposed", path, "proposed"),
         (Verb::Propose, _) => {
-            return Err(Failure::new(format!("cannot propose {now} package")));
+            return Err(
+                Failure::new(format!("cannot propose {now} package")).hint(format!(
+                    "make a draft of it: offshoot rpkg copy {name} --workspace …"
+                )),
+            );
         }
         (Verb::Approve, "Published") => {
             return Ok(Done::Already(format!("{name} is already approved")));
         }
         (Verb::Approve, "Proposed") => ("Published", approval, "approved"),
         (Verb::Approve, _) => {
-            return Err(Failure::new(format!(
-                "cannot change approval from {now} to Published"
-            )));
+            let message = format!("cannot change approval from {now} to Published");
+            return Err(Failure::new(message).hint(if now == "Draft" {
+                format!("propose it first: offshoot rpkg propose {name}")
+            } else {
+                format!("keep it with offshoot rpkg reject {name}")
+            }));
         }
         (Verb::Reject, "Proposed") => ("Draft", approval, "no longer proposed for approval"),
         (Verb::Reject, "DeletionProposed") => {
             ("Published", approval, "no longer proposed for deletion")
         }
         (Verb::Reject, _) => {
-            return Err(Failure::new(format!(
-                "cannot reject {name} with lifecycle '{now}'"
-            )));
+            let message = format!("cannot reject {name} with lifecycle '{now}'");
+            return Err(
+                Failure::new(message).hint("only proposals, and proposals to delete, are rejected")
+            );
         }
         (Verb::ProposeDelete, "DeletionProposed") => {
             return Ok(Done::Already(format!(
@@ -93,7 +125,8 @@ async fn one(client: &Client, name: &str, verb: Verb) -> Result<Done, Failure> {
         (Verb::ProposeDelete | Verb::Delete, _) => {
             return Err(Failure::new(format!(
                 "can only propose published packages for deletion; package {name} is not published"
-            )));
+            ))
+            .hint(format!("delete it at once: offshoot rpkg del {name}")));
         }
     };
     let mut wanted: Value = revision;

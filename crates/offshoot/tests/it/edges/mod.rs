@@ -3,6 +3,7 @@
 
 mod again;
 mod disk;
+mod halfway;
 mod input;
 mod places;
 mod remote;

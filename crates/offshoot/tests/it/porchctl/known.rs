@@ -35,7 +35,11 @@ pub(super) const KNOWN: &[(&str, usize, &str)] = &[
     ),
     ("repo-get", 2, "names are printed, not the kind of a table"),
     ("repo-get", 5, "the kind is shown"),
-    ("repo-get", 10, "Go templates are kubectl's"),
+    (
+        "repo-get",
+        10,
+        "a Go template sees the object, not a table without values",
+    ),
     (
         "repo-register-errors",
         1,
@@ -85,7 +89,11 @@ pub(super) const KNOWN: &[(&str, usize, &str)] = &[
     ("rpkg-get", 5, "the kind is shown"),
     ("rpkg-get", 10, "names are printed; it fails there"),
     ("rpkg-get", 12, "another order of the objects"),
-    ("rpkg-get", 13, "Go templates are kubectl's"),
+    (
+        "rpkg-get",
+        13,
+        "a Go template sees the object, not a table without values",
+    ),
     (
         "rpkg-init-errors",
         1,

@@ -1,0 +1,308 @@
+//! Flags of `rpkg` and `repo` that kubectl and porchctl have, typed against a running server.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::edges::{REPOSITORIES, register};
+use crate::process::Process;
+
+const SECRETS: &str = "/api/v1/namespaces/default/secrets";
+
+/// Exit code, standard output and standard error.
+fn typed(root: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_offshoot"))
+        .args(arguments)
+        .env("KUBECONFIG", root.join("data/kubeconfig"))
+        .current_dir(root)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code().unwrap_or(-1),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+async fn server(root: &Path) -> Process {
+    let server = Process::start(root, &[]).await;
+    register(&server, root, "blueprints", false).await;
+    register(&server, root, "deploy", true).await;
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn templates_print_objects_and_lists() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let _server = server(root).await;
+    std::fs::write(root.join("t"), "{{.spec.type}} {{.metadata.name}}\n").unwrap();
+    let each = r#"{{.metadata.name}}{{"\n"}}"#;
+    let list = "{{range .items}}{{.metadata.name}},{{end}}{{len .items}}";
+    for (arguments, expected) in [
+        (
+            vec!["-o", &format!("go-template={each}")],
+            "blueprints\ndeploy\n",
+        ),
+        (
+            vec!["-o", "go-template", "--template", each, "deploy"],
+            "deploy\n",
+        ),
+        (vec!["--template", list], "blueprints,deploy,2"),
+        (
+            vec!["-o", &format!("template={list}")],
+            "blueprints,deploy,2",
+        ),
+        (
+            vec!["-o", "go-template-file=t"],
+            "git blueprints\ngit deploy\n",
+        ),
+        (
+            vec!["-o", "templatefile", "--template=t", "deploy"],
+            "git deploy\n",
+        ),
+        (
+            vec!["-o=jsonpath={range .items[*]}{.metadata.name};{end}"],
+            "blueprints;deploy;",
+        ),
+        (
+            vec!["-o", "jsonpath", "--template", "{.metadata.name}", "deploy"],
+            "deploy",
+        ),
+        (vec!["--template", "{{.nothing}}", "deploy"], "<no value>"),
+        (vec!["-n", "empty"], ""),
+    ] {
+        let all = [&["repo", "get"], arguments.as_slice()].concat();
+        let (code, out, err) = typed(root, &all);
+        assert_eq!((code, out.as_str()), (0, expected), "{arguments:?}: {err}");
+    }
+    let nothing = typed(root, &["repo", "get", "-n", "empty"]).2;
+    assert_eq!(nothing, "No resources found in empty namespace.\n");
+    let strict = "--allow-missing-template-keys=false";
+    for (arguments, code, told) in [
+        (
+            vec!["--template", "{{.nothing}}", strict, "deploy"],
+            1,
+            "nothing",
+        ),
+        (vec!["-o", "go-template"], 64, "no template given"),
+        (vec!["-o", "go-template={{.x"], 64, "not closed"),
+        (
+            vec!["-o", "go-template={{upper .x}}"],
+            64,
+            "\"upper\" is not one of",
+        ),
+        (
+            vec!["-o", "yaml", "--template", "x"],
+            64,
+            "no meaning with -o yaml",
+        ),
+        (vec!["-o", "jsonpath={.x"], 64, "not closed"),
+    ] {
+        let all = [&["repo", "get"], arguments.as_slice()].concat();
+        let (found, _, err) = typed(root, &all);
+        assert!(
+            found == code && err.contains(told),
+            "{arguments:?}: {found} {err}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_logged_and_secrets_are_not() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = server(root).await;
+    let (code, _, err) = typed(root, &["repo", "get", "deploy", "-v=6"]);
+    assert!(code == 0 && err.contains("GET https://127.0.0.1:"), "{err}");
+    assert!(
+        err.contains("/repositories/deploy?includeObject=Object 200 OK in "),
+        "{err}"
+    );
+    assert!(!err.contains("Headers"), "{err}");
+    let (_, _, err) = typed(root, &["repo", "get", "deploy", "-v", "7"]);
+    assert!(err.contains("accept: application/json;as=Table"), "{err}");
+    assert!(!err.contains("Body"), "{err}");
+    let address = format!("file://{}/more.git", root.display());
+    let register = [
+        "repo",
+        "reg",
+        &address,
+        "--create",
+        "--repo-basic-username=shop",
+    ];
+    let password = ["--repo-basic-password=not-a-secret", "--v=10"];
+    let (code, _, err) = typed(root, &[&register[..], &password].concat());
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        err.contains("POST https://") && err.contains("Request Body: {"),
+        "{err}"
+    );
+    assert!(err.contains("bytes that may hold secrets"), "{err}");
+    assert!(!err.contains("not-a-secret"), "{err}");
+    let secret = server.get(&format!("{SECRETS}/more-auth")).await;
+    assert_eq!(secret["type"], "kubernetes.io/basic-auth");
+    let (_, _, err) = typed(root, &["repo", "get", "-o=yaml", "-v=8"]);
+    assert!(err.contains("[truncated "), "{err}");
+    let whole = ["repo", "get", "-o=yaml", "-v=8", "--truncate-output=false"];
+    assert!(!typed(root, &whole).2.contains("[truncated "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_is_made_as_somebody_else() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let _server = server(root).await;
+    let (code, _, err) = typed(root, &["repo", "get", "--as=ann", "--as-uid=7"]);
+    assert!(
+        code == 1 && err.contains("User \"ann\" cannot list"),
+        "{err}"
+    );
+    let (code, _, err) = typed(
+        root,
+        &[
+            "repo",
+            "get",
+            "--as=ann",
+            "--as-group=system:masters",
+            "--disable-compression",
+        ],
+    );
+    assert_eq!(code, 0, "{err}");
+    let (code, _, err) = typed(root, &["repo", "get", "--as-uid=7"]);
+    assert!(code == 64 && err.contains("--as"), "{err}");
+    let (code, _, err) = typed(root, &["repo", "get", "--tls-server-name=localhost"]);
+    assert_eq!(code, 0, "{err}");
+    let (code, _, err) = typed(root, &["repo", "get", "--tls-server-name=other.test"]);
+    assert!(code == 1 && err.contains("certificate"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repositories_are_registered_as_porchctl_does() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = server(root).await;
+    let address = format!("file://{}/new.git", root.display());
+    let flags = ["--create", "--v1alpha2", "--repo-workload-identity"];
+    let all = [&["repo", "reg", address.as_str()], &flags[..]].concat();
+    let (code, _, err) = typed(root, &all);
+    assert_eq!(code, 0, "{err}");
+    let made = server.get(&format!("{REPOSITORIES}/new")).await;
+    let mark = &made["metadata"]["annotations"]["porch.kpt.dev/v1alpha2-migration"];
+    assert_eq!(*mark, json!("true"));
+    assert_eq!(made["spec"]["git"]["secretRef"]["name"], "new-auth");
+    let secret = server.get(&format!("{SECRETS}/new-auth")).await;
+    assert_eq!(secret["type"], "kpt.dev/workload-identity-auth");
+    let both = [
+        &all[..],
+        &["--repo-basic-username=a", "--repo-basic-password=b"],
+    ]
+    .concat();
+    assert_eq!(typed(root, &both).0, 64);
+    assert_eq!(typed(root, &["repo", "unreg", "new"]).0, 0);
+    assert!(server.get(&format!("{SECRETS}/new-auth")).await.is_null());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_names_the_way_out() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let _server = server(root).await;
+    let init = |package: &str| {
+        let flags = ["--repository=deploy", "--workspace=one"];
+        let (code, _, err) = typed(root, &[&["rpkg", "init", package], &flags[..]].concat());
+        assert_eq!(code, 0, "{err}");
+    };
+    init("a");
+    let (name, told) = ("deploy.a.one", |verb: &str| {
+        typed(root, &["rpkg", verb, "deploy.a.one"])
+    });
+    let (code, _, err) = told("approve");
+    assert_eq!(code, 1);
+    assert!(
+        err.contains("deploy.a.one failed (cannot change approval from Draft to Published)"),
+        "{err}"
+    );
+    assert!(
+        err.contains("hint: propose it first: offshoot rpkg propose deploy.a.one"),
+        "{err}"
+    );
+    assert!(
+        told("propose-delete")
+            .2
+            .contains("hint: delete it at once: offshoot rpkg del")
+    );
+    assert_eq!((told("propose").0, told("approve").0), (0, 0));
+    assert!(
+        told("del")
+            .2
+            .contains("hint: offshoot rpkg propose-delete deploy.a.one")
+    );
+    assert!(
+        told("propose")
+            .2
+            .contains("hint: make a draft of it: offshoot rpkg copy")
+    );
+
+    // Of many, each is told, and how many failed.
+    let (code, out, err) = typed(root, &["rpkg", "propose-delete", "nothing", name]);
+    assert_eq!(
+        (code, out.as_str()),
+        (1, "deploy.a.one proposed for deletion\n")
+    );
+    assert!(
+        err.contains("nothing failed (") && err.contains("1 of 2 package revisions failed"),
+        "{err}"
+    );
+    assert!(
+        told("approve")
+            .2
+            .contains("hint: keep it with offshoot rpkg reject")
+    );
+
+    // What was pulled before is not pushed over what came since.
+    init("b");
+    let pull = |to: &str| assert_eq!(typed(root, &["rpkg", "pull", "deploy.b.one", to]).0, 0);
+    pull("x");
+    std::fs::write(
+        root.join("x/new.yaml"),
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: n\n",
+    )
+    .unwrap();
+    let push = |what: &str| typed(root, &["rpkg", "push", what, "x"]);
+    assert_eq!(push("deploy.b.one").0, 0);
+    let (code, _, err) = push("deploy.b.one");
+    assert!(
+        code == 1 && err.contains("changed since it was pulled"),
+        "{err}"
+    );
+    init("c");
+    let (code, _, err) = push("deploy.c.one");
+    assert!(
+        code == 1 && err.contains("pulled from deploy.b.one"),
+        "{err}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn why_tells_what_is_missing() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = server(root).await;
+    let (code, _, err) = typed(root, &["why", "pvar/nothing"]);
+    assert!(
+        code == 1 && err.contains("packagevariants.config.porch.kpt.dev \"nothing\" not found"),
+        "{err}"
+    );
+    let address = format!("file://{}/none.git", root.display());
+    assert_eq!(typed(root, &["repo", "reg", &address]).0, 0);
+    let path = format!("{REPOSITORIES}/none");
+    crate::edges::until(&server, &path, "Ready", |c| c.0 == "False").await;
+    let (_, out, _) = typed(root, &["why", "repo/none"]);
+    assert!(
+        out.contains("spec.git.create: true makes a bare one there"),
+        "{out}"
+    );
+}
