@@ -35,7 +35,7 @@ pub struct Options {
     /// Where cooking runs.
     pub cpu: Cpu,
     /// How many keys are worked on at once: far more than CPU workers, since most of them wait for
-    /// the store, which makes batches of them.
+    /// the store, which makes batches of them. One namespace gets at most three quarters of them.
     pub in_flight: usize,
     /// How often a local repository's refs are looked at.
     pub local_poll: Duration,
@@ -60,7 +60,7 @@ impl Default for Options {
         let cpus = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Self {
             cpu: Cpu::threads(cpus),
-            in_flight: 192,
+            in_flight: 256,
             local_poll: Duration::from_secs(2),
             remote_poll: Duration::from_secs(60),
             resync: Duration::from_secs(600),
@@ -112,12 +112,13 @@ impl Engine {
     /// An engine over these ports and this store; nothing runs until [`Engine::run`].
     pub fn new(ports: Ports, store: Arc<dyn store::Store>, options: Options) -> Self {
         let facts = Cache::new(options.cache_bytes);
+        let queue = Queue::of(options.in_flight);
         Self {
             inner: Arc::new(Inner {
                 ports,
                 store,
                 options,
-                queue: Queue::default(),
+                queue,
                 locks: Locks::default(),
                 repos: Repos::default(),
                 failures: Failures::default(),

@@ -10,7 +10,6 @@ mod set;
 mod variant;
 mod watch;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use model::Class;
@@ -37,20 +36,12 @@ impl Engine {
 
     async fn work(&self) {
         self.loaded().await;
-        let permits = Arc::new(tokio::sync::Semaphore::new(self.inner.options.in_flight));
         let mut turns = JoinSet::new();
-        loop {
-            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
-                break;
-            };
-            let Some(key) = self.inner.queue.next().await else {
-                break;
-            };
+        while let Some(key) = self.inner.queue.next().await {
             let engine = self.clone();
             turns.spawn(async move {
                 let done = engine.turn(&key).await;
                 engine.inner.queue.done(&key, done);
-                drop(permit);
             });
             while turns.try_join_next().is_some() {}
         }

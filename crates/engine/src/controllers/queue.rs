@@ -2,8 +2,9 @@
 //!
 //! A key that is worked on is not handed out again; what arrives meanwhile puts it in line once
 //! more afterwards (`models:P7`). Namespaces take turns, so that one tenant's thousand keys do not
-//! hold up another's one. Failures back off for each key alone (V16). Order depends on nothing but
-//! the order of calls and tokio's clock: a paused runtime replays it.
+//! hold up another's one, and none holds all slots: keys whose git or function hangs leave some to the
+//! others (I11). Failures back off for each key alone (V16). Order depends on nothing but the order of
+//! calls and tokio's clock: a paused runtime replays it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
@@ -57,6 +58,9 @@ pub enum Done {
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(200);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+/// How many slots a namespace may hold for each one that is free: alone it gets this share of all but one
+/// in four, and however many namespaces hang, the next one finds a slot.
+const SHARE: usize = 3;
 /// Conflicts in a row before they count as failures: two writers that never agree must not spin.
 const PATIENCE: u32 = 8;
 
@@ -67,6 +71,10 @@ struct Inner {
     turns: VecDeque<Namespace>,
     waiting: BTreeSet<Key>,
     running: BTreeSet<Key>,
+    /// How many keys may be worked on at once.
+    slots: usize,
+    /// How many of a namespace are.
+    held: BTreeMap<Namespace, usize>,
     again: BTreeSet<Key>,
     timers: BTreeSet<(Instant, Key)>,
     due: BTreeMap<Key, Instant>,
@@ -75,13 +83,24 @@ struct Inner {
 }
 
 /// The queue.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Queue {
     inner: Mutex<Inner>,
     changed: Notify,
 }
 
 impl Queue {
+    /// A queue that hands out this many keys at once, at least one.
+    pub fn of(slots: usize) -> Self {
+        Self {
+            inner: Mutex::new(Inner {
+                slots: slots.max(1),
+                ..Inner::default()
+            }),
+            changed: Notify::new(),
+        }
+    }
+
     /// Puts a key in line, unless it is there.
     pub fn add(&self, key: Key) {
         self.with(|inner| inner.add(key));
@@ -94,7 +113,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// The next key; `None` once the queue is closed. The caller must answer with [`Queue::done`].
+    /// The next key, once one may be worked on; `None` once the queue is closed. The caller must answer with [`Queue::done`].
     pub async fn next(&self) -> Option<Key> {
         loop {
             let changed = self.changed.notified();
@@ -204,7 +223,8 @@ impl Inner {
             // A key that is worked on keeps no timer beside its mark.
             self.cancel_timer(&key);
         }
-        let Some(namespace) = self.turns.pop_front() else {
+        let next = self.turns.iter().position(|n| self.has_room(n));
+        let Some(namespace) = next.and_then(|at| self.turns.remove(at)) else {
             return Take::Wait(self.timers.first().map(|(at, _)| *at));
         };
         let line = self.lines.entry(namespace.clone()).or_default();
@@ -212,10 +232,11 @@ impl Inner {
         if line.is_empty() {
             self.lines.remove(&namespace);
         } else {
-            self.turns.push_back(namespace);
+            self.turns.push_back(namespace.clone());
         }
         match key {
             Some(key) => {
+                *self.held.entry(namespace).or_default() += 1;
                 self.waiting.remove(&key);
                 self.running.insert(key.clone());
                 Take::Key(key)
@@ -224,8 +245,22 @@ impl Inner {
         }
     }
 
+    /// Whether one more key of a namespace may be worked on.
+    fn has_room(&self, namespace: &Namespace) -> bool {
+        let free = self.slots.saturating_sub(self.running.len());
+        let held = self.held.get(namespace).copied().unwrap_or_default();
+        free > 0 && (held == 0 || held < free.saturating_mul(SHARE))
+    }
+
     fn done(&mut self, key: &Key, done: Done) {
-        self.running.remove(key);
+        if self.running.remove(key)
+            && let Some(held) = self.held.get_mut(key.namespace())
+        {
+            *held -= 1;
+            if *held == 0 {
+                self.held.remove(key.namespace());
+            }
+        }
         let woken = self.again.remove(key);
         let failures = match done {
             Done::Rest | Done::After(_) => {

@@ -13,7 +13,7 @@ fn key(namespace: &str, name: &str) -> Key {
 
 #[tokio::test(start_paused = true)]
 async fn a_key_is_in_line_once_and_comes_again_if_it_was_woken_meanwhile() {
-    let queue = Queue::default();
+    let queue = Queue::of(8);
     queue.add(key("a", "x"));
     queue.add(key("a", "x"));
     assert_eq!(queue.next().await, Some(key("a", "x")));
@@ -30,7 +30,7 @@ async fn a_key_is_in_line_once_and_comes_again_if_it_was_woken_meanwhile() {
 
 #[tokio::test(start_paused = true)]
 async fn namespaces_take_turns() {
-    let queue = Queue::default();
+    let queue = Queue::of(8);
     for name in ["1", "2", "3"] {
         queue.add(key("big", name));
     }
@@ -51,8 +51,51 @@ async fn namespaces_take_turns() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn i11_namespaces_that_hang_leave_slots_to_the_others() {
+    let queue = Queue::of(16);
+    for tenant in ["one", "two", "three"] {
+        for name in 0..100 {
+            queue.add(key(tenant, &name.to_string()));
+        }
+    }
+    let soon = || tokio::time::timeout(Duration::from_secs(1), queue.next());
+    let mut hanging = Vec::new();
+    while let Ok(Some(key)) = soon().await {
+        hanging.push(key);
+    }
+    assert!(hanging.len() < 16, "{}", hanging.len());
+    // Whoever comes now is served at once, as often as they come.
+    for name in ["x", "y", "z"] {
+        queue.add(key("late", name));
+        assert_eq!(soon().await, Ok(Some(key("late", name))));
+        queue.done(&key("late", name), Done::Rest);
+    }
+    // What comes to its end makes room for the next in line.
+    let ended = hanging.pop().expect("some hang");
+    queue.done(&ended, Done::Rest);
+    assert!(matches!(soon().await, Ok(Some(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_alone_gets_three_of_four_slots() {
+    let queue = Queue::of(256);
+    for name in 0..300 {
+        queue.add(key("alone", &name.to_string()));
+    }
+    let soon = || tokio::time::timeout(Duration::from_secs(1), queue.next());
+    let mut held = 0;
+    while let Ok(Some(_)) = soon().await {
+        held += 1;
+    }
+    assert_eq!(held, 192);
+    let queue = Queue::of(1);
+    queue.add(key("alone", "x"));
+    assert!(queue.next().await.is_some(), "the only slot is anybody's");
+}
+
+#[tokio::test(start_paused = true)]
 async fn failures_back_off_alone_and_a_wake_comes_through_at_once() {
-    let queue = Queue::default();
+    let queue = Queue::of(8);
     queue.add(key("a", "x"));
     let mut waits = Vec::new();
     for _ in 0..4 {
@@ -74,7 +117,7 @@ async fn failures_back_off_alone_and_a_wake_comes_through_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_ends_every_wait() {
-    let queue = std::sync::Arc::new(Queue::default());
+    let queue = std::sync::Arc::new(Queue::of(8));
     let waiters: Vec<_> = (0..3)
         .map(|_| {
             let queue = std::sync::Arc::clone(&queue);
