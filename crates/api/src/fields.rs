@@ -154,6 +154,13 @@ pub(crate) fn name<T>(
     }
 }
 
+/// An object of these parts, which are moved into it: `json!` copies whatever is given to it, and a part of a
+/// part once for each level.
+pub fn object_of<const N: usize>(parts: [(&str, Value); N]) -> Value {
+    let parts = parts.into_iter();
+    Value::Object(parts.map(|(key, part)| (key.to_owned(), part)).collect())
+}
+
 /// Puts a text unless it is empty.
 pub(crate) fn put(map: &mut Map<String, Value>, key: &str, text: &str) {
     if !text.is_empty() {

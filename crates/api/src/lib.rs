@@ -29,7 +29,7 @@ mod variant;
 pub use conditions::{merge_conditions, read_conditions};
 pub use convert::{ConvertError, V1ALPHA1_SPEC, convert_set};
 pub use definitions::{CRDS, Definition, SERVED, crd_texts, crds, embedded_crds, served};
-pub use fields::{object_at, str_at};
+pub use fields::{object_at, object_of, str_at};
 pub use meta::{read_key, read_meta, write_meta};
 pub use names::revision_uid;
 pub use package::write_package;

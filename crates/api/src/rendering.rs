@@ -3,14 +3,14 @@
 use model::{FunctionResult, FunctionResultItem, RenderStatus, ResourceRef, Severity};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, put, put_list};
+use crate::fields::{Fields, object_of, put, put_list};
 
 /// The wire form: `error` is always there, as the peer's schema wants it.
 pub fn write_render_status(status: &RenderStatus) -> Value {
-    json!({
-        "error": status.error.clone().unwrap_or_default(),
-        "result": write_result_list(status),
-    })
+    object_of([
+        ("error", status.error.clone().unwrap_or_default().into()),
+        ("result", write_result_list(status)),
+    ])
 }
 
 /// The `result` part alone.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Files, PackagePath, Problem, Revision};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, put};
+use crate::fields::{Fields, object_of, put};
 use crate::{write_meta, write_render_status};
 
 /// The annotation that lists files which are no text.
@@ -41,13 +41,13 @@ pub fn write_resources(revision: &Revision, files: &Files) -> Value {
         status.insert("renderStatus".to_owned(), write_render_status(render));
     }
     status.insert("files".to_owned(), files.len().into());
-    json!({
-        "apiVersion": "porch.kpt.dev/v1alpha1",
-        "kind": "PackageRevisionResources",
-        "metadata": write_meta(&revision.key, &meta),
-        "spec": spec,
-        "status": status,
-    })
+    object_of([
+        ("apiVersion", "porch.kpt.dev/v1alpha1".into()),
+        ("kind", "PackageRevisionResources".into()),
+        ("metadata", write_meta(&revision.key, &meta)),
+        ("spec", Value::Object(spec)),
+        ("status", Value::Object(status)),
+    ])
 }
 
 /// What a person sent: the files that the package's texts shall be.

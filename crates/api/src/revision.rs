@@ -9,7 +9,7 @@ use model::{
 use serde_json::{Map, Value, json};
 
 use crate::conditions::{read_conditions, write_plain};
-use crate::fields::{Fields, name, put, put_list, put_strings};
+use crate::fields::{Fields, name, object_of, put, put_list, put_strings};
 use crate::revision_status::{
     read_conflict, read_lock, read_machine, write_conflict, write_lock, write_machine,
 };
@@ -200,13 +200,13 @@ pub fn read_revision(object: &Value) -> Result<Revision, String> {
 
 /// The whole object of a record.
 pub fn write_revision(revision: &Revision) -> Value {
-    json!({
-        "apiVersion": "porch.kpt.dev/v1alpha1",
-        "kind": "PackageRevision",
-        "metadata": write_meta(&revision.key, &revision.meta),
-        "spec": write_spec(revision),
-        "status": write_status(revision),
-    })
+    object_of([
+        ("apiVersion", "porch.kpt.dev/v1alpha1".into()),
+        ("kind", "PackageRevision".into()),
+        ("metadata", write_meta(&revision.key, &revision.meta)),
+        ("spec", write_spec(revision)),
+        ("status", write_status(revision)),
+    ])
 }
 
 fn write_spec(revision: &Revision) -> Value {

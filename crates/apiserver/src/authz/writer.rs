@@ -5,10 +5,14 @@
 //! that changes nothing that a user asks for (a status, a finalizer) leaves it as it is; one of the
 //! program itself that does takes it away.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::gateway::{Attributes, Decision, User};
 use crate::logic::metadata_mut;
+use crate::storage::Object;
 use crate::verbs::{Core, Target, Whose};
 
 /// Which objects say who wrote them last.
@@ -30,21 +34,31 @@ impl Writers {
             .get(self.annotation)
     }
 
-    /// What a user asks for in an object, without the record.
-    fn wish(&self, object: &Value) -> Value {
-        let mut annotations = object["metadata"]["annotations"].clone();
-        if let Some(annotations) = annotations.as_object_mut() {
-            annotations.remove(self.annotation);
-        }
-        let none = annotations
-            .as_object()
-            .is_some_and(serde_json::Map::is_empty);
-        json!({
-            "spec": object["spec"],
-            "labels": object["metadata"]["labels"],
-            "annotations": if none { Value::Null } else { annotations },
-        })
+    /// Whether a user asks for the same in both, the record apart.
+    fn same_wish(&self, old: &Value, new: &Value) -> bool {
+        old["spec"] == new["spec"]
+            && old["metadata"]["labels"] == new["metadata"]["labels"]
+            && self.notes(old) == self.notes(new)
     }
+
+    /// The annotations, the record apart, in the order of their names.
+    fn notes<'a>(&self, object: &'a Value) -> BTreeMap<&'a str, &'a Value> {
+        let annotations = object["metadata"]["annotations"].as_object();
+        let all = annotations.into_iter().flatten();
+        let others = all.filter(|(name, _)| *name != self.annotation);
+        others.map(|(name, value)| (name.as_str(), value)).collect()
+    }
+}
+
+/// As much of a stored object as says who wrote it.
+#[derive(Deserialize)]
+struct Signed {
+    metadata: Notes,
+}
+
+#[derive(Deserialize)]
+struct Notes {
+    annotations: Option<BTreeMap<String, Value>>,
 }
 
 impl Core {
@@ -69,7 +83,7 @@ impl Core {
         if !listed || !target.subresource.is_empty() {
             return;
         }
-        let same = old.is_some_and(|old| writers.wish(old) == writers.wish(new));
+        let same = old.is_some_and(|old| writers.same_wish(old, new));
         let record = if same {
             old.and_then(|old| writers.recorded(old)).cloned()
         } else if whose.user.name == writers.own && whose.user.is_master() {
@@ -84,8 +98,11 @@ impl Core {
 
     /// Who last wrote an object, as far as it was recorded.
     #[must_use]
-    pub fn writer_of(&self, object: &Value) -> Option<User> {
-        let record = self.writers.get()?.recorded(object)?.as_str()?;
+    pub fn writer_of(&self, object: &Object) -> Option<User> {
+        let writers = self.writers.get()?;
+        let signed: Signed = serde_json::from_slice(&object.bytes()).ok()?;
+        let annotations = signed.metadata.annotations?;
+        let record = annotations.get(writers.annotation)?.as_str()?;
         let record: Value = serde_json::from_str(record).ok()?;
         let groups = record["groups"].as_array().into_iter().flatten();
         let groups: Vec<&str> = groups.filter_map(Value::as_str).collect();

@@ -55,17 +55,16 @@ pub fn updated(
     rules: Rules<'_>,
     old: &Value,
     new: &mut Value,
-    asked: &Value,
+    mut asked: Value,
     part: Part,
     options: &WriteOptions,
     moment: &Moment,
 ) {
     let subresource = if part == Part::Status { "status" } else { "" };
-    let mut tracked = asked.clone();
     writing(rules, subresource, options, moment, |writer| {
-        apply::track(Some(old), &mut tracked, writer)
+        apply::track(Some(old), &mut asked, writer)
     });
-    take(new, &tracked);
+    take(new, &asked);
 }
 
 /// Takes the managed fields that an apply has computed.

@@ -88,7 +88,7 @@ pub fn update(
     if means == Means::Apply {
         managed::take(&mut new, &asked);
     } else {
-        managed::updated(rules, old, &mut new, &asked, part, options, moment);
+        managed::updated(rules, old, &mut new, asked, part, options, moment);
     }
     if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
         crate::builtin::crd::track_storage(&mut new);
@@ -212,7 +212,7 @@ pub fn finalizers(object: &Value) -> Vec<&str> {
 /// Keeps of the old state what the request may not write.
 fn take_over(rules: Rules<'_>, old: &Value, new: &mut Value, part: Part) {
     if part == Part::Status {
-        let status = new.get("status").cloned();
+        let status = new.get_mut("status").map(Value::take);
         *new = old.clone();
         if let Some(root) = new.as_object_mut() {
             match status {

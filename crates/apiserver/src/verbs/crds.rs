@@ -124,7 +124,7 @@ impl Core {
                 target.rules()?,
                 &before,
                 &mut new,
-                &asked,
+                asked,
                 Part::Status,
                 &options,
                 &moment,

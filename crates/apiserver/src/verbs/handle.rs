@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::read::{ListQuery, Selection};
 use super::records::{Record, RecordError};
+use super::write::Compute;
 use super::{Core, Target, Whose};
 use crate::gateway::{Gateway, Verb};
 use crate::logic::delete::DeleteOptions;
@@ -267,6 +268,44 @@ impl ServerHandle {
             .value())
     }
 
+    /// Changes an object or its subresource by a computation on what is stored now, which is read once;
+    /// answers its version. A computed state that equals the stored one is no write.
+    ///
+    /// # Errors
+    /// What a client would be told, or what the computation says.
+    pub async fn change(
+        &self,
+        resource: &ResourceName,
+        (namespace, name): (&str, &str),
+        subresource: &str,
+        compute: &Compute<'_>,
+        whose: &Whose,
+    ) -> Result<String, Failure> {
+        let target = self
+            .target(resource)?
+            .at(namespace, name)
+            .with_subresource(subresource);
+        let options = options(whose);
+        let modify = self
+            .core
+            .modify(&target, whose, Verb::Update, compute, &options);
+        Ok(modify.await?.object.version())
+    }
+
+    /// An object of a resource that is kept here, as it stands; nothing of it is parsed.
+    ///
+    /// # Errors
+    /// The resource is not served.
+    pub fn stored(
+        &self,
+        resource: &ResourceName,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Arc<Object>>, Failure> {
+        let target = self.target(resource)?.at(namespace, name);
+        Ok(self.core.store.get(&target.resource.key(), &target.key()))
+    }
+
     /// Deletes an object; an object that is gone already is no error.
     ///
     /// # Errors
@@ -291,7 +330,7 @@ impl ServerHandle {
     ///
     /// # Errors
     /// An expectation failed, or the store did.
-    pub async fn commit(&self, records: Vec<Record>) -> Result<Vec<Value>, RecordError> {
+    pub async fn commit(&self, records: Vec<Record>) -> Result<Vec<Arc<Object>>, RecordError> {
         self.core.commit(records).await
     }
 

@@ -87,6 +87,15 @@ impl Shown {
         }
     }
 
+    /// Its resource version; empty for an object that is stored nowhere.
+    #[must_use]
+    pub fn version(&self) -> String {
+        match self {
+            Self::Stored(object) => object.rv.to_string(),
+            Self::Value(value) => crate::logic::meta(value, "resourceVersion").to_owned(),
+        }
+    }
+
     /// The object as a tree.
     #[must_use]
     pub fn value(&self) -> Value {

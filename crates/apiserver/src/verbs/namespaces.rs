@@ -102,7 +102,7 @@ impl Core {
             target.rules()?,
             &old,
             &mut new,
-            &asked,
+            asked,
             Part::Status,
             &options,
             &moment,

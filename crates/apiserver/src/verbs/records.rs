@@ -4,6 +4,7 @@
 //! fields, versions. Schemas are not applied: the writer is the authority of these resources.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -11,7 +12,9 @@ use super::{Core, Target, Whose, lost};
 use crate::logic::update::{Part, differs};
 use crate::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
 use crate::status::Failure;
-use crate::storage::{CommitError, Draft, Expect, Op, ResourceKey, StorageError, Store, key_of};
+use crate::storage::{
+    CommitError, Draft, Expect, Object, Op, ResourceKey, StorageError, Store, key_of,
+};
 
 /// One record of a batch.
 #[derive(Debug, Clone)]
@@ -61,7 +64,7 @@ impl Core {
     ///
     /// # Errors
     /// See [`RecordError`].
-    pub async fn commit(&self, records: Vec<Record>) -> Result<Vec<Value>, RecordError> {
+    pub async fn commit(&self, records: Vec<Record>) -> Result<Vec<Arc<Object>>, RecordError> {
         let mut ops = Vec::with_capacity(records.len());
         let mut retired = Vec::new();
         for (index, record) in records.into_iter().enumerate() {
@@ -82,7 +85,10 @@ impl Core {
         ops.extend(forgotten(&self.store, &retired, RETIRED));
         ops.extend(retired);
         match self.store.commit(ops).await {
-            Ok(objects) => Ok(objects.iter().take(asked).map(|o| o.value()).collect()),
+            Ok(mut objects) => {
+                objects.truncate(asked);
+                Ok(objects)
+            }
             Err(CommitError::Conflict { index, found, .. }) => Err(RecordError::Conflict {
                 index,
                 found: found.map(|o| Box::new(o.value())),
@@ -131,7 +137,7 @@ impl Core {
                     rules,
                     old,
                     &mut object,
-                    &asked,
+                    asked,
                     Part::Main,
                     &options,
                     &moment,

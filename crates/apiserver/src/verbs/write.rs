@@ -144,6 +144,13 @@ impl Core {
         body: Value,
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
+        // What names a version is computed once, so that nothing is to be kept for later.
+        if rv_of(&body).is_some() {
+            let compute = move |_: &Value| Ok((body, Means::Put));
+            return self
+                .attempt(target, whose, Verb::Update, compute, options)
+                .await;
+        }
         let compute = move |_: &Value| Ok((body.clone(), Means::Put));
         self.modify(target, whose, Verb::Update, &compute, options)
             .await
@@ -161,31 +168,15 @@ impl Core {
         compute: &Compute<'_>,
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
-        let rules = target.rules()?;
-        let part = if target.subresource == "status" && rules.version.status {
-            Part::Status
-        } else {
-            Part::Main
-        };
-        self.check_namespace(target, false)?;
         let mut last = None;
         for _ in 0..ATTEMPTS {
-            let (found, old) = self.current(target, whose).await?;
-            let (new, means) = compute(&old)?;
-            let conditional = rv_of(&new).is_some() && means == Means::Put;
-            let asked = Update {
-                old: &old,
-                new,
-                part,
-                means,
-                name: &target.name,
-                namespace: &target.namespace,
+            let mut conditional = true;
+            let compute = |old: &Value| {
+                let (new, means) = compute(old)?;
+                conditional = rv_of(&new).is_some() && means == Means::Put;
+                Ok((new, means))
             };
-            let updated = update(rules, asked, options, &self.moment())?;
-            match self
-                .write_update(target, whose, verb, (found, old), updated, options)
-                .await
-            {
+            match self.attempt(target, whose, verb, compute, options).await {
                 Err(failure)
                     if failure.reason == "Conflict"
                         && !conditional
@@ -197,6 +188,37 @@ impl Core {
             }
         }
         Err(last.unwrap_or_else(|| Failure::internal("the object kept changing")))
+    }
+
+    /// Computes and writes a change of an object once.
+    async fn attempt(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        verb: Verb,
+        compute: impl FnOnce(&Value) -> Result<(Value, Means), Failure> + Send,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        let rules = target.rules()?;
+        let part = if target.subresource == "status" && rules.version.status {
+            Part::Status
+        } else {
+            Part::Main
+        };
+        self.check_namespace(target, false)?;
+        let (found, old) = self.current(target, whose).await?;
+        let (new, means) = compute(&old)?;
+        let asked = Update {
+            old: &old,
+            new,
+            part,
+            means,
+            name: &target.name,
+            namespace: &target.namespace,
+        };
+        let updated = update(rules, asked, options, &self.moment())?;
+        self.write_update(target, whose, verb, (found, old), updated, options)
+            .await
     }
 
     /// Reads the current state in the version of the request, from the store or, for virtual resources, the gateway.

@@ -63,7 +63,7 @@ impl Gateway for Warehouse {
         let written = self.handle.commit(vec![record]).await;
         let written = written.map_err(|e| Refusal::new(RefusalClass::Conflict, e.to_string()))?;
         let object = if call.new.is_some() {
-            written.into_iter().next().unwrap_or_default()
+            written.first().map(|o| o.value()).unwrap_or_default()
         } else {
             Value::Null
         };
@@ -213,7 +213,7 @@ async fn records_are_written_together_or_not_at_all() {
         .await
         .expect("commit");
     assert_eq!(
-        both[0]["metadata"]["managedFields"][0]["manager"],
+        both[0].value()["metadata"]["managedFields"][0]["manager"],
         "warehouse"
     );
     let lost = handle
@@ -280,7 +280,7 @@ async fn the_name_of_a_removed_record_is_known_for_as_long_as_the_store() {
     handle.commit(put.to_vec()).await.expect("written");
     let removals = vec![record("a", None), record("never", None)];
     let answers = handle.commit(removals).await.expect("removed");
-    assert_eq!(answers[0]["metadata"]["name"], "a");
+    assert_eq!(answers[0].fields.name, "a");
     drop((handle, server));
     let server = still(&medium, crates()).await;
     let handle = server.handle();

@@ -3,6 +3,7 @@
 use model::{Namespace, ObjectKey, ObjectName, Revision};
 use serde_json::{Value, json};
 
+use super::parts::object;
 use super::reader::{Fields, parse};
 use super::{CodecError, revision};
 
@@ -26,8 +27,8 @@ pub(crate) enum Record {
 
 /// Writes the records of one submission.
 pub(crate) fn encode_intent(records: &[Record]) -> Vec<u8> {
-    let list: Vec<Value> = records.iter().map(one).collect();
-    json!({ "format": FORMAT, "records": list })
+    let list: Value = records.iter().map(one).collect();
+    object([("format", FORMAT.into()), ("records", list)])
         .to_string()
         .into_bytes()
 }
@@ -37,7 +38,10 @@ fn one(record: &Record) -> Value {
         Record::Put {
             record,
             at_branch_commit,
-        } => json!({ "put": revision::to_json(record), "atBranchCommit": at_branch_commit }),
+        } => object([
+            ("put", revision::to_json(record)),
+            ("atBranchCommit", (*at_branch_commit).into()),
+        ]),
         Record::Delete(key) => {
             json!({ "delete": { "namespace": key.namespace.as_str(), "name": key.name.as_str() } })
         }

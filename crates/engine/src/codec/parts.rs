@@ -1,23 +1,50 @@
 //! Parts that several texts share: metadata, locks, conditions.
 
+use std::collections::BTreeMap;
+
 use model::{CommitId, Condition, GitLock, ObjectMeta, OwnerReference, Status, Uid};
 use serde_json::{Value, json};
 
 use super::CodecError;
 use super::reader::Fields;
 
+/// An object of these parts, which are moved into it: `json!` copies whatever is given to it, and a part of a
+/// part once for each level.
+pub(super) fn object<const N: usize>(parts: [(&str, Value); N]) -> Value {
+    let parts = parts.into_iter();
+    Value::Object(parts.map(|(key, part)| (key.to_owned(), part)).collect())
+}
+
+/// Texts as a list.
+pub(super) fn texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Value {
+    texts.into_iter().map(Value::from).collect()
+}
+
+/// Texts by key.
+pub(super) fn by_key(map: &BTreeMap<String, String>) -> Value {
+    let entries = map.iter();
+    Value::Object(
+        entries
+            .map(|(k, v)| (k.clone(), v.as_str().into()))
+            .collect(),
+    )
+}
+
 pub(super) fn meta_json(meta: &ObjectMeta) -> Value {
-    json!({
-        "uid": meta.uid.as_ref().map(Uid::as_str),
-        "resourceVersion": meta.resource_version,
-        "generation": meta.generation,
-        "created": meta.created,
-        "deleted": meta.deleted,
-        "labels": meta.labels,
-        "annotations": meta.annotations,
-        "finalizers": meta.finalizers,
-        "owners": meta.owners.iter().map(owner_json).collect::<Vec<_>>(),
-    })
+    object([
+        ("uid", meta.uid.as_ref().map(Uid::as_str).into()),
+        ("resourceVersion", meta.resource_version.as_str().into()),
+        ("generation", meta.generation.into()),
+        ("created", meta.created.as_str().into()),
+        ("deleted", meta.deleted.as_deref().into()),
+        ("labels", by_key(&meta.labels)),
+        ("annotations", by_key(&meta.annotations)),
+        (
+            "finalizers",
+            texts(meta.finalizers.iter().map(String::as_str)),
+        ),
+        ("owners", meta.owners.iter().map(owner_json).collect()),
+    ])
 }
 
 pub(super) fn meta(fields: Fields<'_>) -> Result<ObjectMeta, CodecError> {

@@ -1,16 +1,17 @@
 //! What a render reported, inside of a record.
 
 use model::{FunctionResult, FunctionResultItem, RenderStatus, ResourceRef, Severity};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::CodecError;
+use super::parts::{self, object};
 use super::reader::{Fields, wrong};
 
 pub(super) fn to_json(status: &RenderStatus) -> Value {
-    json!({
-        "error": status.error,
-        "steps": status.steps.iter().map(step_json).collect::<Vec<_>>(),
-    })
+    object([
+        ("error", status.error.as_deref().into()),
+        ("steps", status.steps.iter().map(step_json).collect()),
+    ])
 }
 
 pub(super) fn from_json(value: &Value) -> Result<RenderStatus, CodecError> {
@@ -22,15 +23,15 @@ pub(super) fn from_json(value: &Value) -> Result<RenderStatus, CodecError> {
 }
 
 fn step_json(step: &FunctionResult) -> Value {
-    json!({
-        "name": step.name,
-        "image": step.image,
-        "exec": step.exec,
-        "validator": step.validator,
-        "stderr": step.stderr,
-        "exitCode": step.exit_code,
-        "results": step.results.iter().map(item_json).collect::<Vec<_>>(),
-    })
+    object([
+        ("name", step.name.as_str().into()),
+        ("image", step.image.as_deref().into()),
+        ("exec", step.exec.as_deref().into()),
+        ("validator", step.validator.into()),
+        ("stderr", step.stderr.as_str().into()),
+        ("exitCode", step.exit_code.into()),
+        ("results", step.results.iter().map(item_json).collect()),
+    ])
 }
 
 fn step(value: &Value) -> Result<FunctionResult, CodecError> {
@@ -48,28 +49,28 @@ fn step(value: &Value) -> Result<FunctionResult, CodecError> {
 
 fn item_json(item: &FunctionResultItem) -> Value {
     let resource = item.resource.as_ref().map(|r| {
-        json!({
-            "apiVersion": r.api_version,
-            "kind": r.kind,
-            "namespace": r.namespace,
-            "name": r.name,
-        })
+        object([
+            ("apiVersion", r.api_version.as_str().into()),
+            ("kind", r.kind.as_str().into()),
+            ("namespace", r.namespace.as_str().into()),
+            ("name", r.name.as_str().into()),
+        ])
     });
     let file = item
         .file
         .as_ref()
-        .map(|(path, index)| json!({ "path": path, "index": index }));
-    let tags = item.tags.iter().map(|(k, v)| json!([k, v]));
-    json!({
-        "message": item.message,
-        "severity": item.severity.as_str(),
-        "resource": resource,
-        "field": item.field,
-        "current": item.current,
-        "proposed": item.proposed,
-        "file": file,
-        "tags": tags.collect::<Vec<_>>(),
-    })
+        .map(|(path, index)| object([("path", path.as_str().into()), ("index", (*index).into())]));
+    let tags = item.tags.iter().map(|(k, v)| parts::texts([k.as_str(), v]));
+    object([
+        ("message", item.message.as_str().into()),
+        ("severity", item.severity.as_str().into()),
+        ("resource", resource.into()),
+        ("field", item.field.as_deref().into()),
+        ("current", item.current.as_deref().into()),
+        ("proposed", item.proposed.as_deref().into()),
+        ("file", file.into()),
+        ("tags", tags.collect()),
+    ])
 }
 
 fn item(value: &Value) -> Result<FunctionResultItem, CodecError> {

@@ -1,46 +1,55 @@
 //! A whole record of a package revision.
 
 use model::{
-    CommitId, ConflictId, Lifecycle, Namespace, ObjectKey, ObjectName, PackageName, ReadinessGate,
-    RepositoryName, Revision, RevisionNumber, TreeId, WorkspaceName,
+    CommitId, ConflictId, GitLock, Lifecycle, Namespace, ObjectKey, ObjectName, PackageName,
+    ReadinessGate, RepositoryName, Revision, RevisionNumber, TreeId, WorkspaceName,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::parts::object;
 use super::reader::{Fields, wrong};
 use super::{CodecError, machine, parts, rendering, task};
 
 pub(super) fn to_json(r: &Revision) -> Value {
-    let texts = |list: &mut dyn Iterator<Item = &str>| list.map(Value::from).collect::<Vec<_>>();
     let conflicts = (!r.conflicts.is_empty()).then(|| package::conflicts::encode(&r.conflicts));
-    json!({
-        "namespace": r.key.namespace.as_str(),
-        "name": r.key.name.as_str(),
-        "meta": parts::meta_json(&r.meta),
-        "repository": r.repository.as_str(),
-        "package": r.package.as_str(),
-        "workspace": r.workspace.as_str(),
-        "revision": r.revision.0,
-        "lifecycle": r.lifecycle.as_str(),
-        "tasks": r.tasks.iter().map(task::encode_task).collect::<Vec<_>>(),
-        "gates": texts(&mut r.readiness_gates.iter().map(|g| g.condition_type.as_str())),
-        "packageLabels": r.package_labels,
-        "packageAnnotations": r.package_annotations,
-        "resolvedConflicts": texts(&mut r.resolved_conflicts.iter().map(|id| id.0.as_str())),
-        "upstreamLock": r.upstream_lock.as_ref().map(parts::lock_json),
-        "selfLock": r.self_lock.as_ref().map(parts::lock_json),
-        "conditions": r.conditions.iter().map(parts::condition_json).collect::<Vec<_>>(),
-        "deployment": r.deployment,
-        "publishedBy": r.published_by,
-        "publishedAt": r.published_at,
-        "conflicts": conflicts,
-        "renderStatus": r.render_status.as_ref().map(rendering::to_json),
-        "commit": r.commit.to_string(),
-        "tree": r.tree.to_string(),
-        "machine": r.machine.as_ref().map(machine::to_json),
-        "notedDigest": r.noted_digest,
-        "placeholder": r.placeholder,
-        "contentVersion": r.content_version,
-    })
+    let gates = r.readiness_gates.iter().map(|g| g.condition_type.as_str());
+    let resolved = r.resolved_conflicts.iter().map(|id| id.0.as_str());
+    let lock = |lock: &Option<GitLock>| lock.as_ref().map(parts::lock_json).into();
+    object([
+        ("namespace", r.key.namespace.as_str().into()),
+        ("name", r.key.name.as_str().into()),
+        ("meta", parts::meta_json(&r.meta)),
+        ("repository", r.repository.as_str().into()),
+        ("package", r.package.as_str().into()),
+        ("workspace", r.workspace.as_str().into()),
+        ("revision", r.revision.0.into()),
+        ("lifecycle", r.lifecycle.as_str().into()),
+        ("tasks", r.tasks.iter().map(task::encode_task).collect()),
+        ("gates", parts::texts(gates)),
+        ("packageLabels", parts::by_key(&r.package_labels)),
+        ("packageAnnotations", parts::by_key(&r.package_annotations)),
+        ("resolvedConflicts", parts::texts(resolved)),
+        ("upstreamLock", lock(&r.upstream_lock)),
+        ("selfLock", lock(&r.self_lock)),
+        (
+            "conditions",
+            r.conditions.iter().map(parts::condition_json).collect(),
+        ),
+        ("deployment", r.deployment.into()),
+        ("publishedBy", r.published_by.as_str().into()),
+        ("publishedAt", r.published_at.as_str().into()),
+        ("conflicts", conflicts.into()),
+        (
+            "renderStatus",
+            r.render_status.as_ref().map(rendering::to_json).into(),
+        ),
+        ("commit", r.commit.to_string().into()),
+        ("tree", r.tree.to_string().into()),
+        ("machine", r.machine.as_ref().map(machine::to_json).into()),
+        ("notedDigest", r.noted_digest.as_deref().into()),
+        ("placeholder", r.placeholder.into()),
+        ("contentVersion", r.content_version.as_str().into()),
+    ])
 }
 
 pub(super) fn from_json(value: &Value) -> Result<Revision, CodecError> {

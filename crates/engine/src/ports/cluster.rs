@@ -202,6 +202,15 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// The store cannot be read.
     async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError>;
 
+    /// Whether a variant is at this version now: what it says need not be read for that.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    async fn variant_is_at(&self, key: &ObjectKey, version: &str) -> Result<bool, PortError> {
+        let now = self.variant(key).await?;
+        Ok(now.is_some_and(|now| now.meta.resource_version == version))
+    }
+
     /// A repository as it is now, not as a watch knows it; `None` if there is none.
     ///
     /// # Errors

@@ -51,12 +51,15 @@ async fn list(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal>
             items.push(read(gateway, call, &key).await?);
         }
     }
-    let object = json!({
-        "apiVersion": "porch.kpt.dev/v1alpha1",
-        "kind": "PackageRevisionResourcesList",
-        "metadata": { "resourceVersion": list.rv.to_string() },
-        "items": items,
-    });
+    let object = api::object_of([
+        ("apiVersion", "porch.kpt.dev/v1alpha1".into()),
+        ("kind", "PackageRevisionResourcesList".into()),
+        (
+            "metadata",
+            json!({ "resourceVersion": list.rv.to_string() }),
+        ),
+        ("items", Value::Array(items)),
+    ]);
     Ok(Outcome {
         object,
         ..Outcome::default()

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
+use apiserver::Failure;
 use apiserver::logic::delete::DeleteOptions;
+use apiserver::logic::update::Means;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -37,40 +40,38 @@ impl ServerCluster {
     }
 
     /// Writes `status` of an object that must be at this version. An equal status is no write.
-    async fn write_status(
+    async fn write_status<T, S>(
         &self,
         resource: &ResourceName,
         key: &ObjectKey,
         version: &str,
-        status: impl Fn(Option<&Value>, &str) -> Value + Send,
-    ) -> Result<Value, PortError> {
+        status: impl Fn(Option<&Value>, &str) -> Value + Send + Sync,
+        read: fn(&Value) -> Option<Stored<T, S>>,
+    ) -> Result<Stored<T, S>, PortError> {
         let attempt = || format!("write the status of {} {key}", resource.plural);
         let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let found = self.handle.get(resource, namespace, name).await;
-        let found = found.map_err(|f| failed(attempt(), &f))?;
-        let mut object = found
-            .ok_or_else(|| PortError::new(Class::NotFound, attempt(), "the object is gone"))?;
-        if api::str_at(&object, &["metadata", "resourceVersion"]) != Some(version) {
-            return Err(PortError::new(
-                Class::Conflict,
-                attempt(),
-                "the object was modified",
-            ));
-        }
         let now = jiff::Timestamp::now()
             .strftime("%Y-%m-%dT%H:%M:%SZ")
             .to_string();
-        let new = status(object.get("status"), &now);
-        if object.get("status") == Some(&new) {
-            return Ok(object);
-        }
-        object["status"] = new;
+        let becomes = Mutex::new(Value::Null);
+        let compute = |old: &Value| {
+            if api::str_at(old, &["metadata", "resourceVersion"]) != Some(version) {
+                return Err(Failure::modified(&resource.group, &resource.plural, name));
+            }
+            let mut new = old.clone();
+            new["status"] = status(old.get("status"), &now);
+            *becomes.lock().unwrap_or_else(PoisonError::into_inner) = new.clone();
+            Ok((new, Means::Put))
+        };
         let whose = controllers(&self.handle);
         let written = self
             .handle
-            .update_status(resource, namespace, name, object, &whose)
+            .change(resource, (namespace, name), "status", &compute, &whose)
             .await;
-        written.map_err(|f| failed(attempt(), &f))
+        let version = written.map_err(|f| failed(attempt(), &f))?;
+        let mut object = becomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        object["metadata"]["resourceVersion"] = version.into();
+        readable(key, read(&object))
     }
 
     async fn namespace(&self, name: &Namespace) -> Result<Option<Value>, PortError> {
@@ -93,6 +94,13 @@ impl Cluster for ServerCluster {
         object
             .map(|object| readable(key, read_variant(&object)))
             .transpose()
+    }
+
+    async fn variant_is_at(&self, key: &ObjectKey, version: &str) -> Result<bool, PortError> {
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let found = self.handle.stored(&variants(), namespace, name);
+        let found = found.map_err(|f| failed(format!("read variant {key}"), &f))?;
+        Ok(found.is_some_and(|object| version.parse() == Ok(object.rv)))
     }
 
     async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError> {
@@ -156,7 +164,7 @@ impl Cluster for ServerCluster {
             namespace: key.namespace.as_str(),
             name: key.name.as_str(),
         };
-        if let Some(why) = requester::refused(&self.handle, requester, &wanted).await? {
+        if let Some(why) = requester::refused(&self.handle, requester, &wanted)? {
             return Ok(Found::Forbidden(why));
         }
         objects::content(&self.handle, kind, key).await
@@ -179,7 +187,7 @@ impl Cluster for ServerCluster {
             },
             name: "",
         };
-        if let Some(why) = requester::refused(&self.handle, requester, &wanted).await? {
+        if let Some(why) = requester::refused(&self.handle, requester, &wanted)? {
             return Ok(Found::Forbidden(why));
         }
         if namespaced {
@@ -218,8 +226,8 @@ impl Cluster for ServerCluster {
         status: &VariantStatus,
     ) -> Result<StoredVariant, PortError> {
         let write = |old: Option<&Value>, now: &str| api::write_variant_status(old, status, now);
-        let object = self.write_status(&variants(), key, version, write).await?;
-        readable(key, read_variant(&object))
+        self.write_status(&variants(), key, version, write, read_variant)
+            .await
     }
 
     async fn set_set_status(
@@ -229,8 +237,8 @@ impl Cluster for ServerCluster {
         status: &SetStatus,
     ) -> Result<StoredSet, PortError> {
         let write = |old: Option<&Value>, now: &str| api::write_set_status(old, status, now);
-        let object = self.write_status(&sets(), key, version, write).await?;
-        readable(key, read_set(&object))
+        self.write_status(&sets(), key, version, write, read_set)
+            .await
     }
 
     async fn set_repository_status(
@@ -240,10 +248,8 @@ impl Cluster for ServerCluster {
         status: &RepositoryStatus,
     ) -> Result<StoredRepository, PortError> {
         let write = |old: Option<&Value>, now: &str| api::write_repository_status(old, status, now);
-        let object = self
-            .write_status(&repositories(), key, version, write)
-            .await?;
-        readable(key, read_repository(&object))
+        self.write_status(&repositories(), key, version, write, read_repository)
+            .await
     }
 
     async fn set_finalizers(
@@ -395,12 +401,12 @@ fn read_repository(object: &Value) -> Option<StoredRepository> {
 }
 
 fn write_variant(variant: &Variant) -> Value {
-    json!({
-        "apiVersion": "config.porch.kpt.dev/v1alpha1",
-        "kind": "PackageVariant",
-        "metadata": api::write_meta(&variant.key, &variant.meta),
-        "spec": api::write_variant_spec(&variant.spec),
-    })
+    api::object_of([
+        ("apiVersion", "config.porch.kpt.dev/v1alpha1".into()),
+        ("kind", "PackageVariant".into()),
+        ("metadata", api::write_meta(&variant.key, &variant.meta)),
+        ("spec", api::write_variant_spec(&variant.spec)),
+    ])
 }
 
 /// `data` of a Secret, decoded; what is no base64 was refused when it was stored.

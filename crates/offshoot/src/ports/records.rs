@@ -1,12 +1,12 @@
 //! Records over the server's store: embedded, the record is the `PackageRevision` object.
 
-use apiserver::storage::Expect as Found;
+use apiserver::storage::{Expect as Found, Object};
 use apiserver::verbs::handle::ServerHandle;
 use apiserver::verbs::records::{Record, RecordError};
 use async_trait::async_trait;
 use engine::ports::{Change, Expect, Feed, PortError, RecordWrite, Records};
 use futures::future::join_all;
-use model::{Class, ObjectKey, Revision};
+use model::{Class, ObjectKey, Revision, Uid};
 use serde_json::Value;
 
 use super::{failed, feed, revisions};
@@ -27,11 +27,10 @@ impl ServerRecords {
 
     /// One write. Writes that wait at the same time share the store's next transaction.
     async fn write(&self, write: RecordWrite) -> Result<Option<Revision>, PortError> {
-        let (key, object) = match write.change {
-            Change::Put(revision) => {
-                let mut revision = *revision;
+        let (key, revision) = match write.change {
+            Change::Put(mut revision) => {
                 self.mark_content(&mut revision, &write.expect);
-                (revision.key.clone(), Some(api::write_revision(&revision)))
+                (revision.key.clone(), Some(*revision))
             }
             Change::Delete(key) => (key, None),
         };
@@ -47,7 +46,7 @@ impl ServerRecords {
                 }
             },
         };
-        let deleted = object.is_none();
+        let object = revision.as_ref().map(api::write_revision);
         let record = Record {
             group: api::PACKAGE_GROUP.to_owned(),
             resource: RESOURCE.to_owned(),
@@ -59,12 +58,8 @@ impl ServerRecords {
         };
         let stored = self.handle.commit(vec![record]).await;
         let stored = stored.map_err(|e| PortError::new(class(&e), attempt(), chain(&e)))?;
-        match stored.first().filter(|_| !deleted) {
-            None => Ok(None),
-            Some(object) => read(object)
-                .map(Some)
-                .map_err(|e| PortError::new(Class::Bug, attempt(), e)),
-        }
+        let stamped = revision.zip(stored.first());
+        Ok(stamped.map(|(revision, stored)| as_stamped(revision, stored)))
     }
 
     /// New content gets a version of its own (decisions.md A6): the newest that any watcher can
@@ -114,6 +109,16 @@ impl Records for ServerRecords {
     }
 }
 
+/// A record as it reads from the store: what the store adds is its identity, its times and its version.
+fn as_stamped(mut revision: Revision, stored: &Object) -> Revision {
+    let (meta, fields) = (&mut revision.meta, &stored.fields);
+    meta.resource_version = stored.rv.to_string();
+    meta.generation = fields.generation;
+    meta.uid = Uid::parse(&fields.uid).ok();
+    meta.created = fields.creation_timestamp.clone().unwrap_or_default();
+    revision
+}
+
 fn read(object: &Value) -> Result<Revision, String> {
     api::read_revision(object)
 }
@@ -132,3 +137,6 @@ fn chain(error: &RecordError) -> String {
         None => error.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;

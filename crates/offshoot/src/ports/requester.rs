@@ -3,9 +3,9 @@
 //! controllers alone wrote, are nobody's: nothing is refused for them.
 
 use apiserver::gateway::{Attributes, User};
+use apiserver::storage::Object;
 use apiserver::verbs::handle::ServerHandle;
 use engine::ports::{Gvk, OurKind, PortError, Requester};
-use serde_json::Value;
 
 use super::{failed, objects, sets, variants};
 
@@ -25,12 +25,12 @@ pub(super) struct Wanted<'a> {
 ///
 /// # Errors
 /// The requester cannot be read now.
-pub(super) async fn refused(
+pub(super) fn refused(
     handle: &ServerHandle,
     requester: &Requester,
     wanted: &Wanted<'_>,
 ) -> Result<Option<String>, PortError> {
-    let Some(user) = writer(handle, requester).await? else {
+    let Some(user) = writer(handle, requester)? else {
         return Ok(None);
     };
     let Some((resource, _)) = objects::served(handle, wanted.kind) else {
@@ -63,7 +63,7 @@ pub(super) async fn refused(
 }
 
 /// Who last wrote a variant or a set. A variant that its set wrote is the set's writer's.
-async fn writer(handle: &ServerHandle, requester: &Requester) -> Result<Option<User>, PortError> {
+fn writer(handle: &ServerHandle, requester: &Requester) -> Result<Option<User>, PortError> {
     let resource = match requester.kind {
         OurKind::Variant => variants(),
         OurKind::Set => sets(),
@@ -74,7 +74,7 @@ async fn writer(handle: &ServerHandle, requester: &Requester) -> Result<Option<U
         requester.key.name.as_str(),
     );
     let attempt = || format!("read who wrote {}", requester.key);
-    let read = handle.get(&resource, namespace, name).await;
+    let read = handle.stored(&resource, namespace, name);
     let Some(object) = read.map_err(|f| failed(attempt(), &f))? else {
         return Ok(None);
     };
@@ -84,18 +84,16 @@ async fn writer(handle: &ServerHandle, requester: &Requester) -> Result<Option<U
     let Some(set) = set_of(&object) else {
         return Ok(None);
     };
-    let read = handle.get(&sets(), namespace, set).await;
+    let read = handle.stored(&sets(), namespace, set);
     let set = read.map_err(|f| failed(attempt(), &f))?;
     Ok(set.and_then(|set| handle.core().writer_of(&set)))
 }
 
 /// The set that makes a variant.
-fn set_of(variant: &Value) -> Option<&str> {
-    let owners = variant.pointer("/metadata/ownerReferences")?.as_array()?;
-    let set = owners.iter().find(|owner| {
-        owner["kind"] == "PackageVariantSet" && owner["controller"].as_bool() == Some(true)
-    });
-    set?["name"].as_str()
+fn set_of(variant: &Object) -> Option<&str> {
+    let mut owners = variant.fields.owners.iter();
+    let set = owners.find(|owner| owner.kind == "PackageVariantSet" && owner.controller);
+    set.map(|set| set.name.as_str())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use apiserver::storage::{Memory, Options};
 use apiserver::{Server, Whose};
 use engine::ports::{Cluster, Found};
 use model::{Namespace, ObjectKey, ObjectName};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::ports::cluster::ServerCluster;
