@@ -12,6 +12,7 @@ use super::{Core, Target, Whose, lost};
 use crate::logic::update::{Part, differs};
 use crate::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
 use crate::status::Failure;
+use crate::storage::check::NOTES;
 use crate::storage::{
     CommitError, Draft, Expect, Object, Op, ResourceKey, StorageError, Store, key_of,
 };
@@ -172,7 +173,7 @@ const FORGOTTEN: &str = "*";
 
 /// Where the names of removed records are kept: a resource that is served nowhere.
 fn retired_names(resource: &ResourceKey) -> ResourceKey {
-    format!("retired:{resource}").into()
+    format!("{NOTES}{resource}").into()
 }
 
 /// What makes room for more names of removed records: the oldest quarter goes at once, so that it is

@@ -35,6 +35,15 @@ async fn world(root: &Path) -> Process {
     .await;
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}, "data": {"k": "v"}});
     server.create(&format!("{CORE}/configmaps"), &map).await;
+    // A name that was used is remembered, and is no object.
+    let gone = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision", "metadata": {},
+        "spec": {"packageName": "gone", "repository": "deploy", "workspaceName": "one", "lifecycle": "Draft",
+            "tasks": [{"type": "init", "init": {"description": "a package"}}]},
+    });
+    server.create(REVISIONS, &gone).await;
+    let gone = format!("{REVISIONS}/deploy.gone.one");
+    server.client.delete(&gone).await.unwrap();
     server
 }
 
