@@ -12,5 +12,6 @@ mod failures;
 mod first;
 mod layout;
 mod life;
+mod objects;
 mod sets;
 mod world;
