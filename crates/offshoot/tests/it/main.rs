@@ -18,4 +18,5 @@ mod porchctl;
 mod process;
 mod requests;
 mod story;
+mod use_cases;
 mod wrong;
