@@ -10,6 +10,7 @@
 
 mod apply;
 mod cache;
+mod census;
 mod codec;
 mod commits;
 pub mod controllers;

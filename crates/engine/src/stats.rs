@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::controllers::queue::{Done, Key};
+
 macro_rules! stats {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// What was done since the start.
@@ -61,6 +63,46 @@ stats! {
     discovered,
     /// Events that could not be told.
     events,
+}
+
+/// How turns end, as `/metrics` names it.
+const OUTCOMES: [&str; 4] = ["done", "again", "later", "failed"];
+/// Who takes turns.
+const KINDS: [&str; 3] = ["Repository", "PackageVariantSet", "PackageVariant"];
+
+/// Turns of controllers, by kind and outcome.
+#[derive(Debug, Default)]
+pub(crate) struct Turns([[AtomicU64; 4]; 3]);
+
+impl Turns {
+    /// Notes how a turn ended.
+    pub(crate) fn note(&self, key: &Key, done: Done) {
+        let kind = match key {
+            Key::Repository(_) => 0,
+            Key::Set(_) => 1,
+            Key::Variant(_) => 2,
+        };
+        let outcome = match done {
+            Done::Rest => 0,
+            Done::Again => 1,
+            Done::After(_) => 2,
+            Done::Failed => 3,
+        };
+        if let Some(counter) = self.0.get(kind).and_then(|of| of.get(outcome)) {
+            count(counter);
+        }
+    }
+
+    /// Kind, outcome, and how often.
+    pub(crate) fn read(&self) -> Vec<(&'static str, &'static str, u64)> {
+        let kinds = KINDS.into_iter().zip(&self.0);
+        kinds
+            .flat_map(|(kind, of)| {
+                let outcomes = OUTCOMES.into_iter().zip(of);
+                outcomes.map(move |(outcome, n)| (kind, outcome, n.load(Ordering::Relaxed)))
+            })
+            .collect()
+    }
 }
 
 /// Adds one.

@@ -41,6 +41,7 @@ impl Engine {
             let engine = self.clone();
             turns.spawn(async move {
                 let done = engine.turn(&key).await;
+                engine.inner.turns.note(&key, done);
                 engine.inner.queue.done(&key, done);
             });
             while turns.try_join_next().is_some() {}

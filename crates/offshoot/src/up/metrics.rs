@@ -6,6 +6,7 @@ use apiserver::verbs::Core;
 use engine::Engine;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
@@ -57,19 +58,54 @@ impl Collector for Counters {
                 &name,
                 "Counted since the start",
                 None,
-                prometheus_client::metrics::MetricType::Counter,
+                MetricType::Counter,
             )?;
             counter.encode(metric)?;
         }
+        by_kind(
+            &mut encoder,
+            (
+                "offshoot_reconciles",
+                "Turns of controllers by kind and outcome",
+            ),
+            ("outcome", MetricType::Counter),
+            self.engine.turns(),
+        )?;
+        by_kind(
+            &mut encoder,
+            ("offshoot_objects", "Objects by kind and state"),
+            ("state", MetricType::Gauge),
+            self.engine.census(),
+        )?;
         let busy = ConstGauge::new(u64::try_from(self.engine.busy()).unwrap_or(u64::MAX));
         let metric = encoder.encode_descriptor(
             "workqueue_depth",
             "Keys that wait or are worked on",
             None,
-            prometheus_client::metrics::MetricType::Gauge,
+            MetricType::Gauge,
         )?;
         busy.encode(metric)
     }
+}
+
+/// A family of numbers by kind and one more label.
+fn by_kind(
+    encoder: &mut DescriptorEncoder<'_>,
+    (name, help): (&str, &str),
+    (label, kind_of_metric): (&str, MetricType),
+    numbers: Vec<(&'static str, &'static str, u64)>,
+) -> Result<(), std::fmt::Error> {
+    let counts = matches!(kind_of_metric, MetricType::Counter);
+    let mut metric = encoder.encode_descriptor(name, help, None, kind_of_metric)?;
+    for (kind, value, number) in numbers {
+        let labels = [("kind", kind), (label, value)];
+        let family = metric.encode_family(&labels)?;
+        match counts {
+            true => ConstCounter::new(number).encode(family)?,
+            false => ConstGauge::new(number).encode(family)?,
+        }
+    }
+    Ok(())
 }
 
 /// Requests under the name that Kubernetes gives them.
@@ -78,7 +114,7 @@ fn requests(core: &Core, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std:
         "apiserver_request",
         "Requests by verb, resource and code",
         None,
-        prometheus_client::metrics::MetricType::Counter,
+        MetricType::Counter,
     )?;
     for (key, count) in core.metrics.requests() {
         let labels = [
