@@ -145,10 +145,11 @@ pub(crate) fn name<T>(
     match parse(text) {
         Ok(name) => Some(name),
         Err(error) => {
-            problems.push(Problem::new(
-                field,
-                format!("{field}: Invalid value: {text:?}: {}", error.law),
-            ));
+            let what = match text {
+                "" => format!("{field} must not be empty"),
+                _ => format!("{field}: Invalid value: {text:?}: {}", error.law),
+            };
+            problems.push(Problem::new(field, what));
             None
         }
     }

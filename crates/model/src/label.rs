@@ -27,6 +27,9 @@ pub fn label_key(key: &str) -> Result<(), String> {
     if fine {
         return Ok(());
     }
+    if key.is_empty() {
+        return Err("the key must not be empty".to_owned());
+    }
     Err(format!(
         "the key {key:?} is not valid: a name of at most 63 letters, digits, '-', '_' or '.', a letter or digit at \
          both ends, after a domain and a slash if there is one"

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// Why a text is not a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} {text:?} is not valid: {law}")]
+#[error("{}", sentence(.what, .text, .law))]
 pub struct NameError {
     /// What the text was meant to be, such as `workspace`.
     pub what: &'static str,
@@ -13,6 +13,14 @@ pub struct NameError {
     pub text: String,
     /// The law that it breaks.
     pub law: &'static str,
+}
+
+/// Says what is wrong with a name; what is missing is not quoted.
+fn sentence(what: &str, text: &str, law: &str) -> String {
+    if text.is_empty() {
+        return format!("{what} must not be empty");
+    }
+    format!("{what} {text:?} is not valid: {law}")
 }
 
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters \

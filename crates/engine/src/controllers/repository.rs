@@ -170,7 +170,7 @@ fn summary(problems: &[String]) -> String {
     if problems.len() > NAMED {
         named.push(&more);
     }
-    format!("Repository Ready; not served: {}", named.join("; "))
+    format!("Repository Ready; left out: {}", named.join("; "))
 }
 
 fn failed(reason: &str, message: &str) -> Condition {

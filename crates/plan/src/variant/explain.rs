@@ -184,7 +184,7 @@ fn outcome(found: &model::InjectionOutcome) -> String {
         model::InjectionOutcome::Content(content) => content.to_string(),
         model::InjectionOutcome::FieldMissing(field) => format!("without {field}"),
         model::InjectionOutcome::Absent => "absent".to_owned(),
-        model::InjectionOutcome::KindMissing => "kind not served".to_owned(),
+        model::InjectionOutcome::KindMissing => "kind unknown".to_owned(),
         model::InjectionOutcome::Unreadable(why) => format!("unreadable: {why}"),
     }
 }

@@ -75,7 +75,9 @@ fn found(outcome: &InjectionOutcome) -> String {
     match outcome {
         InjectionOutcome::Content(_) => "found".to_owned(),
         InjectionOutcome::Absent => "not there".to_owned(),
-        InjectionOutcome::KindMissing => "its kind is not served".to_owned(),
+        InjectionOutcome::KindMissing => {
+            "its kind is unknown here: is its definition (CRD) installed?".to_owned()
+        }
         InjectionOutcome::FieldMissing(field) => format!("has no field {field:?}"),
         InjectionOutcome::Unreadable(why) => format!("cannot be read: {why}"),
     }

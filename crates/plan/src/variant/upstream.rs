@@ -95,12 +95,12 @@ fn tagged<'a>(
         })
 }
 
-/// The wanted upstream as messages name it: `app/3`, `app/stable`, or `app` for the latest (R113).
+/// The wanted upstream as messages name it: `app/v3` (as its tag is called), `app/stable`, or `app` for the latest (R113).
 pub(crate) fn display(upstream: &Upstream) -> String {
     let package = &upstream.package;
     match &upstream.version {
         UpstreamVersion::Latest => package.to_string(),
-        UpstreamVersion::Revision(number) => format!("{package}/{number}"),
+        UpstreamVersion::Revision(number) => format!("{package}/v{number}"),
         UpstreamVersion::Named(name)
         | UpstreamVersion::Workspace(name)
         | UpstreamVersion::Tag(name) => format!("{package}/{name}"),
