@@ -14,7 +14,7 @@ pub struct Definition {
 }
 
 /// The CRDs of `config.porch.kpt.dev`.
-pub const CRDS: [Definition; 3] = [
+pub const CRDS: [Definition; 4] = [
     Definition {
         plural: "repositories",
         text: include_str!("../crds/repositories.yaml"),
@@ -26,6 +26,10 @@ pub const CRDS: [Definition; 3] = [
     Definition {
         plural: "packagevariantsets",
         text: include_str!("../crds/packagevariantsets.yaml"),
+    },
+    Definition {
+        plural: "packagerevisionsets",
+        text: include_str!("../crds/packagerevisionsets.yaml"),
     },
 ];
 

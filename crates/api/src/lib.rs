@@ -20,6 +20,7 @@ mod revision;
 mod revision_status;
 mod set;
 mod shape;
+mod sources;
 mod status;
 mod task;
 mod template;
@@ -39,6 +40,7 @@ pub use repository::read_repository;
 pub use resources::{ResourcesUpdate, read_resources, write_resources};
 pub use revision::{RevisionInput, read_revision, read_revision_input, write_revision};
 pub use set::read_set;
+pub use sources::read_revision_set;
 pub use status::{
     read_repository_status, read_set_status, read_variant_status, write_repository_status,
     write_set_status, write_variant_status,

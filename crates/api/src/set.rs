@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::fields::{Fields, name};
 use crate::shape::SELECTOR;
+use crate::sources::read_sources;
 use crate::template::read_template;
-use crate::upstream::{Asker, read_for};
 use crate::{read_key, read_meta};
 
 /// Reads a set: its key, its metadata, and its spec or everything that is wrong with it, in the
@@ -29,7 +29,7 @@ pub fn read_set(
 fn read_spec(spec: &Value) -> Result<VariantSetSpec, Vec<Problem>> {
     let mut problems = Vec::new();
     let fields = Fields::new(spec, "spec");
-    let upstream = read_for(&fields, Asker::Set, &mut problems);
+    let upstreams = read_sources(&fields, &mut problems);
     let targets = fields.list("targets");
     if targets.is_empty() {
         problems.push(Problem::new(
@@ -45,9 +45,9 @@ fn read_spec(spec: &Value) -> Result<VariantSetSpec, Vec<Problem>> {
     let deletion_guard = read_guard(&fields, &mut problems);
     let max_in_flight = read_max_in_flight(&fields, &mut problems);
     let targets: Option<Vec<_>> = targets.into_iter().collect();
-    match (upstream, targets) {
-        (Some(upstream), Some(targets)) if problems.is_empty() => Ok(VariantSetSpec {
-            upstream,
+    match (upstreams, targets) {
+        (Some(upstreams), Some(targets)) if problems.is_empty() => Ok(VariantSetSpec {
+            upstreams,
             targets,
             on_error,
             deletion_guard,
@@ -218,7 +218,7 @@ fn inside_or_beside(
     packages
 }
 
-fn read_selector(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> LabelSelector {
+pub(crate) fn read_selector(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> LabelSelector {
     let mut requirements = Vec::new();
     for entry in fields.list("matchExpressions") {
         let operator = match entry.text("operator") {

@@ -62,6 +62,9 @@ fn write_target(target: &DownstreamTarget) -> Value {
     if let Some(lock) = &target.upstream_lock {
         out.insert("upstreamLock".to_owned(), write_lock(lock));
     }
+    if target.conflicts > 0 {
+        out.insert("conflicts".to_owned(), target.conflicts.into());
+    }
     if let Some(render) = &target.render_status {
         out.insert("renderStatus".to_owned(), write_render_status(render));
     }
@@ -102,6 +105,7 @@ fn read_target(fields: &Fields<'_>) -> Option<DownstreamTarget> {
         workspace: WorkspaceName::parse(fields.text("workspaceName")?).ok()?,
         upstream_lock: fields.child("upstreamLock").and_then(|l| read_lock(&l)),
         render_status: fields.raw("renderStatus").map(read_render_status),
+        conflicts: count(fields, "conflicts"),
     })
 }
 
@@ -118,14 +122,15 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
         ("variants", status.variants),
         ("readyVariants", status.ready),
         ("stalledVariants", status.stalled),
+        ("draftVariants", status.drafts),
+        ("proposedVariants", status.proposed),
+        ("publishedVariants", status.published),
+        ("failedTargets", status.failed),
     ];
     for (key, count) in counts {
         out.insert(key.to_owned(), count.into());
     }
     let mut ours = Map::new();
-    if status.failed > 0 {
-        ours.insert("failed".to_owned(), status.failed.into());
-    }
     let confirmed = status
         .confirmed_deletions
         .iter()
@@ -141,17 +146,17 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
     Value::Object(out)
 }
 
+fn count(fields: &Fields<'_>, key: &str) -> usize {
+    let count = fields.int(key).and_then(|n| usize::try_from(n).ok());
+    count.unwrap_or_default()
+}
+
 /// Reads the status of a set object, leniently.
 pub fn read_set_status(object: &Value) -> SetStatus {
     let Some(status) = object.get("status") else {
         return SetStatus::default();
     };
     let fields = Fields::new(status, "status");
-    let count = |f: &Fields<'_>, key: &str| {
-        f.int(key)
-            .and_then(|n| usize::try_from(n).ok())
-            .unwrap_or_default()
-    };
     let mut out = SetStatus {
         observed_generation: fields.int("observedGeneration").unwrap_or_default(),
         conditions: read_conditions(fields.raw("conditions")),
@@ -159,11 +164,14 @@ pub fn read_set_status(object: &Value) -> SetStatus {
         variants: count(&fields, "variants"),
         ready: count(&fields, "readyVariants"),
         stalled: count(&fields, "stalledVariants"),
+        drafts: count(&fields, "draftVariants"),
+        proposed: count(&fields, "proposedVariants"),
+        published: count(&fields, "publishedVariants"),
+        failed: count(&fields, "failedTargets"),
         handled: fields.owned(HANDLED),
         ..SetStatus::default()
     };
     if let Some(ours) = fields.child("offshoot") {
-        out.failed = count(&ours, "failed");
         let confirmed = ours.texts("confirmedDeletions");
         out.confirmed_deletions = confirmed
             .iter()

@@ -12,6 +12,16 @@ pub(crate) enum Asker {
     Set,
 }
 
+impl Asker {
+    fn missing(self, field: &str) -> Problem {
+        let what = match self {
+            Self::Variant => format!("missing required field {field}"),
+            Self::Set => format!("{field} is a required field"),
+        };
+        Problem::new(field, what)
+    }
+}
+
 /// Reads `spec.upstream` of a variant.
 pub fn read_upstream(spec: &Value, problems: &mut Vec<Problem>) -> Option<Upstream> {
     read_for(&Fields::new(spec, "spec"), Asker::Variant, problems)
@@ -22,14 +32,19 @@ pub(crate) fn read_for(
     asker: Asker,
     problems: &mut Vec<Problem>,
 ) -> Option<Upstream> {
-    let missing = |field: &str| match asker {
-        Asker::Variant => Problem::new(field, format!("missing required field {field}")),
-        Asker::Set => Problem::new(field, format!("{field} is a required field")),
-    };
     let Some(upstream) = spec.child("upstream") else {
-        problems.push(missing("spec.upstream"));
+        problems.push(asker.missing("spec.upstream"));
         return None;
     };
+    read_at(&upstream, asker, problems)
+}
+
+/// Reads one upstream package, wherever it stands.
+pub(crate) fn read_at(
+    upstream: &Fields<'_>,
+    asker: Asker,
+    problems: &mut Vec<Problem>,
+) -> Option<Upstream> {
     let order = if asker == Asker::Set {
         ["package", "repo"]
     } else {
@@ -37,16 +52,16 @@ pub(crate) fn read_for(
     };
     for key in order {
         if upstream.text(key).is_none() {
-            problems.push(missing(&upstream.field(key)));
+            problems.push(asker.missing(&upstream.field(key)));
         }
     }
     let repo = upstream
         .text("repo")
-        .and_then(|t| name(problems, "spec.upstream.repo", t, RepositoryName::parse));
+        .and_then(|t| name(problems, &upstream.field("repo"), t, RepositoryName::parse));
     let package = upstream
         .text("package")
-        .and_then(|t| name(problems, "spec.upstream.package", t, PackageName::parse));
-    let version = read_version(&upstream, problems);
+        .and_then(|t| name(problems, &upstream.field("package"), t, PackageName::parse));
+    let version = read_version(upstream, problems);
     Some(Upstream {
         repo: repo?,
         package: package?,
@@ -59,30 +74,35 @@ pub(crate) fn read_for(
 fn read_version(upstream: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<UpstreamVersion> {
     let revision = match upstream.raw("revision") {
         None => None,
-        Some(value) => Some(read_revision(value, problems)?),
+        Some(value) => Some(read_revision(value, &upstream.field("revision"), problems)?),
     };
     let workspace = upstream.text("workspaceName").map(|t| {
         name(
             problems,
-            "spec.upstream.workspaceName",
+            &upstream.field("workspaceName"),
             t,
             WorkspaceName::parse,
         )
     });
     let tag = upstream
         .text("tag")
-        .map(|t| name(problems, "spec.upstream.tag", t, WorkspaceName::parse));
+        .map(|t| name(problems, &upstream.field("tag"), t, WorkspaceName::parse));
     match (revision, workspace, tag) {
         (None, None, None) => Some(UpstreamVersion::Latest),
         (Some(revision), None, None) => Some(revision),
         (None, Some(workspace), None) => workspace.map(UpstreamVersion::Workspace),
         (None, None, Some(tag)) => tag.map(UpstreamVersion::Tag),
-        (Some(revision), Some(workspace), None) => agree(revision, workspace?, problems),
+        (Some(revision), Some(workspace), None) => {
+            agree(revision, workspace?, upstream.path(), problems)
+        }
         _ => {
             problems.push(
                 Problem::new(
-                    "spec.upstream",
-                    "spec.upstream: `tag` cannot be combined with `revision` or `workspaceName`",
+                    upstream.path(),
+                    format!(
+                        "{}: `tag` cannot be combined with `revision` or `workspaceName`",
+                        upstream.path()
+                    ),
                 )
                 .hint("keep the one that names the revision you want"),
             );
@@ -94,6 +114,7 @@ fn read_version(upstream: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Up
 fn agree(
     revision: UpstreamVersion,
     workspace: WorkspaceName,
+    path: &str,
     problems: &mut Vec<Problem>,
 ) -> Option<UpstreamVersion> {
     let agreed = match &revision {
@@ -108,16 +129,19 @@ fn agree(
     }
     problems.push(
         Problem::new(
-            "spec.upstream",
-            "spec.upstream: `revision` and `workspaceName` name different revisions",
+            path,
+            format!("{path}: `revision` and `workspaceName` name different revisions"),
         )
         .hint("keep one of the two"),
     );
     None
 }
 
-fn read_revision(value: &Value, problems: &mut Vec<Problem>) -> Option<UpstreamVersion> {
-    let field = "spec.upstream.revision";
+fn read_revision(
+    value: &Value,
+    field: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<UpstreamVersion> {
     let number = |n: i64, problems: &mut Vec<Problem>| match n {
         1.. => Some(UpstreamVersion::Revision(n)),
         -1 => Some(UpstreamVersion::BranchHead),

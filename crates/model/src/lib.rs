@@ -50,7 +50,7 @@ pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
 pub use set::{
     DeletionGuard, FunctionTemplate, InjectorTemplate, LabelSelector, MapExpr, ObjectSelector,
     OnError, PackageContextTemplate, Requirement, SelectorOperator, Target, TargetSelection,
-    Template, VariantSet, VariantSetSpec,
+    Template, UpstreamSource, VariantSet, VariantSetSpec,
 };
 pub use status::{DownstreamTarget, RepositoryStatus, SetStatus, VariantStatus};
 pub use task::{GitSource, Strategy, Task};

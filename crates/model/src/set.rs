@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    AdoptionPolicy, ConflictPolicy, DeletionPolicy, Function, ObjectKey, ObjectMeta, PackageName,
-    ProposedPolicy, RepositoryName, Strategy, Upstream,
+    AdoptionPolicy, ConflictPolicy, DeletionPolicy, Function, ObjectKey, ObjectMeta, ObjectName,
+    PackageName, ProposedPolicy, RepositoryName, Strategy, Upstream,
 };
 
 /// A `PackageVariantSet` object, parsed.
@@ -21,8 +21,8 @@ pub struct VariantSet {
 /// What a set asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariantSetSpec {
-    /// The upstream package of every variant.
-    pub upstream: Upstream,
+    /// The upstream packages: one, as the documents have it, or several (R184–R186).
+    pub upstreams: Vec<UpstreamSource>,
     /// Where the variants go.
     pub targets: Vec<Target>,
     /// Whether one target's failure stops the others (S2).
@@ -33,6 +33,32 @@ pub struct VariantSetSpec {
     pub max_in_flight: Option<usize>,
     /// Whether to leave everything as it is.
     pub suspend: bool,
+}
+
+impl VariantSetSpec {
+    /// The packages that are named one by one.
+    pub fn packages(&self) -> impl Iterator<Item = &Upstream> {
+        self.upstreams.iter().filter_map(|source| match source {
+            UpstreamSource::Package(upstream) => Some(upstream),
+            UpstreamSource::Set(_) | UpstreamSource::Labels { .. } => None,
+        })
+    }
+}
+
+/// Where upstream packages come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpstreamSource {
+    /// One package.
+    Package(Upstream),
+    /// Those that the `PackageRevisionSet` of this name selects (R185).
+    Set(ObjectName),
+    /// For each package with published revisions that carry these labels, the latest of them (R186).
+    Labels {
+        /// Of this repository alone, if one is named.
+        repo: Option<RepositoryName>,
+        /// The labels.
+        selector: LabelSelector,
+    },
 }
 
 /// One entry of `spec.targets`.

@@ -46,6 +46,8 @@ pub struct DownstreamTarget {
     pub upstream_lock: Option<GitLock>,
     /// What its last render reported.
     pub render_status: Option<RenderStatus>,
+    /// How many conflicts wait for a person.
+    pub conflicts: usize,
 }
 
 /// The status of a set.
@@ -63,6 +65,12 @@ pub struct SetStatus {
     pub ready: usize,
     /// Variants that are stalled.
     pub stalled: usize,
+    /// Variants whose newest revision is a draft.
+    pub drafts: usize,
+    /// Variants whose newest revision waits for an approval.
+    pub proposed: usize,
+    /// Variants that are published, with nothing newer under way.
+    pub published: usize,
     /// Targets that cannot be rendered or written.
     pub failed: usize,
     /// Variants whose deletion was confirmed and not carried out yet (S3).

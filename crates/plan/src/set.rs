@@ -24,6 +24,8 @@ pub use compile::Compiled;
 pub use decide::{MAX_TARGETS, decide};
 pub use explain::explain;
 pub use names::{CONFIRM, EXPLICIT, LABEL, variant_name};
-pub use observed::{Existing, Object, Observed, RepositoryObject, SelectionFailure, Subject};
+pub use observed::{
+    Existing, Followed, Object, Observed, RepositoryObject, SelectionFailure, Subject, Unread,
+};
 pub use status::{news, next_after, status_after};
 pub use step::{Outcome, Plan, Step};

@@ -17,7 +17,7 @@ use engine::ports::{
     Clock, ClusterEvent, Gvk, Ids, ObjectContent, ObjectSummary, Ports, Secret, StoredRepository,
     StoredSet, StoredVariant,
 };
-use model::{Namespace, ObjectKey, ObjectName, Revision, Uid};
+use model::{Namespace, ObjectKey, ObjectName, Revision, Uid, UpstreamSource};
 
 use table::Table;
 
@@ -43,7 +43,13 @@ struct State {
     retired: BTreeSet<ObjectKey>,
     objects: BTreeMap<Gvk, Table<Thing>>,
     secrets: BTreeMap<ObjectKey, Secret>,
+    /// What package revision sets take; the objects themselves are among the others.
+    revision_sets: BTreeMap<ObjectKey, Vec<UpstreamSource>>,
     events: Vec<ClusterEvent>,
+}
+
+fn revision_set_kind() -> Gvk {
+    Gvk::of("config.porch.kpt.dev/v1alpha1", "PackageRevisionSet")
 }
 
 /// Any other object.
@@ -224,6 +230,19 @@ impl Twin {
                 labels,
             },
         });
+    }
+
+    /// Makes or changes a `PackageRevisionSet`.
+    pub fn put_revision_set(&self, object: &ObjectKey, sources: Vec<UpstreamSource>) {
+        let spec = format!("{sources:?}");
+        self.state().revision_sets.insert(object.clone(), sources);
+        self.put_object(&revision_set_kind(), object, &[], None, Some(&spec));
+    }
+
+    /// Removes a `PackageRevisionSet`.
+    pub fn delete_revision_set(&self, object: &ObjectKey) {
+        self.state().revision_sets.remove(object);
+        self.delete_object(&revision_set_kind(), object);
     }
 
     /// Removes any object.

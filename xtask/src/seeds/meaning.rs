@@ -89,7 +89,8 @@ fn set(document: &Document, example: &Example, object: Value) -> Result<Vec<(Val
     let (_, _, read) = api::read_set(&object).ok_or("it has no name")?;
     let read = read.map_err(|problems| model::join_problems(&problems))?;
     let mut repositories = known(document, example.line)?;
-    let common = json!({ "upstream": api::write_upstream(&read.upstream) });
+    let upstream = read.packages().next().ok_or("it has no upstream")?;
+    let common = json!({ "upstream": api::write_upstream(upstream) });
     let follows = document.following(example);
     let results = follows.filter(|e| {
         let all = e.objects.iter();
@@ -109,7 +110,7 @@ fn set(document: &Document, example: &Example, object: Value) -> Result<Vec<(Val
             repositories.insert(team.0.to_owned(), BTreeMap::new());
         }
         let selected = super::world::TEAMS.iter().filter(|t| t.1);
-        let package = read.upstream.package.as_str();
+        let package = upstream.package.as_str();
         selected
             .map(|t| place(&common, t.0, package))
             .collect::<Result<Vec<_>>>()?

@@ -26,6 +26,9 @@ pub(super) fn is_old(spec: &Value) -> Result<bool> {
         Some(Value::String(_)) => new = Some("spec.upstream.package".to_owned()),
         _ => {}
     }
+    if spec.get("upstreams").is_some() {
+        new = Some("spec.upstreams".to_owned());
+    }
     if let Some(key) = OLD_FIELDS.into_iter().find(|k| fields.raw(k).is_some()) {
         old = old.or_else(|| Some(fields.field(key)));
     }

@@ -7,10 +7,12 @@ fn definition<'a>(crds: &'a [Value], kind: &str) -> &'a Value {
     found.next().unwrap()
 }
 
+/// The columns that are always shown.
 fn columns(version: &Value) -> Vec<&str> {
     let columns = version["additionalPrinterColumns"].as_array().unwrap();
     columns
         .iter()
+        .filter(|c| c.get("priority").is_none())
         .map(|c| c["name"].as_str().unwrap())
         .collect()
 }
@@ -27,7 +29,9 @@ fn kinds_are_those_that_people_know() {
     assert_eq!(versions.len(), 1);
     assert_eq!(versions[0]["name"], "v1alpha1");
     assert_eq!(versions[0]["subresources"], json!({ "status": {} }));
-    assert!(columns(&versions[0]).starts_with(&["Upstream"]));
+    // Then what `-o wide` adds.
+    let seen = "Upstream Downstream Revision Lifecycle Conflicts Ready Status Age";
+    assert_eq!(columns(&versions[0]), seen.split(' ').collect::<Vec<_>>());
 
     let set = definition(&crds, "PackageVariantSet");
     assert_eq!(set["spec"]["names"]["shortNames"], json!(["pvset"]));
@@ -44,6 +48,19 @@ fn kinds_are_those_that_people_know() {
         };
         versions.iter().map(one).collect()
     };
+    let seen = "Upstream Targets UpToDate Draft Proposed Published Failed Ready Status Age";
+    for version in set["spec"]["versions"].as_array().unwrap() {
+        assert_eq!(columns(version), seen.split(' ').collect::<Vec<_>>());
+    }
+    let selection = definition(&crds, "PackageRevisionSet");
+    assert_eq!(
+        selection["spec"]["names"]["shortNames"],
+        json!(["pkgrevset"])
+    );
+    assert_eq!(
+        selection["spec"]["names"]["categories"],
+        json!(["offshoot"])
+    );
     // Printed for a cluster, the first version needs a conversion webhook; embedded, it is converted in process.
     let new = ("v1alpha2".to_owned(), true, true);
     assert_eq!(

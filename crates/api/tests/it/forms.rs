@@ -102,3 +102,39 @@ fn written_specs_read_back() {
         .unwrap();
     assert_eq!(api::write_variant_spec(&read), spec);
 }
+
+/// R184–R186: what an entry of `upstreams` may be, and that `upstream` is a list of one.
+#[test]
+fn upstreams_of_sets() {
+    let target = json!({ "repositories": [{ "name": "east" }] });
+    let read = |spec: Value| api::read_set(&variant(spec)).unwrap().2.unwrap().upstreams;
+    let package = json!({ "repo": "blueprints", "package": "app", "revision": "v1" });
+    let one = read(json!({ "upstream": package, "targets": [target] }));
+    assert_eq!(
+        one,
+        read(json!({ "upstreams": [package], "targets": [target] }))
+    );
+    let all = read(json!({
+        "upstreams": [
+            package,
+            { "revisionSet": "stack" },
+            { "selector": { "matchLabels": { "stack": "shop" } } },
+            { "repo": "blueprints", "selector": { "matchExpressions": [{ "key": "stack", "operator": "Exists" }] } },
+        ],
+        "targets": [target],
+    }));
+    assert_eq!(all[..1], one);
+    assert!(matches!(&all[1], model::UpstreamSource::Set(name) if name.as_str() == "stack"));
+    let labels = |source: &model::UpstreamSource| match source {
+        model::UpstreamSource::Labels { repo, selector } => Some((repo.clone(), selector.clone())),
+        _ => None,
+    };
+    let (repo, selector) = labels(&all[2]).unwrap();
+    assert_eq!(repo, None);
+    assert_eq!(selector.match_labels["stack"], "shop");
+    let (repo, selector) = labels(&all[3]).unwrap();
+    assert_eq!(repo.unwrap().as_str(), "blueprints");
+    assert_eq!(selector.requirements.len(), 1);
+    let object = json!({ "spec": { "upstreams": [package] } });
+    assert_eq!(api::read_revision_set(&object).unwrap(), one);
+}

@@ -162,3 +162,114 @@ fn addresses_with_credentials_are_refused_without_showing_them() {
         text.contains("credentials do not belong into the address") && !text.contains("secret@")
     );
 }
+
+fn upstreams_text(upstreams: &Value) -> String {
+    let target = json!({ "repositories": [{ "name": "east" }] });
+    set_text(json!({ "upstreams": upstreams, "targets": [target] }))
+}
+
+/// R184–R186: several upstream packages, with the paths of what is wrong.
+#[test]
+fn several_upstreams() {
+    let text = |upstream: Value| upstreams_text(&json!([upstream]));
+    assert_eq!(
+        upstreams_text(&json!([])),
+        "spec.upstreams must have at least one entry"
+    );
+    assert_eq!(
+        set_text(json!({
+            "upstream": { "repo": "a", "package": "b" },
+            "upstreams": [{ "repo": "a", "package": "b" }],
+            "targets": [{ "repositories": [{ "name": "east" }] }],
+        })),
+        "spec must specify only one of `upstream` and `upstreams`"
+    );
+    assert_eq!(
+        text(json!({})),
+        "spec.upstreams[0] must specify one of `package`, `revisionSet`, or `selector`"
+    );
+    assert_eq!(
+        text(json!({ "repo": "blueprints" })),
+        "spec.upstreams[0].package is a required field"
+    );
+    assert_eq!(
+        text(json!({ "repo": "blueprints", "package": "app", "revision": 0 }))
+            .split(": ")
+            .take(2)
+            .collect::<Vec<_>>(),
+        ["spec.upstreams[0].revision", "Invalid value"]
+    );
+    assert_eq!(
+        text(json!({ "repo": "a", "package": "b", "tag": "stable", "revision": 1 })),
+        "spec.upstreams[0]: `tag` cannot be combined with `revision` or `workspaceName`"
+    );
+    assert_eq!(
+        text(json!({ "revisionSet": "stack", "package": "app", "repo": "blueprints" })),
+        "spec.upstreams[0]: `revisionSet` cannot be combined with `package` and `repo`"
+    );
+    assert_eq!(
+        text(json!({ "selector": { "matchLabels": { "a": "b" } }, "revision": 1 })),
+        "spec.upstreams[0]: `selector` cannot be combined with `revision`"
+    );
+    assert_eq!(
+        text(json!({ "selector": {} })),
+        "spec.upstreams[0].selector must name at least one label"
+    );
+    assert_eq!(
+        text(json!({ "selector": { "matchLabels": { "a": "b" }, "kind": "ConfigMap" } })),
+        "spec.upstreams[0].selector.kind: a selector of package revisions has no such field"
+    );
+    assert_eq!(
+        text(json!({ "selector": { "matchLabels": "a" } })),
+        "spec.upstreams[0].selector.matchLabels: must be a mapping of texts"
+    );
+    assert_eq!(
+        upstreams_text(&json!([{ "revisionSet": "stack" }, { "revisionSet": "Not A Name" }]))
+            .split(": ")
+            .take(3)
+            .collect::<Vec<_>>(),
+        [
+            "spec.upstreams[1].revisionSet",
+            "Invalid value",
+            "\"Not A Name\""
+        ]
+    );
+}
+
+/// R185: the selection that sets share says what is wrong in the same words.
+#[test]
+fn package_revision_sets() {
+    let text = |upstreams: Value| {
+        let object = json!({ "spec": { "upstreams": upstreams } });
+        model::join_problems(&api::read_revision_set(&object).unwrap_err())
+    };
+    assert_eq!(
+        text(json!([])),
+        "spec.upstreams must have at least one entry"
+    );
+    assert_eq!(
+        text(json!([{}])),
+        "spec.upstreams[0] must specify one of `package` and `selector`"
+    );
+    assert_eq!(
+        text(json!([{ "revisionSet": "other" }])),
+        "spec.upstreams[0]: a PackageRevisionSet cannot take another one"
+    );
+    assert_eq!(
+        text(json!([{ "repo": "a", "package": "b" }, { "package": "c" }])),
+        "spec.upstreams[1].repo is a required field"
+    );
+}
+
+/// Names that are missing are said to be, not shown as `""`.
+#[test]
+fn empty_names_are_not_quoted() {
+    assert_eq!(
+        upstreams_text(&json!([{ "revisionSet": "" }])),
+        "spec.upstreams[0].revisionSet must not be empty"
+    );
+    let error = model::PackageName::parse("").unwrap_err();
+    assert_eq!(error.to_string(), "package must not be empty");
+    let error = model::label("", "x").unwrap_err();
+    assert_eq!(error, "the key must not be empty");
+}

@@ -141,6 +141,7 @@ fn statuses_come_back() {
             workspace: revision.workspace.clone(),
             upstream_lock: revision.upstream_lock.clone(),
             render_status: revision.render_status.clone(),
+            conflicts: 2,
         }],
         upstream: Some(revision.key.name),
         deleted_downstream: None,

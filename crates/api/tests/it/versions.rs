@@ -231,3 +231,23 @@ proptest! {
         prop_assert_eq!(api::convert_set(shown, NEW).unwrap(), stored);
     }
 }
+
+/// R130, R184: several upstream packages are of the newer shape, in either version, and come through unchanged.
+#[test]
+fn several_upstreams_come_through() {
+    let spec = json!({
+        "upstreams": [{ "repo": "blueprints", "package": "app" }, { "revisionSet": "stack" }],
+        "targets": [{ "repositories": [{ "name": "east" }] }],
+    });
+    let stored = api::convert_set(set(OLD, spec.clone()), NEW).unwrap();
+    assert_eq!(stored, set(NEW, spec.clone()));
+    let shown = api::convert_set(stored, OLD).unwrap();
+    assert_eq!(shown, set(OLD, spec.clone()));
+    let mut mixed = spec;
+    mixed["labels"] = json!({ "team": "web" });
+    let refused = api::convert_set(set(OLD, mixed), NEW).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "spec.upstreams: is of another shape than spec.labels: a set is written in one of the two"
+    );
+}

@@ -25,6 +25,7 @@ pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
     let unasked = |s: &Result<_, _>| matches!(s, Err(SelectionFailure::Unavailable(_)));
     match done {
         Done::Rest if observed.selected.values().any(unasked) => Ok(Done::Failed),
+        Done::Rest if observed.unread.iter().any(|u| u.passes) => Ok(Done::Failed),
         done => Ok(done),
     }
 }

@@ -123,6 +123,17 @@ impl Revisions {
             .collect()
     }
 
+    /// All records of a namespace, package by package.
+    pub(crate) fn of_namespace(&self, namespace: &Namespace) -> Vec<Arc<Revision>> {
+        self.packages
+            .iter()
+            .skip_while(|(k, _)| k.namespace < *namespace)
+            .take_while(|(k, _)| k.namespace == *namespace)
+            .flat_map(|(_, keys)| keys)
+            .filter_map(|key| self.mirror.get(key).cloned())
+            .collect()
+    }
+
     /// The packages of a repository.
     pub(crate) fn packages_of(
         &self,

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use model::{ObjectKey, Revision, TargetSelection};
+use model::{ObjectKey, Revision, TargetSelection, UpstreamSource};
 
 use super::mirror::Changed;
 use super::revisions::PackageKey;
 use super::world::{World, downstream_of, upstream_of};
+use crate::observe::revision_sets;
 use crate::ports::{Gvk, ObjectSummary, Stored, StoredRepository, StoredSet, StoredVariant};
 
 /// Keys to look at.
@@ -53,10 +54,7 @@ impl Wake {
             self.variants.extend(owners.map(|v| v.key.clone()));
             let reads = |set: &&std::sync::Arc<StoredSet>| {
                 set.key.namespace == package.namespace
-                    && set.parsed.as_ref().is_ok_and(|s| {
-                        let up = &s.spec.upstream;
-                        up.repo == package.repository && up.package == package.package
-                    })
+                    && world.sources_of(set).iter().any(|u| follows(u, revision))
             };
             self.sets
                 .extend(world.sets.iter().filter(reads).map(|s| s.key.clone()));
@@ -138,6 +136,9 @@ impl Wake {
                 .extend(world.objects.interested(kind, &object.key));
             let selects = |set: &&std::sync::Arc<StoredSet>| {
                 let near = object.cluster_scoped || set.key.namespace == object.key.namespace;
+                if near && *kind == revision_sets() && takes(set, Some(&object.key.name)) {
+                    return true;
+                }
                 near && set.parsed.as_ref().is_ok_and(|s| {
                     s.spec.targets.iter().any(|t| match &t.selection {
                         TargetSelection::ObjectSelector { selector, .. } => {
@@ -157,6 +158,9 @@ impl Wake {
     pub(crate) fn kind(&mut self, world: &World, kind: &Gvk) {
         self.variants.extend(world.objects.interested_in_kind(kind));
         let selects = |set: &&std::sync::Arc<StoredSet>| {
+            if *kind == revision_sets() && takes(set, None) {
+                return true;
+            }
             set.parsed.as_ref().is_ok_and(|s| {
                 s.spec.targets.iter().any(|t| match &t.selection {
                     TargetSelection::ObjectSelector { selector, .. } => {
@@ -184,6 +188,32 @@ fn sets_of(world: &World, changed: &Changed<StoredVariant>) -> Vec<ObjectKey> {
     let concerned = |set: &&std::sync::Arc<StoredSet>| both.iter().any(|v| of(v, set));
     let sets = world.sets.iter().filter(concerned);
     sets.map(|s| s.key.clone()).collect()
+}
+
+/// Whether a revision can matter to a source of upstream packages.
+fn follows(source: &UpstreamSource, revision: &Revision) -> bool {
+    match source {
+        UpstreamSource::Package(up) => {
+            up.repo == revision.repository && up.package == revision.package
+        }
+        UpstreamSource::Labels { repo, selector } => {
+            repo.as_ref().is_none_or(|r| *r == revision.repository)
+                && revision.lifecycle.is_published()
+                && selector.matches(&revision.meta.labels)
+        }
+        // What it names is noted when the set is looked at.
+        UpstreamSource::Set(_) => false,
+    }
+}
+
+/// Whether a set takes its upstream packages from a named selection, of this name if one is given.
+fn takes(set: &StoredSet, name: Option<&model::ObjectName>) -> bool {
+    set.parsed.as_ref().is_ok_and(|s| {
+        s.spec.upstreams.iter().any(|source| match source {
+            UpstreamSource::Set(wanted) => name.is_none_or(|name| name == wanted),
+            _ => false,
+        })
+    })
 }
 
 fn at_repository(target: &model::Target, repository: &StoredRepository) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{Downstream, Namespace, ObjectKey, Status, Uid, Variant};
+use model::{Downstream, Namespace, ObjectKey, Status, Uid, UpstreamSource, Variant};
 use plan::set::Existing;
 use plan::variant::words::{READY, STALLED};
 
@@ -39,6 +39,8 @@ pub(crate) struct World {
     upstreams: BTreeMap<PackageKey, BTreeSet<ObjectKey>>,
     downstreams: BTreeMap<PackageKey, BTreeSet<ObjectKey>>,
     uids: BTreeMap<Uid, ObjectKey>,
+    /// Where sets take their upstream packages from, those that named selections name put in their place.
+    sources: BTreeMap<ObjectKey, Vec<UpstreamSource>>,
 }
 
 impl World {
@@ -106,6 +108,30 @@ impl World {
         };
         let both = [at(&self.upstreams), at(&self.downstreams)];
         both.into_iter().flatten().collect()
+    }
+
+    /// Where a set takes its upstream packages from, as far as that is known.
+    pub(crate) fn sources_of<'a>(&'a self, set: &'a StoredSet) -> &'a [UpstreamSource] {
+        match (self.sources.get(&set.key), &set.parsed) {
+            (Some(known), _) => known,
+            (None, Ok(set)) => &set.spec.upstreams,
+            (None, Err(_)) => &[],
+        }
+    }
+
+    /// Notes where a set takes its upstream packages from now, named selections resolved.
+    pub(crate) fn take_sources(&mut self, set: &ObjectKey, sources: Vec<UpstreamSource>) {
+        self.sources.insert(set.clone(), sources);
+    }
+
+    /// Forgets what named selections came to: the set names none any more, or is gone.
+    pub(crate) fn drop_sources(&mut self, set: &ObjectKey) {
+        self.sources.remove(set);
+    }
+
+    /// Whether something is noted about a set's sources.
+    pub(crate) fn has_sources(&self, set: &ObjectKey) -> bool {
+        self.sources.contains_key(set)
     }
 
     /// The registered repository of this name, if it can be understood.
@@ -197,6 +223,7 @@ fn existing_of(stored: &StoredVariant) -> Existing {
         variant: stored.parsed.as_ref().ok().cloned().map(Arc::new),
         ready,
         stalled: condition(STALLED).is_some_and(|c| c.status == Status::True),
+        lifecycle: status.downstream_targets.first().map(|t| t.lifecycle),
     }
 }
 

@@ -6,11 +6,13 @@ mod base;
 mod facts;
 mod injections;
 mod set;
+mod upstreams;
 mod variant;
 
 pub(crate) use base::old_files;
 pub(crate) use facts::Facts;
 pub(crate) use set::{set, stands, targets_now};
+pub(crate) use upstreams::revision_sets;
 pub(crate) use variant::{repository_summary, variant};
 
 impl crate::Engine {

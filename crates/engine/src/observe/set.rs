@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use model::{ObjectKey, ObjectSelector, RepositoryName, TargetSelection, VariantSet};
 use plan::set::{Compiled, Object, Observed, RepositoryObject, SelectionFailure, Subject};
-use plan::variant::{Resolution, resolve_upstream};
 
+use super::upstreams;
 use crate::controllers::port;
 use crate::engine::Templates;
-use crate::index::{PackageKey, World};
+use crate::index::World;
 use crate::ports::{Found, Gvk, ObjectSummary, OurKind, Requester, StoredRepository, StoredSet};
 use crate::{Engine, Result};
 
@@ -19,16 +19,17 @@ use crate::{Engine, Result};
 /// The process is on its way out.
 pub(crate) async fn set(engine: &Engine, key: &ObjectKey) -> Result<Option<Observed>> {
     let Some(stored) = engine.world(|w| w.sets.get(key).cloned()) else {
+        upstreams::forget(engine, key);
         return Ok(None);
     };
-    let (subject, selected, upstream) = match &stored.parsed {
+    let (subject, selected, (upstreams, unread)) = match &stored.parsed {
         Ok(set) => {
             let subject = Subject::Valid {
                 set: Arc::new(set.clone()),
                 templates: templates(engine, set, &stored),
             };
             let selected = selected(engine, set).await;
-            (subject, selected, engine.world(|w| upstream(w, set)))
+            (subject, selected, upstreams::of(engine, set).await)
         }
         Err(problems) => {
             let subject = Subject::Invalid {
@@ -36,14 +37,15 @@ pub(crate) async fn set(engine: &Engine, key: &ObjectKey) -> Result<Option<Obser
                 meta: Box::new(stored.meta.clone()),
                 problems: problems.clone(),
             };
-            (subject, BTreeMap::new(), Resolution::NotFound)
+            (subject, BTreeMap::new(), (Vec::new(), Vec::new()))
         }
     };
     Ok(Some(engine.world(|w| Observed {
         set: subject,
         status: stored.status.clone(),
         now: engine.now(),
-        upstream,
+        upstreams,
+        unread,
         repositories: Arc::new(repositories(w, key)),
         selected,
         variants: w.existing_in(&key.namespace),
@@ -63,17 +65,6 @@ fn templates(engine: &Engine, set: &VariantSet, stored: &StoredSet) -> Templates
     let templates = Arc::new(Compiled::of(&set.spec));
     engine.inner.templates.put(at, Arc::clone(&templates), 1);
     templates
-}
-
-fn upstream(world: &World, set: &VariantSet) -> Resolution {
-    let up = &set.spec.upstream;
-    let namespace = &set.key.namespace;
-    let branch = world
-        .repository(namespace, &up.repo)
-        .and_then(|r| r.parsed.as_ref().ok().map(|r| r.git.branch.clone()))
-        .unwrap_or_default();
-    let package = PackageKey::new(namespace, &up.repo, &up.package);
-    resolve_upstream(&world.revisions.of_package(&package), up, &branch)
 }
 
 fn repositories(world: &World, key: &ObjectKey) -> BTreeMap<RepositoryName, RepositoryObject> {
@@ -186,6 +177,7 @@ pub(crate) async fn targets_now(engine: &Engine, seen: &Observed) -> Result<Obse
     for repository in all {
         engine.learn_repository(repository);
     }
+    (now.upstreams, now.unread) = upstreams::of(engine, set).await;
     for (index, target) in set.spec.targets.iter().enumerate() {
         let TargetSelection::ObjectSelector { selector, .. } = &target.selection else {
             continue;

@@ -6,7 +6,7 @@ use std::fmt;
 use async_trait::async_trait;
 use model::{
     Namespace, ObjectKey, ObjectMeta, Problem, Repository, RepositoryStatus, SetStatus, Text,
-    Variant, VariantSet, VariantStatus,
+    UpstreamSource, Variant, VariantSet, VariantStatus,
 };
 
 use super::{Feed, PortError};
@@ -264,6 +264,14 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// Whether the requester may list this kind, and whether a cluster-scoped kind may be selected
     /// from this namespace (S5). `Here` if so.
     async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError>;
+
+    /// What a `PackageRevisionSet` takes as upstream, or everything that is wrong with it, as the
+    /// requester may see it.
+    async fn revision_set(
+        &self,
+        key: &ObjectKey,
+        requester: &Requester,
+    ) -> Result<Found<Result<Vec<UpstreamSource>, Vec<Problem>>>, PortError>;
 
     /// A Secret; `None` if there is none.
     async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError>;

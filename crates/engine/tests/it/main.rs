@@ -10,5 +10,6 @@ mod outside;
 mod people;
 mod reach;
 mod sets;
+mod upstreams;
 mod variants;
 mod world;

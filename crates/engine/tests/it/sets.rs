@@ -4,7 +4,7 @@ use engine::ports::Gvk;
 use model::{
     DeletionGuard, InjectorTemplate, Lifecycle, MapExpr, ObjectMeta, ObjectSelector, OnError,
     PackageContextTemplate, PackageName, RepositoryName, Status, Target, TargetSelection, Template,
-    Upstream, UpstreamVersion, VariantSet, VariantSetSpec,
+    Upstream, UpstreamSource, UpstreamVersion, VariantSet, VariantSetSpec,
 };
 use testkit::twin::key;
 
@@ -16,12 +16,12 @@ pub(crate) fn set(name: &str, targets: Vec<Target>) -> VariantSet {
         key: key(NS, name),
         meta: ObjectMeta::default(),
         spec: VariantSetSpec {
-            upstream: Upstream {
+            upstreams: vec![UpstreamSource::Package(Upstream {
                 repo: RepositoryName::parse("blueprints").expect("a name"),
                 package: PackageName::parse("app").expect("a name"),
                 version: UpstreamVersion::Latest,
                 allow_unpublished: false,
-            },
+            })],
             targets,
             on_error: OnError::Continue,
             deletion_guard: DeletionGuard {
@@ -79,14 +79,14 @@ pub(crate) fn put_site(world: &World, name: &str, city: &str, live: &str) {
         .put_object(&site(), &key(NS, name), &labels, None, Some("{}"));
 }
 
-fn ready_of(world: &World, name: &str, kind: &str) -> (Status, String) {
+pub(crate) fn ready_of(world: &World, name: &str, kind: &str) -> (Status, String) {
     let stored = world.twin.set(NS, name).expect("the set");
     let found = stored.status.condition(kind);
     let found = found.unwrap_or_else(|| panic!("no {kind} in {:?}", stored.status));
     (found.status, format!("{}: {}", found.reason, found.message))
 }
 
-fn variants(world: &World) -> Vec<String> {
+pub(crate) fn variants(world: &World) -> Vec<String> {
     let all = world.twin.variants();
     all.iter().map(|v| v.key.name.to_string()).collect()
 }

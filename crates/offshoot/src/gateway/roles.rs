@@ -30,7 +30,7 @@ pub(crate) fn roles() -> Vec<Value> {
             "view",
             json!([
                 {"verbs": READ, "apiGroups": [packages], "resources": ["packagerevisionresources", "packagerevisions", "packagerevisions/approval", "packages"]},
-                {"verbs": READ, "apiGroups": [config], "resources": ["packagevariants", "packagevariantsets", "repositories"]},
+                {"verbs": READ, "apiGroups": [config], "resources": ["packagerevisionsets", "packagevariants", "packagevariantsets", "repositories"]},
                 {"verbs": ["get"], "apiGroups": ["offshoot.dev"], "resources": ["explanations"]},
             ]),
         ),
@@ -38,7 +38,7 @@ pub(crate) fn roles() -> Vec<Value> {
             "edit",
             json!([
                 {"verbs": WRITE, "apiGroups": [packages], "resources": ["packagerevisionresources", "packagerevisions", "packages"]},
-                {"verbs": WRITE, "apiGroups": [config], "resources": ["packagevariants", "packagevariantsets"]},
+                {"verbs": WRITE, "apiGroups": [config], "resources": ["packagerevisionsets", "packagevariants", "packagevariantsets"]},
             ]),
         ),
         role(

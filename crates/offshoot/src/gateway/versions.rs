@@ -8,13 +8,17 @@ use model::Problem;
 use serde_json::Value;
 
 /// By definition, what the server is told.
-pub(crate) fn versions() -> [(&'static str, Arc<dyn Converter>); 2] {
+pub(crate) fn versions() -> [(&'static str, Arc<dyn Converter>); 3] {
     [
         (
             "packagevariantsets.config.porch.kpt.dev",
             Arc::new(SetVersions),
         ),
         ("packagevariants.config.porch.kpt.dev", Arc::new(Variants)),
+        (
+            "packagerevisionsets.config.porch.kpt.dev",
+            Arc::new(RevisionSets),
+        ),
     ]
 }
 
@@ -43,6 +47,19 @@ impl Converter for Variants {
 
     fn review(&self, object: &Value) -> Vec<String> {
         api::read_variant(object).map_or_else(Vec::new, |(_, _, spec)| texts(spec.err()))
+    }
+}
+
+/// Package revision sets, in one.
+struct RevisionSets;
+
+impl Converter for RevisionSets {
+    fn convert(&self, object: Value, _: &str) -> Result<Value, String> {
+        Ok(object)
+    }
+
+    fn review(&self, object: &Value) -> Vec<String> {
+        texts(api::read_revision_set(object).err())
     }
 }
 

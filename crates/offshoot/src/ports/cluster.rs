@@ -16,8 +16,8 @@ use engine::ports::{
     Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
 use model::{
-    Class, Namespace, ObjectKey, RepositoryStatus, SetStatus, Uid, Variant, VariantSet,
-    VariantStatus,
+    Class, Namespace, ObjectKey, Problem, RepositoryStatus, SetStatus, Uid, UpstreamSource,
+    Variant, VariantSet, VariantStatus,
 };
 use serde_json::{Value, json};
 
@@ -207,6 +207,30 @@ impl Cluster for ServerCluster {
             "{kind} is cluster-scoped: namespace {} must carry {mark}: \"true\"",
             requester.key.namespace
         )))
+    }
+
+    async fn revision_set(
+        &self,
+        key: &ObjectKey,
+        requester: &Requester,
+    ) -> Result<Found<Result<Vec<UpstreamSource>, Vec<Problem>>>, PortError> {
+        let kind = Gvk::of("config.porch.kpt.dev/v1alpha1", "PackageRevisionSet");
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let wanted = requester::Wanted {
+            verb: "get",
+            kind: &kind,
+            namespace,
+            name,
+        };
+        if let Some(why) = requester::refused(&self.handle, requester, &wanted)? {
+            return Ok(Found::Forbidden(why));
+        }
+        let resource = ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "packagerevisionsets");
+        let found = self.handle.get(&resource, namespace, name).await;
+        let found = found.map_err(|f| failed(format!("read package revision set {key}"), &f))?;
+        Ok(found.map_or(Found::Absent, |object| {
+            Found::Here(api::read_revision_set(&object))
+        }))
     }
 
     async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError> {

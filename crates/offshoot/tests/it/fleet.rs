@@ -12,6 +12,8 @@ use crate::process::{Process, git, push, repository, wait_for};
 const REPOSITORIES: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/repositories";
 const VARIANTS: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/packagevariants";
 const SETS: &str = "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
+const REVISION_SETS: &str =
+    "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/packagerevisionsets";
 const OLD_SETS: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/packagevariantsets";
 const REVISIONS: &str = "/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisions";
 
@@ -198,7 +200,7 @@ async fn why_says_what_is_waited_for() {
     let answer = why("pvar/shop");
     assert_eq!(answer.code, 0, "{}", answer.err);
     assert!(answer.out.contains("- no upstream\n"), "{}", answer.out);
-    let waits = "UpstreamNotFound: could not find upstream package revision 'commented/7' in repo 'blueprints'";
+    let waits = "UpstreamNotFound: could not find upstream package revision 'commented/v7' in repo 'blueprints'";
     assert!(answer.out.contains(waits), "{}", answer.out);
     let answer = why("packagevariant/web");
     let seen = "- downstream deploy.web.packagevariant-1 (Draft), ours\n";
@@ -235,6 +237,178 @@ async fn why_says_what_is_waited_for() {
     let before = server.get(&path).await;
     why("pvar/web");
     assert_eq!(server.get(&path).await, before);
+}
+
+/// R184, R185, R186: a set of several upstream packages, some of them named by a selection that sets share, some by
+/// labels; what is wrong is warned about, and whoever wrote the set must be allowed to read the selection.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_set_follows_several_upstream_packages() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Process::start(root.path(), &[]).await;
+    prepare(root.path(), &server).await;
+    push(root.path(), "blueprints", "shop", "v1");
+    let shop = format!("{REVISIONS}/blueprints.shop.v1");
+    wait_for("the other upstream", async || {
+        !server.get(&shop).await.is_null()
+    })
+    .await;
+    let set = json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha2",
+        "kind": "PackageVariantSet",
+        "metadata": { "name": "fan", "namespace": "default" },
+        "spec": {
+            "upstreams": [{ "revisionSet": "stack" }, { "selector": { "matchLabels": { "tier": "base" } } }],
+            "targets": [{ "repositories": [{ "name": "deploy" }] }],
+        },
+    });
+    let path = format!("{SETS}/fan");
+    apply(&server.client, &path, &set).await;
+    let message = async || {
+        let now = server.get(&path).await;
+        let conditions = now["status"]["conditions"].as_array().cloned();
+        let ready = conditions.unwrap_or_default();
+        let ready = ready.iter().find(|c| c["type"] == "Ready");
+        ready.map_or(String::new(), |c| c["message"].as_str().unwrap().to_owned())
+    };
+    wait_for("the missing selection", async || {
+        message().await == "could not find PackageRevisionSet 'stack'"
+    })
+    .await;
+    let mut stack = json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha1",
+        "kind": "PackageRevisionSet",
+        "metadata": { "name": "stack", "namespace": "default" },
+        "spec": { "upstreams": [{ "repo": "blueprints" }] },
+    });
+    server.client.take_warnings();
+    let at = format!("{REVISION_SETS}/stack");
+    apply(&server.client, &at, &stack).await;
+    let wrong = "spec.upstreams[0].package is a required field";
+    assert_eq!(server.client.take_warnings(), [wrong]);
+    let told = format!("PackageRevisionSet 'stack' cannot be used: {wrong}");
+    wait_for("the wrong selection", async || message().await == told).await;
+    stack["spec"]["upstreams"] =
+        json!([{ "repo": "blueprints", "package": "commented", "revision": "v1" }]);
+    apply(&server.client, &at, &stack).await;
+    let of = |package: &str| format!("{VARIANTS}/fan-deploy-{package}");
+    wait_for("its package", async || {
+        settled(&server.get(&of("commented")).await)
+    })
+    .await;
+    assert!(server.get(&of("shop")).await.is_null());
+    let labels = json!({ "metadata": { "labels": { "tier": "base" } } });
+    let patched = server.client.patch(&shop, &labels).await.unwrap();
+    assert_eq!(patched["metadata"]["labels"]["tier"], "base");
+    wait_for("the labelled package", async || {
+        settled(&server.get(&of("shop")).await) || !server.get(&of("shop")).await.is_null()
+    })
+    .await;
+    let made = server.get(&of("shop")).await;
+    assert_eq!(
+        made["spec"]["upstream"],
+        json!({ "repo": "blueprints", "package": "shop", "revision": 1 })
+    );
+    wait_for("the set", async || {
+        condition(&server.get(&path).await, "Ready") == "True"
+    })
+    .await;
+    // As it was written, also in the older version.
+    let shown = server.get(&format!("{OLD_SETS}/fan")).await;
+    assert_eq!(shown["spec"]["upstreams"], set["spec"]["upstreams"]);
+    let both = json!({ "spec": { "upstream": { "repo": "blueprints", "package": "shop" } } });
+    server.client.take_warnings();
+    server.client.patch(&path, &both).await.unwrap();
+    let wrong = "spec must specify only one of `upstream` and `upstreams`";
+    assert_eq!(server.client.take_warnings(), [wrong]);
+    wait_for("the refusal", async || message().await == wrong).await;
+    assert!(
+        !server.get(&of("shop")).await.is_null(),
+        "nothing is deleted"
+    );
+}
+
+/// R166, R182: states and turns are counted by kind, and the status has what the columns show.
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_tell_kinds_and_outcomes() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Process::start(root.path(), &[]).await;
+    prepare(root.path(), &server).await;
+    let set = json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha2",
+        "kind": "PackageVariantSet",
+        "metadata": { "name": "fan", "namespace": "default" },
+        "spec": {
+            "upstream": { "repo": "blueprints", "package": "commented" },
+            "targets": [{ "repositories": [{ "name": "deploy", "packageNames": ["a", "b"] }, { "name": "nowhere" }] }],
+        },
+    });
+    server.create(SETS, &set).await;
+    let mut wrong = variant("lost", &json!({ "team": "web" }));
+    wrong["spec"]["upstream"]["revision"] = json!(7);
+    apply(&server.client, &format!("{VARIANTS}/lost"), &wrong).await;
+    let path = format!("{SETS}/fan");
+    wait_for("the drafts", async || {
+        let now = server.get(&path).await;
+        now["status"]["draftVariants"] == 2 && now["status"]["readyVariants"] == 2
+    })
+    .await;
+    let status = server.get(&path).await["status"].clone();
+    assert_eq!(status["targets"], 3);
+    assert_eq!(status["failedTargets"], 1);
+    assert_eq!(status["publishedVariants"], 0);
+    let stalled = "offshoot_objects{kind=\"PackageVariant\",state=\"stalled\"} 1\n";
+    wait_for("the stalled variant", async || {
+        let page = server.client.text("/metrics").await.unwrap();
+        page.contains(stalled)
+    })
+    .await;
+    let page = server.client.text("/metrics").await.unwrap();
+    for line in [
+        "offshoot_objects{kind=\"PackageVariant\",state=\"ready\"} 2\n",
+        "offshoot_objects{kind=\"PackageVariant\",state=\"unknown\"} 0\n",
+        "offshoot_objects{kind=\"PackageVariantSet\",state=\"not_ready\"} 1\n",
+        "offshoot_objects{kind=\"Repository\",state=\"ready\"} 2\n",
+        "offshoot_objects{kind=\"PackageRevision\",state=\"Draft\"} 2\n",
+    ] {
+        assert!(page.contains(line), "{line}{page}");
+    }
+    for kind in ["PackageVariant", "PackageVariantSet", "Repository"] {
+        let start = format!("offshoot_reconciles_total{{kind=\"{kind}\",outcome=\"done\"}} ");
+        let line = page.lines().find_map(|l| l.strip_prefix(&start));
+        assert!(
+            line.is_some_and(|n| n.parse::<u64>().unwrap() > 0),
+            "{page}"
+        );
+    }
+}
+
+/// A5: a name of one's own is told to be of no use, once; the right one, or none, is not commented.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_is_not_used_is_told() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Process::start(root.path(), &[]).await;
+    prepare(root.path(), &server).await;
+    let draft = |package: &str, name: Value| {
+        json!({
+            "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision",
+            "metadata": { "name": name, "namespace": "default" },
+            "spec": {
+                "repository": "deploy", "packageName": package, "workspaceName": "w1",
+                "tasks": [{ "type": "init", "init": {} }],
+            },
+        })
+    };
+    server.client.take_warnings();
+    for (package, name) in [("a", json!("deploy.a.w1")), ("b", Value::Null)] {
+        let made = draft(package, name);
+        server.client.post(REVISIONS, &made).await.unwrap();
+        assert_eq!(server.client.take_warnings(), [""; 0]);
+    }
+    let made = draft("c", json!("mine"));
+    server.client.post(REVISIONS, &made).await.unwrap();
+    let told = "metadata.name \"mine\" is not used: package revisions are called by repository, package and workspace, \
+                this one \"deploy.c.w1\"";
+    assert_eq!(server.client.take_warnings(), [told]);
 }
 
 /// R150–R153, R156: what a set's expression yields, and where it is wrong.

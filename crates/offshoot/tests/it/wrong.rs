@@ -24,6 +24,11 @@ fn kept(kind: &str) -> Vec<(&'static str, Value)> {
         "matchExpressions": [{ "key": "env", "operator": "In", "values": ["prod"] }],
         "packageNames": ["app"],
     });
+    if kind == "PackageRevisionSet" {
+        let mut selector = labels;
+        selector.as_object_mut().unwrap().remove("packageNames");
+        return vec![("spec.upstreams[1].selector", selector)];
+    }
     let mut objects = labels.clone();
     objects["apiVersion"] = json!("v1");
     objects["kind"] = json!("ConfigMap");
@@ -84,6 +89,11 @@ fn whole(kind: &str) -> Value {
         spec["downstream"] = json!({ "repo": "deploy", "package": "shop" });
         spec["packageContext"] =
             json!({ "data": { "k": "v" }, "removeKeys": ["x"], "create": true });
+    } else if kind == "PackageRevisionSet" {
+        let mut tagged = spec["upstream"].clone();
+        tagged["tag"] = json!("stable");
+        tagged.as_object_mut().unwrap().remove("revision");
+        spec = json!({ "upstreams": [spec["upstream"], { "repo": "blueprints" }, tagged] });
     } else {
         let mut template = policies;
         template["downstream"] = json!({ "repo": "deploy", "package": "shop" });
@@ -96,10 +106,10 @@ fn whole(kind: &str) -> Value {
         spec["deletionGuard"] = json!({ "enabled": true, "percent": 30 });
         spec["maxInFlight"] = json!(3);
     }
-    let version = if kind == "PackageVariant" {
-        "v1alpha1"
-    } else {
+    let version = if kind == "PackageVariantSet" {
         "v1alpha2"
+    } else {
+        "v1alpha1"
     };
     let mut object = json!({
         "apiVersion": format!("config.porch.kpt.dev/{version}"),
@@ -175,7 +185,7 @@ fn wrong(path: &str, is: &Value) -> Vec<Value> {
         "revision" => out.extend([json!(0), json!(-2), json!(1.5)]),
         "maxInFlight" => out.extend([json!(0), json!(-1)]),
         "percent" => out.extend([json!(-1), json!(101)]),
-        "targets" | "repositories" => out.push(json!([])),
+        "targets" | "repositories" | "upstreams" => out.push(json!([])),
         "labels" | "annotations" if is.get("note").is_some() || is.get("team").is_some() => out
             .extend([
                 json!({ "-edge": "v" }),
@@ -196,6 +206,26 @@ fn wrong(path: &str, is: &Value) -> Vec<Value> {
 
 /// Whole ways of being wrong that no single field has.
 fn together(kind: &str) -> Vec<(&'static str, Value)> {
+    if kind == "PackageRevisionSet" {
+        let one = "spec.upstreams[0]";
+        let selector = json!({ "matchLabels": { "env": "prod" } });
+        return vec![
+            (one, json!({})),
+            (one, json!({ "repo": "a" })),
+            (one, json!({ "selector": selector, "tag": "stable" })),
+            (one, json!({ "selector": {} })),
+            (one, json!({ "selector": { "kind": "ConfigMap" } })),
+            (one, json!({ "revisionSet": "other" })),
+            (
+                one,
+                json!({ "repo": "a", "package": "b", "revision": 2, "workspaceName": "v3" }),
+            ),
+            (
+                one,
+                json!({ "repo": "a", "package": "b", "revision": 2, "tag": "stable" }),
+            ),
+        ];
+    }
     let mut out = vec![
         (
             "spec.upstream",
@@ -251,10 +281,10 @@ fn answer(schema: &Structural, kind: &str, mut object: Value) -> String {
         out.extend(errors.iter().map(|e| told(e).replace('\n', "\\n")));
         return out.join(" | ");
     }
-    let problems = if kind == "PackageVariant" {
-        api::read_variant(&object).unwrap().2.err()
-    } else {
-        api::read_set(&object).unwrap().2.err()
+    let problems = match kind {
+        "PackageVariant" => api::read_variant(&object).unwrap().2.err(),
+        "PackageRevisionSet" => api::read_revision_set(&object).err(),
+        _ => api::read_set(&object).unwrap().2.err(),
     };
     let problems = problems.into_iter().flatten();
     out.extend(problems.map(|p| format!("stalls: {}: {p}", p.field).replace('\n', "\\n")));

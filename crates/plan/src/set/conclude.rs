@@ -50,7 +50,7 @@ pub(super) fn conclude(
     let pace = Pace::of(set, &ours, &mut writes);
     let halt = Halt {
         stopped,
-        stuck: !unrolled.failed.is_empty() || desired.unknown,
+        stuck: unrolled.unknown() > 0 || desired.unknown,
         waiting: pace.waiting,
     };
     let verdict = judge(o, set, &ours, surplus, &halt, unrolled, &mut report);
@@ -87,7 +87,7 @@ pub(super) fn conclude(
 
 /// Everything that cannot be, unknown selections first.
 fn failures(unrolled: &Unrolled, desired: &Desired, report: &mut Report) -> Vec<Failure> {
-    let mut failures: Vec<Failure> = Vec::new();
+    let mut failures: Vec<Failure> = unrolled.lost.clone();
     for (target, reason, message) in &unrolled.failed {
         report.note(format!("target {target} is unknown: {message}"));
         failures.push((*reason, message.clone()));

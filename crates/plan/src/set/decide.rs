@@ -3,17 +3,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{ObjectName, Revision, TargetSelection, VariantSet};
+use model::{ObjectName, Revision, TargetSelection, Upstream, VariantSet};
 
 use super::conclude::conclude;
 use super::diff::{Desired, diff};
-use super::observed::{Existing, Observed, Subject};
+use super::observed::{Existing, Followed, Observed, Subject};
 use super::render::Renderer;
-use super::status;
+use super::status::{self, Failure};
 use super::unroll::{Origin, Unrolled, unroll};
 use super::{Compiled, Plan};
 use crate::variant::Resolution;
 use crate::{Next, Report};
+
+/// An upstream package and its revision to follow.
+pub(super) struct Source {
+    pub(super) wanted: Upstream,
+    pub(super) revision: Arc<Revision>,
+    /// Whether the set itself names it.
+    listed: bool,
+}
 
 /// The most targets of one set.
 pub const MAX_TARGETS: usize = 50_000;
@@ -22,7 +30,7 @@ pub const MAX_TARGETS: usize = 50_000;
 ///
 /// 1. A set that is being deleted makes nothing; its variants follow by garbage collection.
 /// 2. What is wrong with it, or with its templates, stops everything (§2.2, S4).
-/// 3. Its upstream must be there (§2.1.4).
+/// 3. Its upstream must be there (§2.1.4); of several, those that are there are followed, and nothing is deleted.
 /// 4. Targets are unrolled and rendered, all before anything is written (S2).
 /// 5. What shall be is compared with what is (S1, S8).
 /// 6. The shrink fuse judges the deletions (S3).
@@ -57,19 +65,20 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
     if let Some(problem) = secrets(set) {
         return status::stop(o, "ValidationError", &problem);
     }
-    let upstream = match upstream(o, set) {
-        Ok(upstream) => upstream,
-        Err((reason, message)) => return status::stop(o, reason, &message),
-    };
-    let unrolled = unroll(o, set);
-    if unrolled.entries.len() > MAX_TARGETS {
+    let (upstreams, lost) = upstreams(o);
+    if let (true, Some((reason, message))) = (upstreams.is_empty(), hopeless(&lost)) {
+        return status::stop(o, reason, &message);
+    }
+    let mut unrolled = unroll(o, set, &upstreams);
+    if unrolled.count > MAX_TARGETS {
         let message = format!(
             "the targets come to {} package variants, more than {MAX_TARGETS}",
-            unrolled.entries.len()
+            unrolled.count
         );
         return status::stop(o, "TooManyTargets", &message);
     }
-    let mut desired = render(o, set, compiled, &upstream, &unrolled);
+    unrolled.lost = lost;
+    let mut desired = render(o, set, compiled, &upstreams, &unrolled);
     let difference = diff(o, set, uid, &mut desired);
     conclude(o, set, uid, &unrolled, &desired, difference)
 }
@@ -92,15 +101,49 @@ fn secrets(set: &VariantSet) -> Option<String> {
         })
 }
 
-fn upstream(o: &Observed, set: &VariantSet) -> Result<Arc<Revision>, (&'static str, String)> {
-    let spec = &set.spec.upstream;
+/// The upstream packages with the revisions to follow, and what of them is not there (§2.1.4).
+fn upstreams(o: &Observed) -> (Vec<Source>, Vec<Failure>) {
+    let mut lost: Vec<Failure> = Vec::new();
+    for unread in &o.unread {
+        let reason = match unread.passes {
+            true => "SelectionUnknown",
+            false => "UpstreamNotFound",
+        };
+        lost.push((reason, unread.why.clone()));
+    }
+    if o.unread.is_empty() && o.upstreams.is_empty() {
+        let what = "no package revision is selected as upstream";
+        lost.push(("UpstreamNotFound", what.to_owned()));
+    }
+    let mut found = Vec::new();
+    for followed in &o.upstreams {
+        match upstream(followed) {
+            Ok(source) => found.push(source),
+            Err(failure) => lost.push(failure),
+        }
+    }
+    (found, lost)
+}
+
+/// What to say where no upstream is left, unless that passes by itself.
+fn hopeless(lost: &[Failure]) -> Option<(&'static str, String)> {
+    let (reason, _) = lost.iter().find(|(r, _)| !status::passes(r))?;
+    Some((reason, status::summary(lost)))
+}
+
+fn upstream(followed: &Followed) -> Result<Source, Failure> {
+    let spec = &followed.wanted;
     let named = format!(
         "'{}' in repo '{}'",
         crate::variant::display_upstream(spec),
         spec.repo
     );
-    match &o.upstream {
-        Resolution::Found(revision) => Ok(Arc::clone(revision)),
+    match &followed.found {
+        Resolution::Found(revision) => Ok(Source {
+            wanted: spec.clone(),
+            revision: Arc::clone(revision),
+            listed: followed.listed,
+        }),
         Resolution::NotFound => Err((
             "UpstreamNotFound",
             format!("could not find upstream package revision {named}"),
@@ -119,17 +162,19 @@ fn render(
     o: &Observed,
     set: &VariantSet,
     compiled: &Compiled,
-    upstream: &Revision,
+    upstreams: &[Source],
     unrolled: &Unrolled,
 ) -> Desired {
     let existing: BTreeMap<&ObjectName, &Arc<Existing>> =
         o.variants.iter().map(|v| (&v.key.name, v)).collect();
-    let renderer = Renderer::new(o, set, compiled, upstream);
+    let renderer = Renderer::new(o, set, compiled, upstreams);
     let mut desired = Desired::new();
     for entry in &unrolled.entries {
         match renderer.render(entry) {
             Ok(spec) => {
-                let explicit = entry.origin == Origin::Listed && plain_place(set, entry.target);
+                let named = upstreams.get(entry.upstream).is_some_and(|s| s.listed);
+                let listed = named && entry.origin == Origin::Listed;
+                let explicit = listed && plain_place(set, entry.target);
                 desired.add(set, spec, explicit, &existing);
             }
             Err(failed) => desired.fail(set, failed),

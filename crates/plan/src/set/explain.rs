@@ -90,6 +90,13 @@ impl fmt::Display for Plan {
             "- targets {} variants {} ready {} stalled {} failed {}",
             s.targets, s.variants, s.ready, s.stalled, s.failed
         )?;
+        if s.drafts + s.proposed + s.published > 0 {
+            writeln!(
+                f,
+                "- draft {} proposed {} published {}",
+                s.drafts, s.proposed, s.published
+            )?;
+        }
         writeln!(f, "next: {}", self.next)
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    ObjectKey, ObjectMeta, Problem, RepositoryName, SetStatus, Status, Variant, VariantSet,
+    ObjectKey, ObjectMeta, Problem, RepositoryName, SetStatus, Status, Upstream, Variant,
+    VariantSet,
 };
 
 use super::Compiled;
@@ -58,8 +59,10 @@ pub struct Observed {
     pub status: SetStatus,
     /// Unix seconds: how old the last shrink is (S3).
     pub now: i64,
-    /// What [`crate::variant::resolve_upstream`] made of the upstream package's revisions.
-    pub upstream: Resolution,
+    /// The upstream packages, all sources put together in the set's order, each once.
+    pub upstreams: Vec<Followed>,
+    /// Sources of upstream packages that cannot be read: what they would name is unknown.
+    pub unread: Vec<Unread>,
     /// All repositories of the namespace.
     pub repositories: Arc<BTreeMap<RepositoryName, RepositoryObject>>,
     /// For each target with an object selector, by its index: what the kind's objects with the
@@ -70,6 +73,26 @@ pub struct Observed {
     /// Whether the last apply failed in a way that passes by itself, how often in a row, and
     /// whether the time to try again has come.
     pub failure: Option<crate::variant::Failure>,
+}
+
+/// An upstream package of a set.
+#[derive(Debug, Clone)]
+pub struct Followed {
+    /// Which revision of it is wanted.
+    pub wanted: Upstream,
+    /// What [`crate::variant::resolve_upstream`] made of its revisions.
+    pub found: Resolution,
+    /// Whether the set itself names it, so that only an edit of the set takes it away (S3).
+    pub listed: bool,
+}
+
+/// A source of upstream packages that cannot be read (R185, R186).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// A sentence that names it.
+    pub why: String,
+    /// Whether that passes by itself: nobody has to act.
+    pub passes: bool,
 }
 
 /// What templates see of a repository.
@@ -118,4 +141,6 @@ pub struct Existing {
     pub ready: (Status, String, String),
     /// Whether its condition `Stalled` is true.
     pub stalled: bool,
+    /// Where its newest downstream revision stands, if it has one.
+    pub lifecycle: Option<model::Lifecycle>,
 }

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use expr::{Bindings, ExprError, Value};
 use model::{
     AdoptionPolicy, DeletionPolicy, Downstream, Function, FunctionTemplate, Injector,
-    PackageContext, PackageName, Pipeline, RepositoryName, Revision, Template, VariantSet,
+    PackageContext, PackageName, Pipeline, RepositoryName, Template, Upstream, VariantSet,
     VariantSpec,
 };
 
 use super::compile::{Compiled, CompiledTemplate, Pair, RESERVED, Text};
+use super::decide::Source;
 use super::observed::Observed;
 use super::unroll::{Entry, Origin};
 
@@ -27,7 +28,9 @@ pub(super) struct Renderer<'a> {
     o: &'a Observed,
     set: &'a VariantSet,
     compiled: &'a Compiled,
-    common: Bindings,
+    upstreams: &'a [Source],
+    /// By upstream.
+    common: Vec<Bindings>,
 }
 
 impl<'a> Renderer<'a> {
@@ -35,23 +38,27 @@ impl<'a> Renderer<'a> {
         o: &'a Observed,
         set: &'a VariantSet,
         compiled: &'a Compiled,
-        upstream: &Revision,
+        upstreams: &'a [Source],
     ) -> Self {
-        let mut common = Bindings::default();
-        common.set(
-            "upstream",
-            &Value::object(
-                upstream.key.name.as_str(),
-                upstream.key.namespace.as_str(),
-                &upstream.meta.labels,
-                &upstream.meta.annotations,
-            ),
-        );
+        let common = upstreams.iter().map(|Source { revision, .. }| {
+            let mut common = Bindings::default();
+            common.set(
+                "upstream",
+                &Value::object(
+                    revision.key.name.as_str(),
+                    revision.key.namespace.as_str(),
+                    &revision.meta.labels,
+                    &revision.meta.annotations,
+                ),
+            );
+            common
+        });
         Self {
             o,
             set,
             compiled,
-            common,
+            common: common.collect(),
+            upstreams,
         }
     }
 
@@ -68,7 +75,7 @@ impl<'a> Renderer<'a> {
         let unknown = |message: String| Failed {
             place: None,
             reason: "TemplateError",
-            message: format!("spec.targets[{}] ({}): {message}", entry.target, entry.repo),
+            message: placed(entry, &message),
         };
         let repo = compiled
             .map_or(Ok(None), |c| text(&c.repo, &values))
@@ -113,7 +120,10 @@ impl<'a> Renderer<'a> {
                 ..known(missing)
             });
         }
-        let mut spec = self.plain(place.clone());
+        let Some(Source { wanted, .. }) = self.upstreams.get(entry.upstream) else {
+            return Err(known("there is no such upstream".to_owned()));
+        };
+        let mut spec = plain(wanted.clone(), place.clone());
         if let (Some(template), Some(compiled)) = (template, compiled) {
             fill(&mut spec, template, compiled, &values).map_err(known)?;
         }
@@ -121,7 +131,7 @@ impl<'a> Renderer<'a> {
     }
 
     fn bind(&self, entry: &Entry) -> Bindings {
-        let mut values = self.common.clone();
+        let mut values = self.common.get(entry.upstream).cloned().unwrap_or_default();
         values.set("repoDefault", &Value::Text(entry.repo.clone()));
         values.set("packageDefault", &Value::Text(entry.package.to_string()));
         let target = match &entry.origin {
@@ -139,25 +149,37 @@ impl<'a> Renderer<'a> {
         values.set("target", &target);
         values
     }
+}
 
-    /// A spec without a template: defaults everywhere (R137).
-    fn plain(&self, downstream: Downstream) -> VariantSpec {
-        VariantSpec {
-            upstream: self.set.spec.upstream.clone(),
-            downstream,
-            adoption: AdoptionPolicy::default(),
-            deletion: DeletionPolicy::default(),
-            deletion_explicit: false,
-            labels: BTreeMap::new(),
-            annotations: BTreeMap::new(),
-            context: PackageContext::default(),
-            pipeline: Pipeline::default(),
-            injectors: Vec::new(),
-            conflict_policy: model::ConflictPolicy::default(),
-            proposed: model::ProposedPolicy::default(),
-            strategy: model::Strategy::default(),
-            suspend: false,
-        }
+/// What is wrong, with the field where it is known, and the target for which it is.
+fn placed(entry: &Entry, message: &str) -> String {
+    let (target, repo) = (format!("spec.targets[{}]", entry.target), &entry.repo);
+    let field = message
+        .split_once(": ")
+        .filter(|(field, _)| field.starts_with(&target));
+    match field {
+        Some((field, what)) => format!("{field} ({repo}): {what}"),
+        None => format!("{target} ({repo}): {message}"),
+    }
+}
+
+/// A spec without a template: defaults everywhere (R137).
+fn plain(upstream: Upstream, downstream: Downstream) -> VariantSpec {
+    VariantSpec {
+        upstream,
+        downstream,
+        adoption: AdoptionPolicy::default(),
+        deletion: DeletionPolicy::default(),
+        deletion_explicit: false,
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+        context: PackageContext::default(),
+        pipeline: Pipeline::default(),
+        injectors: Vec::new(),
+        conflict_policy: model::ConflictPolicy::default(),
+        proposed: model::ProposedPolicy::default(),
+        strategy: model::Strategy::default(),
+        suspend: false,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use model::{Condition, SetStatus, Status, Uid};
+use model::{Condition, Lifecycle, SetStatus, Status, Uid};
 
 use super::guard::Verdict;
 use super::observed::{Existing, Observed};
@@ -18,6 +18,11 @@ pub(super) type Failure = (&'static str, String);
 
 /// Reasons that pass by themselves: nobody has to act.
 const PASSING: [&str; 2] = ["SelectionUnknown", "VariantDeleting"];
+
+/// Whether a reason passes by itself.
+pub(super) fn passes(reason: &str) -> bool {
+    PASSING.contains(&reason)
+}
 
 /// How many failures a message names.
 const NAMED: usize = 3;
@@ -36,7 +41,7 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
     status.conditions = vec![
         condition("Stalled", Status::True, reason, message),
         condition("Ready", Status::False, reason, message),
-        variants_ready(&variants, 0, Lacking::Unknown(message)),
+        variants_ready(&variants, 0, Lacking::Everything),
     ];
     Plan {
         steps: Vec::new(),
@@ -147,7 +152,7 @@ pub(super) fn of(
     let held = verdict.held.len();
     let (stalled, ready) = verdicts(
         failures,
-        stopped || failures.len() >= (unrolled.entries.len() + unrolled.failed.len()).max(1),
+        stopped || failures.len() >= (unrolled.entries.len() + unrolled.unknown()).max(1),
         held,
     );
     let lacking = lacking(unrolled, failures);
@@ -195,8 +200,8 @@ fn verdicts(failures: &[Failure], hopeless: bool, held: usize) -> (Condition, Co
         return (valid(), reconciled());
     };
     let message = summary(failures);
-    let passes = failures.iter().any(|(reason, _)| PASSING.contains(reason));
-    let stalled = if hopeless && !passes {
+    let passing = failures.iter().any(|(reason, _)| passes(reason));
+    let stalled = if hopeless && !passing {
         condition("Stalled", Status::True, reason, &message)
     } else {
         valid()
@@ -205,7 +210,7 @@ fn verdicts(failures: &[Failure], hopeless: bool, held: usize) -> (Condition, Co
 }
 
 /// The first failures, and how many more there are.
-fn summary(failures: &[Failure]) -> String {
+pub(super) fn summary(failures: &[Failure]) -> String {
     let mut named: Vec<String> = failures
         .iter()
         .take(NAMED)
@@ -246,29 +251,35 @@ fn count(status: &mut SetStatus, ours: &[Arc<Existing>]) {
     status.variants = ours.len();
     status.ready = ours.iter().filter(|v| v.ready.0 == Status::True).count();
     status.stalled = ours.iter().filter(|v| v.stalled).count();
+    let stand = |wanted: Lifecycle| ours.iter().filter(|v| v.lifecycle == Some(wanted)).count();
+    status.drafts = stand(Lifecycle::Draft);
+    status.proposed = stand(Lifecycle::Proposed);
+    status.published = stand(Lifecycle::Published) + stand(Lifecycle::DeletionProposed);
 }
 
 /// What keeps the variants that are there from being all that shall be.
-enum Lacking<'a> {
+enum Lacking {
     /// Nothing.
     Nothing,
     /// So many targets cannot be made as specified.
     Targets(usize),
-    /// What there shall be is unknown, and why.
-    Unknown(&'a str),
+    /// What there shall be is unknown; `Ready` says why.
+    Everything,
 }
 
-fn lacking<'a>(unrolled: &Unrolled, failures: &'a [Failure]) -> Lacking<'a> {
-    match failures.first() {
-        None => Lacking::Nothing,
-        Some((_, why)) if !unrolled.failed.is_empty() => Lacking::Unknown(why),
-        Some(_) => Lacking::Targets(failures.len()),
+fn lacking(unrolled: &Unrolled, failures: &[Failure]) -> Lacking {
+    if failures.is_empty() {
+        return Lacking::Nothing;
+    }
+    match unrolled.unknown() {
+        0 => Lacking::Targets(failures.len()),
+        _ => Lacking::Everything,
     }
 }
 
 /// Sums up the variants' own state (R167, S6). It is true only of a set that knows what it shall
 /// have, and has it: no variants of no known targets are not "all ready".
-fn variants_ready(ours: &[Arc<Existing>], created: usize, lacking: Lacking<'_>) -> Condition {
+fn variants_ready(ours: &[Arc<Existing>], created: usize, lacking: Lacking) -> Condition {
     let not: Vec<&Arc<Existing>> = ours.iter().filter(|v| v.ready.0 != Status::True).collect();
     let ready = ours.len() - not.len();
     let total = ours.len() + created;
@@ -293,8 +304,8 @@ fn variants_ready(ours: &[Arc<Existing>], created: usize, lacking: Lacking<'_>) 
             notes.push(format!("{failed} target(s) cannot be made as specified"));
             verdict = (Status::False, "SomeNotReady");
         }
-        Lacking::Unknown(why) => {
-            notes.push(format!("what there shall be is unknown: {why}"));
+        Lacking::Everything => {
+            notes.push("what there shall be is unknown".to_owned());
             if verdict.0 == Status::True {
                 verdict = (Status::Unknown, "TargetsUnknown");
             }

@@ -2,7 +2,9 @@
 
 use model::{ObjectSelector, PackageName, TargetSelection, VariantSet};
 
+use super::decide::{MAX_TARGETS, Source};
 use super::observed::{Object, Observed, SelectionFailure};
+use super::status::Failure;
 
 /// What an entry stems from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub(super) enum Origin {
 pub(super) struct Entry {
     /// The target's index.
     pub(super) target: usize,
+    /// The upstream's index.
+    pub(super) upstream: usize,
     /// The repository, unless the template says otherwise. A text: an object's name need not be
     /// a repository's.
     pub(super) repo: String,
@@ -30,28 +34,28 @@ pub(super) struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Unrolled {
     pub(super) entries: Vec<Entry>,
+    /// How many entries there are, also beyond what one set may have: those are counted alone.
+    pub(super) count: usize,
+    /// Upstream packages that are not there: what would follow from them is unknown.
+    pub(super) lost: Vec<Failure>,
     /// Selections that are unknown, by target, with the reason (S2).
     pub(super) failed: Vec<(usize, &'static str, String)>,
     /// Targets whose selector selects nothing (S3).
     pub(super) empty: Vec<usize>,
 }
 
-pub(super) fn unroll(o: &Observed, set: &VariantSet) -> Unrolled {
+pub(super) fn unroll(o: &Observed, set: &VariantSet, upstreams: &[Source]) -> Unrolled {
     let mut unrolled = Unrolled::default();
-    let default = [set.spec.upstream.package.clone()];
+    if upstreams.is_empty() {
+        return unrolled;
+    }
     for (i, target) in set.spec.targets.iter().enumerate() {
-        let before = unrolled.entries.len();
+        let before = unrolled.count;
         match &target.selection {
             TargetSelection::Repositories(list) => {
                 for (repo, packages) in list {
-                    for package in or_default(packages, &default) {
-                        unrolled.entries.push(Entry {
-                            target: i,
-                            repo: repo.to_string(),
-                            package: package.clone(),
-                            origin: Origin::Listed,
-                        });
-                    }
+                    let (repo, origin) = (repo.to_string(), Origin::Listed);
+                    unrolled.add(i, &repo, &origin, each(upstreams, packages));
                 }
                 continue;
             }
@@ -66,12 +70,12 @@ pub(super) fn unroll(o: &Observed, set: &VariantSet) -> Unrolled {
                         labels: r.labels.clone(),
                         annotations: r.annotations.clone(),
                     });
-                unrolled.select(i, matching, or_default(packages, &default));
+                unrolled.select(i, matching, upstreams, packages);
             }
             TargetSelection::ObjectSelector { selector, packages } => {
                 match objects(o, i, selector) {
                     Ok(objects) => {
-                        unrolled.select(i, objects.into_iter(), or_default(packages, &default));
+                        unrolled.select(i, objects.into_iter(), upstreams, packages);
                     }
                     Err((reason, message)) => {
                         unrolled.failed.push((i, reason, message));
@@ -80,7 +84,7 @@ pub(super) fn unroll(o: &Observed, set: &VariantSet) -> Unrolled {
                 }
             }
         }
-        if unrolled.entries.len() == before {
+        if unrolled.count == before {
             unrolled.empty.push(i);
         }
     }
@@ -92,27 +96,53 @@ impl Unrolled {
         &mut self,
         target: usize,
         objects: impl Iterator<Item = Object>,
+        upstreams: &[Source],
         packages: &[PackageName],
     ) {
         for object in objects {
-            for package in packages {
-                self.entries.push(Entry {
-                    target,
-                    repo: object.name.clone(),
-                    package: package.clone(),
-                    origin: Origin::Selected(object.clone()),
-                });
-            }
+            let name = object.name.clone();
+            let origin = Origin::Selected(object);
+            self.add(target, &name, &origin, each(upstreams, packages));
         }
+    }
+
+    fn add<'a>(
+        &mut self,
+        target: usize,
+        repo: &str,
+        origin: &Origin,
+        packages: impl Iterator<Item = (usize, &'a PackageName)>,
+    ) {
+        for (upstream, package) in packages {
+            self.count += 1;
+            if self.count > MAX_TARGETS {
+                continue;
+            }
+            self.entries.push(Entry {
+                target,
+                upstream,
+                repo: repo.to_owned(),
+                package: package.clone(),
+                origin: origin.clone(),
+            });
+        }
+    }
+
+    /// How many things are not known that targets would follow from.
+    pub(super) fn unknown(&self) -> usize {
+        self.failed.len() + self.lost.len()
     }
 }
 
-fn or_default<'a>(packages: &'a [PackageName], default: &'a [PackageName]) -> &'a [PackageName] {
-    if packages.is_empty() {
-        default
-    } else {
-        packages
-    }
+/// Each upstream with the packages that are listed, else with its own name.
+fn each<'a>(
+    upstreams: &'a [Source],
+    packages: &'a [PackageName],
+) -> impl Iterator<Item = (usize, &'a PackageName)> {
+    upstreams.iter().enumerate().flat_map(move |(i, source)| {
+        let own = packages.is_empty().then_some(&source.wanted.package);
+        packages.iter().chain(own).map(move |package| (i, package))
+    })
 }
 
 /// The objects of a selector, by namespace and name.

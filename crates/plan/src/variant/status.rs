@@ -102,6 +102,7 @@ pub(super) fn targets(o: &Observed, holdings: &Holdings, steps: &[Step]) -> Vec<
                 workspace: draft.workspace.clone(),
                 upstream_lock: draft.upstream.self_lock.clone(),
                 render_status: None,
+                conflicts: 0,
             });
         }
     }
@@ -127,6 +128,15 @@ fn target(o: &Observed, revision: &Revision) -> DownstreamTarget {
             .render_status
             .clone()
             .or_else(|| before.and_then(|t| t.render_status.clone())),
+        conflicts: open_conflicts(revision),
+    }
+}
+
+/// How many conflicts of an open revision wait for a person.
+fn open_conflicts(revision: &Revision) -> usize {
+    match revision.lifecycle.is_published() {
+        true => 0,
+        false => revision.conflicts.iter().filter(|c| c.blocks()).count(),
     }
 }
 
@@ -218,6 +228,7 @@ fn succeeded(plan: &Plan, outcomes: &[Outcome]) -> VariantStatus {
                 target.lifecycle = record.lifecycle;
                 target.upstream_lock.clone_from(&record.upstream_lock);
                 target.render_status.clone_from(&record.render_status);
+                target.conflicts = open_conflicts(record);
             }
         }
     }

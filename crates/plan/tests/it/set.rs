@@ -8,11 +8,11 @@ use expr::MAX_NESTING;
 use model::{
     DeletionGuard, DeletionPolicy, Downstream, FunctionTemplate, InjectorTemplate, LabelSelector,
     MapExpr, ObjectKey, ObjectSelector, OnError, PackageContextTemplate, Problem, SetStatus,
-    Status, Target, TargetSelection, Template, Variant, VariantSet, VariantSetSpec,
+    Status, Target, TargetSelection, Template, UpstreamSource, Variant, VariantSet, VariantSetSpec,
 };
 use plan::set::{
-    Compiled, EXPLICIT, Existing, LABEL, Object, Observed, Outcome, RepositoryObject,
-    SelectionFailure, Step, Subject, decide, next_after, status_after, variant_name,
+    Compiled, EXPLICIT, Existing, Followed, LABEL, Object, Observed, Outcome, RepositoryObject,
+    SelectionFailure, Step, Subject, Unread, decide, next_after, status_after, variant_name,
 };
 use plan::variant::{Failure, resolve_upstream};
 
@@ -94,7 +94,6 @@ pub(crate) fn observed(world: &Json) -> Observed {
         .get("set")
         .unwrap_or_else(|| Json(serde_json::json!({})));
     let set = subject(&wanted);
-    let up = upstream(&wanted.or("upstream", "blueprints/nginx@v1"));
     let revisions = match world.get("upstream") {
         Some(_) => revisions(world, "upstream", ""),
         None => {
@@ -107,7 +106,8 @@ pub(crate) fn observed(world: &Json) -> Observed {
         set,
         status: status(world),
         now: world.or("now", "10000").parse().expect("a time"),
-        upstream: resolve_upstream(&revisions, &up, "main"),
+        upstreams: followed(world, &wanted, &revisions),
+        unread: unread(world),
         repositories: Arc::new(repositories(world)),
         selected: world
             .entries("objects")
@@ -116,6 +116,42 @@ pub(crate) fn observed(world: &Json) -> Observed {
             .collect(),
         variants: world.list("variants").iter().map(existing).collect(),
         failure: None,
+    }
+}
+
+/// What the set names, then what is `selected` for it.
+fn followed(world: &Json, set: &Json, revisions: &[Arc<model::Revision>]) -> Vec<Followed> {
+    let selected = world.texts("selected");
+    let selected = selected.iter().map(|t| (upstream(t), false));
+    let named = wanted_upstreams(set).into_iter().map(|up| (up, true));
+    named
+        .chain(selected)
+        .map(|(wanted, listed)| Followed {
+            found: resolve_upstream(revisions, &wanted, "main"),
+            wanted,
+            listed,
+        })
+        .collect()
+}
+
+/// Sources that cannot be read, for good (`unread`) or now (`unreadNow`).
+fn unread(world: &Json) -> Vec<Unread> {
+    let of = |key: &str, passes: bool| {
+        let texts = world.texts(key).into_iter();
+        texts.map(move |why| Unread { why, passes })
+    };
+    of("unread", false).chain(of("unreadNow", true)).collect()
+}
+
+/// `upstream`, or the list `upstreams`.
+fn wanted_upstreams(world: &Json) -> Vec<model::Upstream> {
+    match world.get("upstreams") {
+        Some(_) => world
+            .texts("upstreams")
+            .iter()
+            .map(|t| upstream(t))
+            .collect(),
+        None => vec![upstream(&world.or("upstream", "blueprints/nginx@v1"))],
     }
 }
 
@@ -136,7 +172,10 @@ fn subject(world: &Json) -> Subject {
         percent: world.or("percent", "20").parse().expect("a number"),
     };
     let spec = VariantSetSpec {
-        upstream: upstream(&world.or("upstream", "blueprints/nginx@v1")),
+        upstreams: wanted_upstreams(world)
+            .into_iter()
+            .map(UpstreamSource::Package)
+            .collect(),
         targets: world.list("targets").iter().map(target).collect(),
         on_error: match world.or("onError", "Continue").as_str() {
             "Stop" => OnError::Stop,
@@ -358,6 +397,9 @@ fn existing(world: &Json) -> Arc<Existing> {
             world.or("message", "fine"),
         ),
         stalled: world.flag("stalled"),
+        lifecycle: world
+            .text("at")
+            .map(|t| model::Lifecycle::parse(&t).expect("a lifecycle")),
     })
 }
 
@@ -389,7 +431,7 @@ fn names_are_the_peers() {
 fn all_template_problems_are_found_at_once_with_their_place() {
     let problems = on_large_stack(|| {
         let spec = VariantSetSpec {
-            upstream: upstream("blueprints/nginx@v1"),
+            upstreams: vec![UpstreamSource::Package(upstream("blueprints/nginx@v1"))],
             targets: vec![target(&Json(serde_json::json!({
                 "repositories": {"east": []},
                 "template": {

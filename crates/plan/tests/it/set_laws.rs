@@ -93,6 +93,7 @@ fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
                     variant: Some(Arc::new((**variant).clone())),
                     ready,
                     stalled: false,
+                    lifecycle: None,
                 };
                 variants.insert(variant.key.clone(), Arc::new(existing));
             }

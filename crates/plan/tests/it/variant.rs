@@ -182,6 +182,7 @@ fn status(world: &Json, generation: i64) -> VariantStatus {
                 workspace: r.workspace.clone(),
                 upstream_lock: None,
                 render_status: None,
+                conflicts: 0,
             })
             .collect(),
         upstream: None,

@@ -293,7 +293,7 @@ pub(super) fn set(region: &str) -> VariantSet {
         key: key(NS, "fan"),
         meta: ObjectMeta::default(),
         spec: VariantSetSpec {
-            upstream: latest(),
+            upstreams: vec![model::UpstreamSource::Package(latest())],
             targets: vec![repositories, sites],
             on_error: OnError::Continue,
             deletion_guard: DeletionGuard {

@@ -12,8 +12,8 @@ use engine::ports::{
     StoredVariant,
 };
 use model::{
-    Class, Digest, Namespace, ObjectKey, RepositoryStatus, Revision, SetStatus, Uid, Variant,
-    VariantStatus,
+    Class, Digest, Namespace, ObjectKey, Problem, RepositoryStatus, Revision, SetStatus, Uid,
+    UpstreamSource, Variant, VariantStatus,
 };
 use store::MemoryStore;
 
@@ -362,6 +362,15 @@ impl Cluster for Ports {
     async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
         self.read("may select")?;
         self.twin.may_select(kind, requester).await
+    }
+
+    async fn revision_set(
+        &self,
+        key: &ObjectKey,
+        requester: &Requester,
+    ) -> Result<Found<Result<Vec<UpstreamSource>, Vec<Problem>>>, PortError> {
+        self.read("get revision set")?;
+        self.twin.revision_set(key, requester).await
     }
 
     async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError> {

@@ -6,7 +6,8 @@ use engine::ports::{
     Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
 use model::{
-    Class, Namespace, ObjectKey, RepositoryStatus, SetStatus, Uid, Variant, VariantStatus,
+    Class, Namespace, ObjectKey, Problem, RepositoryStatus, SetStatus, Uid, UpstreamSource,
+    Variant, VariantStatus,
 };
 
 use super::Twin;
@@ -153,6 +154,18 @@ impl Cluster for Twin {
         Ok(match state.objects.get(kind) {
             Some(_) => Found::Here(()),
             None => Found::KindMissing,
+        })
+    }
+
+    async fn revision_set(
+        &self,
+        key: &ObjectKey,
+        _requester: &Requester,
+    ) -> Result<Found<Result<Vec<UpstreamSource>, Vec<Problem>>>, PortError> {
+        let state = self.state();
+        Ok(match state.revision_sets.get(key) {
+            Some(sources) => Found::Here(Ok(sources.clone())),
+            None => Found::Absent,
         })
     }
 
