@@ -114,3 +114,22 @@ fn lists_with_a_merge_key_merge_by_item() {
         2
     );
 }
+
+#[test]
+fn a_test_for_null_holds_where_a_member_is_missing() {
+    let doc = json!({"metadata": {"name": "a"}, "list": []});
+    let test = |path: &str| json_patch(&doc, &json!([{"op": "test", "path": path, "value": null}]));
+    assert_eq!(test("/metadata/finalizers"), Ok(doc.clone()));
+    assert_eq!(test("/spec"), Ok(doc.clone()));
+    for path in ["/metadata/name", "/spec/a", "/list/0", "/metadata/name/x"] {
+        assert!(matches!(test(path), Err(PatchError::Unfit(_))), "{path}");
+    }
+    // As kube-rs adds the first finalizer.
+    let add = json!([
+        {"op": "test", "path": "/metadata/finalizers", "value": null},
+        {"op": "add", "path": "/metadata/finalizers", "value": ["a.b/c"]},
+    ]);
+    let made = json_patch(&doc, &add).unwrap();
+    assert_eq!(made["metadata"]["finalizers"], json!(["a.b/c"]));
+    assert!(json_patch(&made, &add).is_err(), "somebody else was first");
+}
