@@ -24,6 +24,7 @@ fn writer<'a>(schema: &'a Structural, manager: &'a str, now: &'a str) -> Writer<
         schema,
         reset: &["status"],
         blank: &Value::Null,
+        claimed: true,
     }
 }
 

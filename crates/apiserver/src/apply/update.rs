@@ -33,6 +33,9 @@ pub struct Writer<'a> {
     /// What an object of the kind looks like before anybody wrote it: `{}` for custom resources; typed
     /// kinds have their struct fields in place (`builtin::Definition::blank`).
     pub blank: &'a Value,
+    /// Whether an object that names no owners belongs to whoever wrote it before (`before-first-apply`); records of an
+    /// embedding program belong to nobody until somebody applies them.
+    pub claimed: bool,
 }
 
 /// Why an apply could not be done.
@@ -97,7 +100,7 @@ pub fn track(live: Option<&Value>, new: &mut Value, writer: Writer<'_>) {
     if let Some(metadata) = new.get_mut("metadata") {
         crate::builtin::meta::normalize(metadata);
     }
-    if managers.owners.is_empty() && live.is_some() {
+    if managers.owners.is_empty() && live.is_some() && writer.claimed {
         return;
     }
     let manager = Manager::new(
@@ -164,7 +167,7 @@ pub fn apply(
         .and_then(|l| Managers::read(l).ok())
         .unwrap_or_default();
     let base = live.map_or_else(|| writer.blank.clone(), bare);
-    if managers.owners.is_empty() && live.is_some() {
+    if managers.owners.is_empty() && live.is_some() && writer.claimed {
         let first = Manager::new("before-first-apply", false, writer.api_version, "");
         record(&mut managers, writer.blank, &base, first, writer);
     }

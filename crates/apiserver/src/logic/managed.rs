@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::update::Part;
 use super::{Moment, Rules, WriteOptions, metadata_mut};
 use crate::apply::{self, ApplyError, Writer, same_but_times};
+use crate::registry::Backing;
 use crate::status::Failure;
 
 /// Runs `with` with the writer of a request; kinds without a schema are not tracked.
@@ -32,6 +33,7 @@ fn writing<T>(
         schema,
         reset,
         blank,
+        claimed: rules.resource.backing != Backing::WriteThrough,
     }))
 }
 

@@ -358,6 +358,7 @@ impl Target<'_> {
                 Kind::Custom(..) => &BLANK,
                 Kind::Builtin(definition) => definition.blank(),
             },
+            claimed: true,
         }
     }
 

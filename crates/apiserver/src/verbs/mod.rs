@@ -3,6 +3,7 @@
 //! The HTTP door and the in-process [`handle`] call the same functions, so a write means the same whoever asks.
 //! Each verb reads what it needs, lets the pure rules compute, and commits with the version that it has read.
 
+mod claims;
 pub mod crds;
 pub mod handle;
 pub mod keep;
@@ -53,6 +54,8 @@ pub struct Core {
     /// Tells which namespaces may lack their service account.
     pub(crate) accounts: Mutex<Option<crate::authn::accounts::Followed>>,
     pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
+    /// Field owners of records that the embedding program is writing.
+    claims: claims::Claims,
 }
 
 impl std::fmt::Debug for Core {
@@ -133,6 +136,7 @@ impl Core {
             aggregated: Mutex::new(None),
             accounts: Mutex::new(None),
             converters: BTreeMap::new(),
+            claims: claims::Claims::default(),
         }
     }
 

@@ -32,7 +32,8 @@ pub struct Record {
     pub expect: Expect,
     /// The whole new object, or `None` to remove it.
     pub object: Option<Value>,
-    /// The manager of the changed fields; empty keeps `managedFields` as the object has them.
+    /// The manager of the changed fields; empty keeps `managedFields` as the object has them, and where it has none
+    /// takes those of the request that it answers, or of the state before.
     pub manager: String,
 }
 
@@ -126,7 +127,9 @@ impl Core {
             .map(|o| o.value());
         let moment = self.moment();
         stamp(&target, old.as_ref(), &mut object, &moment)?;
-        if !record.manager.is_empty() {
+        if record.manager.is_empty() {
+            self.own_record(&target, old.as_ref(), &mut object);
+        } else {
             let rules = target.rules()?;
             let options = WriteOptions {
                 field_manager: record.manager,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::claims::Claim;
 use super::{Core, Shown, Target, Whose, Written, lost, refused};
 use crate::gateway::{Outcome, Verb};
 use crate::logic::update::{Means, Part, Update, Updated, update};
@@ -319,12 +320,17 @@ impl Core {
         call.options
             .field_manager
             .clone_from(&options.field_manager);
+        let claim = self.claim(target, new.as_ref(), options.dry_run);
+        let asked = claim.as_ref().map(Claim::owners);
         (call.old, call.new, call.dry_run) = (old, new, options.dry_run);
-        let outcome: Outcome = self
+        let mut outcome: Outcome = self
             .gateway()?
             .handle(call)
             .await
             .map_err(|r| refused(target, r))?;
+        drop(claim);
+        let shown = self.show_owners(target, asked, &mut outcome.object).await;
+        shown.map_err(|e| lost(target, &e))?;
         warnings.extend(outcome.warnings);
         Ok(Written {
             code: outcome.status.unwrap_or(code),
