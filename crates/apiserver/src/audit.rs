@@ -4,10 +4,7 @@
 //! even the text of a refusal, which may quote one. An event is written with the answer: what was answered before a
 //! crash of the process stands in the file.
 
-use std::fs::File;
-use std::io::Write as _;
-use std::path::Path;
-use std::sync::Mutex;
+mod file;
 
 use http::request::Parts;
 use jiff::Timestamp;
@@ -16,40 +13,9 @@ use serde_json::{Map, Value, json};
 use crate::authn::Caller;
 use crate::gateway::{User, Verb};
 use crate::status::Failure;
-use crate::storage::lock;
 use crate::verbs::Target;
 
-/// Where events go.
-#[derive(Debug)]
-pub struct Audit {
-    file: Mutex<File>,
-}
-
-impl Audit {
-    /// Appends to a file that only its owner can read.
-    ///
-    /// # Errors
-    /// It cannot be opened.
-    pub fn open(path: &Path) -> std::io::Result<Self> {
-        let mut options = std::fs::OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        let file = Mutex::new(options.open(path)?);
-        Ok(Self { file })
-    }
-
-    /// Writes an event as one line.
-    pub(crate) fn write(&self, event: &Value) {
-        let line = format!("{event}\n");
-        if let Err(error) = lock(&self.file).write_all(line.as_bytes()) {
-            tracing::error!(%error, "write the audit log");
-        }
-    }
-}
+pub use file::{Audit, Rotation};
 
 /// What is known of a request, gathered while it is answered.
 #[derive(Debug)]

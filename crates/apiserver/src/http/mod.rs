@@ -192,8 +192,7 @@ impl Door {
         }
         let whose = caller.whose;
         let catalog = self.core.registry.catalog();
-        let first = path.trim_start_matches('/').split('/').next();
-        first.unwrap_or_default().clone_into(&mut seen.key.resource);
+        known_place(path).clone_into(&mut seen.key.resource);
         seen.key.verb = "get";
         let (target, watching) = match path::parse(path, &catalog) {
             Some(Route::Resource { target, watch }) => (target, watch),
@@ -339,6 +338,16 @@ async fn serve(State(door): State<Arc<Door>>, request: Request) -> Response {
     let (key, response) = door.answer(request).await;
     door.core.metrics.count(key);
     response
+}
+
+/// What a path that leads to no resource is counted under: never a stranger's own words, of which there is no end.
+fn known_place(path: &str) -> &'static str {
+    const PLACES: [&str; 10] = [
+        "api", "apis", "backup", "healthz", "livez", "metrics", "openapi", "readyz", "version", "",
+    ];
+    let first = path.trim_start_matches('/').split('/').next();
+    let known = PLACES.into_iter().find(|place| Some(*place) == first);
+    known.unwrap_or("other")
 }
 
 /// The name that a request is authorised with: the path's, or for lists and watches of one object their selector's.

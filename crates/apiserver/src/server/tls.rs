@@ -220,20 +220,9 @@ fn read(path: &Path) -> Result<String, TlsError> {
     })
 }
 
-/// Writes a file that only its owner can read.
+/// Writes a file of the authority durably.
 fn write_private(path: &Path, text: &str) -> Result<(), TlsError> {
-    use std::io::Write as _;
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    let written = options
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|source| TlsError::File {
+    super::private::write(path, text).map_err(|source| TlsError::File {
         path: path.to_owned(),
         source,
     })

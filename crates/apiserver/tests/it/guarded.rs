@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use apiserver::Server;
-use apiserver::audit::Audit;
+use apiserver::audit::{Audit, Rotation};
 use apiserver::gateway::User;
 use apiserver::limits::Limits;
 use apiserver::storage::Memory;
@@ -235,7 +235,7 @@ async fn the_log_tells_who_did_what_and_never_a_body() {
     let path = directory.path().join("audit.log");
     let server = Server::builder()
         .token(TOKEN, User::new("admin", &["system:masters"]))
-        .audit(Audit::open(&path).expect("open"))
+        .audit(Audit::open(&path, Rotation::default()).expect("open"))
         .build()
         .await
         .expect("build");
@@ -460,4 +460,88 @@ async fn a_continue_token_continues_where_it_is_used() {
             assert_eq!(code, 403, "{answer}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_medium_that_cannot_be_written_is_said_and_reads_go_on() {
+    let medium = Memory::new();
+    let server = still(&medium, Vec::new()).await;
+    let map =
+        |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    let (code, made) = ask(&server, Method::POST, MAPS, Some(map("a"))).await;
+    assert_eq!(code, 201);
+    for (detail, code, reason) in [
+        (
+            "No space left on device (os error 28)",
+            507,
+            "InsufficientStorage",
+        ),
+        ("Input/output error (os error 5)", 503, "ServiceUnavailable"),
+    ] {
+        medium.fail_writes(Some(detail.to_owned()));
+        let one = format!("{MAPS}/a");
+        let change = json!({"data": {"k": "v"}});
+        let media = "application/merge-patch+json";
+        let patched = raw(
+            &server,
+            Method::PATCH,
+            &one,
+            media,
+            Some(change),
+            Some(admin()),
+        )
+        .await;
+        assert_eq!(patched.status().as_u16(), code, "{detail}");
+        for (method, path, body) in [
+            (Method::POST, MAPS, Some(map("b"))),
+            (Method::DELETE, &*one, None),
+        ] {
+            let (found, status) = ask(&server, method.clone(), path, body).await;
+            assert_eq!(
+                (found, &status["reason"]),
+                (code, &json!(reason)),
+                "{method}: {status}"
+            );
+            assert_eq!(status["kind"], "Status");
+        }
+        let (found, list) = ask(&server, Method::GET, MAPS, None).await;
+        let names: Vec<_> = list["items"]
+            .as_array()
+            .expect("items")
+            .iter()
+            .map(|o| &o["metadata"]["name"])
+            .collect();
+        assert!(found == 200 && names.contains(&&json!("a")) && !names.contains(&&json!("b")));
+        assert_eq!(
+            ask(&server, Method::GET, &one, None).await,
+            (200, made.clone())
+        );
+    }
+    medium.fail_writes(None);
+    let (code, _) = ask(&server, Method::POST, MAPS, Some(map("b"))).await;
+    assert_eq!(code, 201, "it goes on when there is room again");
+}
+
+#[tokio::test]
+async fn strangers_add_no_counters() {
+    let server = still(&Memory::new(), Vec::new()).await;
+    let places = || {
+        let counted = server.handle().core().metrics.requests();
+        counted
+            .into_keys()
+            .map(|key| key.resource)
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    for i in 0..50 {
+        for path in [
+            format!("/stranger-{i}"),
+            format!("/api/v1/strange{i}/x"),
+            format!("/apis/g{i}/v1/x"),
+        ] {
+            let answer = raw(&server, Method::GET, &path, "", None, None).await;
+            assert!(matches!(answer.status().as_u16(), 403 | 404));
+        }
+    }
+    let names = places();
+    assert!(names.contains("other") && names.len() < 5, "{names:?}");
 }

@@ -204,6 +204,17 @@ pub(crate) struct UpArgs {
     /// Append who asked for what to this file: JSON lines in the shape of audit.k8s.io/v1, without bodies.
     #[arg(long, value_name = "FILE", env = "OFFSHOOT_AUDIT_LOG")]
     pub(crate) audit_log: Option<PathBuf>,
+    /// Megabytes of one audit log; a full one becomes FILE.1. 0 for no limit.
+    #[arg(long, value_name = "MB", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=1 << 20), env = "OFFSHOOT_AUDIT_LOG_MAXSIZE")]
+    pub(crate) audit_log_maxsize: u64,
+    /// How many full audit logs are kept.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        env = "OFFSHOOT_AUDIT_LOG_MAXBACKUP"
+    )]
+    pub(crate) audit_log_maxbackup: u32,
     /// Forget all records of package revisions and bring them back from git alone.
     #[arg(long)]
     pub(crate) rebuild: bool,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::audit::Audit;
+use apiserver::audit::{Audit, Rotation};
 use apiserver::gateway::User;
 use apiserver::storage::{Durability, Expect};
 use apiserver::verbs::Core;
@@ -37,6 +37,8 @@ pub struct Options {
     pub kubeconfig: Option<PathBuf>,
     /// Where the audit log goes, if there is one.
     pub audit: Option<PathBuf>,
+    /// When the audit log is full, and what becomes of full ones.
+    pub audit_rotation: Rotation,
     /// Throw records away and bring them back from git.
     pub rebuild: bool,
     /// Which controllers run.
@@ -64,6 +66,7 @@ impl Options {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             kubeconfig: None,
             audit: None,
+            audit_rotation: Rotation::default(),
             rebuild: false,
             reconcilers: vec![
                 "packagevariants".to_owned(),
@@ -88,6 +91,10 @@ impl Options {
             listen: args.listen,
             kubeconfig: args.kubeconfig.clone(),
             audit: args.audit_log.clone(),
+            audit_rotation: Rotation {
+                bytes: args.audit_log_maxsize << 20,
+                kept: args.audit_log_maxbackup,
+            },
             rebuild: args.rebuild,
             reconcilers: args.reconcilers.clone(),
             sync_every: Duration::from_secs(args.sync_seconds),
@@ -222,7 +229,7 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
         builder = builder.resource(resource);
     }
     if let Some(path) = &options.audit {
-        let opened = Audit::open(path);
+        let opened = Audit::open(path, options.audit_rotation);
         let failed = |e: std::io::Error| Failure::of(&format!("open {}", path.display()), &e);
         builder = builder.audit(opened.map_err(failed)?);
     }
