@@ -110,6 +110,9 @@ pub(crate) struct ApiserverArgs {
     /// How many watchers follow.
     #[arg(long, default_value_t = 100)]
     pub(crate) watchers: usize,
+    /// Measure the server of this kubeconfig instead of starting one: a kube-apiserver, for comparison.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
     /// Where to write the figures as JSON.
     #[arg(long)]
     pub(crate) json: Option<PathBuf>,

@@ -52,7 +52,7 @@ impl Labels {
     /// Whether an object fits.
     #[must_use]
     pub fn matches(&self, object: &Object) -> bool {
-        self.matches_with(|key| object.fields.labels.get(key).map(String::as_str))
+        self.matches_with(|key| object.fields.labels.get(key))
     }
 
     /// Whether a value fits.

@@ -10,6 +10,7 @@ pub mod backend;
 pub mod check;
 pub mod copy;
 
+pub mod labels;
 pub mod memory;
 pub mod object;
 pub mod redb_file;
@@ -24,6 +25,7 @@ mod tests;
 pub use backend::{Backend, FaultPoint, Faults, StorageError};
 pub use check::{Findings, inspect};
 pub use copy::{Copy, CopyError};
+pub use labels::LabelSet;
 pub use memory::Memory;
 pub use object::{Draft, Object, Owner};
 pub use redb_file::{Durability, RedbFile};

@@ -3,11 +3,11 @@
 //! No tree is kept. The resource version is not known before the writer gives it out, so a [`Draft`] remembers
 //! where it belongs and [`Draft::seal`] splices it in.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use super::labels::LabelSet;
 
 /// An owner reference, as far as garbage collection cares.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -44,7 +44,7 @@ pub struct Fields {
     /// `metadata.generation`, zero where there is none.
     pub generation: i64,
     /// `metadata.labels`.
-    pub labels: BTreeMap<String, String>,
+    pub labels: LabelSet,
     /// `metadata.ownerReferences`.
     #[serde(rename = "ownerReferences")]
     pub owners: Vec<Owner>,

@@ -29,7 +29,7 @@ const RELAXED_JUMP: u64 = 1 << 20;
 const SHRINK_ABOVE: u64 = 64 << 20;
 
 /// redb's own page cache is bounded: objects live in our memory already.
-const CACHE_BYTES: usize = 16 << 20;
+const CACHE_BYTES: usize = 4 << 20;
 
 /// When a write counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -52,9 +52,14 @@ pub(super) struct Load {
 
 impl Load {
     pub(super) async fn new(kubeconfig: &Path) -> Result<Self> {
+        Self::starting_at(kubeconfig, 0).await
+    }
+
+    /// As [`Self::new`], with names that begin at a number.
+    pub(super) async fn starting_at(kubeconfig: &Path, number: usize) -> Result<Self> {
         let mut load = Self {
             kubeconfig: kubeconfig.to_owned(),
-            made: Arc::default(),
+            made: Arc::new(AtomicUsize::new(number)),
             clients: Vec::new(),
         };
         load.connect(1).await?;

@@ -3,6 +3,7 @@
 //! Every figure stands beside the disk's own rate of the same run. The clients run on the same machine and take their share
 //! of it.
 
+mod fairness;
 mod load;
 mod watch;
 
@@ -43,37 +44,101 @@ impl Table {
 /// Runs everything and prints one table.
 pub(super) async fn run(args: &ApiserverArgs) -> Result<()> {
     let root = tempfile::tempdir().map_err(|e| format!("make a directory: {e}"))?;
-    let data = root.path().join("data");
     let mut table = Table::default();
     let floor = floor(root.path(), args.seconds)?;
     let what = "write and fsync of 2 KiB, one at a time";
     table.add(what, format!("{floor:.0}/s"), "");
-    let (mut child, client) = spawn(&data, false).await?;
+    if let Some(kubeconfig) = &args.kubeconfig {
+        elsewhere(args, kubeconfig, root.path(), floor, &mut table).await?;
+    } else {
+        // Rates and sizes each on a server of their own: what one leaves behind is no part of the other.
+        sizes(args, &root.path().join("sizes"), &mut table).await?;
+        let data = root.path().join("rates");
+        let (mut child, _client) = spawn(&data, false).await?;
+        rates(
+            args,
+            &data.join("kubeconfig"),
+            root.path(),
+            floor,
+            &mut table,
+        )
+        .await?;
+        stop(&mut child)?;
+    }
+    args.json
+        .as_ref()
+        .map_or(Ok(()), |path| write(path, &table.0))
+}
+
+/// The same of a server that runs already: what can be asked from outside.
+async fn elsewhere(
+    args: &ApiserverArgs,
+    kubeconfig: &Path,
+    root: &Path,
+    floor: f64,
+    table: &mut Table,
+) -> Result<()> {
+    let client = Client::with(kubeconfig).await.map_err(|e| e.to_string())?;
+    let small = args.objects / 10;
+    Load::new(kubeconfig).await?.fill(small).await?;
+    lists(&client, small, table).await?;
+    watches(args, kubeconfig, table).await?;
+    rates(args, kubeconfig, root, floor, table).await
+}
+
+/// Lists, watches, memory and a start, at so many objects and no more.
+async fn sizes(args: &ApiserverArgs, data: &Path, table: &mut Table) -> Result<()> {
+    let (mut child, client) = spawn(data, false).await?;
     table.add("memory of an empty server", memory(&child), "");
-    let mut load = Load::new(&data.join("kubeconfig")).await?;
-    writes(args, &mut load, floor, &mut table).await?;
+    let kubeconfig = data.join("kubeconfig");
+    let mut load = Load::new(&kubeconfig).await?;
     let small = args.objects / 10;
     load.fill(small).await?;
-    lists(&client, small, &mut table).await?;
-    let what = format!("memory at {small} objects");
+    let what = format!("memory at {small} objects, 64 clients connected");
     table.add(&what, memory(&child), "≤ 80 MB at 10,000");
-    watches(args, &data.join("kubeconfig"), &mut table).await?;
+    lists(&client, small, table).await?;
+    table.add("memory after the lists", memory(&child), "");
+    watches(args, &kubeconfig, table).await?;
     load.fill(args.objects).await?;
     let what = format!("memory at {} objects", args.objects);
     table.add(&what, memory(&child), "≤ 450 MB at 100,000");
     stop(&mut child)?;
     let started = Instant::now();
-    let (mut child, _client) = spawn(&data, false).await?;
+    let (mut child, _client) = spawn(data, false).await?;
     table.add(
         &format!("kill -9 and start at {} objects", args.objects),
         format!("{:.2} s", started.elapsed().as_secs_f64()),
         "≤ 2 s at 100,000",
     );
     table.add("memory after it", memory(&child), "");
-    stop(&mut child)?;
-    args.json
-        .as_ref()
-        .map_or(Ok(()), |path| write(path, &table.0))
+    stop(&mut child)
+}
+
+/// Durable creates, and what one user's haste costs another.
+async fn rates(
+    args: &ApiserverArgs,
+    kubeconfig: &Path,
+    root: &Path,
+    floor: f64,
+    table: &mut Table,
+) -> Result<()> {
+    let time = Duration::from_secs(args.seconds);
+    let seen = fairness::run(kubeconfig, root, time).await?;
+    let told = |rate: &load::Rate| {
+        format!(
+            "{:.0}/s, {:.1} / {:.1} ms",
+            rate.per_second, rate.p50, rate.p99
+        )
+    };
+    table.add("one user alone: p50 / p99", told(&seen.alone), "");
+    table.add(
+        "  the same beside one with ten times the rate",
+        told(&seen.beside),
+        "p99 within 2×",
+    );
+    table.add("  and that one", told(&seen.hasty), "");
+    let mut load = Load::starting_at(kubeconfig, 1_000_000).await?;
+    writes(args, &mut load, floor, table).await
 }
 
 /// Durable creates, alone and many at once.
