@@ -36,6 +36,27 @@ pub(crate) struct VectorsArgs {
     /// Write every case's outcome into this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Hold the runner of the set `apiserver` against this server instead of ours: a real kube-apiserver must score 100 %.
+    #[arg(long, value_name = "URL", requires = "kubeconfig")]
+    server: Option<String>,
+    /// The server's kubeconfig, with the contexts admin, alice and anonymous (`tests/peer/run` makes one).
+    #[arg(long, value_name = "FILE", requires = "server")]
+    kubeconfig: Option<PathBuf>,
+}
+
+impl VectorsArgs {
+    /// What the room's own tests are told of another server.
+    fn peer(&self) -> Result<Vec<(&'static str, String)>, String> {
+        let (Some(server), Some(kubeconfig)) = (&self.server, &self.kubeconfig) else {
+            return Ok(Vec::new());
+        };
+        let path = kubeconfig.canonicalize();
+        let path = path.map_err(|e| format!("{}: {e}", kubeconfig.display()))?;
+        Ok(vec![
+            ("OFFSHOOT_PEER", path.display().to_string()),
+            ("OFFSHOOT_PEER_SERVER", server.clone()),
+        ])
+    }
 }
 
 /// Runs every set of the directories.
@@ -44,13 +65,24 @@ pub(crate) fn run(args: &VectorsArgs) -> ExitCode {
         Ok(text) => text,
         Err(error) => return crate::fail(&format!("vectors-known.toml: {error}")),
     };
+    let peer = match args.peer() {
+        Ok(peer) => peer,
+        Err(why) => return crate::fail(&why),
+    };
+    let only = match (&args.set, peer.is_empty()) {
+        (None, false) => Some("apiserver"),
+        (set, _) => set.as_deref(),
+    };
     let mut report = Vec::new();
     let mut failed = 0;
     for directory in &args.directories {
-        match sets(directory, args.set.as_deref()) {
+        match sets(directory, only) {
             Ok(sets) => {
                 for (set, folder) in sets {
-                    failed += one(&set, &folder, &text, &mut report);
+                    failed += match TESTED.iter().find(|(tested, _)| *tested == set) {
+                        Some((_, room)) => tested(&set, room, &folder, &peer),
+                        None => one(&set, &folder, &text, &mut report),
+                    };
                 }
             }
             Err(why) => {
@@ -103,9 +135,6 @@ fn sets(directory: &Path, only: Option<&str>) -> Result<Vec<(String, PathBuf)>, 
 
 /// Runs one set; how many failures there are.
 fn one(set: &str, folder: &Path, list: &str, report: &mut Vec<Value>) -> usize {
-    if let Some((_, room)) = TESTED.iter().find(|(tested, _)| *tested == set) {
-        return tested(set, room, folder);
-    }
     let known = match known::read(list, set) {
         Ok(known) => known,
         Err(error) => {
@@ -176,7 +205,7 @@ fn first(why: &str) -> String {
 }
 
 /// Runs the room's own comparison with these vectors.
-fn tested(set: &str, room: &str, folder: &Path) -> usize {
+fn tested(set: &str, room: &str, folder: &Path, peer: &[(&'static str, String)]) -> usize {
     let root = folder.parent().unwrap_or(folder);
     let arguments = [
         "test",
@@ -189,8 +218,15 @@ fn tested(set: &str, room: &str, folder: &Path) -> usize {
         "--",
         "--nocapture",
     ];
+    // Of another server only the recordings can be asked, one kind after the other.
+    let only: &[&str] = match peer {
+        [] => &[],
+        _ => &["--test-threads=1", "recorded"],
+    };
     let output = Command::new("cargo")
         .args(arguments)
+        .args(only)
+        .envs(peer.iter().cloned())
         .env("OFFSHOOT_VECTORS", root)
         .current_dir(crate::root())
         .output();

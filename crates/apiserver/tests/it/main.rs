@@ -7,6 +7,7 @@ mod guarded;
 mod history;
 mod hostile;
 mod kubectl;
+mod operator;
 mod owners;
 mod protobuf;
 mod recorded;

@@ -28,11 +28,19 @@ struct Stream {
     taken: usize,
 }
 
+/// Who answers.
+pub(crate) enum Asked<'a> {
+    /// Our server, in this process.
+    Ours(&'a Server),
+    /// Another one.
+    Peer(&'a super::peer::Peer),
+}
+
 struct Run<'a> {
-    server: &'a Server,
+    server: &'a Asked<'a>,
     tokens: Tokens,
     streams: BTreeMap<String, Stream>,
-    alice: Peer,
+    alice: Option<Peer>,
 }
 
 /// What a connection with a certificate of the server's authority is judged to be.
@@ -43,12 +51,15 @@ fn with_certificate(server: &Server, name: &str, group: &str) -> Peer {
 }
 
 /// Replays one file.
-pub(crate) async fn replay(server: &Server, file: &Value) -> Replay {
+pub(crate) async fn replay(server: &Asked<'_>, file: &Value) -> Replay {
     let mut run = Run {
         server,
         tokens: Tokens::default(),
         streams: BTreeMap::new(),
-        alice: with_certificate(server, "alice", "shop-team"),
+        alice: match server {
+            Asked::Ours(server) => Some(with_certificate(server, "alice", "shop-team")),
+            Asked::Peer(_) => None,
+        },
     };
     let mut replay = Replay::default();
     for (i, step) in file["steps"].as_array().expect("steps").iter().enumerate() {
@@ -57,12 +68,16 @@ pub(crate) async fn replay(server: &Server, file: &Value) -> Replay {
             "watch-start" => run.start(step).await,
             "watch-collect" => run.collect(step).await,
             "wait" => run.wait(step).await,
-            "compact" => {
-                server.handle().core().store.compact();
-                Vec::new()
-            }
+            "compact" => match server {
+                Asked::Ours(server) => {
+                    server.handle().core().store.compact();
+                    Vec::new()
+                }
+                Asked::Peer(_) => vec!["cannot be compacted from outside".to_owned()],
+            },
             _ => {
-                run.settle().await;
+                let seconds = step["seconds"].as_f64().unwrap_or(2.0);
+                run.pass(Duration::from_secs_f64(seconds)).await;
                 continue;
             }
         };
@@ -78,7 +93,17 @@ impl Run<'_> {
     /// Housekeeping is done here, where the recording waited for it, and nowhere else: between two
     /// requests of a recording nothing moves by itself.
     async fn settle(&self) {
-        self.server.handle().settle().await.expect("housekeeping");
+        if let Asked::Ours(server) = self.server {
+            server.handle().settle().await.expect("housekeeping");
+        }
+    }
+
+    /// Lets as much time pass as a real server needs for its housekeeping; ours has it done at once.
+    async fn pass(&self, time: Duration) {
+        match self.server {
+            Asked::Ours(_) => self.settle().await,
+            Asked::Peer(_) => tokio::time::sleep(time).await,
+        }
     }
 
     async fn send(&self, request: &Value, user: &str) -> Response {
@@ -89,20 +114,27 @@ impl Run<'_> {
         for (name, value) in request["headers"].as_object().into_iter().flatten() {
             builder = builder.header(name, value.as_str().expect("header"));
         }
-        builder = match user {
-            // As a connection brings it: the server judges the certificate itself.
-            "alice" => builder.extension(self.alice.clone()),
-            "admin" => builder.header("authorization", format!("Bearer {TOKEN}")),
-            "anonymous" => builder,
-            other => builder.header("authorization", format!("Bearer user-{other}")),
-        };
         let body = match (request.get("body"), request.get("bodyText")) {
             (Some(body), _) => Body::from(self.tokens.fill_value(body).to_string()),
             (_, Some(text)) => Body::from(self.tokens.fill(text.as_str().expect("text"))),
             _ => Body::empty(),
         };
+        let server = match self.server {
+            Asked::Ours(server) => server,
+            Asked::Peer(peer) => {
+                let request = builder.body(body).expect("request");
+                return peer.send(request, user).await;
+            }
+        };
+        builder = match user {
+            // As a connection brings it: the server judges the certificate itself.
+            "alice" => builder.extension(self.alice.clone().expect("a certificate")),
+            "admin" => builder.header("authorization", format!("Bearer {TOKEN}")),
+            "anonymous" => builder,
+            other => builder.header("authorization", format!("Bearer user-{other}")),
+        };
         let request = builder.body(body).expect("request");
-        self.server
+        server
             .router("127.0.0.1:0")
             .oneshot(request)
             .await
@@ -213,7 +245,8 @@ impl Run<'_> {
         });
         self.streams
             .insert(step["id"].as_str().expect("id").to_owned(), stream);
-        // The watch stands where it is since its headers came: nothing needs to be waited for.
+        // Ours stands where it is since its headers came; another server may need a moment.
+        self.pass(Duration::from_millis(150)).await;
         Vec::new()
     }
 
@@ -235,7 +268,11 @@ impl Run<'_> {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        let after = match self.server {
+            Asked::Ours(_) => 100,
+            Asked::Peer(_) => 400,
+        };
+        tokio::time::sleep(Duration::from_millis(after)).await;
         let all = stream.lines.lock().expect("lines").clone();
         let events = Value::from(all[stream.taken..].to_vec());
         stream.taken = all.len();
@@ -253,8 +290,11 @@ impl Run<'_> {
         // Other conditions are words: whatever housekeeping does for them is done by then.
         self.settle().await;
         while started.elapsed() < Duration::from_secs(30) {
-            let code = self.send(&request, "admin").await.status().as_u16();
-            if (code == 404) == gone {
+            let response = self.send(&request, "admin").await;
+            let there = response.status().as_u16() != 404;
+            let body = response.into_body().collect().await.expect("body");
+            let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+            if there != gone && (step["until"] != "Established" || established(&text)) {
                 return Vec::new();
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -262,6 +302,16 @@ impl Run<'_> {
         }
         vec![format!("never: {}", step["until"])]
     }
+}
+
+/// Whether a definition says that it is established.
+fn established(text: &str) -> bool {
+    let crd: Value = serde_json::from_str(text).unwrap_or_default();
+    let conditions = crd["status"]["conditions"].as_array();
+    conditions.is_some_and(|all| {
+        all.iter()
+            .any(|c| c["type"] == "Established" && c["status"] == "True")
+    })
 }
 
 /// A YAML text without the number of its resource version.
