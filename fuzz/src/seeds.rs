@@ -1,5 +1,7 @@
 //! What runs begin with: texts as people write them, and as nobody should.
 
+pub(crate) mod api;
+
 use crate::targets::BETWEEN;
 
 const DEPLOYMENT: &str = "# a shop\napiVersion: apps/v1\nkind: Deployment # of a shop\nmetadata:\n  name: web\n  labels: {app: web}\nspec:\n  replicas: 3 # kpt-set: ${replicas}\n  template:\n    spec:\n      containers:\n      - name: main\n        image: \"x/web:1\" # kpt-set: x/web:${tag}\n        args: [--port=80, '--log=\"info\"']\n      # a proxy\n      - name: proxy\n        image: x/proxy:2\n";

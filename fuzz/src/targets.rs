@@ -1,5 +1,6 @@
 //! What is fuzzed, and the laws that hold for every input whatever it is.
 
+mod apiserver;
 mod edit;
 
 use std::collections::BTreeSet;
@@ -61,6 +62,41 @@ pub const TARGETS: &[Target] = &[
         name: "resource-list",
         run: resource_list,
         seeds: seeds::resource_lists,
+    },
+    Target {
+        name: "api-path",
+        run: apiserver::path,
+        seeds: seeds::api::paths,
+    },
+    Target {
+        name: "api-selectors",
+        run: apiserver::selectors,
+        seeds: seeds::api::selectors,
+    },
+    Target {
+        name: "api-continue",
+        run: apiserver::tokens,
+        seeds: seeds::api::tokens,
+    },
+    Target {
+        name: "api-patch",
+        run: apiserver::patches,
+        seeds: seeds::api::patches,
+    },
+    Target {
+        name: "api-apply",
+        run: apiserver::apply,
+        seeds: seeds::api::applies,
+    },
+    Target {
+        name: "api-definition",
+        run: apiserver::definitions,
+        seeds: seeds::api::definitions,
+    },
+    Target {
+        name: "api-body",
+        run: apiserver::bodies,
+        seeds: seeds::api::bodies,
     },
 ];
 

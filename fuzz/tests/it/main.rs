@@ -9,6 +9,14 @@ use fuzz::{Run, TARGETS};
 /// Inputs of each target: a minute's share of a run, all targets together, in a debug build.
 const SHARE: usize = 3_000;
 
+/// A server that is asked over and over takes longer than a function.
+fn share(name: &str) -> usize {
+    match name.starts_with("api-") {
+        true => SHARE / 15,
+        false => SHARE,
+    }
+}
+
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
@@ -39,12 +47,13 @@ fn a_share_of_every_target_holds_its_laws() {
         for target in TARGETS {
             scope.spawn(move || {
                 let mut run = Run::new(target, 7, corpus(target.name));
-                for _ in 0..SHARE {
+                for _ in 0..share(target.name) {
                     let input = run.input();
                     run.feed(input);
                 }
+                let least = share(target.name).min(1_050) / 50;
                 assert!(
-                    run.signatures() > 20,
+                    run.signatures() >= least,
                     "{} does the same all the time",
                     target.name
                 );

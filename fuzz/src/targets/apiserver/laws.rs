@@ -1,0 +1,146 @@
+//! What holds for every answer.
+
+use http::Method;
+use serde_json::Value;
+
+use super::super::signature;
+use super::world::{MARK, World};
+
+/// An answer, read to its end.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    /// 0 where the request could not be sent, or was given up.
+    pub(super) status: u16,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Answer {
+    /// Holds that nothing of the other namespace is in the answer.
+    pub(super) fn keeps_to_its_namespace(&self, asked: &str) {
+        self.is_told();
+        let shown = self.bytes.windows(MARK.len()).any(|w| w == MARK.as_bytes());
+        assert!(!shown, "{asked} shows what is another's: {}", self.text());
+    }
+
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
+    pub(super) fn value(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or(Value::Null)
+    }
+
+    fn meta(&self, field: &str) -> String {
+        let value = self.value();
+        let found = value.pointer("/metadata").and_then(|m| m.get(field));
+        found.and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.meta("name")
+    }
+
+    pub(super) fn version(&self) -> String {
+        self.meta("resourceVersion")
+    }
+
+    pub(super) fn deleted(&self) -> bool {
+        !self.meta("deletionTimestamp").is_empty() || self.status == 404
+    }
+
+    /// The names of a list's items, or of the objects that a watch began with.
+    pub(super) fn names(&self) -> Vec<String> {
+        let name = |o: &Value| {
+            o.pointer("/metadata/name")
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
+        if let Ok(list) = serde_json::from_slice::<Value>(&self.bytes)
+            && let Some(items) = list.get("items").and_then(Value::as_array)
+        {
+            return items.iter().filter_map(name).collect();
+        }
+        let text = self.text();
+        let events = text
+            .lines()
+            .filter_map(|l| serde_json::from_str::<Value>(l).ok());
+        events.filter_map(|e| name(e.get("object")?)).collect()
+    }
+
+    /// A refusal says why, in the form that clients read; a failure of the server's own is none of the input's.
+    pub(super) fn is_told(&self) {
+        if self.status < 400 {
+            return;
+        }
+        let text = self.text();
+        let status = self.value();
+        let told = status.get("kind").and_then(Value::as_str) == Some("Status")
+            && status.get("code").and_then(Value::as_u64) == Some(u64::from(self.status));
+        assert!(
+            told || (self.status == 404 && text == "404 page not found\n"),
+            "{} is no Status: {text}",
+            self.status
+        );
+        assert!(self.status < 501 || self.status == 504, "{text}");
+    }
+
+    /// What happened, for telling inputs apart.
+    pub(super) fn signature(&self) -> u64 {
+        let value = self.value();
+        let text = |at: &str| {
+            value
+                .pointer(at)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let causes = value
+            .pointer("/details/causes")
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
+        let (reason, message) = (text("/reason"), text("/message"));
+        // The quoted parts of a message are the input's.
+        let frame: String = message.split('"').step_by(2).collect();
+        signature(
+            &[&text("/kind"), &reason, &frame],
+            &[
+                usize::from(self.status) * 7919,
+                causes,
+                self.bytes.len() / 64,
+            ],
+        )
+    }
+}
+
+/// What was answered is what reads give.
+pub(super) fn stored(world: &mut World, place: &str, answer: &Answer) {
+    let whole = place.trim_end_matches("/status");
+    let found = world.ask(&Method::GET, whole, "", Vec::new());
+    if found.status == 404 {
+        // Its last finalizer went with the patch.
+        return;
+    }
+    assert_eq!(
+        found.value(),
+        answer.value(),
+        "{place} reads back as it was answered"
+    );
+}
+
+/// What was stored reads back, and is accepted again unchanged, without a change.
+pub(super) fn settled(world: &mut World, place: &str, answer: &Answer) {
+    let found = world.ask_as_admin(&Method::GET, place, "", Vec::new());
+    assert_eq!(found.status, 200, "{place}: {}", found.text());
+    assert_eq!(
+        found.value(),
+        answer.value(),
+        "{place} reads back as it was answered"
+    );
+    let again = world.ask_as_admin(&Method::PUT, place, "application/json", found.bytes.clone());
+    assert_eq!(again.status, 200, "{place} put back: {}", again.text());
+    assert_eq!(
+        again.version(),
+        found.version(),
+        "{place} put back changes nothing"
+    );
+}
