@@ -9,6 +9,7 @@ mod config;
 mod goquote;
 mod item;
 mod kinds;
+mod labels;
 mod registry;
 mod report;
 mod runner;

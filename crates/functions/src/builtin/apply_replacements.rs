@@ -1,9 +1,12 @@
 //! `apply-replacements`: copies a field of one resource into fields of others.
 
-use std::sync::Arc;
+mod put;
+mod select;
 
-use regex::Regex;
-use yaml::owned::{Scalar, Value};
+use yaml::owned::Value;
+
+use put::{Options, Put};
+use select::Select;
 
 use crate::config::Config;
 use crate::{Item, Report};
@@ -44,11 +47,18 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
 
 fn apply(items: &mut [Item], replacement: &Value) -> Result<(), String> {
     let targets = list(replacement, "targets");
-    let source = replacement.get("source").filter(|source| !source.is_null());
-    let Some(source) = source.filter(|_| !targets.is_empty()) else {
-        return Err("replacements must specify a source and at least one target".to_owned());
+    let stated = |key: &str| replacement.get(key).filter(|value| !value.is_null());
+    let value = match (stated("source"), stated("sourceValue")) {
+        (Some(_), Some(_)) => {
+            let why = "value and resource selectors are mutually exclusive in replacement";
+            return Err(why.to_owned());
+        }
+        (Some(source), None) if !targets.is_empty() => source_value(items, source)?,
+        (None, Some(value)) if !targets.is_empty() => {
+            Value::string(value.text().unwrap_or_default())
+        }
+        _ => return Err("replacements must specify a source and at least one target".to_owned()),
     };
-    let value = source_value(items, source)?;
     for target in targets {
         let Some(select) = target.get("select").filter(|select| !select.is_null()) else {
             return Err("target must specify resources to select".to_owned());
@@ -69,7 +79,7 @@ fn apply(items: &mut [Item], replacement: &Value) -> Result<(), String> {
             paths
         };
         for item in items.iter_mut() {
-            if !select.matches(item) || reject.iter().any(|reject| reject.matches(item)) {
+            if !select.matches(item) || reject.iter().any(|reject| reject.rejects(item)) {
                 continue;
             }
             for path in &paths {
@@ -78,7 +88,7 @@ fn apply(items: &mut [Item], replacement: &Value) -> Result<(), String> {
                     options: &options,
                     path,
                 };
-                put.at(item.value_mut(), &split(path))?;
+                put.all(item.value_mut())?;
             }
         }
     }
@@ -126,8 +136,16 @@ fn source_value(items: &[Item], source: &Value) -> Result<Value, String> {
             named()
         )
     };
-    let value = look(&item.value, &split(path)).ok_or_else(missing)?;
+    let value = look(&item.value, &split(path)).filter(|value| !is_nothing(value));
+    let value = value.ok_or_else(missing)?;
     Options::read(source.get("options")).part(value)
+}
+
+/// What says nothing: null, or an empty collection.
+fn is_nothing(value: &Value) -> bool {
+    value.is_null()
+        || value.as_map().is_some_and(|map| map.is_empty())
+        || value.as_seq().is_some_and(|seq| seq.items().is_empty())
 }
 
 /// The value at a path that names one field.
@@ -192,219 +210,5 @@ fn split(path: &str) -> Vec<String> {
     steps
 }
 
-/// What of a value is meant, and whether missing fields are made.
-#[derive(Default)]
-struct Options {
-    delimiter: String,
-    index: i64,
-    create: bool,
-}
-
-impl Options {
-    fn read(value: Option<&Value>) -> Self {
-        let text = |key: &str| value.map(|value| text(value, key)).unwrap_or_default();
-        Self {
-            delimiter: text("delimiter").to_owned(),
-            index: text("index").parse().unwrap_or(0),
-            create: text("create") == "true",
-        }
-    }
-
-    /// The part of a source's value that is meant.
-    fn part(&self, value: &Value) -> Result<Value, String> {
-        if self.delimiter.is_empty() {
-            return Ok(value.clone());
-        }
-        let whole = value
-            .text()
-            .ok_or("delimiter option can only be used with scalar nodes")?;
-        let parts: Vec<&str> = whole.split(&self.delimiter).collect();
-        let part = usize::try_from(self.index)
-            .ok()
-            .and_then(|index| parts.get(index));
-        let part = part.ok_or_else(|| {
-            format!(
-                "options.index {} is out of bounds for value {whole}",
-                self.index
-            )
-        })?;
-        Ok(Value::string(*part))
-    }
-
-    /// A target's text with the part that is meant replaced; before the first or behind the last it is added.
-    fn put(&self, old: &str, new: &str) -> String {
-        if self.delimiter.is_empty() {
-            return new.to_owned();
-        }
-        let mut parts: Vec<&str> = old.split(&self.delimiter).collect();
-        match usize::try_from(self.index) {
-            Err(_) => parts.insert(0, new),
-            Ok(index) => match parts.get_mut(index) {
-                Some(part) => *part = new,
-                None => parts.push(new),
-            },
-        }
-        parts.join(&self.delimiter)
-    }
-}
-
-/// One value on its way to one path.
-struct Put<'p> {
-    value: &'p Value,
-    options: &'p Options,
-    path: &'p str,
-}
-
-impl Put<'_> {
-    fn missing(&self) -> String {
-        format!("unable to find field {:?} in replacement target", self.path)
-    }
-
-    fn at(&self, node: &mut Value, path: &[String]) -> Result<(), String> {
-        let Some((step, rest)) = path.split_first() else {
-            return self.set(node);
-        };
-        if node.as_seq().is_some() {
-            let mut found = false;
-            let items = node
-                .as_seq_mut()
-                .map(|seq| seq.items_mut().iter_mut().enumerate());
-            for (at, item) in items.into_iter().flatten() {
-                if fits(item, at, step) {
-                    found = true;
-                    self.at(item, rest)?;
-                }
-            }
-            return if found || step == "*" {
-                Ok(())
-            } else {
-                Err(self.missing())
-            };
-        }
-        if node.as_map().is_none() && !node.is_null() {
-            // A scalar has nothing below it.
-            return Ok(());
-        }
-        if step == "*" {
-            let entries = node.as_map_mut().map(|map| map.iter_mut());
-            return entries
-                .into_iter()
-                .flatten()
-                .try_for_each(|(_, child)| self.at(child, rest));
-        }
-        if node.get(step).is_none() {
-            if !self.options.create {
-                return Err(self.missing());
-            }
-            let blank = if rest.is_empty() {
-                Value::string("")
-            } else {
-                Value::null()
-            };
-            let map = node.ensure_map(&[]).ok_or_else(|| self.missing())?;
-            map.push(step.as_str(), blank);
-        }
-        node.get_mut(step)
-            .map_or(Ok(()), |child| self.at(child, rest))
-    }
-
-    /// A scalar takes the text and keeps its quotes and comment; anything else becomes the value.
-    fn set(&self, node: &mut Value) -> Result<(), String> {
-        let (Some(old), Some(new)) = (node.as_scalar(), self.value.text()) else {
-            if !self.options.delimiter.is_empty() {
-                return Err("delimiter option can only be used with scalar nodes".to_owned());
-            }
-            node.overwrite(self.value);
-            return Ok(());
-        };
-        let text = self.options.put(&old.text, new);
-        if *old.text == *text {
-            return Ok(());
-        }
-        // A string stays one, whatever its text looks like; another type follows from the text.
-        let tag = old.is_string().then(|| Arc::from("!!str"));
-        let scalar = Scalar {
-            text: text.into(),
-            style: old.style,
-            tag,
-        };
-        node.replace(Value::scalar(scalar));
-        Ok(())
-    }
-}
-
-/// Which resources are targets.
-struct Select {
-    fields: [Option<Regex>; 5],
-    labels: Vec<(String, String)>,
-    annotations: Vec<(String, String)>,
-}
-
-impl Select {
-    fn read(value: &Value) -> Result<Self, String> {
-        let regex = |key: &str| {
-            let text = text(value, key);
-            let compile = || {
-                Regex::new(&format!("^(?:{text})$"))
-                    .map_err(|error| format!("selector {key}: {error}"))
-            };
-            (!text.is_empty()).then(compile).transpose()
-        };
-        Ok(Self {
-            fields: [
-                regex("group")?,
-                regex("version")?,
-                regex("kind")?,
-                regex("name")?,
-                regex("namespace")?,
-            ],
-            labels: pairs(text(value, "labelSelector")),
-            annotations: pairs(text(value, "annotationSelector")),
-        })
-    }
-
-    fn matches(&self, item: &Item) -> bool {
-        let have = [
-            item.group(),
-            item.version(),
-            item.kind(),
-            item.name(),
-            item.namespace(),
-        ];
-        let fields = self.fields.iter().zip(have);
-        let all = |wanted: &[(String, String)], field: &str| {
-            wanted
-                .iter()
-                .all(|(key, value)| item.text_at(&["metadata", field, key]) == value)
-        };
-        fields
-            .into_iter()
-            .all(|(regex, have)| regex.as_ref().is_none_or(|regex| regex.is_match(have)))
-            && all(&self.labels, "labels")
-            && all(&self.annotations, "annotations")
-    }
-}
-
-/// The equalities of a selector: `a=b,c==d`.
-fn pairs(selector: &str) -> Vec<(String, String)> {
-    let parts = selector
-        .split(',')
-        .map(str::trim)
-        .filter(|part| !part.is_empty());
-    parts
-        .filter_map(|part| part.split_once("==").or_else(|| part.split_once('=')))
-        .map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()))
-        .collect()
-}
-
 #[cfg(test)]
-mod tests {
-    use super::split;
-
-    #[test]
-    fn paths_are_split_at_dots_outside_brackets() {
-        assert_eq!(split("a.b"), ["a", "b"]);
-        assert_eq!(split("data.c\\.json.a"), ["data", "c.json", "a"]);
-        assert_eq!(split("c.[image=a.b/c:1].x"), ["c", "[image=a.b/c:1]", "x"]);
-    }
-}
+mod tests;

@@ -17,6 +17,8 @@ use starlark::eval::{BeforeStmtFunc, Evaluator};
 use starlark::syntax::{AstModule, Dialect};
 use yaml::owned::Value;
 
+use bridge::Told;
+
 use crate::config::Config;
 use crate::report::error;
 use crate::{Item, Report, wire};
@@ -41,6 +43,7 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         return Report::failure(why);
     }
     let input = bridge::input(items, config.0);
+    let floats = bridge::whole_floats(&input);
     // The script's values never leave their thread: JSON goes in, JSON comes out.
     let work = std::thread::Builder::new()
         .name("starlark".to_owned())
@@ -48,13 +51,19 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         .spawn(move || evaluate(&name, source, &input));
     let answer = match work.map(std::thread::JoinHandle::join) {
         Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => Err("the script broke the interpreter".to_owned()),
-        Err(error) => Err(format!("the script could not be started: {error}")),
+        Ok(Err(_)) => Err("the script broke the interpreter".to_owned().into()),
+        Err(error) => Err(format!("the script could not be started: {error}").into()),
     };
-    let answer = match answer {
+    let mut answer = match answer {
         Ok(answer) => answer,
-        Err(why) => return Report::failure(why),
+        Err(told) => {
+            return Report {
+                stderr: told.place.unwrap_or_default(),
+                ..Report::failure(told.message)
+            };
+        }
     };
+    bridge::make_whole(&mut answer.list, &floats);
     // As in the catalog, what a script puts into `results` is no result; here it is at least told.
     let told = wire::results_of(&answer.list);
     let told = told
@@ -109,7 +118,7 @@ struct Answer {
     printed: String,
 }
 
-fn evaluate(name: &str, source: String, input: &Json) -> Result<Answer, String> {
+fn evaluate(name: &str, source: String, input: &Json) -> Result<Answer, Told> {
     let dialect = Dialect {
         enable_top_level_stmt: true,
         enable_f_strings: false,
@@ -121,8 +130,11 @@ fn evaluate(name: &str, source: String, input: &Json) -> Result<Answer, String> 
     let printer = bridge::Printer::default();
     let globals = modules::globals();
     let loader = modules::Loader::new()?;
+    for load in ast.loads() {
+        loader.check(name, &load)?;
+    }
     let started = Instant::now();
-    let list = Module::with_temp_heap(|module| {
+    let list = Module::with_temp_heap(|module| -> Result<Json, Told> {
         let context = bridge::context(&module, input);
         module.set("ctx", context);
         let mut evaluator = Evaluator::new(&module);
@@ -138,7 +150,7 @@ fn evaluate(name: &str, source: String, input: &Json) -> Result<Answer, String> 
         evaluator
             .eval_module(ast, &globals)
             .map_err(|error| bridge::told(name, &error))?;
-        bridge::resource_list(&module)
+        Ok(bridge::resource_list(&module)?)
     })?;
     Ok(Answer {
         list,

@@ -1,7 +1,7 @@
 //! Between documents and the script's values: JSON on the way in, JSON on the way out.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 use starlark::codemap::FileSpanRef;
@@ -39,6 +39,47 @@ pub(super) fn in_range(list: &Json) -> Result<(), String> {
         .try_for_each(|item| fits(item, 0))
 }
 
+/// The whole numbers that the resources write as floats, such as `2.0`.
+pub(super) fn whole_floats(list: &Json) -> BTreeSet<i64> {
+    fn gather(value: &Json, found: &mut BTreeSet<i64>) {
+        match value {
+            Json::Number(number) => found.extend(whole(number)),
+            Json::Array(items) => items.iter().for_each(|item| gather(item, found)),
+            Json::Object(fields) => fields.values().for_each(|field| gather(field, found)),
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    gather(list, &mut found);
+    found
+}
+
+/// Writes a whole float that the script made as a whole number, as the catalog's function does: `replicas: 2.0` is no
+/// number of replicas. What a resource already wrote as a float stays one.
+pub(super) fn make_whole(value: &mut Json, given: &BTreeSet<i64>) {
+    match value {
+        Json::Number(number) => {
+            if let Some(whole) = whole(number).filter(|whole| !given.contains(whole)) {
+                *number = whole.into();
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(|item| make_whole(item, given)),
+        Json::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| make_whole(field, given)),
+        _ => {}
+    }
+}
+
+/// A float without a fraction that every reader of numbers can hold.
+fn whole(number: &serde_json::Number) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let float = number.as_f64().filter(|_| number.is_f64())?;
+    let plain = float.fract() == 0.0 && float.abs() <= EXACT;
+    // Whole and within 2^53: nothing is cut off.
+    plain.then_some(float as i64)
+}
+
 fn fits(value: &Json, depth: usize) -> Result<(), String> {
     match value {
         Json::Number(number) if number.as_i64().is_none() && number.is_u64() => {
@@ -74,25 +115,69 @@ pub(super) fn resource_list(module: &Module<'_>) -> Result<Json, String> {
         .map_err(|error| format!("the script left a value that is no resource: {error:#}"))
 }
 
+/// Why a script failed.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// For people, and for whoever compares it with what the catalog's function says.
+    pub(super) message: String,
+    /// The same with its place, where the catalog's function names none.
+    pub(super) place: Option<String>,
+}
+
+impl From<String> for Told {
+    fn from(message: String) -> Self {
+        Self {
+            message,
+            place: None,
+        }
+    }
+}
+
 /// An error with its place in the script; one that the script raised itself stands for itself.
-pub(super) fn told(name: &str, error: &Error) -> String {
+pub(super) fn told(name: &str, error: &Error) -> Told {
     let text = error.without_diagnostic().to_string();
     let text = text.trim();
     if matches!(error.kind(), ErrorKind::Fail(_)) {
-        return if text.starts_with("fail:") {
+        let said = if text.starts_with("fail:") {
             text.to_owned()
         } else {
             format!("fail: {text}")
         };
+        return said.into();
     }
-    match error.span() {
-        Some(span) => {
-            let begin = span.resolve_span().begin;
-            let text = worded(text);
-            format!("{name}:{}:{}: {text}", begin.line + 1, begin.column + 1)
-        }
-        None => text.to_owned(),
+    let place = |text: &str| {
+        let begin = error.span()?.resolve_span().begin;
+        Some(format!(
+            "{name}:{}:{}: {text}",
+            begin.line + 1,
+            begin.column + 1
+        ))
+    };
+    match at_run_time(text) {
+        Some(message) => Told {
+            place: place(&message),
+            message,
+        },
+        None => place(&worded(text))
+            .unwrap_or_else(|| text.to_owned())
+            .into(),
     }
+}
+
+/// What the catalog's interpreter says of a script that fails on its way, which it tells without a place (M11).
+fn at_run_time(text: &str) -> Option<String> {
+    let between = |text: &str, before: &str, after: &str| {
+        let rest = text.strip_prefix(before)?;
+        rest.split_once(after)
+            .map(|(name, rest)| (name.to_owned(), rest.to_owned()))
+    };
+    if let Some((key, _)) = between(text, "Key `", "` was not found") {
+        return Some(format!("key {key} not in dict"));
+    }
+    let (kind, rest) = between(text, "Object of type `", "` has no attribute `")?;
+    let kind = if kind == "namespace" { "module" } else { &kind };
+    let (field, _) = rest.split_once('`')?;
+    Some(format!("{kind} has no .{field} field or method"))
 }
 
 /// The same in the catalog's words, where they say the same (M11).

@@ -7,8 +7,10 @@ use regex::Regex;
 use starlark::environment::{FrozenModule, Globals, GlobalsBuilder, LibraryExtension};
 use starlark::eval::FileLoader;
 use starlark::starlark_module;
+use starlark::syntax::AstLoad;
 use starlark::values::{Heap, Value};
 
+use super::bridge::Told;
 use crate::wire;
 
 /// What is there without a `load`.
@@ -41,16 +43,39 @@ impl Loader {
     }
 }
 
+impl Loader {
+    /// Whether what a script loads is there; if not, in the catalog's words (M11), and what there is.
+    pub(super) fn check(&self, script: &str, load: &AstLoad<'_>) -> Result<(), Told> {
+        let path = load.module_id;
+        let names = load.symbols.values();
+        let module = self.0.get(path);
+        let there = |wanted: &str| {
+            module.is_some_and(|module| module.names().any(|name| name.as_str() == wanted))
+        };
+        let Some(name) = names.into_iter().find(|name| !there(name)) else {
+            return Ok(());
+        };
+        let known: Vec<&str> = self.0.keys().copied().collect();
+        let begin = load.span.resolve_span().begin;
+        Err(Told {
+            message: format!("load: name {name} not found in module {path}"),
+            place: Some(format!(
+                "{script}:{}:{}: there are {}",
+                begin.line + 1,
+                begin.column + 1,
+                known.join(", ")
+            )),
+        })
+    }
+}
+
 impl FileLoader for Loader {
     fn load(&self, path: &str) -> starlark::Result<FrozenModule> {
-        self.0.get(path).cloned().ok_or_else(|| {
-            let known: Vec<&str> = self.0.keys().copied().collect();
-            let why = format!(
-                "load: there is no module {path:?}; there are {}",
-                known.join(", ")
-            );
+        let missing = || {
+            let why = format!("load: there is no module {path:?}");
             starlark::Error::new_other(std::io::Error::other(why))
-        })
+        };
+        self.0.get(path).cloned().ok_or_else(missing)
     }
 }
 
