@@ -1,5 +1,8 @@
 //! Cooking: the machine's output, people's edits, and how the two meet.
 
+mod conflicts;
+mod drafts;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
@@ -309,117 +312,6 @@ fn v17a_nothing_new_means_no_draft() {
     );
 }
 
-#[test]
-fn v4_both_sides_changed_a_field_upstreams_value_and_a_gate() {
-    let old = first();
-    let published = edited(&old.tip, "deployment.yaml", "web:v1 #", "mirror/web:v1 #");
-    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
-    input.base = base(published, old.v);
-    let cooked = cook(input.clone());
-    let place = "deployment.yaml spec.template.spec.containers[name=web].image".to_owned();
-    assert_eq!(places(&cooked.conflicts), [(place, ConflictState::Open)]);
-    assert!(text(&cooked.tip, "deployment.yaml").contains("image: web:v2"));
-    assert!(text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
-    assert!(
-        cooked
-            .gates_added
-            .contains(&"offshoot.dev/Conflicts".to_owned())
-    );
-    input.recipe.conflict_policy = ConflictPolicy::Local;
-    let cooked = cook(input);
-    assert!(text(&cooked.tip, "deployment.yaml").contains("image: mirror/web:v1"));
-    assert!(!text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
-}
-
-#[test]
-fn v17_stated_fields_are_written_again_and_a_replaced_value_is_recorded_without_a_gate() {
-    let old = first();
-    let published = edited(
-        &old.tip,
-        "package-context.yaml",
-        "region: eu",
-        "region: mine",
-    );
-    let published = edited(&published, "point.yaml", "region: eu-1", "region: mine");
-    let mut wanted = recipe();
-    wanted.context.insert("region".to_owned(), "us".to_owned());
-    wanted.injections = vec![injection("us-1")];
-    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
-    input.base = base(published, old.v);
-    let cooked = cook(input);
-    assert!(text(&cooked.tip, "package-context.yaml").contains("region: us"));
-    assert!(text(&cooked.tip, "point.yaml").contains("region: us-1"));
-    let recorded = |place: &str| (place.to_owned(), ConflictState::Recorded);
-    assert_eq!(
-        places(&cooked.conflicts),
-        [
-            recorded("package-context.yaml data.region"),
-            recorded("point.yaml data")
-        ]
-    );
-    assert!(!text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
-}
-
-#[test]
-fn v4_a_conflict_that_the_render_decides_gates_nothing() {
-    let old = first();
-    let published = edited(
-        &old.tip,
-        "deployment.yaml",
-        "namespace: shop",
-        "namespace: mine",
-    );
-    let published = edited(&published, "deployment.yaml", "replicas: 1", "replicas: 3");
-    let mut wanted = recipe();
-    wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
-    let mut input = input(upstream(&[("replicas: 1", "replicas: 2")]), 2, wanted);
-    input.base = base(published, old.v);
-    let cooked = cook(input);
-    assert_eq!(
-        places(&cooked.conflicts),
-        [
-            (
-                "deployment.yaml metadata.namespace".to_owned(),
-                ConflictState::Recorded
-            ),
-            (
-                "deployment.yaml spec.replicas".to_owned(),
-                ConflictState::Open
-            ),
-        ]
-    );
-    assert!(text(&cooked.tip, "deployment.yaml").contains("namespace: store"));
-}
-
-#[test]
-fn v4_what_stays_local_is_gated_like_everything_else() {
-    // A whole file that both sides changed.
-    let old = first();
-    let theirs = edited(&upstream(&[]), "README.md", "read me", "theirs");
-    let mut next = input(theirs, 2, recipe());
-    next.base = base(edited(&old.tip, "README.md", "read me", "mine"), old.v);
-    let cooked = cook(next);
-    assert_eq!(
-        places(&cooked.conflicts),
-        [("README.md ".to_owned(), ConflictState::Open)]
-    );
-    assert!(text(&cooked.tip, "README.md").contains("mine"));
-    assert!(text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
-
-    // A field that a person set in the open draft.
-    let draft = first();
-    let mut next = input(upstream(&[("replicas: 1", "replicas: 2")]), 2, recipe());
-    next.draft = Some(OpenDraft {
-        machine: known(draft.m.clone()),
-        tip: edited(&draft.tip, "deployment.yaml", "replicas: 1", "replicas: 5"),
-        conflicts: Vec::new(),
-    });
-    let cooked = cook(next);
-    let place = "deployment.yaml spec.replicas".to_owned();
-    assert_eq!(places(&cooked.conflicts), [(place, ConflictState::Open)]);
-    assert!(text(&cooked.tip, "deployment.yaml").contains("replicas: 5"));
-}
-
 /// R27, R188.
 #[test]
 fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
@@ -447,95 +339,6 @@ fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
     );
     assert_eq!(places(&cooked.conflicts), []);
     assert!(!cooked.tip_equals_m);
-}
-
-#[test]
-fn v18_an_untouched_draft_follows_the_machine() {
-    let old = first();
-    let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
-    second.draft = Some(OpenDraft {
-        machine: known(old.m.clone()),
-        tip: old.tip,
-        conflicts: Vec::new(),
-    });
-    let cooked = cook(second);
-    assert!(cooked.tip_equals_m && cooked.v_equals_m);
-}
-
-#[test]
-fn v18_an_acknowledgement_holds_while_the_values_stay() {
-    let old = first();
-    let published = edited(&old.tip, "deployment.yaml", "web:v1 #", "mirror/web:v1 #");
-    let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
-    second.base = base(published.clone(), old.v.clone());
-    let draft = cook(second);
-    let mut conflicts = draft.conflicts.clone();
-    conflicts[0].state = ConflictState::Acknowledged;
-    let again = |upstream: Files, version: u8| {
-        let mut next = input(upstream, version, recipe());
-        next.base = base(published.clone(), old.v.clone());
-        next.draft = Some(OpenDraft {
-            machine: known(draft.m.clone()),
-            tip: draft.tip.clone(),
-            conflicts: conflicts.clone(),
-        });
-        cook(next).conflicts[0].state
-    };
-    let other = upstream(&[("web:v1", "web:v2"), ("args: [a]", "args: [c]")]);
-    assert_eq!(again(other, 3), ConflictState::Acknowledged);
-    assert_eq!(
-        again(upstream(&[("web:v1", "web:v4")]), 4),
-        ConflictState::Open
-    );
-}
-
-#[test]
-fn v19a_a_lost_trailer_is_made_up_for_by_cooking_the_old_upstream_again() {
-    let old = first();
-    let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 3");
-    let first_input = input(upstream(&[]), 1, recipe());
-    let mut wanted = recipe();
-    wanted.context.insert("region".to_owned(), "us".to_owned());
-    wanted.injections = vec![injection("us-1")];
-    wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
-    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
-    input.base = Some(Base {
-        published,
-        machine: MachineFiles::Recook {
-            upstream: first_input.upstream,
-            git_upstream: first_input.git_upstream,
-            lock: first_input.lock,
-        },
-    });
-    let cooked = cook(input);
-    assert_eq!(places(&cooked.conflicts), []);
-    let deployment = text(&cooked.tip, "deployment.yaml");
-    for wanted in ["replicas: 3", "web:v2", "namespace: store"] {
-        assert!(deployment.contains(wanted), "{wanted}:\n{deployment}");
-    }
-    assert!(text(&cooked.tip, "point.yaml").contains("region: us-1"));
-}
-
-#[test]
-fn v19a_the_raw_old_upstream_is_the_last_resort() {
-    let old = first();
-    let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 3");
-    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
-    input.base = Some(Base {
-        published,
-        machine: MachineFiles::Raw(upstream(&[])),
-    });
-    let cooked = cook(input);
-    let deployment = text(&cooked.tip, "deployment.yaml");
-    assert!(
-        deployment.contains("replicas: 3") && deployment.contains("web:v2"),
-        "{deployment}"
-    );
-    assert!(
-        !cooked.conflicts.iter().any(Conflict::blocks),
-        "{:?}",
-        places(&cooked.conflicts)
-    );
 }
 
 /// R95.
@@ -660,56 +463,4 @@ fn v17a_a_pipeline_that_never_comes_to_rest_does_not_touch_what_people_changed()
     let cm = text(&cooked.tip, "cm.yaml");
     assert!(cm.contains("a: wx\n") && cm.contains("b: mine"), "{cm}");
     assert!(text(&cooked.tip, "Kptfile").contains("RenderSuccess"));
-}
-
-#[test]
-fn v17_every_edit_of_a_person_is_in_the_draft_or_in_a_record() {
-    let old = first();
-    let persons = [
-        (
-            "deployment.yaml",
-            "replicas: 1 # one is enough",
-            "replicas: 3 # busy",
-        ),
-        ("deployment.yaml", "image: web:v1", "image: mine/web:v1"),
-        ("deployment.yaml", "args: [a]", "args: [a, mine]"),
-        ("package-context.yaml", "data:\n", "data:\n  mine: mine\n"),
-        ("README.md", "read me", "mine"),
-        ("point.yaml", "region: eu-1", "region: mine"),
-        (
-            "Kptfile",
-            "description: one application",
-            "description: mine",
-        ),
-    ];
-    let upstreams = [
-        vec![("web:v1", "web:v2")],
-        vec![("replicas: 1 # one is enough", "replicas: 2")],
-        vec![("args: [a]\n", "")],
-    ];
-    for (at, (path, from, to)) in persons.into_iter().enumerate() {
-        let published = edited(&old.tip, path, from, to);
-        let mut wanted = recipe();
-        if at % 2 == 0 {
-            wanted.context.insert("region".to_owned(), "us".to_owned());
-        }
-        for (version, change) in (2..).zip(&upstreams) {
-            let mut next = input(upstream(change), version, wanted.clone());
-            next.base = base(published.clone(), old.v.clone());
-            let cooked = cook(next);
-            let kept = cooked
-                .tip
-                .get(path)
-                .and_then(|file| file.as_text())
-                .is_some_and(|text| text.contains(to));
-            let recorded = cooked
-                .conflicts
-                .iter()
-                .any(|conflict| conflict.file.as_str() == path);
-            assert!(
-                kept || recorded,
-                "{path}: {to:?} is lost against {change:?}"
-            );
-        }
-    }
 }

@@ -4,11 +4,13 @@
 //! The oracle: for every edit a person ever made, the tip holds it, or a later person's edit replaced it, or a record
 //! names path, base, local and upstream. Without the records it must fail.
 
+mod world;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    CommitId, Conflict, ConflictId, ConflictPolicy, ConflictState, ConflictValue, Decision, File,
-    Files, Function, GitLock, GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName,
+    CommitId, Conflict, ConflictId, ConflictPolicy, ConflictState, ConflictValue, Decision, Files,
+    Function, GitLock, GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName,
     PackagePath, Pipeline, Recipe, Strategy as MergeStrategy,
 };
 use package::conflicts::{acknowledge, conflict_id, resolved_by_edit};
@@ -16,140 +18,10 @@ use package::cook::{Base, Cook, CookInput, Cooked, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
-use yaml::{Edit, Limits, Path, Reader, Step, Stream, Value};
+use world::{Place, Upstream, found, stream};
+use yaml::{Edit, Value};
 
 use crate::vectors;
-
-const KPTFILE: &str = "\
-# an application
-apiVersion: kpt.dev/v1
-kind: Kptfile
-metadata:
-  name: app
-pipeline:
-  mutators:
-  - image: set-labels:v0.2
-    configMap:
-      team: blue
-";
-
-const POINT: &str = "\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: site
-  annotations:
-    kpt.dev/config-injection: required
-data:
-  region: none
-";
-
-/// What upstream's authors may change.
-#[derive(Debug, Clone)]
-struct Upstream {
-    replicas: u8,
-    image: u8,
-    pull: Option<u8>,
-    data: BTreeMap<u8, u8>,
-}
-
-impl Upstream {
-    fn new() -> Self {
-        let data = BTreeMap::from([(0, 0), (1, 1), (2, 2)]);
-        Self {
-            replicas: 1,
-            image: 1,
-            pull: Some(0),
-            data,
-        }
-    }
-
-    fn files(&self) -> Files {
-        let Self {
-            replicas,
-            image,
-            pull,
-            data,
-        } = self;
-        let pull = pull
-            .map(|pull| format!("        imagePullPolicy: p{pull}\n"))
-            .unwrap_or_default();
-        let data: String = data
-            .iter()
-            .map(|(key, value)| format!("  k{key}: v{value} # of {key}\n"))
-            .collect();
-        let deployment = format!(
-            "# a workload\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web # the name\n  namespace: app\nspec:\n  \
-             replicas: {replicas} # enough\n  template:\n    spec:\n      containers:\n      - name: web\n        image: \
-             web:v{image} # released\n{pull}"
-        );
-        let config = format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  fixed: \"1\"\n{data}"
-        );
-        let texts = [
-            ("Kptfile", KPTFILE),
-            ("deployment.yaml", &deployment),
-            ("point.yaml", POINT),
-            ("settings.yaml", &config),
-        ];
-        texts
-            .into_iter()
-            .map(|(path, text)| (PackagePath::parse(path).unwrap(), File::text(text)))
-            .collect()
-    }
-}
-
-/// A place that people edit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    Replicas,
-    Image,
-    Pull,
-    Data(u8),
-}
-
-impl Place {
-    fn file(self) -> &'static str {
-        match self {
-            Self::Data(_) => "settings.yaml",
-            _ => "deployment.yaml",
-        }
-    }
-
-    fn path(self) -> Path {
-        let container = |field: &str| {
-            let mut path = Path::keys(["spec", "template", "spec", "containers"]).join(0);
-            path = path.join(field);
-            path
-        };
-        match self {
-            Self::Replicas => Path::keys(["spec", "replicas"]),
-            Self::Image => container("image"),
-            Self::Pull => container("imagePullPolicy"),
-            Self::Data(key) => Path::keys(["data".to_owned(), format!("k{key}")]),
-        }
-    }
-
-    /// As records name it.
-    fn name(self) -> String {
-        let container = "spec.template.spec.containers[name=web]";
-        match self {
-            Self::Replicas => "spec.replicas".to_owned(),
-            Self::Image => format!("{container}.image"),
-            Self::Pull => format!("{container}.imagePullPolicy"),
-            Self::Data(key) => format!("data.k{key}"),
-        }
-    }
-
-    fn value(self, value: u8) -> Value {
-        match self {
-            Self::Replicas => Value::Int(i64::from(value)),
-            Self::Image => format!("web:v{value}").into(),
-            Self::Pull => format!("p{value}").into(),
-            Self::Data(_) => format!("v{value}").into(),
-        }
-    }
-}
 
 /// What happens.
 #[derive(Debug, Clone)]
@@ -466,22 +338,6 @@ fn gates(files: &Files) -> Vec<String> {
         .iter()
         .map(|gate| gate.condition_type.clone())
         .collect()
-}
-
-fn stream(files: &Files, place: Place) -> Stream {
-    Stream::parse(files[place.file()].as_text().unwrap(), &Limits::default()).unwrap()
-}
-
-fn found(files: &Files, place: Place) -> Option<Value> {
-    let stream = stream(files, place);
-    let mut node = stream.document(0)?.root();
-    for step in place.path().steps() {
-        node = match step {
-            Step::Key(key) => node.get(key)?,
-            Step::Index(index) => node.at(*index)?,
-        };
-    }
-    node.to_value(Reader::V3).ok()
 }
 
 /// Whether a record names the place, what the person wanted there, and both other sides, and says that upstream won.

@@ -1,0 +1,156 @@
+//! Packages as a whole: Kptfiles, subpackages, strategies (M5, M10, M15).
+
+use super::*;
+
+#[test]
+fn m5_a_package_without_kptfile_names_the_side() {
+    let (good, bad) = (with_kptfile(&[]), files(&[("a.yaml", CONFIG)]));
+    let sides = [
+        [&bad, &good, &good],
+        [&good, &bad, &good],
+        [&good, &good, &bad],
+    ];
+    for (strategy, (name, [base, local, upstream])) in
+        Strategy::ALL.into_iter().flat_map(|strategy| {
+            ["base", "local", "upstream"]
+                .into_iter()
+                .zip(sides)
+                .map(move |s| (strategy, s))
+        })
+    {
+        let options = MergeOptions {
+            strategy,
+            ..block()
+        };
+        let why = merge(base, local, upstream, &options).unwrap_err();
+        assert_eq!(
+            why.to_string(),
+            format!("the {name} package has no readable Kptfile")
+        );
+    }
+    let unreadable = files(&[("Kptfile", "kind: [\n")]);
+    assert!(merge(&good, &unreadable, &good, &block()).is_err());
+}
+
+#[test]
+fn m10_fast_forward_sees_bytes_but_no_marks() {
+    let options = MergeOptions {
+        strategy: Strategy::FastForward,
+        ..block()
+    };
+    let upstream = with_kptfile(&[("a.yaml", "kind: B\nmetadata: {name: b}\n")]);
+    let base = with_kptfile(&[
+        ("a.yaml", "kind: A\nmetadata:\n  name: a\n"),
+        ("b.txt", "b\n"),
+    ]);
+    let marked = "kind: A\nmetadata: # kpt-merge: /a\n  name: a\n  annotations:\n    internal.kpt.dev/upstream-identifier: '|A|default|a'\n";
+    let local = with_kptfile(&[("a.yaml", marked), ("b.txt", "b\n")]);
+    assert_eq!(
+        merge(&base, &local, &upstream, &options).unwrap().files,
+        upstream
+    );
+    let touched = with_kptfile(&[
+        ("a.yaml", "kind: A # c\nmetadata:\n  name: a\n"),
+        ("c.txt", ""),
+    ]);
+    let why = merge(&base, &touched, &upstream, &options).unwrap_err();
+    assert_eq!(
+        why.to_string(),
+        "local package files have been modified: [a.yaml b.txt c.txt].\n  use a different update --strategy."
+    );
+}
+
+#[test]
+fn m15_pipelines_merge_by_identity_and_in_order() {
+    let kptfile = |functions: &str| format!("{KPTFILE}pipeline:\n  mutators:\n{functions}");
+    let (ns, set) = (
+        "  - image: set-namespace:v1\n    configMap: {namespace: a}\n",
+        "  - image: apply-setters:v1\n    configPath: s.yaml\n",
+    );
+    let own = "  # ours\n  - image: set-labels:v1\n    name: PackageVariant.v.l.0\n    configMap: {team: x}\n";
+    let new = "  - image: search-replace:v1\n    configMap: {by-value: a}\n";
+    let base = kptfile(&format!("{ns}{set}"));
+    let local = kptfile(&format!("{own}{ns}{set}"));
+    let upstream = kptfile(&format!("{}{new}{set}", ns.replace("v1", "v2")));
+    let merged = merge(
+        &files(&[("Kptfile", &base)]),
+        &files(&[("Kptfile", &local)]),
+        &files(&[("Kptfile", &upstream)]),
+        &block(),
+    )
+    .unwrap();
+    let wanted = kptfile(&format!("{own}{}{new}{set}", ns.replace("v1", "v2")));
+    assert_eq!(merged.files["Kptfile"].as_text().unwrap(), wanted);
+    assert_eq!(merged.conflicts, []);
+    // Upstream's new order is taken where nobody ordered anything locally.
+    let swapped = kptfile(&format!("{set}{ns}"));
+    let merged = merge(
+        &files(&[("Kptfile", &base)]),
+        &files(&[("Kptfile", &local)]),
+        &files(&[("Kptfile", &swapped)]),
+        &block(),
+    )
+    .unwrap();
+    assert_eq!(
+        merged.files["Kptfile"].as_text().unwrap(),
+        kptfile(&format!("{own}{set}{ns}"))
+    );
+}
+
+#[test]
+fn a_subpackage_goes_only_if_nobody_touched_it() {
+    let sub = |text: &'static str| [("db/Kptfile", KPTFILE), ("db/a.yaml", text)];
+    let merged = merge_files([&sub(CONFIG), &sub(CONFIG), &[]], &block());
+    assert_eq!(merged.files, with_kptfile(&[]));
+    let merged = merge_files([&sub(CONFIG), &sub("kind: A\n"), &[]], &block());
+    assert_eq!(merged.files, with_kptfile(&sub("kind: A\n")));
+    assert_eq!(merged.conflicts[0].file.as_str(), "db/Kptfile");
+    // Deleted locally, it stays away, whatever upstream adds to it.
+    let grown = [
+        ("db/Kptfile", KPTFILE),
+        ("db/a.yaml", CONFIG),
+        ("db/new.yaml", "kind: N\n"),
+    ];
+    let merged = merge_files([&sub(CONFIG), &[], &grown], &block());
+    assert_eq!(
+        (merged.files, merged.conflicts.len()),
+        (with_kptfile(&[]), 1)
+    );
+}
+
+#[test]
+fn a_raw_upstream_leaves_a_downstream_its_identity() {
+    let kptfile = |name: &str, reference: &str, about: &str| {
+        format!(
+            "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\nupstream:\n  type: git\n  git: {{ref: {reference}}}\ninfo:\n  description: {about}\n"
+        )
+    };
+    let side = |text: String| files(&[("Kptfile", &text)]);
+    let (base, local, upstream) = (
+        kptfile("app", "up/v1", "one"),
+        kptfile("mine", "app/v1", "one"),
+        kptfile("app2", "up/v2", "two"),
+    );
+    let options = MergeOptions::upgrade(Strategy::ResourceMerge, ConflictPolicy::Block);
+    let merged = merge(&side(base), &side(local), &side(upstream), &options).unwrap();
+    assert_eq!(
+        merged.files["Kptfile"].as_text().unwrap(),
+        kptfile("mine", "app/v1", "two")
+    );
+    assert_eq!(merged.conflicts, []);
+}
+
+#[test]
+fn v8_what_a_run_left_is_no_edit() {
+    let run = "info:\n  readinessGates:\n  - conditionType: mine.example.com/a\n  - conditionType: offshoot.dev/Conflicts\nstatus:\n  conditions:\n  - type: mine.example.com/a\n    status: \"True\"\n  - type: Rendered\n    status: \"True\"\n  - type: offshoot.dev/Conflicts\n    status: \"False\"\n  renderStatus:\n    errorSummary: x\n";
+    let bare = "info:\n  readinessGates:\n  - conditionType: mine.example.com/a\nstatus:\n  conditions:\n  - type: mine.example.com/a\n    status: \"True\"\n";
+    let side = |text: &str| files(&[("Kptfile", &format!("{KPTFILE}{text}"))]);
+    assert_eq!(without_runtime(&side(run), &[]).unwrap(), side(bare));
+    assert_eq!(without_runtime(&side(bare), &[]).unwrap(), side(bare));
+    let kinds = ["mine.example.com/a".to_owned()];
+    let stripped = without_runtime(&side(bare), &kinds).unwrap();
+    assert!(
+        !stripped["Kptfile"].as_text().unwrap().contains("status"),
+        "{stripped:?}"
+    );
+}

@@ -1,0 +1,166 @@
+//! Where people and upstream disagree: what the draft holds, what is recorded, what is gated.
+
+use super::*;
+
+#[test]
+fn v4_both_sides_changed_a_field_upstreams_value_and_a_gate() {
+    let old = first();
+    let published = edited(&old.tip, "deployment.yaml", "web:v1 #", "mirror/web:v1 #");
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    input.base = base(published, old.v);
+    let cooked = cook(input.clone());
+    let place = "deployment.yaml spec.template.spec.containers[name=web].image".to_owned();
+    assert_eq!(places(&cooked.conflicts), [(place, ConflictState::Open)]);
+    assert!(text(&cooked.tip, "deployment.yaml").contains("image: web:v2"));
+    assert!(text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+    assert!(
+        cooked
+            .gates_added
+            .contains(&"offshoot.dev/Conflicts".to_owned())
+    );
+    input.recipe.conflict_policy = ConflictPolicy::Local;
+    let cooked = cook(input);
+    assert!(text(&cooked.tip, "deployment.yaml").contains("image: mirror/web:v1"));
+    assert!(!text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+}
+
+#[test]
+fn v17_stated_fields_are_written_again_and_a_replaced_value_is_recorded_without_a_gate() {
+    let old = first();
+    let published = edited(
+        &old.tip,
+        "package-context.yaml",
+        "region: eu",
+        "region: mine",
+    );
+    let published = edited(&published, "point.yaml", "region: eu-1", "region: mine");
+    let mut wanted = recipe();
+    wanted.context.insert("region".to_owned(), "us".to_owned());
+    wanted.injections = vec![injection("us-1")];
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
+    input.base = base(published, old.v);
+    let cooked = cook(input);
+    assert!(text(&cooked.tip, "package-context.yaml").contains("region: us"));
+    assert!(text(&cooked.tip, "point.yaml").contains("region: us-1"));
+    let recorded = |place: &str| (place.to_owned(), ConflictState::Recorded);
+    assert_eq!(
+        places(&cooked.conflicts),
+        [
+            recorded("package-context.yaml data.region"),
+            recorded("point.yaml data")
+        ]
+    );
+    assert!(!text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+}
+
+#[test]
+fn v4_a_conflict_that_the_render_decides_gates_nothing() {
+    let old = first();
+    let published = edited(
+        &old.tip,
+        "deployment.yaml",
+        "namespace: shop",
+        "namespace: mine",
+    );
+    let published = edited(&published, "deployment.yaml", "replicas: 1", "replicas: 3");
+    let mut wanted = recipe();
+    wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
+    let mut input = input(upstream(&[("replicas: 1", "replicas: 2")]), 2, wanted);
+    input.base = base(published, old.v);
+    let cooked = cook(input);
+    assert_eq!(
+        places(&cooked.conflicts),
+        [
+            (
+                "deployment.yaml metadata.namespace".to_owned(),
+                ConflictState::Recorded
+            ),
+            (
+                "deployment.yaml spec.replicas".to_owned(),
+                ConflictState::Open
+            ),
+        ]
+    );
+    assert!(text(&cooked.tip, "deployment.yaml").contains("namespace: store"));
+}
+
+#[test]
+fn v4_what_stays_local_is_gated_like_everything_else() {
+    // A whole file that both sides changed.
+    let old = first();
+    let theirs = edited(&upstream(&[]), "README.md", "read me", "theirs");
+    let mut next = input(theirs, 2, recipe());
+    next.base = base(edited(&old.tip, "README.md", "read me", "mine"), old.v);
+    let cooked = cook(next);
+    assert_eq!(
+        places(&cooked.conflicts),
+        [("README.md ".to_owned(), ConflictState::Open)]
+    );
+    assert!(text(&cooked.tip, "README.md").contains("mine"));
+    assert!(text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+
+    // A field that a person set in the open draft.
+    let draft = first();
+    let mut next = input(upstream(&[("replicas: 1", "replicas: 2")]), 2, recipe());
+    next.draft = Some(OpenDraft {
+        machine: known(draft.m.clone()),
+        tip: edited(&draft.tip, "deployment.yaml", "replicas: 1", "replicas: 5"),
+        conflicts: Vec::new(),
+    });
+    let cooked = cook(next);
+    let place = "deployment.yaml spec.replicas".to_owned();
+    assert_eq!(places(&cooked.conflicts), [(place, ConflictState::Open)]);
+    assert!(text(&cooked.tip, "deployment.yaml").contains("replicas: 5"));
+}
+
+#[test]
+fn v17_every_edit_of_a_person_is_in_the_draft_or_in_a_record() {
+    let old = first();
+    let persons = [
+        (
+            "deployment.yaml",
+            "replicas: 1 # one is enough",
+            "replicas: 3 # busy",
+        ),
+        ("deployment.yaml", "image: web:v1", "image: mine/web:v1"),
+        ("deployment.yaml", "args: [a]", "args: [a, mine]"),
+        ("package-context.yaml", "data:\n", "data:\n  mine: mine\n"),
+        ("README.md", "read me", "mine"),
+        ("point.yaml", "region: eu-1", "region: mine"),
+        (
+            "Kptfile",
+            "description: one application",
+            "description: mine",
+        ),
+    ];
+    let upstreams = [
+        vec![("web:v1", "web:v2")],
+        vec![("replicas: 1 # one is enough", "replicas: 2")],
+        vec![("args: [a]\n", "")],
+    ];
+    for (at, (path, from, to)) in persons.into_iter().enumerate() {
+        let published = edited(&old.tip, path, from, to);
+        let mut wanted = recipe();
+        if at % 2 == 0 {
+            wanted.context.insert("region".to_owned(), "us".to_owned());
+        }
+        for (version, change) in (2..).zip(&upstreams) {
+            let mut next = input(upstream(change), version, wanted.clone());
+            next.base = base(published.clone(), old.v.clone());
+            let cooked = cook(next);
+            let kept = cooked
+                .tip
+                .get(path)
+                .and_then(|file| file.as_text())
+                .is_some_and(|text| text.contains(to));
+            let recorded = cooked
+                .conflicts
+                .iter()
+                .any(|conflict| conflict.file.as_str() == path);
+            assert!(
+                kept || recorded,
+                "{path}: {to:?} is lost against {change:?}"
+            );
+        }
+    }
+}

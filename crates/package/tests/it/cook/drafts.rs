@@ -1,0 +1,92 @@
+//! Drafts that people work in, and drafts whose past was lost.
+
+use super::*;
+
+#[test]
+fn v18_an_untouched_draft_follows_the_machine() {
+    let old = first();
+    let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    second.draft = Some(OpenDraft {
+        machine: known(old.m.clone()),
+        tip: old.tip,
+        conflicts: Vec::new(),
+    });
+    let cooked = cook(second);
+    assert!(cooked.tip_equals_m && cooked.v_equals_m);
+}
+
+#[test]
+fn v18_an_acknowledgement_holds_while_the_values_stay() {
+    let old = first();
+    let published = edited(&old.tip, "deployment.yaml", "web:v1 #", "mirror/web:v1 #");
+    let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    second.base = base(published.clone(), old.v.clone());
+    let draft = cook(second);
+    let mut conflicts = draft.conflicts.clone();
+    conflicts[0].state = ConflictState::Acknowledged;
+    let again = |upstream: Files, version: u8| {
+        let mut next = input(upstream, version, recipe());
+        next.base = base(published.clone(), old.v.clone());
+        next.draft = Some(OpenDraft {
+            machine: known(draft.m.clone()),
+            tip: draft.tip.clone(),
+            conflicts: conflicts.clone(),
+        });
+        cook(next).conflicts[0].state
+    };
+    let other = upstream(&[("web:v1", "web:v2"), ("args: [a]", "args: [c]")]);
+    assert_eq!(again(other, 3), ConflictState::Acknowledged);
+    assert_eq!(
+        again(upstream(&[("web:v1", "web:v4")]), 4),
+        ConflictState::Open
+    );
+}
+
+#[test]
+fn v19a_a_lost_trailer_is_made_up_for_by_cooking_the_old_upstream_again() {
+    let old = first();
+    let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 3");
+    let first_input = input(upstream(&[]), 1, recipe());
+    let mut wanted = recipe();
+    wanted.context.insert("region".to_owned(), "us".to_owned());
+    wanted.injections = vec![injection("us-1")];
+    wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
+    input.base = Some(Base {
+        published,
+        machine: MachineFiles::Recook {
+            upstream: first_input.upstream,
+            git_upstream: first_input.git_upstream,
+            lock: first_input.lock,
+        },
+    });
+    let cooked = cook(input);
+    assert_eq!(places(&cooked.conflicts), []);
+    let deployment = text(&cooked.tip, "deployment.yaml");
+    for wanted in ["replicas: 3", "web:v2", "namespace: store"] {
+        assert!(deployment.contains(wanted), "{wanted}:\n{deployment}");
+    }
+    assert!(text(&cooked.tip, "point.yaml").contains("region: us-1"));
+}
+
+#[test]
+fn v19a_the_raw_old_upstream_is_the_last_resort() {
+    let old = first();
+    let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 3");
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    input.base = Some(Base {
+        published,
+        machine: MachineFiles::Raw(upstream(&[])),
+    });
+    let cooked = cook(input);
+    let deployment = text(&cooked.tip, "deployment.yaml");
+    assert!(
+        deployment.contains("replicas: 3") && deployment.contains("web:v2"),
+        "{deployment}"
+    );
+    assert!(
+        !cooked.conflicts.iter().any(Conflict::blocks),
+        "{:?}",
+        places(&cooked.conflicts)
+    );
+}
