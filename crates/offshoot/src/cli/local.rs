@@ -28,7 +28,7 @@ pub(crate) enum Pkg {
     Merge(MergeArgs),
     /// Merge one file: a git merge driver.
     #[command(
-        after_help = "Exit code 0 if it merged, 1 if there are conflicts; they are listed on standard error.\n\nExample:\n  git config merge.offshoot.driver 'offshoot pkg merge-file %O %A %B %P'\n  echo '*.yaml merge=offshoot' >> .gitattributes\n  echo 'Kptfile merge=offshoot' >> .gitattributes"
+        after_help = "Exit code 0 if it merged, 1 if there are conflicts: they are listed on standard error, and both sides of each stand between markers in the file, as git's own merge leaves them. With `--conflicts upstream` or `local` one side wins and there are no markers.\n\nExample:\n  git config merge.offshoot.name 'field by field'\n  git config merge.offshoot.driver 'offshoot pkg merge-file --marker-size %L %O %A %B %P'\n  echo '*.yaml merge=offshoot' >> .gitattributes\n  echo 'Kptfile merge=offshoot' >> .gitattributes"
     )]
     MergeFile(MergeFileArgs),
     /// Show what differs between two packages, field by field.
@@ -131,9 +131,18 @@ pub(crate) struct MergeFileArgs {
     pub(crate) upstream: PathBuf,
     /// The file's path in the repository (%P): its name tells what it is.
     pub(crate) path: Option<String>,
-    /// What wins where both sides changed the same.
+    /// What wins where both sides changed the same; under `block` a person decides between the markers.
     #[arg(long, value_enum, default_value = "block")]
     pub(crate) conflicts: Policy,
+    /// How long conflict markers are (%L).
+    #[arg(long, value_name = "SIGNS", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) marker_size: u16,
+    /// What the markers call the local version (%X, where git knows it).
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    pub(crate) label_local: String,
+    /// What the markers call the other version (%Y, where git knows it).
+    #[arg(long, value_name = "NAME", default_value = "upstream")]
+    pub(crate) label_upstream: String,
 }
 
 /// Flags of `pkg diff`.

@@ -295,3 +295,124 @@ fn a_command_sees_no_credentials_of_ours() {
     assert!(output.status.success() && told.contains("PATH="), "{told}");
     assert!(!told.contains("s3cret"), "{told}");
 }
+
+#[test]
+fn a_broken_file_is_named_also_where_no_function_runs() {
+    let bare = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: app}\n";
+    for (what, bytes) in [
+        ("no YAML", &b"a: 1\nb: [\n"[..]),
+        ("not UTF-8", b"a: 1\nb: \xff\n"),
+        (
+            "conflict markers",
+            b"<<<<<<< local\na: 1\n=======\na: 2\n>>>>>>> upstream\n",
+        ),
+    ] {
+        let files = [("Kptfile", bare.as_bytes()), ("sub/x.yaml", bytes)];
+        let answer = refused(&files, &[]);
+        for part in ["sub/x.yaml: line ", ".krmignore"] {
+            assert!(
+                answer.err.contains(part),
+                "{what}: {part} in {}",
+                answer.err
+            );
+        }
+        let ignored = tempfile::tempdir().unwrap();
+        put(
+            ignored.path(),
+            &[("p/Kptfile", bare), ("p/.krmignore", "sub\n")],
+        );
+        std::fs::create_dir(ignored.path().join("p/sub")).unwrap();
+        std::fs::write(ignored.path().join("p/sub/x.yaml"), bytes).unwrap();
+        let answer = offshoot(ignored.path(), &["pkg", "render", "p"], "");
+        assert_eq!(answer.code, 0, "{what}: {}", answer.err);
+    }
+}
+
+/// Merges three packages that differ in `x.yaml`; the answer, and what became of the file.
+fn merged(root: &Path, sides: [&[u8]; 3]) -> (Answer, Vec<u8>) {
+    for (name, bytes) in ["base", "local", "upstream"].into_iter().zip(sides) {
+        put(
+            &root.join(name),
+            &[("Kptfile", &kptfile(LABELS)), ("web.yaml", WEB)],
+        );
+        std::fs::write(root.join(name).join("x.yaml"), bytes).unwrap();
+    }
+    let arguments = "pkg merge --base base --local local --upstream upstream --out local";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let answer = offshoot(root, &arguments, "");
+    let file = std::fs::read(root.join("local/x.yaml")).unwrap();
+    (answer, file)
+}
+
+#[test]
+fn a_merge_carries_what_it_cannot_read_and_loses_nothing() {
+    let nested = (0..1_100).fold(String::new(), |text, at| text + &" ".repeat(at) + "a:\n");
+    let laughs = (1..30).fold("a0: &a0 [x]\n".to_owned(), |text, at| {
+        let alias = format!("*a{}", at - 1);
+        text + &format!("a{at}: &a{at} [{}]\n", vec![alias.as_str(); 10].join(", "))
+    });
+    let long = format!("a: {}\n", "x".repeat(10 << 20));
+    let cases: [(&str, &[u8]); 9] = [
+        ("not UTF-8", b"a: \xff\n"),
+        ("binary", b"\x00\x01\xfe\n"),
+        ("no YAML", b"a: [\n"),
+        ("a tab", b"b:\n\tc: 1\n"),
+        ("keys that stand twice", b"a: 1\na: 2\n"),
+        ("CR only", b"a: 1\rb: 2\r"),
+        ("nested maps", nested.as_bytes()),
+        ("billion laughs", laughs.as_bytes()),
+        ("a line of 10 MB", long.as_bytes()),
+    ];
+    for (what, base) in cases {
+        let root = tempfile::tempdir().unwrap();
+        let [ours, theirs] = ["# ours", "# theirs"].map(|end| [base, end.as_bytes()].concat());
+        let (answer, file) = merged(root.path(), [base, base, &theirs]);
+        assert!(answer.code == 0 && file == theirs, "{what}: {}", answer.err);
+        let (answer, file) = merged(root.path(), [base, &ours, base]);
+        assert!(answer.code == 0 && file == ours, "{what}: {}", answer.err);
+        let (answer, file) = merged(root.path(), [base, &ours, &theirs]);
+        // Where only comments differ, ours stays and nobody needs to look; what is text is a person's to decide.
+        let recorded = answer.out.contains("x.yaml") || file == ours;
+        assert!(recorded, "{what}: {}\n{}", answer.out, answer.err);
+    }
+}
+
+#[test]
+fn a_merge_names_the_side_whose_kptfile_cannot_be_used() {
+    for (side, text, wanted) in [
+        (
+            "upstream",
+            kptfile(LABELS).replace("kpt.dev/v1\n", "kpt.dev/v1alpha2\n"),
+            "v1alpha2",
+        ),
+        ("base", "kind: [\n".to_owned(), "line 1"),
+        ("local", "a: \u{0}\n".to_owned(), "Kptfile"),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["base", "local", "upstream"] {
+            let text = if name == side {
+                text.clone()
+            } else {
+                kptfile(LABELS)
+            };
+            put(
+                &root.path().join(name),
+                &[("Kptfile", &text), ("web.yaml", WEB)],
+            );
+        }
+        let before = content(root.path());
+        let arguments = "pkg merge --base base --local local --upstream upstream --out local";
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let answer = offshoot(root.path(), &arguments, "");
+        assert_eq!(answer.code, 1, "{side}: {}", answer.err);
+        let named = format!("the {side} package has no readable Kptfile");
+        for part in [named.as_str(), wanted, "hint: "] {
+            assert!(
+                answer.err.contains(part),
+                "{side}: {part} in {}",
+                answer.err
+            );
+        }
+        assert_eq!(content(root.path()), before, "{side}");
+    }
+}

@@ -239,65 +239,6 @@ fn merge_refuses_what_it_cannot_do_and_writes_nothing_then() {
 }
 
 #[test]
-fn merge_file_drives_gits_own_merge() {
-    let root = tempfile::tempdir().unwrap();
-    let root = root.path();
-    let git = |arguments: &[&str]| super::process::git(root, arguments);
-    git(&["init", "--quiet"]);
-    let driver = format!(
-        "{} pkg merge-file %O %A %B %P",
-        env!("CARGO_BIN_EXE_offshoot")
-    );
-    git(&["config", "merge.offshoot.driver", &driver]);
-    let text = |image: &str, replicas: &str| {
-        format!(
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  image: {image}\n  replicas: {replicas} # scale\n"
-        )
-    };
-    put(
-        root,
-        &[
-            (".gitattributes", "*.yaml merge=offshoot\n"),
-            ("a/web.yaml", &text("a:1", "1")),
-        ],
-    );
-    let commit = |message: &str| {
-        git(&["add", "--all"]);
-        git(&["commit", "--quiet", "--message", message]);
-    };
-    commit("base");
-    git(&["checkout", "--quiet", "-b", "theirs"]);
-    put(root, &[("a/web.yaml", &text("a:2", "1"))]);
-    commit("theirs");
-    git(&["checkout", "--quiet", "main"]);
-    // A line-based merge could not take both: the lines are neighbours.
-    put(root, &[("a/web.yaml", &text("a:1", "5"))]);
-    commit("ours");
-    git(&["merge", "--quiet", "--no-edit", "theirs"]);
-    assert_eq!(get(root, "a/web.yaml"), text("a:2", "5"));
-
-    put(
-        root,
-        &[
-            ("o", &text("a:2", "5")),
-            ("x", &text("a:3", "5")),
-            ("y", &text("a:4", "5")),
-        ],
-    );
-    let answer = offshoot(
-        root,
-        &["pkg", "merge-file", "o", "x", "y", "a/web.yaml"],
-        "",
-    );
-    assert_eq!(answer.code, 1);
-    assert!(
-        answer.err.contains("spec.image") && answer.out.is_empty(),
-        "{}",
-        answer.err
-    );
-}
-
-#[test]
 fn diff_names_fields_and_says_so_by_its_exit_code() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();

@@ -8,6 +8,7 @@
 mod access;
 mod backup;
 mod bad;
+mod driver;
 mod edges;
 mod flags;
 mod fleet;

@@ -35,6 +35,9 @@ pub struct Options {
     pub without_status: bool,
     /// Note which functions change anything, at the cost of comparing.
     pub trace: bool,
+    /// Read also the files of packages whose pipelines run nothing, as kpt does: what is no YAML is an error there, too.
+    /// Without, such files are carried as they are (M7, A11).
+    pub read_all: bool,
     /// Refuse what kpt refuses where we are lenient (M18): fields of a Kptfile that nobody knows, and in packages
     /// without a pipeline what is no resource.
     pub strict: bool,
@@ -163,7 +166,7 @@ impl Render {
 
     fn with(files: Files, mut options: Options, plan: Plan) -> Self {
         options.keep_on_failure |= plan.keep_on_failure;
-        let (stock, error) = match Stock::read(&files, &plan, options.strict) {
+        let (stock, error) = match Stock::read(&files, &plan, options.strict || options.read_all) {
             Ok(stock) => {
                 let mut idle = plan.idle().filter(|_| options.strict);
                 let error =

@@ -289,6 +289,29 @@ fn a_package_without_functions_is_not_even_parsed() {
 }
 
 #[test]
+fn whoever_renders_by_hand_hears_of_a_broken_file_also_without_functions() {
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: app}\n";
+    let options = Options {
+        read_all: true,
+        ..Options::default()
+    };
+    let texts = [
+        ("Kptfile", kptfile),
+        ("sub/Kptfile", kptfile),
+        ("sub/broken.yaml", "a: 1\nb: [\n"),
+        ("values.yaml", "a: 1\n"),
+    ];
+    let rendered = vectors::render(kept(&texts), options);
+    let error = rendered.status.error.unwrap();
+    assert!(error.contains("sub/broken.yaml: line 2"), "{error}");
+    assert_eq!(changed(&rendered.files), ["Kptfile"]);
+    // What is ignored is nobody's business, and what is no resource stays one.
+    let ignored = [&texts[..], &[("sub/.krmignore", "broken.yaml\n")]].concat();
+    let rendered = vectors::render(kept(&ignored), options);
+    assert_eq!(rendered.status.error, None);
+}
+
+#[test]
 fn bad_input_is_named_and_nothing_is_lost() {
     for (path, content, wanted) in [
         ("x.yaml", "a: [", "x.yaml"),

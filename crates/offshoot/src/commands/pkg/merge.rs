@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use model::{Conflict, File, Files, PackagePath, Strategy};
-use package::merge::{MergeError, MergeOptions, merge};
+use model::{Conflict, ConflictPolicy, File, Files, PackagePath, Strategy};
+use package::merge::{MergeError, MergeOptions, Merged, merge};
 
 use super::findings;
-use crate::cli::local::{Format, MergeArgs, MergeFileArgs};
+use super::markers::Markers;
+use crate::cli::local::{Format, MergeArgs, MergeFileArgs, Policy};
 use crate::commands::{say_plain, write_out};
 use crate::exit::Failure;
 use crate::folder;
@@ -33,7 +34,7 @@ pub(super) fn packages(args: &MergeArgs) -> Result<ExitCode, Failure> {
     Ok(verdict(&merged.conflicts))
 }
 
-/// Merges one file, as git asks a merge driver to.
+/// Merges one file, as git asks a merge driver to: what is open stands between conflict markers.
 pub(super) fn file(args: &MergeFileArgs) -> Result<ExitCode, Failure> {
     let name = args.path.as_deref().unwrap_or_default();
     let name = name.rsplit('/').next().filter(|name| !name.is_empty());
@@ -49,21 +50,76 @@ pub(super) fn file(args: &MergeFileArgs) -> Result<ExitCode, Failure> {
         let file = (!none).then(|| (path.clone(), File::new(bytes)));
         Ok(file.into_iter().collect::<Files>())
     };
-    let (base, local, upstream) = (side(&args.base)?, side(&args.local)?, side(&args.upstream)?);
-    let options = MergeOptions {
-        need_kptfile: false,
-        ..MergeOptions::against_base(Strategy::ResourceMerge, args.conflicts.model())
+    let sides = [side(&args.base)?, side(&args.local)?, side(&args.upstream)?];
+    let merged = match settled(&sides, args.conflicts.model()) {
+        Ok(merged) => merged,
+        Err(error) if args.conflicts == Policy::Block => {
+            // Nobody can say what belongs together: a person decides about every line that differs.
+            let why = failed(&error).to_string();
+            say_plain(&format!("{why}: every difference is left to you\n"));
+            let [_, local, upstream] = &sides;
+            put(
+                args,
+                local.get(&path),
+                &marked(args, &path, local, upstream),
+            )?;
+            return Ok(ExitCode::FAILURE);
+        }
+        Err(error) => return Err(failed(&error)),
     };
-    let merged = merge(&base, &local, &upstream, &options).map_err(|error| failed(&error))?;
-    let before = local.get(&path).map(|file| file.bytes().clone());
-    let after = merged.files.get(&path).map(|file| file.bytes().clone());
-    if before != after {
-        let bytes = after.unwrap_or_else(|| Vec::new().into());
-        std::fs::write(&args.local, &bytes)
-            .map_err(|error| Failure::of(&format!("write {}", args.local.display()), &error))?;
-    }
+    let after = if merged.conflicts.iter().any(Conflict::blocks) {
+        let [local, upstream] = [ConflictPolicy::Local, ConflictPolicy::Upstream]
+            .map(|policy| settled(&sides, policy).map(|merged| merged.files));
+        let [local, upstream] = [local, upstream].map(|side| side.map_err(|error| failed(&error)));
+        marked(args, &path, &local?, &upstream?)
+    } else {
+        let file = merged.files.get(&path);
+        file.map_or_else(Vec::new, |file| file.bytes().to_vec())
+    };
+    let [_, local, _] = &sides;
+    put(args, local.get(&path), &after)?;
     say_plain(&findings::conflicts(&merged.conflicts));
     Ok(verdict(&merged.conflicts))
+}
+
+/// The three sides of a file merged, with what wins at a conflict.
+fn settled(
+    [base, local, upstream]: &[Files; 3],
+    policy: ConflictPolicy,
+) -> Result<Merged, MergeError> {
+    let options = MergeOptions {
+        need_kptfile: false,
+        ..MergeOptions::against_base(Strategy::ResourceMerge, policy)
+    };
+    merge(base, local, upstream, &options)
+}
+
+/// Both ways to settle a file's conflicts in one text; what is no text stays as it is locally, as git has it.
+fn marked(args: &MergeFileArgs, path: &PackagePath, local: &Files, upstream: &Files) -> Vec<u8> {
+    let markers = Markers {
+        size: usize::from(args.marker_size),
+        local: &args.label_local,
+        upstream: &args.label_upstream,
+    };
+    let text = |files: &Files| match files.get(path) {
+        Some(file) => file.as_text().map(str::to_owned),
+        None => Some(String::new()),
+    };
+    match (text(local), text(upstream)) {
+        (Some(local), Some(upstream)) => markers.between(&local, &upstream).into_bytes(),
+        _ => local
+            .get(path)
+            .map_or_else(Vec::new, |file| file.bytes().to_vec()),
+    }
+}
+
+/// Writes the result where git looks for it, if it is not there already.
+fn put(args: &MergeFileArgs, before: Option<&File>, after: &[u8]) -> Result<(), Failure> {
+    if before.is_some_and(|before| **before.bytes() == *after) {
+        return Ok(());
+    }
+    std::fs::write(&args.local, after)
+        .map_err(|error| Failure::of(&format!("write {}", args.local.display()), &error))
 }
 
 fn failed(error: &MergeError) -> Failure {

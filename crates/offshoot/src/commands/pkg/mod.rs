@@ -2,6 +2,7 @@
 
 mod diff;
 mod findings;
+mod markers;
 mod merge;
 mod render;
 

@@ -21,6 +21,7 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, Failure> {
     }
     let options = Options {
         without_status: args.no_status,
+        read_all: true,
         strict: args.strict,
         ..Options::default()
     };
@@ -39,11 +40,17 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, Failure> {
     }
     match &rendered.status.error {
         None => Ok(ExitCode::SUCCESS),
-        Some(why) => Err(Failure::new(format!(
-            "cannot render {}: {why}",
-            args.directory.display()
-        ))),
+        Some(why) => Err(refused(args, &rendered.status, why)),
     }
+}
+
+/// Why nothing was rendered; before any function ran, it is a file that cannot be read.
+fn refused(args: &RenderArgs, status: &RenderStatus, why: &str) -> Failure {
+    let failure = Failure::new(format!("cannot render {}: {why}", args.directory.display()));
+    if status.steps.is_empty() && why.contains(": line ") {
+        return failure.hint("mend the file; one that is no resource can be listed in .krmignore");
+    }
+    failure
 }
 
 /// What was kept in Kptfiles but not understood.
