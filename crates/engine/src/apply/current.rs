@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{ObjectKey, ObjectName, RepositoryName, Revision, Status};
+use model::{Class, ObjectKey, ObjectName, RepositoryName, Revision, Status};
 use plan::variant::{Observed, Plan, Step, Subject};
 use store::RefName;
 
@@ -56,7 +56,13 @@ pub(super) async fn check(
             false => engine.world(|w| w.repositories.get(&key).cloned()),
         };
         let Some(known) = known else { continue };
-        if known.meta.is_deleting() || !is_ready(&known) {
+        if known.meta.is_deleting() {
+            continue;
+        }
+        if !is_ready(&known) {
+            if leaves {
+                uncovered_as_far(engine, observed, &key).await?;
+            }
             continue;
         }
         if !engine.inner.repos.is_seen(&key) {
@@ -161,6 +167,20 @@ async fn now(engine: &Engine, key: &ObjectKey) -> Result<Option<Arc<StoredReposi
         engine.learn_repository(now.clone());
     }
     Ok(now.map(Arc::new))
+}
+
+/// The same where the repository is not ready: what can be read of it is looked at. One that cannot be
+/// opened holds nobody up, as it may never have worked, unless the status tells of revisions there.
+async fn uncovered_as_far(engine: &Engine, observed: &Observed, at: &ObjectKey) -> Result<()> {
+    match uncovered(engine, observed, at).await {
+        Err(error) if error.class() == Class::Conflict => Err(error),
+        Err(Error::Stopped) => Err(Error::Stopped),
+        Err(error) if observed.status.downstream_targets.is_empty() => {
+            tracing::debug!(repository = %at, error = %error.chain(), "not looked into");
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 fn is_ready(repository: &StoredRepository) -> bool {
