@@ -162,6 +162,11 @@ impl Engine {
         self.world(|w| w.revisions.known())
     }
 
+    /// Keys that wait to be tried again because they failed.
+    pub fn retrying(&self) -> usize {
+        self.inner.queue.retries()
+    }
+
     /// Keys that are in line or worked on; 0 with nothing woken is rest.
     pub fn busy(&self) -> usize {
         self.inner.queue.busy()

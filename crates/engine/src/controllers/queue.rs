@@ -64,6 +64,14 @@ const SHARE: usize = 3;
 /// Conflicts in a row before they count as failures: two writers that never agree must not spin.
 const PATIENCE: u32 = 8;
 
+/// Turns of a key in a row that came to nothing. They are counted apart: a failure after many conflicts is the
+/// first one all the same.
+#[derive(Debug, Default, Clone, Copy)]
+struct Missed {
+    conflicts: u32,
+    failures: u32,
+}
+
 #[derive(Debug, Default)]
 struct Inner {
     lines: BTreeMap<Namespace, VecDeque<Key>>,
@@ -78,7 +86,7 @@ struct Inner {
     again: BTreeSet<Key>,
     timers: BTreeSet<(Instant, Key)>,
     due: BTreeMap<Key, Instant>,
-    failures: BTreeMap<Key, u32>,
+    missed: BTreeMap<Key, Missed>,
     closed: bool,
 }
 
@@ -159,6 +167,14 @@ impl Queue {
     /// Keys that are in line or worked on; timers do not count.
     pub fn busy(&self) -> usize {
         self.with(|inner| inner.waiting.len() + inner.running.len())
+    }
+
+    /// Keys that will be tried again because they failed.
+    pub fn retries(&self) -> usize {
+        self.with(|inner| {
+            let due = |key: &&Key| inner.due.contains_key(*key);
+            inner.missed.keys().filter(due).count()
+        })
     }
 
     fn with<T>(&self, f: impl FnOnce(&mut Inner) -> T) -> T {
@@ -262,24 +278,19 @@ impl Inner {
             }
         }
         let woken = self.again.remove(key);
-        let failures = match done {
-            Done::Rest | Done::After(_) => {
-                self.failures.remove(key);
-                0
-            }
-            Done::Again | Done::Failed => {
-                let count = self.failures.entry(key.clone()).or_default();
-                *count += 1;
-                *count
-            }
-        };
         let now = Instant::now();
         match done {
+            Done::Rest | Done::After(_) => drop(self.missed.remove(key)),
+            Done::Again => self.missed.entry(key.clone()).or_default().conflicts += 1,
+            Done::Failed => self.missed.entry(key.clone()).or_default().failures += 1,
+        }
+        let missed = self.missed.get(key).copied().unwrap_or_default();
+        match done {
             Done::Rest => {}
-            Done::Again if failures <= PATIENCE => self.add(key.clone()),
-            Done::Again => self.add_after(key.clone(), now + backoff(failures - PATIENCE)),
+            Done::Again if missed.conflicts <= PATIENCE => self.add(key.clone()),
+            Done::Again => self.add_after(key.clone(), now + backoff(missed.conflicts - PATIENCE)),
             Done::After(time) => self.add_after(key.clone(), now + time),
-            Done::Failed => self.add_after(key.clone(), now + backoff(failures)),
+            Done::Failed => self.add_after(key.clone(), now + backoff(missed.failures)),
         }
         if woken {
             self.add(key.clone());

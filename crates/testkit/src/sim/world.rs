@@ -263,7 +263,7 @@ impl World {
         Ok(())
     }
 
-    /// Waits until nothing is in line and nothing was written for longer than anybody waits before
+    /// Waits until nothing is in line or to be tried again, and nothing was written for longer than anybody waits before
     /// trying again (a kind that could not be followed: 3 s); false: it never rests.
     pub(super) async fn rest(&mut self) -> Result<bool, Violation> {
         let mut before = (u64::MAX, 0, 0);
@@ -273,7 +273,8 @@ impl World {
             self.collect();
             let stats = self.engine.stats();
             let now = (self.writes(), stats.published, stats.failures);
-            let quiet = self.engine.busy() == 0 && now == before;
+            let waits = self.engine.busy() + self.engine.retrying();
+            let quiet = waits == 0 && now == before;
             same = if quiet { same + 1 } else { 0 };
             if same >= 5 {
                 return Ok(true);

@@ -116,6 +116,24 @@ async fn failures_back_off_alone_and_a_wake_comes_through_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_failure_after_conflicts_is_the_first_one() {
+    let queue = Queue::of(8);
+    queue.add(key("a", "x"));
+    for _ in 0..8 {
+        let taken = queue.next().await.expect("open");
+        queue.done(&taken, Done::Again);
+    }
+    let taken = queue.next().await.expect("open");
+    queue.done(&taken, Done::Failed);
+    assert_eq!(queue.retries(), 1);
+    let before = tokio::time::Instant::now();
+    let taken = queue.next().await.expect("open");
+    assert_eq!(before.elapsed(), Duration::from_millis(200));
+    queue.done(&taken, Done::Rest);
+    assert_eq!(queue.retries(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn closing_ends_every_wait() {
     let queue = std::sync::Arc::new(Queue::of(8));
     let waiters: Vec<_> = (0..3)
