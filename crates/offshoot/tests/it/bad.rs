@@ -349,7 +349,7 @@ fn a_merge_carries_what_it_cannot_read_and_loses_nothing() {
     let nested = (0..1_100).fold(String::new(), |text, at| text + &" ".repeat(at) + "a:\n");
     let laughs = (1..30).fold("a0: &a0 [x]\n".to_owned(), |text, at| {
         let alias = format!("*a{}", at - 1);
-        text + &format!("a{at}: &a{at} [{}]\n", vec![alias.as_str(); 10].join(", "))
+        text + &format!("a{at}: &a{at} [{}]\n", [alias.as_str(); 10].join(", "))
     });
     let long = format!("a: {}\n", "x".repeat(10 << 20));
     let cases: [(&str, &[u8]); 9] = [
