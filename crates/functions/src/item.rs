@@ -36,6 +36,31 @@ impl Item {
         Arc::make_mut(&mut self.value)
     }
 
+    /// Whether it says anything of what it is: the functions that look for comments take nothing else.
+    ///
+    /// # Errors
+    /// The catalog's words where it does not.
+    pub(crate) fn meta_stands(&self) -> Result<(), String> {
+        let says = !self.kind().is_empty()
+            || !self.api_version().is_empty()
+            || self.value.get("metadata").is_some();
+        says.then_some(())
+            .ok_or_else(|| "missing Resource metadata".to_owned())
+    }
+
+    /// Whether it has a kind, and a name unless it is a list: the functions that follow names take
+    /// nothing else.
+    ///
+    /// # Errors
+    /// The catalog's words where it has not, without the object that it prints behind them (M11).
+    pub(crate) fn is_named(&self) -> Result<(), &'static str> {
+        match (self.kind(), self.name()) {
+            ("", _) => Err("missing kind in object"),
+            (kind, "") if !kind.ends_with("List") => Err("missing metadata.name in object"),
+            _ => Ok(()),
+        }
+    }
+
     /// `apiVersion`; empty if there is none.
     pub fn api_version(&self) -> &str {
         self.text_at(&["apiVersion"])

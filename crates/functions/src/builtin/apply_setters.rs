@@ -26,7 +26,8 @@ fn apply(items: &mut [Item], setters: &Setters) -> Report {
             setters,
             found: Vec::new(),
         };
-        let outcome = walk(item.value_mut(), &mut visit);
+        let stands = item.meta_stands();
+        let outcome = stands.and_then(|()| walk(item.value_mut(), &mut visit));
         results.extend(visit.found.iter().map(|(field, value)| {
             at_field(item, field, format!("set field value to {}", quote(value)))
         }));

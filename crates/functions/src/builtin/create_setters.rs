@@ -63,12 +63,7 @@ impl Setters {
     fn create(&self, items: &mut [Item]) -> Result<Vec<model::FunctionResultItem>, String> {
         let mut results = Vec::new();
         for item in items.iter_mut() {
-            if item.kind().is_empty()
-                && item.api_version().is_empty()
-                && item.value.get("metadata").is_none()
-            {
-                return Err("missing Resource metadata".to_owned());
-            }
+            item.meta_stands()?;
             let mut visit = Create {
                 setters: self,
                 found: Vec::new(),

@@ -112,6 +112,13 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
             };
         }
     };
+    if let Err(why) = items.iter().try_for_each(Item::is_named) {
+        return Report {
+            stderr: format!("failed to convert items to resource map: {why}"),
+            refused: true,
+            ..Report::default()
+        };
+    }
     let Some(wanted) = wanted else {
         return Report::default();
     };

@@ -24,3 +24,6 @@ pub(crate) mod set_namespace;
 pub(crate) mod set_project_id;
 pub(crate) mod starlark;
 pub(crate) mod upsert_resource;
+
+#[cfg(test)]
+mod tests;

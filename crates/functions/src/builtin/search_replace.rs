@@ -59,12 +59,7 @@ fn search(items: &mut [Item], config: Config<'_>) -> Result<Report, String> {
     };
     let mut results = Vec::new();
     for item in items.iter_mut() {
-        if item.kind().is_empty()
-            && item.api_version().is_empty()
-            && item.value.get("metadata").is_none()
-        {
-            return Err("missing Resource metadata".to_owned());
-        }
+        item.meta_stands()?;
         let path = item.path.clone().unwrap_or_default();
         if search
             .by_file

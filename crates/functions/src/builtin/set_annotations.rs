@@ -61,8 +61,8 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         .collect();
     let json = escape_html(&serde_json::Value::Object(json).to_string());
     let message = format!("set annotations: {json}");
-    if items.iter().any(|item| item.kind().is_empty()) {
-        return Report::failure("failed to run function: missing kind in object");
+    if let Err(why) = items.iter().try_for_each(Item::is_named) {
+        return Report::failure(format!("failed to run function: {why}"));
     }
     let mut results = Vec::new();
     for item in items.iter_mut() {

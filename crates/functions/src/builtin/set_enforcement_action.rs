@@ -32,9 +32,7 @@ fn set(items: &mut [Item], config: Config<'_>) -> Result<Report, String> {
     }
     let mut policies = Vec::new();
     for item in items.iter_mut() {
-        if item.kind().is_empty() && item.api_version().is_empty() {
-            return Err("missing Resource metadata".to_owned());
-        }
+        item.meta_stands()?;
         if item.group() != "constraints.gatekeeper.sh" {
             continue;
         }
