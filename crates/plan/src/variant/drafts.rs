@@ -88,6 +88,7 @@ pub(super) fn plan(
         base,
         steps: Vec::new(),
         waiting: None,
+        held_back: false,
         report: Report::of("up to date"),
     };
     if holdings.open.is_empty() {
@@ -108,6 +109,8 @@ struct Work<'a> {
     base: Option<BaseRef>,
     steps: Vec<Step>,
     waiting: Option<Condition>,
+    /// Whether it waits because its input failed before: only then does time alone change anything.
+    held_back: bool,
     report: Report,
 }
 
@@ -368,6 +371,7 @@ impl Work<'_> {
             failure.reason, failure.message
         ));
         self.waiting = Some(not_ready(&failure.reason, &failure.message));
+        self.held_back = true;
         true
     }
 
@@ -388,7 +392,7 @@ impl Work<'_> {
             return again(self.o, "taking back a proposal", self.steps);
         }
         let targets = status::targets(self.o, self.holdings, &self.steps);
-        let failed = self.o.failure.as_ref().filter(|_| self.waiting.is_some());
+        let failed = self.o.failure.as_ref().filter(|_| self.held_back);
         let ready = self
             .waiting
             .unwrap_or_else(|| status::ready(&self.holdings.open));
