@@ -162,8 +162,8 @@ impl Engine {
         self.world(|w| w.revisions.known())
     }
 
-    /// Keys that wait to be tried again because they failed.
-    pub fn retrying(&self) -> usize {
+    /// What waits to be tried again because it failed, as `KIND NAMESPACE/NAME`.
+    pub fn retrying(&self) -> Vec<String> {
         self.inner.queue.retries()
     }
 

@@ -295,6 +295,12 @@ impl Engine {
         };
         let current = self.ports().records.get(&key).await;
         let current = current.map_err(|source| Error::Port { source })?;
+        if let (true, None, Some(from)) = (f.found, &current, &f.from) {
+            // Made on top of a record that a list from the past showed: its owner, its labels and its uid
+            // are another object's. Git tells what it is once nobody takes it for that one.
+            self.learn_revision_gone(&from.key, &from.meta.resource_version);
+            return Err(Error::conflict(format!("{} has gone", key.name)));
+        }
         if let (Record::Put { record, .. }, Some(current)) = (&mut f.record, &current) {
             let before = f.from.as_ref().map(|r| &r.meta);
             let meta = merge_meta(before, &record.meta, &current.meta);

@@ -85,7 +85,7 @@ impl Turns {
         let outcome = match done {
             Done::Rest => 0,
             Done::Again => 1,
-            Done::After(_) => 2,
+            Done::After(_) | Done::Retry(_) => 2,
             Done::Failed => 3,
         };
         if let Some(counter) = self.0.get(kind).and_then(|of| of.get(outcome)) {

@@ -67,7 +67,7 @@ pub(super) async fn check(
         }
         if !engine.inner.repos.is_seen(&key) {
             engine.inner.queue.add(Key::Repository(key));
-            return Ok(Some(Done::After(PAUSE)));
+            return Ok(Some(Done::Retry(PAUSE)));
         }
         if leaves {
             uncovered(engine, observed, &key).await?;

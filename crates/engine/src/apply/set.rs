@@ -63,7 +63,7 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
     Ok(match next_after(&plan, &outcomes) {
         Next::Rest => Done::Rest,
         Next::Again => Done::Again,
-        Next::After(time) => Done::After(time),
+        Next::After(time) => Done::Retry(time),
     })
 }
 

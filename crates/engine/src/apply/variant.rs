@@ -54,7 +54,7 @@ pub(crate) async fn variant(engine: &Engine, observed: &Observed, plan: &Plan) -
     Ok(match next_after(plan, &outcomes) {
         Next::Rest => Done::Rest,
         Next::Again => Done::Again,
-        Next::After(time) => Done::After(time),
+        Next::After(time) => Done::Retry(time),
     })
 }
 

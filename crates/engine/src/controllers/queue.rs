@@ -52,6 +52,8 @@ pub enum Done {
     Again,
     /// Again after this time, unless something wakes it before.
     After(Duration),
+    /// It failed, or waits for what nothing tells of: its plan says when to try again.
+    Retry(Duration),
     /// It failed: again after a time that grows with each failure in a row.
     Failed,
 }
@@ -170,10 +172,11 @@ impl Queue {
     }
 
     /// Keys that will be tried again because they failed.
-    pub fn retries(&self) -> usize {
+    pub fn retries(&self) -> Vec<String> {
         self.with(|inner| {
             let due = |key: &&Key| inner.due.contains_key(*key);
-            inner.missed.keys().filter(due).count()
+            let keys = inner.missed.keys().filter(due);
+            keys.map(Key::to_string).collect()
         })
     }
 
@@ -281,6 +284,7 @@ impl Inner {
         let now = Instant::now();
         match done {
             Done::Rest | Done::After(_) => drop(self.missed.remove(key)),
+            Done::Retry(_) => drop(self.missed.insert(key.clone(), Missed::default())),
             Done::Again => self.missed.entry(key.clone()).or_default().conflicts += 1,
             Done::Failed => self.missed.entry(key.clone()).or_default().failures += 1,
         }
@@ -289,7 +293,7 @@ impl Inner {
             Done::Rest => {}
             Done::Again if missed.conflicts <= PATIENCE => self.add(key.clone()),
             Done::Again => self.add_after(key.clone(), now + backoff(missed.conflicts - PATIENCE)),
-            Done::After(time) => self.add_after(key.clone(), now + time),
+            Done::After(time) | Done::Retry(time) => self.add_after(key.clone(), now + time),
             Done::Failed => self.add_after(key.clone(), now + backoff(missed.failures)),
         }
         if woken {

@@ -125,12 +125,26 @@ async fn a_failure_after_conflicts_is_the_first_one() {
     }
     let taken = queue.next().await.expect("open");
     queue.done(&taken, Done::Failed);
-    assert_eq!(queue.retries(), 1);
+    assert_eq!(queue.retries().len(), 1);
     let before = tokio::time::Instant::now();
     let taken = queue.next().await.expect("open");
     assert_eq!(before.elapsed(), Duration::from_millis(200));
     queue.done(&taken, Done::Rest);
-    assert_eq!(queue.retries(), 0);
+    assert_eq!(queue.retries().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_plan_wants_to_try_again_counts_until_its_turn_comes() {
+    let queue = Queue::of(8);
+    queue.add(key("a", "x"));
+    let taken = queue.next().await.expect("open");
+    queue.done(&taken, Done::Retry(Duration::from_secs(5)));
+    assert_eq!(queue.retries().len(), 1);
+    let before = tokio::time::Instant::now();
+    let taken = queue.next().await.expect("open");
+    assert_eq!((before.elapsed().as_secs(), queue.retries().len()), (5, 0));
+    queue.done(&taken, Done::After(Duration::from_secs(5)));
+    assert_eq!(queue.retries().len(), 0, "a look at its time is no retry");
 }
 
 #[tokio::test(start_paused = true)]
