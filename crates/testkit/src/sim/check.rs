@@ -6,12 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{CommitId, Files};
 
 use super::Violation;
-use super::fixtures::{Cooked, REGIONS, TARGETS};
+use super::fixtures::{Cooked, NS, REGIONS, TARGETS};
 use super::people;
 use super::world::World;
 
 /// How the workspaces of machines begin.
 pub(super) const MACHINE: &str = "packagevariant-";
+/// How the workspaces of what a person makes alone begin.
+pub(super) const PERSONS: &str = "mine";
 
 impl World {
     /// Looks at git as everybody sees it now.
@@ -44,7 +46,7 @@ impl World {
                 seen.map_err(Violation)?;
             }
             for (name, commit) in refs.iter() {
-                let Some((package, workspace, _)) = people::draft_of(url, name) else {
+                let Some((package, workspace, revision)) = people::draft_of(url, name) else {
                     continue;
                 };
                 let dir = package.split_once('/').map_or("", |(_, p)| p);
@@ -55,7 +57,11 @@ impl World {
                 };
                 self.whole(&files, dir)
                     .map_err(|why| Violation(format!("half-made draft {name} of {url}: {why}")))?;
-                if workspace.starts_with(MACHINE) {
+                // What a person pushes to the name of a published one is not the variant's any more: it stays
+                // and is told of, and the variant makes its next draft beside it.
+                let record = self.durable.twin.revision(NS, revision.name.as_str());
+                let published = record.is_some_and(|r| r.lifecycle.is_published());
+                if workspace.starts_with(MACHINE) && !published {
                     open.entry(package).or_default().insert(workspace);
                 }
             }

@@ -1,6 +1,7 @@
 //! Whether a variant that is let go has nothing left (I3): asked of the store and of git at the very
 //! moment when its finalizer leaves.
 
+use engine::ports::StoredVariant;
 use model::{DeletionPolicy, ObjectKey, Revision, Variant};
 
 use super::check::MACHINE;
@@ -9,10 +10,15 @@ use super::ports::Ports;
 
 impl Ports {
     /// Notes where a variant is let go although something of it is left (I3).
-    pub(super) fn lets_go(&self, key: &ObjectKey, finalizers: &[String]) {
+    ///
+    /// What is decided on an older version of the object is refused, so that nothing is let go by it.
+    pub(super) fn lets_go(&self, key: &ObjectKey, version: &str, finalizers: &[String]) {
         let found = self.twin.variant(key.namespace.as_str(), key.name.as_str());
-        let Some(variant) = found.filter(|v| v.meta.deleted.is_some() && finalizers.is_empty())
-        else {
+        let last = |v: &StoredVariant| {
+            let now = v.meta.resource_version == version;
+            now && v.meta.deleted.is_some() && finalizers.is_empty()
+        };
+        let Some(variant) = found.filter(last) else {
             return;
         };
         let registered = |r: &&Revision| {

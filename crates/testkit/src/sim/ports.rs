@@ -430,7 +430,7 @@ impl Cluster for Ports {
         finalizers: &[String],
     ) -> Result<String, PortError> {
         if kind == OurKind::Variant {
-            self.lets_go(key, finalizers);
+            self.lets_go(key, version, finalizers);
         }
         let write = self.twin.set_finalizers(kind, key, version, finalizers);
         let touch = || match kind {

@@ -7,7 +7,7 @@ use model::{CommitId, Lifecycle, Revision, Status};
 use store::Repo;
 
 use super::Violation;
-use super::check::MACHINE;
+use super::check::{MACHINE, PERSONS};
 use super::fixtures::{BLUEPRINTS, Cooked, EDITED, NS, TARGETS, is_marked, path};
 use super::ledger::{Edit, Label};
 use super::people;
@@ -71,11 +71,34 @@ impl World {
                     None => return broken(format!("I2: {} is at {at}, which is not", record.key)),
                 }
             }
-            if let Some(((name, _), _)) = stand.into_iter().next() {
+            let told = self.left_out(repo);
+            let lost = stand.keys().find(|(name, _)| !told.contains(name));
+            if let Some((name, _)) = lost {
                 return broken(format!("I2: {name} of {repo} has no record"));
             }
         }
         Ok(())
+    }
+
+    /// Refs that a repository's status tells of: what a person pushed to the name of a published revision
+    /// cannot be served beside it.
+    fn left_out(&self, repo: &str) -> BTreeSet<String> {
+        let stored = self.durable.twin.repository(NS, repo);
+        let conditions = stored.map(|s| s.status.conditions.clone());
+        let ready = conditions.and_then(|all| all.into_iter().find(|c| c.kind == "Ready"));
+        let message = ready.map(|c| c.message).unwrap_or_default();
+        let problems = message.split("; ").filter_map(|problem| {
+            let (_, problem) = problem.split_once("package ")?;
+            let (package, problem) = problem.split_once(": ")?;
+            let (origin, _) = problem.split_once(" cannot be served: another revision")?;
+            let (lifecycle, workspace) = origin.split_once(' ')?;
+            let place = match lifecycle {
+                "Proposed" => "proposed",
+                _ => "drafts",
+            };
+            Some(format!("{place}/{package}/{workspace}"))
+        });
+        problems.collect()
     }
 
     /// A publish is whole: what is tagged is on the branch, and what was proposed for it is gone (I5).
@@ -98,8 +121,13 @@ impl World {
             for record in of_repo.filter(|r| r.lifecycle.is_published()) {
                 for place in ["drafts", "proposed"] {
                     let left = format!("{place}/{}/{}", record.package, record.workspace);
-                    let left = store::RefName::branch(&left);
-                    if left.is_ok_and(|left| refs.contains_key(&left)) {
+                    let left = store::RefName::branch(&left).ok();
+                    let left = left.and_then(|left| refs.get(&left));
+                    // What a person pushed there after it was published stays.
+                    let was = |left: &&CommitId| {
+                        outside.is_ancestor(**left, record.commit).unwrap_or(false)
+                    };
+                    if left.filter(was).is_some() {
                         return broken(format!("I5: {} is published and in {place}", record.key));
                     }
                 }
@@ -291,11 +319,14 @@ impl World {
         let Some(record) = self.durable.twin.revision(NS, revision.name.as_str()) else {
             return broken(format!("I10: {revision} is gone, and {marker} with it"));
         };
+        if self.waits(&record, marker) {
+            return Ok(());
+        }
         if !self.keeps(&record, marker) {
             let history = self.history(&record, marker);
             return broken(format!("I10: {revision} has lost {marker}\n{history}"));
         }
-        if !record.lifecycle.is_published() {
+        if !record.lifecycle.is_published() || self.replaced(&record, marker) {
             return Ok(());
         }
         match self.present(package) {
@@ -305,6 +336,38 @@ impl World {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Whether an edit stands in a ref beside the published revision, and the repository's status tells of it.
+    fn waits(&self, published: &Revision, marker: &str) -> bool {
+        let repo = published.repository.as_str();
+        let told = self.left_out(repo);
+        let places = ["drafts", "proposed"]
+            .map(|place| format!("{place}/{}/{}", published.package, published.workspace));
+        places.iter().filter(|at| told.contains(*at)).any(|at| {
+            let target = TARGETS.iter().find(|(name, _)| *name == repo);
+            let outside = target.and_then(|(_, url)| self.durable.store.outside(url).ok());
+            let name = store::RefName::branch(at).ok();
+            let tip = outside.as_ref().zip(name).and_then(|(outside, name)| {
+                let commit = outside.refs().ok()?.get(&name).copied()?;
+                people::files(&**outside, commit, published.package.as_str())
+            });
+            let file = tip.and_then(|files| files.get(&path(EDITED)).cloned());
+            file.is_some_and(|file| is_marked(file.as_text().unwrap_or_default(), marker))
+        })
+    }
+
+    /// Whether a person published a later revision without an edit: a copy of one that came before it.
+    fn replaced(&self, published: &Revision, marker: &str) -> bool {
+        let later = |r: &&Revision| {
+            r.repository == published.repository
+                && r.package == published.package
+                && r.lifecycle == Lifecycle::Published
+                && r.revision > published.revision
+                && r.workspace.as_str().starts_with(PERSONS)
+        };
+        let all = self.records();
+        all.iter().filter(later).any(|r| !self.keeps(r, marker))
     }
 
     /// The commits of a revision, the newest first, and which of them carry an edit.

@@ -8,7 +8,7 @@ use engine::usecase::{Caller, Input, Made, Preconditions, input_of};
 use model::{Class, Door, Lifecycle, ObjectKey, Revision};
 
 use super::Violation;
-use super::check::MACHINE;
+use super::check::{MACHINE, PERSONS};
 use super::fixtures::{self, BLUEPRINTS, Cooked, EDITED, NS, REGIONS, TARGETS, mark, path};
 use super::ledger::{Edit, Label, Published};
 use super::people;
@@ -354,7 +354,7 @@ impl World {
         let Some((repo, package)) = at.split_once('/') else {
             return Ok(());
         };
-        let workspace = self.durable.ledger.open().fresh("mine");
+        let workspace = self.durable.ledger.open().fresh(PERSONS);
         let input = fixtures::copy(repo, package, &workspace, from.key.name.as_str());
         let engine = self.engine.clone();
         let (by, namespace) = (alice(), from.key.namespace.clone());

@@ -268,12 +268,13 @@ impl World {
     pub(super) async fn rest(&mut self) -> Result<bool, Violation> {
         let mut before = (u64::MAX, 0, 0);
         let mut same = 0;
-        for _ in 0..200 {
+        // Longer than the longest time between two tries: five minutes.
+        for _ in 0..800 {
             self.pass(700).await?;
             self.collect();
             let stats = self.engine.stats();
             let now = (self.writes(), stats.published, stats.failures);
-            let waits = self.engine.busy() + self.engine.retrying();
+            let waits = self.engine.busy() + self.engine.retrying().len();
             let quiet = waits == 0 && now == before;
             same = if quiet { same + 1 } else { 0 };
             if same >= 5 {
@@ -281,6 +282,10 @@ impl World {
             }
             before = now;
         }
+        let waits = self.engine.retrying();
+        self.durable
+            .chaos
+            .say(format!("still tried again: {waits:?}"));
         Ok(false)
     }
 

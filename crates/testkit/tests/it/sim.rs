@@ -10,10 +10,10 @@ use testkit::sim::{Cell, Matrix, Mutant, Outcome, Scenario, Sim, Tally, print, z
 const SEEDS: u64 = 300;
 
 /// Seeds that broke a promise once, and with what (each has a test of its own beside what was mended).
-const PINNED: [u64; 10] = [
-    92,  // a list without a repository that is there: its records forgotten
-    144, // a list without a variant: the draft that git brought back was nobody's
-    169, // a list without a record that is there: a draft left behind
+const PINNED: [u64; 13] = [
+    92,   // a list without a repository that is there: its records forgotten
+    144,  // a list without a variant: the draft that git brought back was nobody's
+    169,  // a list without a record that is there: a draft left behind
     182, // a list without a draft and one without its repository's state: left behind as its variant went
     199, // a publish cut short beside its tag: two open drafts
     234, // a list from the past: a draft for a variant that was gone
@@ -21,6 +21,9 @@ const PINNED: [u64; 10] = [
     276, // as 182
     288, // a proposal torn: the draft's ref gone, the proposal's not there
     308, // a proposal torn: a person went on with the draft that was left, and it outlived the publish
+    1505, // a person went on with a proposal whose publish was cut short: their push stays beside it
+    3342, // a list from the past gave a new draft to the variant that had gone
+    9691, // a variant that waits for approval was looked at for ever, since something had failed before
 ];
 
 fn asked() -> Option<Vec<u64>> {
