@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::{Value, json};
 use testkit::vectors::known::{self, Verdict};
@@ -204,36 +204,61 @@ fn first(why: &str) -> String {
     why.lines().take(6).collect::<Vec<_>>().join("\n    ")
 }
 
+/// The room's tests, as the whole workspace builds them: with the room alone Cargo would choose other features, and
+/// build half of the dependencies once more.
+fn built(room: &str) -> Result<PathBuf, String> {
+    let output = Command::new("cargo")
+        .args([
+            "test",
+            "--workspace",
+            "--locked",
+            "--no-run",
+            "--test",
+            "it",
+        ])
+        .arg("--message-format=json")
+        .current_dir(crate::root())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| format!("run cargo: {e}"))?;
+    let home = crate::root().join("crates").join(room).join("Cargo.toml");
+    let lines = output.stdout.split(|b| *b == b'\n');
+    let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let of_room = |m: &Value| m["manifest_path"].as_str() == home.to_str();
+    let mut tests = messages
+        .filter(of_room)
+        .filter(|m| m["target"]["name"] == "it")
+        .filter_map(|m| m["executable"].as_str().map(PathBuf::from));
+    let built = tests.next();
+    built.ok_or_else(|| format!("the tests of {room} do not build"))
+}
+
 /// Runs the room's own comparison with these vectors.
 fn tested(set: &str, room: &str, folder: &Path, peer: &[(&'static str, String)]) -> usize {
     let root = folder.parent().unwrap_or(folder);
-    let arguments = [
-        "test",
-        "--quiet",
-        "--locked",
-        "--package",
-        room,
-        "--test",
-        "it",
-        "--",
-        "--nocapture",
-    ];
+    let tests = match built(room) {
+        Ok(tests) => tests,
+        Err(why) => {
+            crate::say(&format!("{set}: {why}"));
+            return 1;
+        }
+    };
     // Of another server only the recordings can be asked, one kind after the other.
     let only: &[&str] = match peer {
         [] => &[],
         _ => &["--test-threads=1", "recorded"],
     };
-    let output = Command::new("cargo")
-        .args(arguments)
+    let output = Command::new(&tests)
+        .arg("--nocapture")
         .args(only)
         .envs(peer.iter().cloned())
         .env("OFFSHOOT_VECTORS", root)
-        .current_dir(crate::root())
+        .current_dir(crate::root().join("crates").join(room))
         .output();
     let output = match output {
         Ok(output) => output,
         Err(error) => {
-            crate::say(&format!("{set}: run cargo: {error}"));
+            crate::say(&format!("{set}: run {}: {error}", tests.display()));
             return 1;
         }
     };
