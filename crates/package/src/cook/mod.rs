@@ -9,6 +9,7 @@
 mod derived;
 mod error;
 mod kitchen;
+mod overwritten;
 mod recook;
 mod same;
 mod stated;

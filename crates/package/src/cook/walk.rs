@@ -14,6 +14,7 @@ use crate::mutate::{self, Injected, Mutated, Mutation, Previous, injection_point
 use crate::render::{Options, Rendered};
 
 use super::kitchen::{Halt, Kitchen};
+use super::overwritten::overwritten;
 use super::recook::{own_previous, recook_recipe};
 use super::same::{alike, alike_but_status, bare, point_conditions, without_gates};
 use super::{CookError, CookInput, Cooked, MachineFiles, derived, stated};
@@ -316,6 +317,13 @@ impl Walk<'_> {
         } else {
             let mut dish = self.finish(kitchen, &restated)?;
             dish.gates.extend(next.gates.iter().cloned());
+            if stem.ours {
+                let [base, local, _] = sides()?;
+                let cooked = (&restated.files, &dish.files);
+                let lost = overwritten((&base, &local), cooked, &conflicts);
+                conflicts.extend(lost);
+                conflicts::sort(&mut conflicts);
+            }
             dish
         };
         for decided in [Decision::Upstream, Decision::Local] {

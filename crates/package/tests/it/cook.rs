@@ -6,8 +6,9 @@ mod drafts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    CommitId, Conflict, ConflictPolicy, ConflictState, Files, Function, GitLock, GitUpstream,
-    Injection, InjectionOutcome, ObjectName, PackageName, PackagePath, Pipeline, Recipe, Strategy,
+    CommitId, Conflict, ConflictPolicy, ConflictState, ConflictValue, Files, Function, GitLock,
+    GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName, PackagePath, Pipeline,
+    Recipe, Strategy,
 };
 use package::cook::{Base, Cook, CookError, CookInput, Cooked, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
@@ -297,6 +298,34 @@ fn v17_what_functions_wrote_is_never_local_and_never_conflicts() {
     assert!(cooked.conflicts.is_empty() && cooked.v_equals_m);
 }
 
+/// A push is not rendered: what a person published at a field of a function is replaced by the next render.
+#[test]
+fn v17_a_persons_value_that_the_render_replaces_is_recorded_without_a_gate() {
+    let old = first();
+    let published = edited(&old.tip, "deployment.yaml", "team: blue", "team: red");
+    let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
+    input.base = base(published, old.v);
+    let cooked = cook(input);
+    let deployment = text(&cooked.tip, "deployment.yaml");
+    assert!(deployment.contains("team: blue"), "{deployment}");
+    let recorded = |path: &str| (format!("deployment.yaml {path}"), ConflictState::Recorded);
+    let place = recorded("metadata.labels.team");
+    assert!(
+        places(&cooked.conflicts).contains(&place),
+        "{:?}",
+        cooked.conflicts
+    );
+    let found = cooked
+        .conflicts
+        .iter()
+        .find(|c| c.path == "metadata.labels.team");
+    let sides = found.map(|c| [&c.base, &c.local, &c.upstream]);
+    let json = |text: &str| ConflictValue::Json(format!("{text:?}"));
+    let (blue, red) = (json("blue"), json("red"));
+    assert_eq!(sides, Some([&blue, &red, &blue]));
+    assert!(cooked.conflicts.iter().all(|c| !c.blocks()));
+}
+
 #[test]
 fn v17a_nothing_new_means_no_draft() {
     let old = first();
@@ -389,6 +418,10 @@ fn v2_a_failed_render_makes_nothing_unless_the_recipe_insists() {
     wanted.pipeline.mutators[0].config_map.clear();
     let error = try_cook(input(upstream(&[]), 1, wanted.clone())).unwrap_err();
     assert_eq!(error.reason(), "RenderFailed");
+    assert!(
+        !error.message().contains('\n'),
+        "tables and events show one line"
+    );
     assert!(
         error.message().contains("PackageVariant.shop-app.ns.0"),
         "{}",

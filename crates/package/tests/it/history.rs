@@ -48,6 +48,7 @@ fn place() -> impl Strategy<Value = Place> {
         Just(Place::Image),
         Just(Place::Pull),
         (0..4_u8).prop_map(Place::Data),
+        Just(Place::Team),
     ]
 }
 
@@ -245,6 +246,8 @@ impl History {
             (Place::Data(key), None) => drop(self.upstream.data.remove(&key)),
             // A workload has replicas and an image.
             (Place::Replicas | Place::Image, None) => {}
+            // What the function writes is not theirs.
+            (Place::Team, _) => {}
         }
         self.version = self.version.saturating_add(1);
     }

@@ -91,6 +91,8 @@ pub(super) enum Place {
     Image,
     Pull,
     Data(u8),
+    /// What a function of the package writes at each render.
+    Team,
 }
 
 impl Place {
@@ -112,6 +114,7 @@ impl Place {
             Self::Image => container("image"),
             Self::Pull => container("imagePullPolicy"),
             Self::Data(key) => Path::keys(["data".to_owned(), format!("k{key}")]),
+            Self::Team => Path::keys(["metadata", "labels", "team"]),
         }
     }
 
@@ -123,6 +126,7 @@ impl Place {
             Self::Image => format!("{container}.image"),
             Self::Pull => format!("{container}.imagePullPolicy"),
             Self::Data(key) => format!("data.k{key}"),
+            Self::Team => "metadata.labels.team".to_owned(),
         }
     }
 
@@ -132,6 +136,7 @@ impl Place {
             Self::Image => format!("web:v{value}").into(),
             Self::Pull => format!("p{value}").into(),
             Self::Data(_) => format!("v{value}").into(),
+            Self::Team => format!("t{value}").into(),
         }
     }
 }

@@ -1,0 +1,54 @@
+//! People's values that the render replaces (V17: what the machine states is recorded, without a gate).
+//!
+//! A push by git is not rendered, so that a person may publish a value at a field which a function writes. The next
+//! draft is rendered, and holds the function's value there: nobody decides that, and nobody shall miss it.
+
+use model::{Conflict, ConflictState, ConflictValue, Decision, Files};
+
+use crate::conflicts::{conflict_id, value_at};
+use crate::merge::{Difference, diff};
+
+/// What a person said in `local`, kept in `merged`, and lost in `rendered`. `stem` is the machine's own output that
+/// `local` stems from: what differs from it is a person's.
+///
+/// Records that are there already, of `known`, are not made twice.
+pub(super) fn overwritten(
+    (stem, local): (&Files, &Files),
+    (merged, rendered): (&Files, &Files),
+    known: &[Conflict],
+) -> Vec<Conflict> {
+    let differences = diff(merged, rendered).into_iter();
+    let records = differences.filter(|d| !d.is_form()).filter_map(|d| {
+        let record = record(d, stem, local)?;
+        let told = known.iter().any(|c| c.id == record.id);
+        (!told).then_some(record)
+    });
+    records.collect()
+}
+
+fn record(difference: Difference, stem: &Files, local: &Files) -> Option<Conflict> {
+    let Difference {
+        file,
+        resource,
+        path,
+        before,
+        after,
+    } = difference;
+    let mut record = Conflict {
+        id: conflict_id(&file, &resource, &path),
+        file,
+        resource,
+        path,
+        base: ConflictValue::Absent,
+        local: before,
+        upstream: after,
+        decision: Decision::Upstream,
+        state: ConflictState::Recorded,
+        derived_from: None,
+    };
+    // Hashes compare with hashes alone, as the sides that are known already say.
+    let said = value_at(local, &record);
+    record.base = value_at(stem, &record);
+    let persons = said == record.local && said != record.base;
+    persons.then_some(record)
+}
