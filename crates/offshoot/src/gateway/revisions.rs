@@ -1,6 +1,6 @@
 //! `packagerevisions` and `packagerevisions/approval`.
 
-use apiserver::gateway::{Call, Outcome, Refusal, Verb};
+use apiserver::gateway::{Attributes, Call, Outcome, Refusal, RefusalClass, Verb};
 use engine::usecase::{Input, Made};
 use model::{Door, Namespace};
 use serde_json::Value;
@@ -88,6 +88,7 @@ async fn update(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
 }
 
 async fn delete(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
+    may_approve(gateway, call)?;
     let deleted = gateway
         .engine
         .delete(&caller(call), &key(call)?, &preconditions(call))
@@ -97,6 +98,35 @@ async fn delete(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
         object: call.old.clone().unwrap_or_default(),
         ..Outcome::default()
     }))
+}
+
+/// To delete what was published is to approve the proposal of its deletion: whoever may only make and propose drafts
+/// may not.
+fn may_approve(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
+    let old = call.old.as_ref();
+    let lifecycle = old.and_then(|old| api::str_at(old, &["spec", "lifecycle"]));
+    if lifecycle != Some("DeletionProposed") {
+        return Ok(());
+    }
+    let approval = Attributes {
+        user: &call.user,
+        verb: "update",
+        group: &call.group,
+        resource: &call.resource,
+        subresource: "approval",
+        namespace: &call.namespace,
+        name: &call.name,
+        path: "",
+    };
+    if gateway.handle.core().may(&approval).allowed {
+        return Ok(());
+    }
+    let text = format!(
+        "packagerevisions.{} {:?} is forbidden: its deletion is approved by whoever may approve: User {:?} cannot update \
+         resource \"packagerevisions/approval\" in API group {:?} in the namespace {:?}",
+        call.group, call.name, call.user.name, call.group, call.namespace
+    );
+    Err(Refusal::new(RefusalClass::Denied, text))
 }
 
 fn outcome(made: Made) -> Outcome {

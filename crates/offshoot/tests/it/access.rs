@@ -6,6 +6,7 @@ use std::process::Command;
 use offshoot::client::Client;
 use serde_json::json;
 
+use crate::edges::register;
 use crate::process::Process;
 
 const REVISIONS: &str = "/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisions";
@@ -97,4 +98,65 @@ async fn a_user_does_with_packages_what_a_role_says() {
         .filter_map(|e| e["responseStatus"]["code"].as_i64())
         .collect();
     assert_eq!(codes, [403, 403, 404]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_published_goes_by_an_approvers_word_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = Process::start(root, &[]).await;
+    register(&server, root, "deploy", false).await;
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "edit"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+        "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "ann"}],
+    });
+    server.create(BINDINGS, &binding).await;
+    let file = root.join("ann.kubeconfig");
+    let output = Command::new(env!("CARGO_BIN_EXE_offshoot"))
+        .args(["user", "ann", "--data"])
+        .arg(root.join("data"))
+        .arg("--output")
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let ann = Client::with(&file).await.unwrap();
+    let mut draft = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision", "metadata": {},
+        "spec": {"packageName": "p", "repository": "deploy", "workspaceName": "w", "lifecycle": "Draft",
+            "tasks": [{"type": "init", "init": {"description": "a package"}}]},
+    });
+    ann.post(REVISIONS, &draft).await.unwrap();
+    let path = format!("{REVISIONS}/deploy.p.w");
+    let approval = format!("{path}/approval");
+    for (who, path, lifecycle) in [
+        (&ann, &path, "Proposed"),
+        (&server.client, &approval, "Published"),
+        (&ann, &path, "DeletionProposed"),
+    ] {
+        draft = who.get(&path.replace("/approval", "")).await.unwrap();
+        draft["spec"]["lifecycle"] = lifecycle.into();
+        who.put(path, &draft).await.unwrap();
+    }
+    let told = ann.delete(&path).await.unwrap_err().to_string();
+    assert!(
+        told.contains(
+            "its deletion is approved by whoever may approve: User \"ann\" cannot update resource \
+             \"packagerevisions/approval\""
+        ),
+        "{told}"
+    );
+    assert!(server.client.get(&path).await.is_ok(), "it is still there");
+    server.client.delete(&path).await.unwrap();
+    // A draft is its maker's.
+    draft = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision", "metadata": {},
+        "spec": {"packageName": "p", "repository": "deploy", "workspaceName": "x", "lifecycle": "Draft",
+            "tasks": [{"type": "init", "init": {"description": "a package"}}]},
+    });
+    ann.post(REVISIONS, &draft).await.unwrap();
+    ann.delete(&format!("{REVISIONS}/deploy.p.x"))
+        .await
+        .unwrap();
 }
