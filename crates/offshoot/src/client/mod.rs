@@ -32,6 +32,21 @@ pub struct Client {
 }
 
 impl Client {
+    /// The namespace that a listing is of: the connection's, or (empty) all.
+    ///
+    /// # Errors
+    /// Names across all namespaces: nobody would know which of several is meant.
+    pub(crate) fn scope(&self, names: &[String], all: bool) -> Result<&str, Failure> {
+        match all {
+            true if !names.is_empty() => Err(Failure::usage(
+                "a resource cannot be retrieved by name across all namespaces",
+            )
+            .hint("name its namespace with -n, or leave the name out")),
+            true => Ok(""),
+            false => Ok(&self.namespace),
+        }
+    }
+
     /// Connects by kubeconfig and flags.
     ///
     /// # Errors

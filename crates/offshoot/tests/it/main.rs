@@ -17,6 +17,7 @@ mod local;
 mod porch;
 mod porchctl;
 mod process;
+mod recorded;
 mod requests;
 mod story;
 mod use_cases;

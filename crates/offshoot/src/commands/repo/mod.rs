@@ -22,11 +22,7 @@ async fn verb(client: &Client, args: &RepoArgs) -> Result<String, Failure> {
     match &args.verb {
         Repo::Reg(flags) => register::run(client, flags).await,
         Repo::Get { names, listing } => {
-            let namespace = if listing.all_namespaces {
-                ""
-            } else {
-                client.namespace.as_str()
-            };
+            let namespace = client.scope(names, listing.all_namespaces)?;
             let paths = if names.is_empty() {
                 vec![collection(REPOSITORIES, namespace, &[])]
             } else {

@@ -19,15 +19,11 @@ pub(super) async fn run(
             "repository name(s) required unless --all is set",
         ));
     }
+    let namespace = client.scope(names, all_namespaces)?;
     let at = time(when.unwrap_or("0s"))?;
     let mut targets = Vec::new();
     let mut failed = 0;
     if all {
-        let namespace = if all_namespaces {
-            ""
-        } else {
-            client.namespace.as_str()
-        };
         let list = client
             .get(&collection(REPOSITORIES, namespace, &[]))
             .await?;

@@ -32,7 +32,7 @@ pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure>
             ("spec.revision", revision.map(|r| r.to_string())),
             ("spec.workspaceName", workspace.clone()),
         ],
-    );
+    )?;
     // Names are fetched one by one: the other filters then hold here.
     let wanted = |object: &Value| {
         let is = |path: &[&str], value: &Option<String>| {
@@ -57,18 +57,12 @@ fn paths(
     listing: &Listing,
     labels: Option<&str>,
     fields: &[(&str, Option<String>)],
-) -> Vec<String> {
+) -> Result<Vec<String>, Failure> {
+    let namespace = client.scope(names, listing.all_namespaces)?;
     if !names.is_empty() {
-        return names
-            .iter()
-            .map(|n| object(PACKAGES, &client.namespace, n))
-            .collect();
+        let one = |name: &String| object(PACKAGES, namespace, name);
+        return Ok(names.iter().map(one).collect());
     }
-    let namespace = if listing.all_namespaces {
-        ""
-    } else {
-        client.namespace.as_str()
-    };
     let terms: Vec<_> = fields
         .iter()
         .filter_map(|(field, value)| value.as_ref().map(|v| format!("{field}={v}")))
@@ -77,7 +71,7 @@ fn paths(
         ("labelSelector", labels.unwrap_or_default()),
         ("fieldSelector", &terms.join(",")),
     ];
-    vec![collection(PACKAGES, namespace, &query)]
+    Ok(vec![collection(PACKAGES, namespace, &query)])
 }
 
 async fn kptfile(client: &Client, names: &[String]) -> Result<String, Failure> {

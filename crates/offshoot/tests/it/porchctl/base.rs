@@ -1,11 +1,14 @@
-//! The world that the transcripts begin in: two repositories in a namespace, and a directory to work in.
+//! The world that the transcripts begin in: two repositories in a namespace or two, users, and a directory to work in.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::process::{Process, git, wait_for};
+use crate::process::{Process, wait_for};
+use crate::recorded::{self, Repositories, write};
 
 /// Where the transcripts say that git and the API server are.
 const GIT: &str = "http://git.example.test";
@@ -13,7 +16,7 @@ const SERVER: &str = "api.example.test:6443";
 
 /// A server and a working directory.
 pub(super) struct World {
-    _process: Process,
+    process: Process,
     root: TempDir,
     address: String,
     /// The version that was pulled last: transcripts have `<commit>` there.
@@ -21,44 +24,58 @@ pub(super) struct World {
 }
 
 impl World {
-    /// The namespace `demo`, with both repositories if the scenario begins with them.
-    pub(super) async fn new(with_repositories: bool) -> Self {
+    /// The namespaces of a scenario, with both repositories in each if the scenario begins with them.
+    pub(super) async fn new(repositories: &Repositories, scenario: &Value) -> Self {
         let root = tempfile::tempdir().unwrap();
-        for name in ["desk", "home", "git/demo"] {
-            std::fs::create_dir_all(root.path().join(name)).unwrap();
+        for name in ["desk", "home"] {
+            std::fs::create_dir(root.path().join(name)).unwrap();
         }
-        fill(root.path());
         let process = Process::start(root.path(), &[]).await;
-        let namespace =
-            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "demo" } });
-        process.create("/api/v1/namespaces", &namespace).await;
         let text = std::fs::read_to_string(root.path().join("data/kubeconfig")).unwrap();
         let address = text.split("server: https://").nth(1).unwrap();
         let address = address.lines().next().unwrap().to_owned();
-        let there = text.replace(
-            "    user: offshoot\n",
-            "    user: offshoot\n    namespace: demo\n",
-        );
-        std::fs::write(root.path().join("there"), &there).unwrap();
-        std::fs::write(
-            root.path().join("gone"),
-            there.replace(&address, "127.0.0.1:1"),
-        )
-        .unwrap();
         let world = Self {
-            _process: process,
+            process,
             root,
             address,
             version: "0".to_owned(),
         };
-        if with_repositories {
-            world.register().await;
+        world.write_kubeconfigs(&text);
+        let teams = scenario.to_string().contains("/namespaces/team/");
+        for namespace in ["demo", "team"] {
+            let place = world.root.path().join("git").join(namespace);
+            repositories.copy(&place);
+            let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+            world.process.create("/api/v1/namespaces", &object).await;
+            if scenario["start"] == "base" && (teams || namespace == "demo") {
+                world.register(namespace).await;
+            }
         }
         world
     }
 
-    async fn register(&self) {
-        let place = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/demo/repositories";
+    /// The administrator's, the same for a port that is closed, and one with a certificate for bob.
+    fn write_kubeconfigs(&self, text: &str) {
+        let there = text.replace(
+            "    user: offshoot\n",
+            "    user: offshoot\n    namespace: demo\n",
+        );
+        let gone = there.replace(&self.address, "127.0.0.1:1");
+        let user = Command::new(env!("CARGO_BIN_EXE_offshoot"))
+            .args(["user", "bob", "--data"])
+            .arg(self.root.path().join("data"))
+            .output()
+            .unwrap();
+        let mut bob: Value = serde_json::from_slice(&user.stdout).unwrap();
+        bob["contexts"][0]["context"]["namespace"] = json!("demo");
+        for (name, text) in [("there", there), ("gone", gone), ("bob", bob.to_string())] {
+            std::fs::write(self.root.path().join(name), text).unwrap();
+        }
+    }
+
+    async fn register(&self, namespace: &str) {
+        let place =
+            format!("/apis/config.porch.kpt.dev/v1alpha1/namespaces/{namespace}/repositories");
         for name in ["blueprints", "deploy"] {
             let repository = json!({
                 "apiVersion": "config.porch.kpt.dev/v1alpha1",
@@ -67,15 +84,18 @@ impl World {
                 "spec": {
                     "type": "git",
                     "deployment": name == "deploy",
-                    "git": { "repo": self.ours(&format!("{GIT}/demo/{name}.git")), "branch": "main", "directory": "/" },
+                    "git": {
+                        "repo": self.ours(&format!("{GIT}/{namespace}/{name}.git")),
+                        "branch": "main", "directory": "/",
+                    },
                 },
             });
-            self._process.create(place, &repository).await;
+            self.process.create(&place, &repository).await;
         }
         for name in ["blueprints", "deploy"] {
             let object = format!("{place}/{name}");
             wait_for(name, async || {
-                let conditions = &self._process.get(&object).await["status"]["conditions"];
+                let conditions = &self.process.get(&object).await["status"]["conditions"];
                 conditions
                     .as_array()
                     .into_iter()
@@ -83,6 +103,15 @@ impl World {
                     .any(|c| c["type"] == "Ready" && c["status"] == "True")
             })
             .await;
+        }
+    }
+
+    /// What is done besides commands: a wait, or bob's role.
+    pub(super) async fn act(&self, step: &Value) {
+        if step.get("action").is_some() {
+            recorded::let_bob_in(&self.process, "demo").await;
+        } else {
+            tokio::time::sleep(Duration::from_millis(1500)).await;
         }
     }
 
@@ -94,10 +123,14 @@ impl World {
         self.root.path().join("home")
     }
 
-    pub(super) fn kubeconfig(&self, unreachable: bool) -> PathBuf {
-        self.root
-            .path()
-            .join(if unreachable { "gone" } else { "there" })
+    /// Who runs a step, and whether the server can be reached.
+    pub(super) fn kubeconfig(&self, step: &Value) -> PathBuf {
+        let name = match step["user"].as_str() {
+            Some("bob") => "bob",
+            _ if step.get("server").is_some() => "gone",
+            _ => "there",
+        };
+        self.root.path().join(name)
     }
 
     fn git(&self) -> String {
@@ -164,126 +197,3 @@ impl World {
         }
     }
 }
-
-fn write(path: &Path, content: &[u8]) {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, content).unwrap();
-}
-
-/// Both repositories as the record's README describes them.
-fn fill(root: &Path) {
-    let desk = root.join("author");
-    git(root, &["init", "--quiet", "author"]);
-    for (tag, files) in COMMITS {
-        for (path, text) in *files {
-            write(&desk.join(path), text.as_bytes());
-        }
-        if *tag == "logo/v1" {
-            write(
-                &desk.join("logo/logo.png"),
-                b"\x89PNG\r\n\x1a\n\x00\xff\xfe\x01",
-            );
-        }
-        git(&desk, &["add", "--all"]);
-        git(&desk, &["commit", "--quiet", "--message", tag]);
-        if tag.contains('/') {
-            git(&desk, &["tag", tag]);
-        }
-    }
-    for (name, commits) in [("blueprints", "HEAD"), ("deploy", "HEAD~5")] {
-        let bare = root
-            .join(format!("git/demo/{name}.git"))
-            .display()
-            .to_string();
-        git(root, &["init", "--quiet", "--bare", &bare]);
-        git(
-            &desk,
-            &[
-                "push",
-                "--quiet",
-                &bare,
-                &format!("{commits}:refs/heads/main"),
-            ],
-        );
-        if name == "blueprints" {
-            git(&desk, &["push", "--quiet", "--tags", &bare]);
-        }
-    }
-}
-
-type Commit = (&'static str, &'static [(&'static str, &'static str)]);
-
-const COMMITS: &[Commit] = &[
-    ("begin", &[("README.md", "# packages\n")]),
-    (
-        "web/v1",
-        &[
-            (
-                "web/Kptfile",
-                "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ninfo:\n  description: A web server\n",
-            ),
-            ("web/README.md", "# web\n\nversion 1\n"),
-            (
-                "web/conf/settings.yaml",
-                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  level: info\n",
-            ),
-            (
-                "web/deployment.yaml",
-                "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: 1\n  selector:\n    matchLabels:\n      app: web\n  template:\n    metadata:\n      labels:\n        app: web\n    spec:\n      containers:\n      - name: web\n        image: registry.example.test/web:1.0\n",
-            ),
-        ],
-    ),
-    (
-        "web/v2",
-        &[
-            ("web/README.md", "# web\n\nversion 2\n"),
-            (
-                "web/deployment.yaml",
-                "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: 2\n  selector:\n    matchLabels:\n      app: web\n  template:\n    metadata:\n      labels:\n        app: web\n    spec:\n      containers:\n      - name: web\n        image: registry.example.test/web:2.0\n",
-            ),
-            (
-                "web/service.yaml",
-                "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  ports:\n  - port: 80\n",
-            ),
-        ],
-    ),
-    (
-        "db/v1",
-        &[
-            (
-                "db/Kptfile",
-                "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: db\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ninfo:\n  description: A database\n",
-            ),
-            (
-                "db/db.yaml",
-                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: db\ndata:\n  size: small\n",
-            ),
-        ],
-    ),
-    (
-        "team/cache/v1",
-        &[
-            (
-                "team/cache/Kptfile",
-                "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: cache\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ninfo:\n  description: A cache\n",
-            ),
-            (
-                "team/cache/cache.yaml",
-                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cache\ndata:\n  size: small\n",
-            ),
-        ],
-    ),
-    (
-        "logo/v1",
-        &[
-            (
-                "logo/Kptfile",
-                "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: logo\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ninfo:\n  description: Holds a file that is not text\n",
-            ),
-            (
-                "logo/cm.yaml",
-                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: logo\ndata:\n  a: b\n",
-            ),
-        ],
-    ),
-];

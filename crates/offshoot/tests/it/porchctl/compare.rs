@@ -20,6 +20,11 @@ pub(super) fn differences(world: &World, step: &Value, ran: &Ran) -> Vec<String>
     if failed && ran.code != 0 && ran.stderr.trim().is_empty() {
         out.push("failed without a word".to_owned());
     }
+    for refusal in refusals(text("stderr")) {
+        if !ran.stderr.contains(refusal) {
+            out.push(format!("{refusal} was told; {}", ran.stderr));
+        }
+    }
     let stdout = world.theirs(&ran.stdout);
     if !same_output(step, text("stdout"), &stdout) {
         out.push(format!("seen:\n{}\nprinted:\n{stdout}", text("stdout")));
@@ -42,6 +47,14 @@ pub(super) fn differences(world: &World, step: &Value, ran: &Ran) -> Vec<String>
         }
     }
     out
+}
+
+/// Who may not do what, and where, as the server said it.
+fn refusals(text: &str) -> impl Iterator<Item = &str> {
+    text.split("is forbidden: ").skip(1).map(|rest| {
+        let line = rest.lines().next().unwrap_or_default();
+        line.trim_end_matches([' ', ')'])
+    })
 }
 
 fn same_output(step: &Value, wanted: &str, got: &str) -> bool {

@@ -1,20 +1,10 @@
 //! Steps that differ from the transcripts, each with its reason.
 
 /// Scenarios that are not typed at all.
-pub(super) const ELSEWHERE: &[(&str, &str)] = &[
-    (
-        "v1alpha2-requests",
-        "porch.kpt.dev is served as v1alpha1 (decisions.md A1)",
-    ),
-    (
-        "discover-no-namespace",
-        "a second namespace with the same repositories; without -n the context's namespace counts",
-    ),
-    (
-        "repo-get-all-namespaces",
-        "a second namespace with the same repositories",
-    ),
-];
+pub(super) const ELSEWHERE: &[(&str, &str)] = &[(
+    "v1alpha2-requests",
+    "porch.kpt.dev is served as v1alpha1 (decisions.md A1)",
+)];
 
 /// Scenario, step, reason.
 pub(super) const KNOWN: &[(&str, usize, &str)] = &[
@@ -27,6 +17,21 @@ pub(super) const KNOWN: &[(&str, usize, &str)] = &[
         "api-version-flag",
         12,
         "a version that is not served is refused by every verb",
+    ),
+    (
+        "discover-no-namespace",
+        3,
+        "without -n the context's namespace counts",
+    ),
+    (
+        "discover-no-namespace",
+        4,
+        "without -n the context's namespace counts",
+    ),
+    (
+        "repo-get-all-namespaces",
+        1,
+        "names are printed, not the kind of a table",
     ),
     (
         "repo-get-errors",
@@ -51,6 +56,11 @@ pub(super) const KNOWN: &[(&str, usize, &str)] = &[
         "a repository that could not be scheduled is a failure",
     ),
     ("repo-sync-errors", 3, "any delay is accepted"),
+    (
+        "repo-sync-errors",
+        6,
+        "one patch instead of a read and a write: the patch is refused",
+    ),
     ("repo-sync-errors", 4, "a time that is past means now"),
     (
         "rpkg-approve-errors",

@@ -3,7 +3,7 @@
 //!
 //! The transcripts stand in `../shared/observed/porchctl` beside the repository, or beside what `OFFSHOOT_OBSERVED`
 //! names; without them the test says that it was skipped. A step that differs stands in [`known::KNOWN`] with the reason.
-//! Texts of failures are ours to word: that there is one is compared.
+//! Texts of failures are ours to word: that there is one is compared, and who may not do what, where rights are missing.
 
 mod base;
 mod compare;
@@ -12,11 +12,12 @@ mod known;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
 
 use base::World;
+
+use crate::recorded::Repositories;
 
 /// Where the transcripts are, if they are here.
 fn transcripts() -> Option<PathBuf> {
@@ -46,6 +47,7 @@ async fn typed_commands_do_what_was_seen() {
         .map(|(file, at, _)| (*file, *at))
         .collect();
     let (mut equal, mut elsewhere) = (0, 0);
+    let repositories = Repositories::new();
     for file in &files {
         let scenario: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
         let name = scenario["name"].as_str().unwrap().to_owned();
@@ -53,14 +55,10 @@ async fn typed_commands_do_what_was_seen() {
             elsewhere += 1;
             continue;
         }
-        let mut world = World::new(scenario["start"] == "base").await;
+        let mut world = World::new(&repositories, &scenario).await;
         for (at, step) in scenario["steps"].as_array().unwrap().iter().enumerate() {
-            if step.get("user").is_some_and(|user| user != "admin") {
-                elsewhere += 1;
-                continue;
-            }
             let Some(ran) = run(&mut world, step) else {
-                tokio::time::sleep(Duration::from_millis(1500)).await;
+                world.act(step).await;
                 continue;
             };
             let differs = compare::differences(&world, step, &ran);
@@ -111,7 +109,7 @@ fn run(world: &mut World, step: &Value) -> Option<Ran> {
         )
         .current_dir(world.desk())
         .env("HOME", world.home())
-        .env("KUBECONFIG", world.kubeconfig(step.get("server").is_some()))
+        .env("KUBECONFIG", world.kubeconfig(step))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

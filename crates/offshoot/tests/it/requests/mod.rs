@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use answers::{Told, recorded};
 use world::World;
@@ -138,15 +138,4 @@ async fn what_porchctl_asks_is_answered() {
     let lines = strange.join("\n");
     assert!(strange.is_empty(), "{} differ:\n{lines}", strange.len());
     assert_eq!(known, KNOWN.len(), "a known difference is gone");
-}
-
-/// A role of the recordings: package revisions, nothing of their subresources.
-fn role() -> Value {
-    json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "packages"},
-        "rules": [{
-            "apiGroups": ["porch.kpt.dev"], "verbs": ["*"],
-            "resources": ["packagerevisions", "packagerevisionresources"],
-        }],
-    })
 }

@@ -6,24 +6,25 @@ use offshoot::client::Client;
 use serde_json::{Value, json};
 
 use super::answers::Told;
-use crate::edges::{kptfile, map, write};
-use crate::process::{Process, copy, git, wait_for};
-
-/// Files of a package.
-type Files = &'static [(&'static str, &'static [u8])];
+use crate::process::{Process, wait_for};
+use crate::recorded::{self, Repositories};
 
 /// A running server over a directory of repositories.
 pub(super) struct World {
     process: Process,
     directory: tempfile::TempDir,
+    repositories: Repositories,
 }
 
 impl World {
     pub(super) async fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        templates(directory.path());
         let process = Process::start(directory.path(), &[]).await;
-        Self { process, directory }
+        Self {
+            process,
+            directory,
+            repositories: Repositories::new(),
+        }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -41,7 +42,7 @@ impl World {
             let object =
                 json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
             self.process.create("/api/v1/namespaces", &object).await;
-            copy(&self.root().join("templates"), &self.root().join(namespace));
+            self.repositories.copy(&self.root().join(namespace));
             if registered && (teams || *theirs == "demo") {
                 self.register(namespace).await;
             }
@@ -76,108 +77,6 @@ impl World {
 
     /// Gives bob the role that a recording tells of.
     pub(super) async fn let_bob_in(&self, told: &Told<'_>) {
-        let [(_, namespace), _] = &told.namespaces;
-        let path = format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}");
-        self.process
-            .create(&format!("{path}/roles"), &super::role())
-            .await;
-        let binding = json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "packages"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "packages"},
-            "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "bob"}],
-        });
-        self.process
-            .create(&format!("{path}/rolebindings"), &binding)
-            .await;
+        recorded::let_bob_in(&self.process, &told.namespaces[0].1).await;
     }
-}
-
-/// `blueprints.git` and `deploy.git` as the recordings' README tells.
-fn templates(root: &Path) {
-    let to = root.join("templates");
-    std::fs::create_dir_all(&to).unwrap();
-    let desk = root.join("template-desk");
-    for name in ["blueprints", "deploy"] {
-        git(&to, &["init", "--quiet", "--bare", &format!("{name}.git")]);
-    }
-    git(root, &["init", "--quiet", "template-desk"]);
-    let save = |tag: Option<&str>| {
-        git(&desk, &["add", "--all"]);
-        git(
-            &desk,
-            &["commit", "--quiet", "--message", tag.unwrap_or("readme")],
-        );
-        if let Some(tag) = tag {
-            git(&desk, &["tag", tag]);
-        }
-    };
-    let push = |name: &str| {
-        let url = to.join(format!("{name}.git")).display().to_string();
-        git(&desk, &["push", "--quiet", "--tags", &url, "HEAD:main"]);
-    };
-    write(&desk, &[("README.md", b"# packages\n")]);
-    save(None);
-    push("deploy");
-    let deployment = |replicas: u32| {
-        format!(
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: {replicas}\n"
-        )
-    };
-    let web = kptfile("web");
-    let settings = map("settings", "one");
-    write(
-        &desk.join("web"),
-        &[
-            ("Kptfile", web.as_bytes()),
-            ("deployment.yaml", deployment(1).as_bytes()),
-            ("README.md", b"# web\n"),
-            ("conf/settings.yaml", settings.as_bytes()),
-        ],
-    );
-    save(Some("web/v1"));
-    let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n";
-    write(
-        &desk.join("web"),
-        &[
-            ("deployment.yaml", deployment(2).as_bytes()),
-            ("service.yaml", service.as_bytes()),
-        ],
-    );
-    save(Some("web/v2"));
-    let others: [(&str, &str, Files); 3] = [
-        (
-            "db",
-            "db",
-            &[(
-                "db.yaml",
-                b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: db\n",
-            )],
-        ),
-        (
-            "team/cache",
-            "cache",
-            &[(
-                "cache.yaml",
-                b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cache\n",
-            )],
-        ),
-        (
-            "logo",
-            "logo",
-            &[
-                (
-                    "cm.yaml",
-                    b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: logo\n",
-                ),
-                ("logo.png", b"\x89PNG\r\n\x1a\n\xff\xfe\x00"),
-            ],
-        ),
-    ];
-    for (directory, name, files) in others {
-        let text = kptfile(name);
-        write(&desk.join(directory), &[("Kptfile", text.as_bytes())]);
-        write(&desk.join(directory), files);
-        save(Some(&format!("{directory}/v1")));
-    }
-    push("blueprints");
 }
