@@ -8,10 +8,11 @@ pub(super) const SETS: Kind = Kind("/apis/config.porch.kpt.dev/v1alpha2", "packa
 pub(super) const REPOSITORIES: Kind = Kind("/apis/config.porch.kpt.dev/v1alpha1", "repositories");
 pub(super) const REVISIONS: Kind = Kind("/apis/porch.kpt.dev/v1alpha1", "packagerevisions");
 pub(super) const RESOURCES: Kind = Kind("/apis/porch.kpt.dev/v1alpha1", "packagerevisionresources");
+pub(super) const EVENTS: Kind = Kind("/api/v1", "events");
 pub(super) const MAPS: Kind = Kind("/api/v1", "configmaps");
 
 /// A group, a version and a plural.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind(&'static str, &'static str);
 
 /// A connection that works in one namespace.

@@ -74,6 +74,12 @@ async fn comments_survive_clone_and_upgrade() {
     .await;
     values_of_the_record(&case, "e-1-clone-pipe.txt", "deploy.pipe.packagevariant-1").await;
     values_of_the_record(&case, "e-1-clone-app.txt", "deploy.app.packagevariant-1").await;
+    values_of_the_record(
+        &case,
+        "e-1-clone-context.txt",
+        "deploy.context.packagevariant-1",
+    )
+    .await;
 
     for name in ["plain", "context", "pipe", "app"] {
         let first = format!("deploy.{name}.packagevariant-1");
@@ -104,7 +110,7 @@ async fn comments_survive_clone_and_upgrade() {
 }
 
 /// A file in a record of a whole package.
-fn section(record: &str, file: &str) -> String {
+pub(super) fn section(record: &str, file: &str) -> String {
     let start = format!("=== {file}\n");
     let rest = record.split_once(&start).unwrap().1;
     let text = rest.split("\n=== ").next().unwrap_or_default();

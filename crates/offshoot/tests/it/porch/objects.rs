@@ -31,7 +31,7 @@ const LEFT_OUT: [&str; 2] = [
 ];
 
 /// Where ours lacks something of theirs, or says another thing.
-fn missing(place: &str, theirs: &Value, ours: &Value, out: &mut Vec<String>) {
+pub(super) fn missing(place: &str, theirs: &Value, ours: &Value, out: &mut Vec<String>) {
     match (theirs, ours) {
         (Value::Object(theirs), Value::Object(ours)) => {
             for (key, value) in theirs {
@@ -79,7 +79,7 @@ fn lacks(what: &str, record: &str, ours: &Value) -> Vec<String> {
 }
 
 /// The object as somebody applied it.
-fn applied(record: &str) -> Value {
+pub(super) fn applied(record: &str) -> Value {
     let recorded = parse(record);
     let name = &recorded["metadata"]["name"];
     json!({

@@ -1,0 +1,354 @@
+//! 8.5 and 8.6: requests that people make by hand, what a watch tells of them, and what comes from git.
+
+use futures::StreamExt as _;
+use serde_json::{Value, json};
+
+use super::case::{Case, text};
+use super::client::{EVENTS, Kind, REPOSITORIES, RESOURCES, REVISIONS, VARIANTS};
+use super::first::revision;
+use super::life::section;
+use super::objects::missing;
+use super::tables::{differences, output};
+use crate::process::wait_for;
+
+/// What a refusal of the record says about the request itself.
+fn told(record: &str, title: &str) -> Vec<String> {
+    let words = output(record, title).lines().skip(1).filter_map(|line| {
+        let line = line
+            .rsplit_once("\"STDIN\": ")
+            .map_or(line, |(_, rest)| rest);
+        let line = line
+            .rsplit_once("is invalid: ")
+            .map_or(line, |(_, rest)| rest);
+        let line = line
+            .trim_start_matches("Internal error occurred: ")
+            .trim_start_matches("* ");
+        // A spec is shown in the order of its fields there.
+        let line = line.rsplit_once("}: ").map_or(line, |(_, rest)| rest);
+        let line = line
+            .split_once("(Forbidden): ")
+            .map_or(line, |(_, rest)| rest);
+        (!line.is_empty()).then(|| line.to_owned())
+    });
+    words.collect()
+}
+
+/// Server-side apply made the server panic there; a dry run was no dry run (A9).
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_by_hand_are_answered_as_recorded() {
+    let Some(case) = Case::new("hands").await else {
+        return;
+    };
+    let record = case.record("c-api-client-behaviour.txt");
+    let named = |package: &str, with: Value| {
+        let mut object = revision(&case, package);
+        object["spec"]
+            .as_object_mut()
+            .unwrap()
+            .extend(with.as_object().unwrap().clone());
+        object
+    };
+    let cre = "deploy.cre.ws1";
+    let client = &case.api.client;
+    for package in ["ssa", "cre"] {
+        let object = named(package, json!({}));
+        if package == "cre" {
+            case.api.create(REVISIONS, &object).await;
+        }
+        let path = case.api.path(
+            REVISIONS,
+            &format!("/deploy.{package}.ws1?fieldManager=hand"),
+        );
+        client.apply(&path, &object).await.unwrap();
+    }
+    let patch = async |patch: Value, door: &str| {
+        let name = format!("{cre}{door}");
+        case.api.patch(REVISIONS, &name, patch).await
+    };
+    let lifecycle = |to: &str| json!({ "spec": { "lifecycle": to } });
+    patch(json!({ "metadata": { "labels": { "a": "b" } } }), "")
+        .await
+        .unwrap();
+    patch(lifecycle("Proposed"), "").await.unwrap();
+    patch(lifecycle("Draft"), "").await.unwrap();
+    let mut refusals = vec![
+        (
+            "kubectl patch lifecycle Published (not through approval)",
+            patch(lifecycle("Published"), "").await,
+        ),
+        (
+            "kubectl patch lifecycle Nonsense",
+            patch(lifecycle("Nonsense"), "").await,
+        ),
+        (
+            "kubectl patch --subresource=approval Draft -> Published",
+            patch(lifecycle("Published"), "/approval").await,
+        ),
+    ];
+    for (package, with) in [
+        ("noname", json!({})),
+        ("wrong", json!({})),
+        ("none", json!({ "tasks": [] })),
+    ] {
+        let mut object = named(package, with);
+        match package {
+            "noname" => object["metadata"] = json!({}),
+            "wrong" => object["metadata"]["name"] = json!("whatever"),
+            _ => {}
+        }
+        let made = case.api.create(REVISIONS, &object).await;
+        assert_eq!(made["metadata"]["name"], format!("deploy.{package}.ws1"));
+    }
+    let task = json!({ "type": "init", "init": {} });
+    for (title, package, with) in [
+        (
+            "create in a missing repository",
+            "norepo",
+            json!({ "repository": "nope" }),
+        ),
+        (
+            "create without workspaceName",
+            "nows",
+            json!({ "workspaceName": "" }),
+        ),
+        (
+            "create with two tasks",
+            "two",
+            json!({ "tasks": [task, task] }),
+        ),
+        ("create with package Bad_Name", "Bad_Name", json!({})),
+    ] {
+        let answer = client
+            .post(&case.api.path(REVISIONS, ""), &named(package, with))
+            .await;
+        refusals.push((title, answer.map_err(|why| why.to_string())));
+    }
+    case.publish(cre).await;
+    refusals.push((
+        "delete a published one",
+        case.api.delete(REVISIONS, cre).await,
+    ));
+    refusals.push((
+        "patch a published one back to Draft",
+        patch(lifecycle("Draft"), "").await,
+    ));
+    let mut wrong = Vec::new();
+    for (title, answer) in refusals {
+        let words = told(&record, title);
+        assert!(!words.is_empty(), "{title}");
+        match answer {
+            Ok(made) => wrong.push(format!("{title}: not refused: {made}")),
+            Err(why) if words.iter().all(|w| why.contains(w)) => {}
+            Err(why) => wrong.push(format!("{title}: {why}\n  there {words:?}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    patch(lifecycle("DeletionProposed"), "").await.unwrap();
+    for name in [cre, "deploy.ssa.ws1"] {
+        case.api.delete(REVISIONS, name).await.unwrap();
+    }
+    wait_for("both to be gone", async || {
+        case.revisions("deploy").await.len() == 3
+    })
+    .await;
+    // There, the dry run was none.
+    let mut dry = named("dry", json!({}));
+    dry["metadata"] = json!({});
+    case.api.create(REVISIONS, &dry).await;
+    let commands = [
+        ("get", REVISIONS),
+        ("get packagerevisionresources", RESOURCES),
+    ];
+    let out = differences(&case, &record, &commands).await;
+    assert!(out.is_empty(), "{}", out.join("\n"));
+}
+
+/// A watch that is open.
+struct Watch<S> {
+    stream: S,
+    rest: String,
+}
+
+impl<S, E: std::fmt::Debug> Watch<S>
+where
+    S: futures::Stream<Item = Result<bytes::Bytes, E>> + Unpin,
+{
+    /// The events up to and with one of this revision that holds, as type, name and object.
+    async fn until(
+        &mut self,
+        name: &str,
+        holds: impl Fn(&Value) -> bool,
+    ) -> Vec<(String, String, Value)> {
+        let mut events = Vec::new();
+        loop {
+            while let Some((line, rest)) = self.rest.split_once('\n') {
+                let event: Value = serde_json::from_str(line).unwrap();
+                self.rest = rest.to_owned();
+                let object = &event["object"];
+                let is = text(&object["metadata"]["name"]);
+                let last = is == name && holds(object);
+                events.push((text(&event["type"]), is, object.clone()));
+                if last {
+                    return events;
+                }
+            }
+            let more = self.stream.next().await.unwrap().unwrap();
+            self.rest.push_str(std::str::from_utf8(&more).unwrap());
+        }
+    }
+}
+
+async fn watch(
+    case: &Case,
+    kind: Kind,
+    query: &str,
+) -> Watch<impl futures::Stream<Item = Result<bytes::Bytes, offshoot::Failure>> + Unpin + use<>> {
+    let path = case.api.path(kind, &format!("?watch=true{query}"));
+    Watch {
+        stream: case.api.client.open(&path).await.unwrap(),
+        rest: String::new(),
+    }
+}
+
+/// There, selectors chose the first list alone, an update came twice, and the branch's row never (A6, A9).
+#[tokio::test(flavor = "multi_thread")]
+async fn watches_honour_selectors() {
+    let deployments = [("deploy", Value::Null), ("other", Value::Null)];
+    let Some(case) = Case::with("watch", &deployments).await else {
+        return;
+    };
+    let queries = [
+        "",
+        "&fieldSelector=spec.repository%3Ddeploy",
+        "&fieldSelector=spec.lifecycle%3DPublished",
+        "&labelSelector=team%3Dcore",
+    ];
+    let mut watches = Vec::new();
+    for query in queries {
+        watches.push(watch(&case, REVISIONS, query).await);
+    }
+    for repository in ["other", "deploy"] {
+        let mut object = revision(&case, "w");
+        object["metadata"] = json!({});
+        object["spec"]["repository"] = json!(repository);
+        object["spec"]["tasks"] = json!([{ "type": "init", "init": { "description": "w" } }]);
+        case.api.create(REVISIONS, &object).await;
+        case.publish(&format!("{repository}.w.ws1")).await;
+    }
+    let labels = json!({ "metadata": { "labels": { "team": "core" } } });
+    let last = "deploy.w.ws1";
+    let branch = "deploy.w.main";
+    wait_for("the branch's row", async || {
+        !case.api.get(REVISIONS, branch).await.is_null()
+    })
+    .await;
+    case.api.patch(REVISIONS, last, labels).await.unwrap();
+    let mut all = Vec::new();
+    for watch in &mut watches {
+        let events = watch.until(last, |o| o["metadata"]["labels"]["team"] == "core");
+        all.push(events.await);
+    }
+    let of = |i: usize, name: &str| -> Vec<(String, String)> {
+        let events = all[i].iter().filter(|(_, n, _)| n == name);
+        events
+            .map(|(kind, _, o)| (kind.clone(), text(&o["spec"]["lifecycle"])))
+            .collect()
+    };
+    let told = |events: &[(&str, &str)]| -> Vec<(String, String)> {
+        let own = events
+            .iter()
+            .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
+        own.collect()
+    };
+    let life = [
+        ("ADDED", "Draft"),
+        ("MODIFIED", "Proposed"),
+        ("MODIFIED", "Published"),
+        ("MODIFIED", "Published"),
+    ];
+    for everything in [0, 1] {
+        assert_eq!(of(everything, last), told(&life), "one change, one event");
+        assert_eq!(of(everything, branch), told(&[("ADDED", "Published")]));
+    }
+    assert_eq!(of(0, "other.w.ws1"), told(&life[..3]));
+    assert_eq!(of(1, "other.w.ws1"), [], "another repository");
+    assert_eq!(
+        of(2, last),
+        told(&[("ADDED", "Published"), ("MODIFIED", "Published")])
+    );
+    assert_eq!(
+        all[2].iter().filter(|(kind, ..)| kind == "ADDED").count(),
+        12 + 4
+    );
+    assert_eq!(of(3, last), told(&[("ADDED", "Published")]));
+    assert_eq!(all[3].len(), 1, "nothing else has the label");
+
+    let recorded: Value = serde_json::from_str(&case.record("d-list.json")).unwrap();
+    let mut out = Vec::new();
+    for theirs in recorded["items"].as_array().unwrap() {
+        let name = text(&theirs["metadata"]["name"]);
+        let ours = case.api.get(REVISIONS, &name).await;
+        let mut theirs = theirs.clone();
+        if name == branch {
+            // The branch's row stands for what is there, whoever put it there.
+            theirs["spec"]["tasks"].take();
+        }
+        missing(&name, &theirs, &ours, &mut out);
+    }
+    assert!(out.is_empty(), "{}", out.join("\n"));
+}
+
+/// What every clone of the record begins with, byte for byte.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_upstream_package_is_shown_as_recorded() {
+    let Some(case) = Case::new("upstream").await else {
+        return;
+    };
+    let record = case.record("e-0-upstream-demo-v1.txt");
+    let mut count = 0;
+    for file in record.lines().filter_map(|l| l.strip_prefix("=== ")) {
+        assert_eq!(
+            case.file("blueprints.demo.v1", file).await,
+            section(&record, file),
+            "{file}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 4);
+}
+
+/// There, with the database as cache, nobody was told of what came from git: a variant of a repository that was registered
+/// later failed for minutes, and a tag that was pushed by hand made no event.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_from_git_is_told() {
+    let Some(case) = Case::new("unseen").await else {
+        return;
+    };
+    let mut variant = case.input("packagevariant-by-workspace-v1.yaml");
+    variant["spec"]["upstream"]["repo"] = json!("later");
+    case.api.create(VARIANTS, &variant).await;
+    let name = text(&variant["metadata"]["name"]);
+    let is = case.until(&name, "Stalled", |c| c.0 == "True").await;
+    assert_eq!(is.1, "UpstreamNotFound", "{}", is.2);
+    case.copy("blueprints", "unseen-later");
+    case.register("later", "unseen-later", false, &Value::Null)
+        .await;
+    case.until_ready(&name).await;
+
+    let mut watch = watch(&case, REVISIONS, "&fieldSelector=spec.repository%3Dlater").await;
+    watch.until("later.app.v2", |_| true).await;
+    case.git("later", &["tag", "app/v4", "app/v2"]);
+    let sync = json!({ "spec": { "sync": { "runOnceAt": "2026-01-01T00:00:00Z" } } });
+    case.api.patch(REPOSITORIES, "later", sync).await.unwrap();
+    let events = watch.until("later.app.v4", |_| true).await;
+    assert_eq!(events.last().unwrap().0, "ADDED");
+    // 8.15: and it has events, which nothing had there.
+    let listed = case.revisions("later").await;
+    assert!(
+        listed.iter().any(|(name, _)| name == "later.app.v4"),
+        "{listed:?}"
+    );
+    let path = case.api.path(EVENTS, "");
+    let events = case.api.client.get(&path).await.unwrap();
+    assert!(!events["items"].as_array().unwrap().is_empty());
+}
