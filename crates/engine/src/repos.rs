@@ -65,6 +65,9 @@ pub(crate) struct Repos {
     opening: Mutex<BTreeMap<ObjectKey, Arc<tokio::sync::Mutex<()>>>>,
     /// Repositories that are to be fetched although it is not time.
     hints: Mutex<BTreeSet<ObjectKey>>,
+    /// When each remote is to be asked again, in Unix seconds: no object is written to remember a look that found
+    /// nothing.
+    polls: Mutex<BTreeMap<ObjectKey, i64>>,
 }
 
 impl Repos {
@@ -89,6 +92,17 @@ impl Repos {
     /// Forgets a repository; nothing in git changes.
     pub(crate) fn close(&self, key: &ObjectKey) {
         lock(&self.open).remove(key);
+        lock(&self.polls).remove(key);
+    }
+
+    /// Whether it is time to ask a remote: always until this process did.
+    pub(crate) fn is_due(&self, key: &ObjectKey, now: i64) -> bool {
+        lock(&self.polls).get(key).is_none_or(|next| *next <= now)
+    }
+
+    /// Notes when a remote that was asked is to be asked again.
+    pub(crate) fn polled(&self, key: &ObjectKey, next: i64) {
+        lock(&self.polls).insert(key.clone(), next);
     }
 
     /// Whether everything in a repository was looked at, and nothing of ours is unrecorded since.

@@ -57,6 +57,8 @@ pub struct SetStatus {
     pub observed_generation: i64,
     /// `Stalled`, `Ready` and `VariantsReady` first, then what else holds.
     pub conditions: Vec<Condition>,
+    /// The upstream packages that it follows, for people.
+    pub upstream: String,
     /// Targets that the selections gave.
     pub targets: usize,
     /// Variants that exist.
@@ -99,9 +101,9 @@ pub struct RepositoryStatus {
     pub package_count: u32,
     /// The commit of the branch's head; empty if unknown.
     pub git_commit: String,
-    /// When all of it was last looked at, RFC 3339; empty if never.
+    /// When a look at all of it last found news, was scheduled, or was asked for, RFC 3339; empty if never.
     pub last_full_sync: String,
-    /// When it will be looked at again, RFC 3339; empty if unknown.
+    /// When the schedule has it looked at again, RFC 3339; empty without a schedule.
     pub next_full_sync: String,
     /// The `spec.sync.runOnceAt` that was obeyed; empty if none.
     pub observed_run_once_at: String,

@@ -55,7 +55,7 @@ pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
         return Ok(Done::After(engine.inner.options.resync));
     }
     match look(engine, &stored, &repository).await {
-        Ok((open, found)) => settled(engine, &stored, &open, &found).await,
+        Ok(looked) => settled(engine, &stored, &looked).await,
         Err(Error::Stopped) => Err(Error::Stopped),
         Err(error) if error.class() == Class::Conflict => Err(error),
         Err(error) => {
@@ -69,41 +69,57 @@ pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
     }
 }
 
+/// What was looked at, and why.
+struct Looked {
+    open: Arc<Open>,
+    found: Found,
+    /// When it was begun.
+    at: i64,
+    /// Whether `spec.sync.runOnceAt` had come and was not obeyed yet.
+    asked: bool,
+    /// Whether the schedule's time had come.
+    scheduled: bool,
+}
+
 async fn look(
     engine: &Engine,
     stored: &StoredRepository,
     repository: &Repository,
-) -> Result<(Arc<Open>, Found)> {
+) -> Result<Looked> {
     let open = engine.open_repository(repository).await?;
-    let asked = run_once_due(engine, stored, repository);
-    let hinted = engine.inner.repos.take_hint(&stored.key);
-    let local = is_local(repository);
-    let due = poll_due(engine, stored);
+    let at = engine.now();
+    let (now, status) = (rfc3339(at), &stored.status);
+    let once = &repository.run_once_at;
+    let asked = !once.is_empty() && *once != status.observed_run_once_at && *once <= now;
+    let scheduled = !status.next_full_sync.is_empty() && status.next_full_sync <= now;
+    let repos = &engine.inner.repos;
+    let hinted = repos.take_hint(&stored.key);
+    let edited = status.observed_generation != stored.meta.generation;
     // A local repository's refs are read in place; a remote is asked when it is time.
-    let fetch = !local && (asked || hinted || due || stored.status.last_full_sync.is_empty());
+    let due = asked || scheduled || hinted || edited || repos.is_due(&stored.key, at);
+    let fetch = due && !is_local(repository);
     let found = engine.discover(&open, fetch).await?;
-    Ok((open, found))
+    if fetch {
+        repos.polled(&stored.key, next_look(engine, repository, at));
+    }
+    Ok(Looked {
+        open,
+        found,
+        at,
+        asked,
+        scheduled,
+    })
 }
 
 fn is_local(repository: &Repository) -> bool {
     repository.git.repo.starts_with("file://")
 }
 
-/// Whether `spec.sync.runOnceAt` has come and was not obeyed yet.
-fn run_once_due(engine: &Engine, stored: &StoredRepository, repository: &Repository) -> bool {
-    let at = &repository.run_once_at;
-    !at.is_empty() && *at != stored.status.observed_run_once_at && *at <= rfc3339(engine.now())
-}
-
-fn poll_due(engine: &Engine, stored: &StoredRepository) -> bool {
-    let next = &stored.status.next_full_sync;
-    next.is_empty() || *next <= rfc3339(engine.now())
-}
-
-/// Writes what was found, and says when to look again.
-async fn settled(engine: &Engine, stored: &StoredRepository, open: &Open, found: &Found) -> Turn {
+/// Writes what was found, and says when to look again. A look that finds nothing new writes nothing (V16): the times
+/// in the status are those of the schedule, and of looks that changed something.
+async fn settled(engine: &Engine, stored: &StoredRepository, looked: &Looked) -> Turn {
+    let Looked { open, found, .. } = looked;
     let repository = &open.repository;
-    let now = engine.now();
     let count = engine.world(|w| {
         let all = w
             .revisions
@@ -114,34 +130,36 @@ async fn settled(engine: &Engine, stored: &StoredRepository, open: &Open, found:
     if !found.problems.is_empty() {
         condition.message = summary(&found.problems);
     }
-    let local = is_local(repository);
-    let looked = !local && (poll_due(engine, stored) || stored.status.last_full_sync.is_empty());
-    let next = next_look(engine, repository, now);
-    let asked = run_once_due(engine, stored, repository);
+    // Without a schedule it is looked at all the time: no time is promised.
+    let next = cron::next(&repository.sync_schedule, looked.at);
     write(engine, stored, |status| {
+        let before = status.clone();
         status.conditions = vec![condition];
         status.package_count = count;
         status.git_commit = found.head.map(|c| c.to_string()).unwrap_or_default();
-        if status.last_full_sync.is_empty() || looked || asked {
-            status.last_full_sync = rfc3339(now);
-            // A local repository is looked at all the time: no time is promised.
-            status.next_full_sync = if local { String::new() } else { rfc3339(next) };
+        status.next_full_sync = next.map(rfc3339).unwrap_or_default();
+        if looked.asked {
+            let at = &repository.run_once_at;
+            status.observed_run_once_at.clone_from(at);
         }
-        if asked {
-            status
-                .observed_run_once_at
-                .clone_from(&repository.run_once_at);
+        let news = status.git_commit != before.git_commit
+            || status.package_count != before.package_count
+            || status.conditions != before.conditions;
+        if status.last_full_sync.is_empty() || looked.asked || looked.scheduled || news {
+            status.last_full_sync = rfc3339(looked.at);
         }
     })
     .await?;
-    let pause = if local {
+    let pause = if is_local(repository) {
         engine.inner.options.local_poll
     } else {
-        Duration::from_secs(u64::try_from(next - now).unwrap_or(1).max(1))
+        let next = next_look(engine, repository, looked.at);
+        Duration::from_secs(u64::try_from(next - looked.at).unwrap_or(1).max(1))
     };
     Ok(Done::After(pause))
 }
 
+/// When a remote is to be asked again.
 fn next_look(engine: &Engine, repository: &Repository, now: i64) -> i64 {
     let interval = engine.inner.options.remote_poll.as_secs();
     let usual = now + i64::try_from(interval).unwrap_or(60);

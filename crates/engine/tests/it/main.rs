@@ -9,6 +9,7 @@ mod late;
 mod outside;
 mod people;
 mod reach;
+mod schedule;
 mod sets;
 mod upstreams;
 mod variants;

@@ -217,7 +217,19 @@ impl World {
         files: &[(&str, &str)],
         tag: Option<&str>,
     ) -> CommitId {
-        let outside = self.outside(repo);
+        let url = format!("file:///git/{repo}.git");
+        self.push_url(&url, package, files, tag).await
+    }
+
+    /// The same to a repository anywhere.
+    pub(crate) async fn push_url(
+        &self,
+        url: &str,
+        package: &str,
+        files: &[(&str, &str)],
+        tag: Option<&str>,
+    ) -> CommitId {
+        let outside = self.store.outside(url).expect("a repository");
         let refs = outside.refs().expect("refs");
         let main = RefName::branch("main").expect("a ref");
         let head = refs[&main];

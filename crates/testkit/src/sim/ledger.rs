@@ -53,8 +53,6 @@ pub(super) struct Promises {
     pub(super) published: BTreeMap<ObjectKey, Published>,
     /// Revisions that a person made by hand.
     pub(super) made: Vec<ObjectKey>,
-    /// Writes of a repository's status that only say when it was last asked.
-    pub(super) sync_notes: u64,
     /// What the set selects, as `repository/package`, and since when.
     wanted: BTreeMap<String, Instant>,
     /// What was done and should not have been.

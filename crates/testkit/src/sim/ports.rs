@@ -238,14 +238,6 @@ fn touch(annotations: &mut BTreeMap<String, String>, ledger: &Ledger) {
     annotations.insert("sim.example.test/touched".to_owned(), value);
 }
 
-/// Whether two statuses differ in nothing but when the remote was asked and will be.
-fn same_but_times(a: &RepositoryStatus, b: &RepositoryStatus) -> bool {
-    let mut b = b.clone();
-    b.last_full_sync.clone_from(&a.last_full_sync);
-    b.next_full_sync.clone_from(&a.next_full_sync);
-    *a == b
-}
-
 #[async_trait]
 impl Records for Ports {
     fn watch(&self) -> Feed<Revision> {
@@ -405,19 +397,7 @@ impl Cluster for Ports {
         version: &str,
         status: &RepositoryStatus,
     ) -> Result<StoredRepository, PortError> {
-        let before = self
-            .twin
-            .repository(key.namespace.as_str(), key.name.as_str());
-        let only_times =
-            before.is_some_and(|b| b.status != *status && same_but_times(&b.status, status));
-        let write = async {
-            let written = self
-                .twin
-                .set_repository_status(key, version, status)
-                .await?;
-            self.ledger.open().sync_notes += u64::from(only_times);
-            Ok(written)
-        };
+        let write = self.twin.set_repository_status(key, version, status);
         let touch = || self.touch_repository(key);
         self.attempt("repository status", touch, write).await
     }

@@ -305,10 +305,9 @@ impl World {
         }
     }
 
-    /// Writes of the object store, apart from the note of when a remote was last asked.
+    /// Writes of the object store.
     pub(super) fn writes(&self) -> u64 {
-        let notes = self.durable.ledger.open().sync_notes;
-        self.durable.twin.writes() - notes
+        self.durable.twin.writes()
     }
 
     /// Ends the process for good.
