@@ -117,6 +117,7 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
         HANDLED,
         status.handled.as_deref().unwrap_or_default(),
     );
+    put(&mut out, "upstream", &status.upstream);
     let counts = [
         ("targets", status.targets),
         ("variants", status.variants),
@@ -160,6 +161,7 @@ pub fn read_set_status(object: &Value) -> SetStatus {
     let mut out = SetStatus {
         observed_generation: fields.int("observedGeneration").unwrap_or_default(),
         conditions: read_conditions(fields.raw("conditions")),
+        upstream: fields.owned("upstream").unwrap_or_default(),
         targets: count(&fields, "targets"),
         variants: count(&fields, "variants"),
         ready: count(&fields, "readyVariants"),

@@ -24,7 +24,7 @@ pub(super) fn passes(reason: &str) -> bool {
     PASSING.contains(&reason)
 }
 
-/// How many failures a message names.
+/// How many failures or packages a message names.
 const NAMED: usize = 3;
 
 fn condition(kind: &str, status: Status, reason: &str, message: &str) -> Condition {
@@ -57,7 +57,28 @@ fn begin(o: &Observed) -> SetStatus {
     SetStatus {
         observed_generation: meta.generation,
         handled: meta.annotations.get(RECONCILE).cloned(),
+        upstream: followed(o),
         ..o.status.clone()
+    }
+}
+
+/// The upstream packages by name, each once, in the set's order; as before while a source of them cannot be read.
+fn followed(o: &Observed) -> String {
+    if !o.unread.is_empty() {
+        return o.status.upstream.clone();
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for followed in &o.upstreams {
+        let name = followed.wanted.package.as_str();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = names.len().saturating_sub(NAMED);
+    let named = names.get(..NAMED).unwrap_or(&names).join(", ");
+    match more {
+        0 => named,
+        _ => format!("{named} and {more} more"),
     }
 }
 
