@@ -5,6 +5,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use model::{Condition, Status};
+
 /// When to look again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
@@ -67,6 +69,17 @@ impl Report {
             what: what.into(),
             hint: Some(hint.into()),
         });
+    }
+}
+
+/// The last line of an explanation: when something is looked at again, or that somebody has to act first.
+pub(crate) fn then(next: Next, report: &Report, conditions: &[Condition]) -> String {
+    let mut conditions = conditions.iter();
+    let stalled = conditions.any(|c| c.kind == "Stalled" && c.status == Status::True);
+    let asked = report.notes.iter().any(|n| n.hint.is_some());
+    match next {
+        Next::Rest if stalled || asked => "rest, until a person acts".to_owned(),
+        other => other.to_string(),
     }
 }
 

@@ -37,6 +37,6 @@ pub use status::{news, next_after, status_after};
 pub use step::{
     BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, Plan, RevisionRef, Step, UpdateDraft,
 };
-pub(crate) use upstream::display as display_upstream;
 pub use upstream::{Resolution, resolve_upstream};
+pub(crate) use upstream::{display as display_upstream, not_found as upstream_not_found};
 pub use validate::validate;

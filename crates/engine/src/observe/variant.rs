@@ -73,7 +73,7 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         namespace_terminating: false,
         reclaim: false,
         repositories: BTreeMap::new(),
-        upstream: Resolution::NotFound,
+        upstream: Resolution::NotFound { others: Vec::new() },
         feeders: Vec::new(),
         downstream: Vec::new(),
         elsewhere: owned,

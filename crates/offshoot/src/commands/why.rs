@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use plan::variant::words;
 use serde_json::Value;
 
 use crate::cli::remote::WhyArgs;
@@ -82,7 +83,24 @@ fn revision(object: &Value) -> String {
             "- kept by {kind} '{name}'\n  hint: offshoot why {kind}/{name}"
         );
     }
+    out.push_str(&left_in_place(object, lifecycle));
     out + &said(&conditions)
+}
+
+/// Whose it was, where a variant went and left it, and how it goes.
+fn left_in_place(object: &Value, lifecycle: &str) -> String {
+    let annotations = ["metadata", "annotations", words::ORPHANED_BY];
+    let Some(variant) = api::str_at(object, &annotations) else {
+        return String::new();
+    };
+    let name = api::str_at(object, &["metadata", "name"]).unwrap_or_default();
+    let verb = match lifecycle {
+        "Published" => "propose-delete",
+        _ => "del",
+    };
+    format!(
+        "- left in place by packagevariant '{variant}'\n  hint: offshoot rpkg {verb} {name}, or a variant with spec.adoptionPolicy: adoptExisting takes it over\n"
+    )
 }
 
 /// What an object says about itself.

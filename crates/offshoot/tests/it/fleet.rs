@@ -15,6 +15,7 @@ const SETS: &str = "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packa
 const REVISION_SETS: &str =
     "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/packagerevisionsets";
 const OLD_SETS: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/packagevariantsets";
+const EVENTS: &str = "/api/v1/namespaces/default/events";
 const REVISIONS: &str = "/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisions";
 
 async fn prepare(root: &Path, server: &Process) {
@@ -239,6 +240,65 @@ async fn why_says_what_is_waited_for() {
     assert_eq!(server.get(&path).await, before);
 }
 
+/// V10: what a variant that cannot be understood leaves in place, who is told, and how it goes.
+#[tokio::test(flavor = "multi_thread")]
+async fn why_and_events_say_what_an_invalid_variant_leaves() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Process::start(root.path(), &[]).await;
+    prepare(root.path(), &server).await;
+    let path = format!("{VARIANTS}/web");
+    let web = variant("web", &json!({ "team": "web" }));
+    apply(&server.client, &path, &web).await;
+    wait_for("Ready", async || settled(&server.get(&path).await)).await;
+    let kubeconfig = root.path().join("data/kubeconfig");
+    let kubeconfig = kubeconfig.display().to_string();
+    let run = |verb: &[&str]| {
+        let arguments = [verb, &["--kubeconfig", &kubeconfig]].concat();
+        let answer = offshoot(root.path(), &arguments, "");
+        assert_eq!(answer.code, 0, "{}", answer.err);
+        answer.out
+    };
+    let wrong = json!({ "spec": { "injectors": [{ "kind": "ConfigMap" }] } });
+    server.client.patch(&path, &wrong).await.unwrap();
+    wait_for("the refusal", async || {
+        condition(&server.get(&path).await, "Stalled") == "True"
+    })
+    .await;
+    let draft = "deploy.web.packagevariant-1";
+    let out = run(&["why", "pvar/web"]);
+    for line in [
+        format!("- ours: {draft} (Draft)\n"),
+        format!("- deleting the variant now leaves in place: '{draft}'\n"),
+        "next: rest, until a person acts\n".to_owned(),
+    ] {
+        assert!(out.contains(&line), "{out}");
+    }
+    assert!(!out.contains("left behind"), "{out}");
+    server.client.delete(&path).await.unwrap();
+    wait_for("the variant to go", async || {
+        server.get(&path).await.is_null()
+    })
+    .await;
+    let removal = format!("offshoot rpkg del {draft}");
+    wait_for("the event", async || {
+        let events = server.get(EVENTS).await;
+        let mut all = events["items"].as_array().into_iter().flatten();
+        all.any(|e| {
+            let message = e["message"].as_str().unwrap_or_default();
+            message.starts_with(&format!("{draft} is left in place")) && message.contains(&removal)
+        })
+    })
+    .await;
+    let out = run(&["why", &format!("pkgrev/{draft}")]);
+    let left = "- left in place by packagevariant 'default/web'\n";
+    assert!(out.contains(left) && out.contains(&removal), "{out}");
+    run(&["rpkg", "del", draft]);
+    wait_for("the draft to go", async || {
+        server.get(&format!("{REVISIONS}/{draft}")).await.is_null()
+    })
+    .await;
+}
+
 /// R184, R185, R186: a set of several upstream packages, some of them named by a selection that sets share, some by
 /// labels; what is wrong is warned about, and whoever wrote the set must be allowed to read the selection.
 #[tokio::test(flavor = "multi_thread")]
@@ -312,6 +372,17 @@ async fn a_set_follows_several_upstream_packages() {
         condition(&server.get(&path).await, "Ready") == "True"
     })
     .await;
+    // The column names them all, in either version.
+    let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    for sets in [SETS, OLD_SETS] {
+        let request = http::Request::get(sets).header("accept", accept);
+        let request = request.body(Vec::new()).unwrap();
+        let (_, _, table) = server.client.exchange(request).await.unwrap();
+        let table: Value = serde_json::from_slice(&table).unwrap();
+        let columns = table["columnDefinitions"].as_array().unwrap();
+        let at = columns.iter().position(|c| c["name"] == "Upstream");
+        assert_eq!(table["rows"][0]["cells"][at.unwrap()], "commented, shop");
+    }
     // As it was written, also in the older version.
     let shown = server.get(&format!("{OLD_SETS}/fan")).await;
     assert_eq!(shown["spec"]["upstreams"], set["spec"]["upstreams"]);

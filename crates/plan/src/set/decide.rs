@@ -144,9 +144,9 @@ fn upstream(followed: &Followed) -> Result<Source, Failure> {
             revision: Arc::clone(revision),
             listed: followed.listed,
         }),
-        Resolution::NotFound => Err((
+        Resolution::NotFound { others } => Err((
             "UpstreamNotFound",
-            format!("could not find upstream package revision {named}"),
+            crate::variant::upstream_not_found(spec, others),
         )),
         Resolution::NotPublished(revision) => Err((
             "UpstreamNotPublished",

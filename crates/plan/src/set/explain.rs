@@ -5,6 +5,7 @@ use std::fmt;
 use model::Variant;
 
 use super::{Plan, Step};
+use crate::report::then;
 
 impl Step {
     /// What it does, in a few words.
@@ -85,6 +86,9 @@ impl fmt::Display for Plan {
             writeln!(f, "- {}={} {}: {}", c.kind, c.status, c.reason, c.message)?;
         }
         let s = &self.status;
+        if s.upstream.contains(", ") {
+            writeln!(f, "- follows {}", s.upstream)?;
+        }
         writeln!(
             f,
             "- targets {} variants {} ready {} stalled {} failed {}",
@@ -97,7 +101,8 @@ impl fmt::Display for Plan {
                 s.drafts, s.proposed, s.published
             )?;
         }
-        writeln!(f, "next: {}", self.next)
+        let next = then(self.next, &self.report, &self.status.conditions);
+        writeln!(f, "next: {next}")
     }
 }
 

@@ -28,7 +28,11 @@ pub fn decide(o: &Observed) -> Plan {
         return leave::decide(o);
     }
     let mut plan = match &o.variant {
-        Subject::Invalid { problems, .. } => Stop::invalid(problems).plan(o),
+        Subject::Invalid { problems, .. } => {
+            let mut plan = Stop::invalid(problems).plan(o);
+            leave::warn(o, &mut plan.report);
+            plan
+        }
         Subject::Valid(variant) => {
             let plan = work(o, variant).unwrap_or_else(|stop| stop.plan(o));
             if variant.spec.suspend {
@@ -234,8 +238,8 @@ fn upstream(o: &Observed, variant: &Variant) -> Result<Arc<model::Revision>, Box
             ),
         )
         .hint("approve it, or set spec.upstream.allowUnpublished")),
-        Resolution::NotFound => {
-            let message = format!("could not find upstream package revision {named}");
+        Resolution::NotFound { others } => {
+            let message = super::upstream::not_found(spec, others);
             match o.repositories.get(&spec.repo) {
                 None => Err(Stop::stalled(
                     "UpstreamNotFound",

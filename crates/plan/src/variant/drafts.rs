@@ -366,16 +366,26 @@ impl Work<'_> {
         if failure.digest != self.inputs.full || failure.due || asked {
             return false;
         }
-        self.report.note(format!(
+        let before = format!(
             "the same input failed before ({}): {}",
             failure.reason, failure.message
-        ));
+        );
+        match retry(failure) {
+            Next::Rest => self.report.hint(
+                before,
+                format!(
+                    "mend what it names; to try the same again, annotate the variant with {}=<something new>",
+                    words::RECONCILE
+                ),
+            ),
+            _ => self.report.note(before),
+        }
         self.waiting = Some(not_ready(&failure.reason, &failure.message));
         self.held_back = true;
         true
     }
 
-    fn finish(self, mut extra: Vec<Condition>) -> Plan {
+    fn finish(mut self, mut extra: Vec<Condition>) -> Plan {
         if self.holdings.base.as_ref().is_some_and(|b| b.from_branch) {
             extra.push(Condition::new(
                 words::BRANCH_CHANGED,
@@ -390,6 +400,14 @@ impl Work<'_> {
             .any(|s| matches!(s, Step::RevertToDraft { .. }));
         if reverting {
             return again(self.o, "taking back a proposal", self.steps);
+        }
+        if self.waiting.is_none()
+            && let Some(trouble) = status::trouble(&self.holdings.open)
+        {
+            if self.steps.is_empty() {
+                trouble.state.clone_into(&mut self.report.state);
+            }
+            self.report.hint(trouble.message, trouble.hint);
         }
         let targets = status::targets(self.o, self.holdings, &self.steps);
         let failed = self.o.failure.as_ref().filter(|_| self.held_back);

@@ -5,6 +5,7 @@ use std::fmt;
 use model::Task;
 
 use super::{CreateDraft, MachineBase, OnEqual, Plan, Step, UpdateDraft};
+use crate::report::then;
 
 impl Step {
     /// What it does, in a few words.
@@ -233,7 +234,8 @@ impl fmt::Display for Plan {
             let lock = t.upstream_lock.as_ref().map_or("-", |l| l.git_ref.as_str());
             writeln!(f, "- target {} {} from {lock}", t.name, t.lifecycle)?;
         }
-        writeln!(f, "next: {}", self.next)
+        let next = then(self.next, &self.report, &self.status.conditions);
+        writeln!(f, "next: {next}")
     }
 }
 

@@ -9,6 +9,9 @@ use super::decide::not_ready;
 use super::{Observed, Plan, RevisionRef, Step, Subject, retry, status, words};
 use crate::{Next, Report};
 
+/// Why what an invalid variant owns is left in place.
+const NOT_UNDERSTOOD: &str = "the packagevariant cannot be understood, so nothing of it is deleted";
+
 /// What to do about a variant that is being deleted.
 pub(super) fn decide(o: &Observed) -> Plan {
     let meta = o.variant.meta();
@@ -109,8 +112,7 @@ fn farewell(o: &Observed, uid: &Uid, revision: &Revision, report: &mut Report) -
 /// What the spec wants done with a revision when its variant goes, and why if it is left.
 fn policy(o: &Observed, revision: &Revision) -> (DeletionPolicy, &'static str) {
     let Subject::Valid(variant) = &o.variant else {
-        let why = "the packagevariant cannot be understood, so nothing of it is deleted";
-        return (DeletionPolicy::Orphan, why);
+        return (DeletionPolicy::Orphan, NOT_UNDERSTOOD);
     };
     if variant.spec.deletion == DeletionPolicy::Orphan {
         return (DeletionPolicy::Orphan, "spec.deletionPolicy is orphan");
@@ -132,10 +134,44 @@ fn policy(o: &Observed, revision: &Revision) -> (DeletionPolicy, &'static str) {
 }
 
 fn orphan(revision: &Revision, uid: &Uid, why: &str) -> Step {
+    let why = match why {
+        NOT_UNDERSTOOD => format!("{why}; {}", removal(revision)),
+        other => other.to_owned(),
+    };
     Step::Orphan {
         revision: RevisionRef::of(revision),
         owner: uid.clone(),
-        why: why.to_owned(),
+        why,
+    }
+}
+
+/// How a person removes what is left in place.
+fn removal(revision: &Revision) -> String {
+    let name = &revision.key.name;
+    match revision.lifecycle {
+        Lifecycle::Published => {
+            format!("`offshoot rpkg propose-delete {name}` proposes its deletion")
+        }
+        Lifecycle::Draft | Lifecycle::Proposed | Lifecycle::DeletionProposed => {
+            format!("`offshoot rpkg del {name}` removes it")
+        }
+    }
+}
+
+/// What a variant that cannot be understood would leave in place if somebody deleted it now.
+pub(super) fn warn(o: &Observed, report: &mut Report) {
+    let Some(uid) = &o.variant.meta().uid else {
+        return;
+    };
+    let names: Vec<String> = owned(o, uid)
+        .iter()
+        .map(|r| format!("'{}'", r.key.name))
+        .collect();
+    if !names.is_empty() {
+        report.hint(
+            format!("deleting the variant now leaves in place: {}", names.join(", ")),
+            "mend the spec first, and they go as spec.deletionPolicy says; what stays is removed with `offshoot rpkg del`",
+        );
     }
 }
 

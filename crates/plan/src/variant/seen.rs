@@ -16,7 +16,7 @@ pub fn seen(o: &Observed) -> String {
     match &o.upstream {
         Resolution::Found(r) => line(format!("upstream {}", revision(r))),
         Resolution::NotPublished(r) => line(format!("upstream {}, not published", revision(r))),
-        Resolution::NotFound => line("no upstream".to_owned()),
+        Resolution::NotFound { .. } => line("no upstream".to_owned()),
     }
     for (name, repository) in &o.repositories {
         if let Err(why) = &repository.ready {
@@ -32,8 +32,13 @@ pub fn seen(o: &Observed) -> String {
         };
         line(format!("downstream {}, {whose}", revision(r)));
     }
+    // Where the spec cannot be understood, nobody knows what was left behind.
+    let left = match &o.variant {
+        Subject::Valid(_) => "left behind:",
+        Subject::Invalid { .. } => "ours:",
+    };
     for r in &o.elsewhere {
-        line(format!("left behind: {}", revision(r)));
+        line(format!("{left} {}", revision(r)));
     }
     for rival in &o.rivals {
         line(format!("also claimed by {}", rival.key));

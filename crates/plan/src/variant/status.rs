@@ -57,29 +57,51 @@ pub(super) fn of(
 
 /// Whether the open revisions are as wanted: rendered, and without conflicts to decide (V4, V6).
 pub(super) fn ready(open: &[Arc<Revision>]) -> Condition {
-    for revision in open {
-        let name = &revision.key.name;
-        if let Some(error) = revision
-            .render_status
-            .as_ref()
-            .and_then(|r| r.error.as_ref())
-        {
-            return not_ready("RenderFailed", &format!("'{name}': {error}"));
-        }
-        let conflicts = revision.conflicts.iter().filter(|c| c.blocks()).count();
-        if conflicts > 0 {
-            return not_ready(
-                "Conflicted",
-                &format!("'{name}' has {conflicts} conflict(s) to acknowledge or resolve"),
-            );
-        }
+    match trouble(open) {
+        Some(Trouble {
+            reason, message, ..
+        }) => not_ready(reason, &message),
+        None => Condition::new(
+            words::READY,
+            Status::True,
+            "NoErrors",
+            "successfully ensured downstream package variant",
+        ),
     }
-    Condition::new(
-        words::READY,
-        Status::True,
-        "NoErrors",
-        "successfully ensured downstream package variant",
-    )
+}
+
+/// What of an open revision waits for a person.
+pub(super) struct Trouble {
+    /// The state in a few words.
+    pub(super) state: &'static str,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+    pub(super) hint: String,
+}
+
+/// The first open revision that somebody has to look after.
+pub(super) fn trouble(open: &[Arc<Revision>]) -> Option<Trouble> {
+    open.iter().find_map(|revision| {
+        let name = &revision.key.name;
+        let failed = revision.render_status.as_ref();
+        if let Some(error) = failed.and_then(|r| r.error.as_ref()) {
+            return Some(Trouble {
+                state: "render failed",
+                reason: "RenderFailed",
+                message: format!("'{name}': {error}"),
+                hint: "mend the draft (`offshoot rpkg pull` and `push`), or the upstream package and the spec".to_owned(),
+            });
+        }
+        let conflicts = open_conflicts(revision);
+        (conflicts > 0).then(|| Trouble {
+            state: "conflicts to decide",
+            reason: "Conflicted",
+            message: format!("'{name}' has {conflicts} conflict(s) to acknowledge or resolve"),
+            hint: format!(
+                "`offshoot why pkgrev/{name}` lists them; edit the field of each in the draft, or put its id into the draft's spec.resolvedConflicts"
+            ),
+        })
+    })
 }
 
 /// The owned open revisions, else the latest published one (R116).

@@ -4,13 +4,19 @@ use std::sync::Arc;
 
 use model::{Lifecycle, Revision, Upstream, UpstreamVersion, WorkspaceName};
 
+/// How many revisions a message names.
+const NAMED: usize = 5;
+
 /// What `spec.upstream` comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     /// This revision.
     Found(Arc<Revision>),
     /// There is none (yet).
-    NotFound,
+    NotFound {
+        /// What could be followed instead, newest first, as messages name it: a few.
+        others: Vec<String>,
+    },
     /// There is one, and it is not published (V24).
     NotPublished(Arc<Revision>),
 }
@@ -52,12 +58,50 @@ pub fn resolve_upstream(
         UpstreamVersion::BranchHead => head(),
     };
     match found {
-        None => Resolution::NotFound,
+        None => Resolution::NotFound {
+            others: others(candidates(), upstream),
+        },
         Some(r) if r.lifecycle.is_published() || upstream.allow_unpublished => {
             Resolution::Found(Arc::clone(r))
         }
         Some(r) => Resolution::NotPublished(Arc::clone(r)),
     }
+}
+
+/// What could be followed instead: as the spec would name it, newest first.
+fn others<'a>(
+    revisions: impl Iterator<Item = &'a Arc<Revision>>,
+    upstream: &Upstream,
+) -> Vec<String> {
+    let mut others: Vec<&Revision> = revisions
+        .filter(|r| !r.placeholder && (r.lifecycle.is_published() || upstream.allow_unpublished))
+        .map(AsRef::as_ref)
+        .collect();
+    others.sort_by(|a, b| (b.revision, &a.workspace).cmp(&(a.revision, &b.workspace)));
+    let named = |r: &&Revision| match &upstream.version {
+        UpstreamVersion::Workspace(_) => r.workspace.to_string(),
+        _ if r.revision.is_numbered() => format!("v{}", r.revision),
+        _ => r.workspace.to_string(),
+    };
+    let mut names: Vec<String> = others.iter().take(NAMED).map(named).collect();
+    if let Some(more) = others.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        names.push(format!("{more} more"));
+    }
+    names
+}
+
+/// That the wanted upstream is not there, and what is (R113).
+pub(crate) fn not_found(upstream: &Upstream, others: &[String]) -> String {
+    let mut text = format!(
+        "could not find upstream package revision '{}' in repo '{}'",
+        display(upstream),
+        upstream.repo
+    );
+    if !others.is_empty() {
+        text.push_str("; there are: ");
+        text.push_str(&others.join(", "));
+    }
+    text
 }
 
 fn latest_published<'a>(

@@ -109,7 +109,7 @@ pub(crate) fn observed(world: &Json) -> Observed {
             &v.spec.upstream,
             "main",
         ),
-        Subject::Invalid { .. } => Resolution::NotFound,
+        Subject::Invalid { .. } => Resolution::NotFound { others: Vec::new() },
     };
     let mut observed = Observed {
         status: status(world, variant.meta().generation),
@@ -437,7 +437,7 @@ fn upstream_versions_resolve_as_a2_says() {
             let got = match resolve_upstream(&revisions, &upstream, "main") {
                 Resolution::Found(r) => ("found", r.commit),
                 Resolution::NotPublished(r) => ("unpublished", r.commit),
-                Resolution::NotFound => ("none", commit("")),
+                Resolution::NotFound { .. } => ("none", commit("")),
             };
             let (word, id) = want.split_once(' ').unwrap_or((want, ""));
             assert_eq!(got, (word, commit(id)), "{wanted}");
