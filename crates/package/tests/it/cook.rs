@@ -13,7 +13,7 @@ use model::{
 use package::cook::{Base, Cook, CookError, CookInput, Cooked, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
 
-use crate::{kept, text, vectors};
+use crate::{POINT, kept, text, vectors};
 
 const KPTFILE: &str = "\
 # an application
@@ -63,17 +63,6 @@ spec:
       - name: web
         image: web:v1 # released
         args: [a]
-";
-
-const POINT: &str = "\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: site
-  annotations:
-    kpt.dev/config-injection: required
-data:
-  region: none
 ";
 
 /// The upstream package at its first version, or with one text replaced.

@@ -33,6 +33,18 @@ use std::sync::Arc;
 
 use model::{BlobId, File, FileMode, Files, PackagePath};
 
+/// A resource that waits for the content of an object.
+const POINT: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: site
+  annotations:
+    kpt.dev/config-injection: required
+data:
+  region: none
+";
+
 /// A package as a snapshot has it: every file kept by git.
 fn kept(texts: &[(&str, &str)]) -> Files {
     let file = |at: usize, text: &str| File::Kept {

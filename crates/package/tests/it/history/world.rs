@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use model::{File, Files, PackagePath};
 use yaml::{Limits, Path, Reader, Step, Stream, Value};
 
+use crate::POINT;
+
 const KPTFILE: &str = "\
 # an application
 apiVersion: kpt.dev/v1
@@ -16,17 +18,6 @@ pipeline:
   - image: set-labels:v0.2
     configMap:
       team: blue
-";
-
-const POINT: &str = "\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: site
-  annotations:
-    kpt.dev/config-injection: required
-data:
-  region: none
 ";
 
 /// What upstream's authors may change.
