@@ -123,6 +123,19 @@ pub(crate) struct DemoArgs {
     pub(crate) quiet: bool,
 }
 
+/// Where an embedded server keeps what is durable.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DataArg {
+    /// The server's data directory: objects, journal, mirrors, credentials.
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "offshoot-data",
+        env = "OFFSHOOT_DATA"
+    )]
+    pub(crate) data: PathBuf,
+}
+
 /// Flags of `backup`.
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
@@ -142,14 +155,8 @@ pub(crate) struct BackupArgs {
 /// Flags of `check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// The data directory; its server must be stopped.
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "offshoot-data",
-        env = "OFFSHOOT_DATA"
-    )]
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) at: DataArg,
 }
 
 /// Flags of `user`.
@@ -160,14 +167,8 @@ pub(crate) struct UserArgs {
     /// A group of the user.
     #[arg(long, short, value_name = "GROUP")]
     pub(crate) group: Option<String>,
-    /// The server's data directory.
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "offshoot-data",
-        env = "OFFSHOOT_DATA"
-    )]
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) at: DataArg,
     /// How many days the certificate is valid.
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..=3650))]
     pub(crate) days: u16,
@@ -182,14 +183,8 @@ pub(crate) struct UserArgs {
 /// Flags of `up`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct UpArgs {
-    /// Everything durable: objects, journal, mirrors, credentials.
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "offshoot-data",
-        env = "OFFSHOOT_DATA"
-    )]
-    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) at: DataArg,
     /// The address to serve at; port 0 takes a free one. Only loopback unless you say otherwise.
     #[arg(
         long,

@@ -31,7 +31,7 @@ pub(super) fn run(args: &UserArgs) -> Result<ExitCode, Failure> {
 }
 
 fn kubeconfig(args: &UserArgs) -> Result<String, Failure> {
-    let data: &Path = &args.data;
+    let data: &Path = &args.at.data;
     if !data.join("pki/ca.key").exists() {
         let text = format!("{} holds no certificate authority", data.display());
         return Err(Failure::new(text)

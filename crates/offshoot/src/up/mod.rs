@@ -87,7 +87,7 @@ impl Options {
     /// A runtime of functions that cannot be enabled.
     pub(crate) fn of(args: &UpArgs) -> Result<Self, Failure> {
         Ok(Self {
-            data: args.data.clone(),
+            data: args.at.data.clone(),
             listen: args.listen,
             kubeconfig: args.kubeconfig.clone(),
             audit: args.audit_log.clone(),

@@ -17,15 +17,15 @@ use crate::up::DataDir;
 /// # Errors
 /// The directory is in use or cannot be read; broken things end with exit code 1.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    if !args.data.join("objects.redb").is_file() {
+    if !args.at.data.join("objects.redb").is_file() {
         return Err(
-            Failure::new(format!("{} holds no object store", args.data.display()))
+            Failure::new(format!("{} holds no object store", args.at.data.display()))
                 .hint("name the data directory of `offshoot up` with --data"),
         );
     }
-    let directory = DataDir::open(&args.data)?;
+    let directory = DataDir::open(&args.at.data)?;
     let findings = inspect(directory.root())
-        .map_err(|e| Failure::of(&format!("check {}", args.data.display()), &e))?;
+        .map_err(|e| Failure::of(&format!("check {}", args.at.data.display()), &e))?;
     super::say(&format!(
         "object store: {} objects, {} events, version {}",
         findings.objects.len(),
