@@ -84,7 +84,7 @@ impl World {
     /// cannot be served beside it.
     fn left_out(&self, repo: &str) -> BTreeSet<String> {
         let stored = self.durable.twin.repository(NS, repo);
-        let conditions = stored.map(|s| s.status.conditions.clone());
+        let conditions = stored.map(|s| s.status.conditions);
         let ready = conditions.and_then(|all| all.into_iter().find(|c| c.kind == "Ready"));
         let message = ready.map(|c| c.message).unwrap_or_default();
         let problems = message.split("; ").filter_map(|problem| {
