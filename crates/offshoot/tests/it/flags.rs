@@ -80,6 +80,13 @@ async fn templates_print_objects_and_lists() {
     }
     let nothing = typed(root, &["repo", "get", "-n", "empty"]).2;
     assert_eq!(nothing, "No resources found in empty namespace.\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn templates_that_are_wrong_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let _server = server(root).await;
     let strict = "--allow-missing-template-keys=false";
     for (arguments, code, told) in [
         (
@@ -205,17 +212,18 @@ async fn repositories_are_registered_as_porchctl_does() {
     assert!(server.get(&format!("{SECRETS}/new-auth")).await.is_null());
 }
 
+fn init(root: &Path, package: &str) {
+    let flags = ["--repository=deploy", "--workspace=one"];
+    let (code, _, err) = typed(root, &[&["rpkg", "init", package], &flags[..]].concat());
+    assert_eq!(code, 0, "{err}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_names_the_way_out() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
     let _server = server(root).await;
-    let init = |package: &str| {
-        let flags = ["--repository=deploy", "--workspace=one"];
-        let (code, _, err) = typed(root, &[&["rpkg", "init", package], &flags[..]].concat());
-        assert_eq!(code, 0, "{err}");
-    };
-    init("a");
+    init(root, "a");
     let (name, told) = ("deploy.a.one", |verb: &str| {
         typed(root, &["rpkg", verb, "deploy.a.one"])
     });
@@ -261,9 +269,15 @@ async fn a_refusal_names_the_way_out() {
             .2
             .contains("hint: keep it with offshoot rpkg reject")
     );
+}
 
-    // What was pulled before is not pushed over what came since.
-    init("b");
+/// What was pulled before is not pushed over what came since, nor over another revision.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stale_push_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let _server = server(root).await;
+    init(root, "b");
     let pull = |to: &str| assert_eq!(typed(root, &["rpkg", "pull", "deploy.b.one", to]).0, 0);
     pull("x");
     std::fs::write(
@@ -278,7 +292,7 @@ async fn a_refusal_names_the_way_out() {
         code == 1 && err.contains("changed since it was pulled"),
         "{err}"
     );
-    init("c");
+    init(root, "c");
     let (code, _, err) = push("deploy.c.one");
     assert!(
         code == 1 && err.contains("pulled from deploy.b.one"),

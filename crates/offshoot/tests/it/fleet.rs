@@ -299,6 +299,65 @@ async fn why_and_events_say_what_an_invalid_variant_leaves() {
     .await;
 }
 
+/// What the column of upstreams shows of the only set.
+async fn column(server: &Process, sets: &str) -> Value {
+    let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let request = http::Request::get(sets).header("accept", accept);
+    let request = request.body(Vec::new()).unwrap();
+    let (_, _, table) = server.client.exchange(request).await.unwrap();
+    let table: Value = serde_json::from_slice(&table).unwrap();
+    let columns = table["columnDefinitions"].as_array().unwrap();
+    let at = columns.iter().position(|c| c["name"] == "Upstream");
+    table["rows"][0]["cells"][at.unwrap()].clone()
+}
+
+/// A set of the packages of a selection, and of those with a label.
+fn set_of_several() -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha2",
+        "kind": "PackageVariantSet",
+        "metadata": { "name": "fan", "namespace": "default" },
+        "spec": {
+            "upstreams": [{ "revisionSet": "stack" }, { "selector": { "matchLabels": { "tier": "base" } } }],
+            "targets": [{ "repositories": [{ "name": "deploy" }] }],
+        },
+    })
+}
+
+/// Waits until the set gives this as the reason why it is not ready.
+async fn set_says(server: &Process, path: &str, wanted: &str) {
+    wait_for(wanted, async || {
+        let now = server.get(path).await;
+        let conditions = now["status"]["conditions"].as_array().cloned();
+        let mut conditions = conditions.unwrap_or_default().into_iter();
+        conditions.any(|c| c["type"] == "Ready" && c["message"] == wanted)
+    })
+    .await;
+}
+
+/// The selection of the set: missing, wrong, and then of one package.
+async fn select(server: &Process, path: &str) {
+    set_says(server, path, "could not find PackageRevisionSet 'stack'").await;
+    let mut stack = json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha1",
+        "kind": "PackageRevisionSet",
+        "metadata": { "name": "stack", "namespace": "default" },
+        "spec": { "upstreams": [{ "repo": "blueprints" }] },
+    });
+    server.client.take_warnings();
+    let at = format!("{REVISION_SETS}/stack");
+    apply(&server.client, &at, &stack).await;
+    let wrong = "spec.upstreams[0].package is a required field";
+    assert_eq!(server.client.take_warnings(), [wrong]);
+    let told = format!("PackageRevisionSet 'stack' cannot be used: {wrong}");
+    set_says(server, path, &told).await;
+    stack["spec"]["upstreams"] =
+        json!([{ "repo": "blueprints", "package": "commented", "revision": "v1" }]);
+    apply(&server.client, &at, &stack).await;
+    let made = format!("{VARIANTS}/fan-deploy-commented");
+    wait_for("its package", async || settled(&server.get(&made).await)).await;
+}
+
 /// R184, R185, R186: a set of several upstream packages, some of them named by a selection that sets share, some by
 /// labels; what is wrong is warned about, and whoever wrote the set must be allowed to read the selection.
 #[tokio::test(flavor = "multi_thread")]
@@ -312,49 +371,10 @@ async fn a_set_follows_several_upstream_packages() {
         !server.get(&shop).await.is_null()
     })
     .await;
-    let set = json!({
-        "apiVersion": "config.porch.kpt.dev/v1alpha2",
-        "kind": "PackageVariantSet",
-        "metadata": { "name": "fan", "namespace": "default" },
-        "spec": {
-            "upstreams": [{ "revisionSet": "stack" }, { "selector": { "matchLabels": { "tier": "base" } } }],
-            "targets": [{ "repositories": [{ "name": "deploy" }] }],
-        },
-    });
-    let path = format!("{SETS}/fan");
+    let (path, set) = (format!("{SETS}/fan"), set_of_several());
     apply(&server.client, &path, &set).await;
-    let message = async || {
-        let now = server.get(&path).await;
-        let conditions = now["status"]["conditions"].as_array().cloned();
-        let ready = conditions.unwrap_or_default();
-        let ready = ready.iter().find(|c| c["type"] == "Ready");
-        ready.map_or(String::new(), |c| c["message"].as_str().unwrap().to_owned())
-    };
-    wait_for("the missing selection", async || {
-        message().await == "could not find PackageRevisionSet 'stack'"
-    })
-    .await;
-    let mut stack = json!({
-        "apiVersion": "config.porch.kpt.dev/v1alpha1",
-        "kind": "PackageRevisionSet",
-        "metadata": { "name": "stack", "namespace": "default" },
-        "spec": { "upstreams": [{ "repo": "blueprints" }] },
-    });
-    server.client.take_warnings();
-    let at = format!("{REVISION_SETS}/stack");
-    apply(&server.client, &at, &stack).await;
-    let wrong = "spec.upstreams[0].package is a required field";
-    assert_eq!(server.client.take_warnings(), [wrong]);
-    let told = format!("PackageRevisionSet 'stack' cannot be used: {wrong}");
-    wait_for("the wrong selection", async || message().await == told).await;
-    stack["spec"]["upstreams"] =
-        json!([{ "repo": "blueprints", "package": "commented", "revision": "v1" }]);
-    apply(&server.client, &at, &stack).await;
+    select(&server, &path).await;
     let of = |package: &str| format!("{VARIANTS}/fan-deploy-{package}");
-    wait_for("its package", async || {
-        settled(&server.get(&of("commented")).await)
-    })
-    .await;
     assert!(server.get(&of("shop")).await.is_null());
     let labels = json!({ "metadata": { "labels": { "tier": "base" } } });
     let patched = server.client.patch(&shop, &labels).await.unwrap();
@@ -372,16 +392,8 @@ async fn a_set_follows_several_upstream_packages() {
         condition(&server.get(&path).await, "Ready") == "True"
     })
     .await;
-    // The column names them all, in either version.
-    let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
     for sets in [SETS, OLD_SETS] {
-        let request = http::Request::get(sets).header("accept", accept);
-        let request = request.body(Vec::new()).unwrap();
-        let (_, _, table) = server.client.exchange(request).await.unwrap();
-        let table: Value = serde_json::from_slice(&table).unwrap();
-        let columns = table["columnDefinitions"].as_array().unwrap();
-        let at = columns.iter().position(|c| c["name"] == "Upstream");
-        assert_eq!(table["rows"][0]["cells"][at.unwrap()], "commented, shop");
+        assert_eq!(column(&server, sets).await, "commented, shop");
     }
     // As it was written, also in the older version.
     let shown = server.get(&format!("{OLD_SETS}/fan")).await;
@@ -391,7 +403,7 @@ async fn a_set_follows_several_upstream_packages() {
     server.client.patch(&path, &both).await.unwrap();
     let wrong = "spec must specify only one of `upstream` and `upstreams`";
     assert_eq!(server.client.take_warnings(), [wrong]);
-    wait_for("the refusal", async || message().await == wrong).await;
+    set_says(&server, &path, wrong).await;
     assert!(
         !server.get(&of("shop")).await.is_null(),
         "nothing is deleted"

@@ -64,38 +64,13 @@ fn config_map(name: &str) -> Value {
     })
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_refuses_loses_nothing_and_passes() {
-    let Some(disk) = Small::new() else {
-        eprintln!("skipped: a small file system cannot be mounted here");
-        return;
-    };
-    let root = disk.path();
-    let server = Process::start(root, &[]).await;
-    register(&server, root, "blueprints", false).await;
-    register(&server, root, "deploy", true).await;
-    push(root, "blueprints", "commented", "v1");
-    until_there(&server, &format!("{REVISIONS}/blueprints.commented.v1")).await;
-    server
-        .create(VARIANTS, &variant("early", "commented"))
-        .await;
-    until(&server, &format!("{VARIANTS}/early"), "Ready", |c| {
-        c.0 == "True"
-    })
-    .await;
-    server.create(VARIANTS, &variant("late", "commented")).await;
-    until(&server, &format!("{VARIANTS}/late"), "Ready", |c| {
-        c.0 == "True"
-    })
-    .await;
-
-    disk.fill();
-    let maps = format!("{CORE}/configmaps");
+/// Writes until the disk is full: the names of what was answered.
+async fn write_until_full(server: &Process, maps: &str) -> Vec<String> {
     let mut kept = Vec::new();
     let mut refused = Vec::new();
     for i in 0..60 {
         let name = format!("map-{i:02}");
-        match server.client.post(&maps, &config_map(&name)).await {
+        match server.client.post(maps, &config_map(&name)).await {
             Ok(_) => kept.push(name),
             Err(why) => refused.push(why.to_string()),
         }
@@ -110,6 +85,43 @@ async fn a_full_disk_refuses_loses_nothing_and_passes() {
     for why in &refused {
         assert!(why.contains("write the object store"), "{why}");
     }
+    kept
+}
+
+/// The maps of this test that are there.
+async fn written(server: &Process, maps: &str) -> Vec<String> {
+    let list = server.get(maps).await;
+    let names = list["items"].as_array().unwrap().iter();
+    let names = names.filter_map(|m| m["metadata"]["name"].as_str());
+    let ours = names.filter(|name| *name == "last" || name.starts_with("map-"));
+    ours.map(str::to_owned).collect()
+}
+
+/// Makes a variant, and waits for it.
+async fn make(server: &Process, name: &str) {
+    server.create(VARIANTS, &variant(name, "commented")).await;
+    let path = format!("{VARIANTS}/{name}");
+    until(server, &path, "Ready", |c| c.0 == "True").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_refuses_loses_nothing_and_passes() {
+    let Some(disk) = Small::new() else {
+        eprintln!("skipped: a small file system cannot be mounted here");
+        return;
+    };
+    let root = disk.path();
+    let server = Process::start(root, &[]).await;
+    register(&server, root, "blueprints", false).await;
+    register(&server, root, "deploy", true).await;
+    push(root, "blueprints", "commented", "v1");
+    until_there(&server, &format!("{REVISIONS}/blueprints.commented.v1")).await;
+    make(&server, "early").await;
+    make(&server, "late").await;
+
+    disk.fill();
+    let maps = format!("{CORE}/configmaps");
+    let kept = write_until_full(&server, &maps).await;
     // Reads go on, and so does nothing that would have to be durable: neither drafts nor refs.
     let refs = git(&bare(root, "deploy"), &["for-each-ref"]);
     let proposal = json!({ "spec": { "lifecycle": "Proposed" } });
@@ -119,14 +131,7 @@ async fn a_full_disk_refuses_loses_nothing_and_passes() {
     assert!(!why.is_empty());
     assert_eq!(server.get(&early).await["spec"]["lifecycle"], "Draft");
     assert_eq!(git(&bare(root, "deploy"), &["for-each-ref"]), refs);
-    let list = server.get(&maps).await;
-    let names: Vec<&str> = list["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|m| m["metadata"]["name"].as_str())
-        .filter(|name| name.starts_with("map-"))
-        .collect();
+    let names = written(&server, &maps).await;
     assert_eq!(names, kept, "what was answered is there, and nothing else");
 
     // There is room again: the same process goes on, without a restart.
@@ -142,26 +147,14 @@ async fn a_full_disk_refuses_loses_nothing_and_passes() {
         server.client.patch(&early, &proposal).await.is_ok()
     })
     .await;
-    server.create(VARIANTS, &variant("more", "commented")).await;
-    until(&server, &format!("{VARIANTS}/more"), "Ready", |c| {
-        c.0 == "True"
-    })
-    .await;
+    make(&server, "more").await;
     server.create(&maps, &config_map("last")).await;
 
     // And a restart finds exactly that.
     drop(server);
     let server = Process::start(root, &[]).await;
     assert_eq!(server.get(&early).await["spec"]["lifecycle"], "Proposed");
-    let list = server.get(&maps).await;
-    let names: Vec<&str> = list["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|m| m["metadata"]["name"].as_str())
-        .filter(|name| *name == "last" || name.starts_with("map-"))
-        .collect();
-    assert_eq!(names, ["last"]);
+    assert_eq!(written(&server, &maps).await, ["last"]);
     until(&server, &format!("{VARIANTS}/more"), "Ready", |c| {
         c.0 == "True"
     })

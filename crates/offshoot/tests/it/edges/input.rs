@@ -1,12 +1,14 @@
 //! Wrong input, one after the other: each is answered clearly, and changes nothing.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{RESOURCES, REVISIONS, VARIANTS, condition, desk, kptfile, map, register};
 use super::{until, until_there, variant, write};
 use crate::process::{Process, git, push};
 
-async fn prepared(root: &std::path::Path) -> Process {
+async fn prepared(root: &Path) -> Process {
     let server = Process::start(root, &[]).await;
     register(&server, root, "blueprints", false).await;
     register(&server, root, "deploy", true).await;
@@ -138,13 +140,8 @@ async fn a_push_of_files_cannot_leave_the_package() {
     assert_eq!(after, refs, "nothing was written");
 }
 
-/// Packages that come by git can hold anything.
-#[tokio::test(flavor = "multi_thread")]
-async fn what_git_holds_is_served_as_far_as_it_goes() {
-    let root = tempfile::tempdir().unwrap();
-    let server = prepared(root.path()).await;
-    push(root.path(), "blueprints", "commented", "v1");
-    let desk = desk(root.path(), "blueprints");
+/// Pushes packages that hold what no package should: bytes that are no text, links, a submodule, broken Kptfiles.
+fn push_odd_packages(desk: &Path) {
     let binary: &[u8] = b"\x89PNG\xff\xfe\x00";
     let fine = kptfile("blob");
     let (broken, latin) = (
@@ -152,7 +149,7 @@ async fn what_git_holds_is_served_as_far_as_it_goes() {
         b"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: caf\xe9\n",
     );
     write(
-        &desk,
+        desk,
         &[
             ("blob/Kptfile", fine.as_bytes()),
             ("blob/logo.png", binary),
@@ -164,34 +161,29 @@ async fn what_git_holds_is_served_as_far_as_it_goes() {
     );
     std::os::unix::fs::symlink("/etc/passwd", desk.join("blob/link")).unwrap();
     std::os::unix::fs::symlink("map.yaml", desk.join("blob/near.yaml")).unwrap();
-    let head = git(&desk, &["rev-parse", "HEAD"]);
+    let head = git(desk, &["rev-parse", "HEAD"]);
     let gitlink = format!("160000,{},blob/lib", head.trim());
-    git(&desk, &["update-index", "--add", "--cacheinfo", &gitlink]);
+    git(desk, &["update-index", "--add", "--cacheinfo", &gitlink]);
     for tag in ["blob/v1", "broken/v1", "latin/v1"] {
         // `--all` would take the submodule's entry out again: it has no directory.
-        git(&desk, &["add", "blob", "broken", "latin"]);
-        git(&desk, &["update-index", "--add", "--cacheinfo", &gitlink]);
+        git(desk, &["add", "blob", "broken", "latin"]);
+        git(desk, &["update-index", "--add", "--cacheinfo", &gitlink]);
         git(
-            &desk,
+            desk,
             &["commit", "--quiet", "--allow-empty", "--message", tag],
         );
-        git(&desk, &["tag", tag]);
+        git(desk, &["tag", tag]);
     }
-    git(&desk, &["push", "--quiet", "--tags", "origin", "HEAD"]);
-    for name in ["commented", "blob", "broken", "latin"] {
-        until_there(&server, &format!("{REVISIONS}/blueprints.{name}.v1")).await;
-    }
-    let repository = format!("{}/blueprints", super::REPOSITORIES);
-    let ready = until(&server, &repository, "Ready", |c| c.2.contains("latin")).await;
-    assert_eq!(ready.0, "True");
-    assert!(ready.2.contains("broken"), "{ready:?}");
+    git(desk, &["push", "--quiet", "--tags", "origin", "HEAD"]);
+}
 
-    // Bytes that are no text come along; what is no plain file does not, and that is said.
+/// Bytes that are no text come along; what is no plain file does not, and that is said.
+async fn odd_files_come_along(root: &Path, desk: &Path, server: &Process) {
     server.create(VARIANTS, &variant("blob", "blob")).await;
     let path = format!("{VARIANTS}/blob");
-    until(&server, &path, "Ready", |c| c.0 == "True").await;
+    until(server, &path, "Ready", |c| c.0 == "True").await;
     let draft = "drafts/blob/packagevariant-1";
-    let deploy = root.path().join("deploy.git");
+    let deploy = root.join("deploy.git");
     let listing = git(&deploy, &["ls-tree", "-r", "--name-only", draft]);
     let files: Vec<&str> = listing.lines().collect();
     for file in [
@@ -203,59 +195,83 @@ async fn what_git_holds_is_served_as_far_as_it_goes() {
         assert!(files.contains(&file), "{file} of {files:?}");
     }
     let same = |file: &str| {
-        let id = |repo: &std::path::Path, name: String| git(repo, &["rev-parse", &name]);
-        id(&deploy, format!("{draft}:{file}")) == id(&desk, format!("blob/v1:{file}"))
+        let id = |repo: &Path, name: String| git(repo, &["rev-parse", &name]);
+        id(&deploy, format!("{draft}:{file}")) == id(desk, format!("blob/v1:{file}"))
     };
     assert!(same("blob/logo.png") && same("blob/latin1.yaml"));
-    let left_out = |object: &Value| condition(object, "UpstreamFilesLeftOut");
-    let said = left_out(
-        &server
-            .get(&format!("{REVISIONS}/deploy.blob.packagevariant-1"))
-            .await,
-    );
+    let draft = format!("{REVISIONS}/deploy.blob.packagevariant-1");
+    let said = left_out(&server.get(&draft).await);
     for what in ["symlink `link`", "symlink `near.yaml`", "submodule `lib`"] {
         assert!(said.2.contains(what), "{said:?}");
     }
-    let mut clone = json!({
+}
+
+/// What the conditions of the draft say about files that were left out.
+fn left_out(object: &Value) -> (String, String, String) {
+    condition(object, "UpstreamFilesLeftOut")
+}
+
+/// A clone by hand of such a package.
+fn clone_of(name: &str, package: &str) -> Value {
+    let upstream = format!("blueprints.{name}.v1");
+    json!({
         "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision",
         "metadata": { "name": "ignored" },
         "spec": {
-            "packageName": "mine", "repository": "deploy", "workspaceName": "v1",
-            "tasks": [{ "type": "clone", "clone": { "upstreamRef": { "upstreamRef": { "name": "blueprints.blob.v1" } } } }],
+            "packageName": package, "repository": "deploy", "workspaceName": "v1",
+            "tasks": [{ "type": "clone", "clone": { "upstreamRef": { "upstreamRef": { "name": upstream } } } }],
         },
-    });
-    drop(server.client.take_warnings());
-    server.client.post(REVISIONS, &clone).await.unwrap();
-    let warnings = server.client.take_warnings().join("\n");
-    assert!(warnings.contains("symlink `link`"), "{warnings}");
+    })
+}
 
-    // A Kptfile that cannot be read stops its own package alone, and says which file.
+/// A Kptfile that cannot be read stops its own package alone, and says which file.
+async fn broken_kptfiles_are_named(server: &Process) {
     for name in ["broken", "latin"] {
         server.create(VARIANTS, &variant(name, name)).await;
         let path = format!("{VARIANTS}/{name}");
-        let ready = until(&server, &path, "Ready", |c| c.0 == "False").await;
+        let ready = until(server, &path, "Ready", |c| c.0 == "False").await;
         assert!(ready.2.contains("Kptfile"), "{name}: {ready:?}");
-        clone["spec"]["packageName"] = json!(format!("my-{name}"));
-        let upstream = format!("blueprints.{name}.v1");
-        clone["spec"]["tasks"][0]["clone"]["upstreamRef"]["upstreamRef"]["name"] = json!(upstream);
-        let why = server
-            .client
-            .post(REVISIONS, &clone)
-            .await
-            .unwrap_err()
-            .to_string();
+        let clone = clone_of(name, &format!("my-{name}"));
+        let answer = server.client.post(REVISIONS, &clone).await;
+        let why = answer.unwrap_err().to_string();
         assert!(why.contains("Kptfile"), "{name}: {why}");
     }
     server.create(VARIANTS, &variant("fine", "commented")).await;
-    until(&server, &format!("{VARIANTS}/fine"), "Ready", |c| {
+    until(server, &format!("{VARIANTS}/fine"), "Ready", |c| {
         c.0 == "True"
     })
     .await;
+}
+
+/// Packages that come by git can hold anything.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_git_holds_is_served_as_far_as_it_goes() {
+    let root = tempfile::tempdir().unwrap();
+    let server = prepared(root.path()).await;
+    push(root.path(), "blueprints", "commented", "v1");
+    let desk = desk(root.path(), "blueprints");
+    push_odd_packages(&desk);
+    for name in ["commented", "blob", "broken", "latin"] {
+        until_there(&server, &format!("{REVISIONS}/blueprints.{name}.v1")).await;
+    }
+    let repository = format!("{}/blueprints", super::REPOSITORIES);
+    let ready = until(&server, &repository, "Ready", |c| c.2.contains("latin")).await;
+    assert_eq!(ready.0, "True");
+    assert!(ready.2.contains("broken"), "{ready:?}");
+
+    odd_files_come_along(root.path(), &desk, &server).await;
+    drop(server.client.take_warnings());
+    let clone = clone_of("blob", "mine");
+    server.client.post(REVISIONS, &clone).await.unwrap();
+    let warnings = server.client.take_warnings().join("\n");
+    assert!(warnings.contains("symlink `link`"), "{warnings}");
+    broken_kptfiles_are_named(&server).await;
 
     // What the draft's conditions say survives the loss of all records.
+    let path = format!("{REVISIONS}/deploy.blob.packagevariant-1");
+    let said = left_out(&server.get(&path).await);
     drop(server);
     let server = Process::start(root.path(), &["--rebuild"]).await;
-    let path = format!("{REVISIONS}/deploy.blob.packagevariant-1");
     until_there(&server, &path).await;
     assert_eq!(left_out(&server.get(&path).await), said);
 }

@@ -1,6 +1,8 @@
 //! Remotes over HTTP with a password, served by git's own `http-backend`: the walk, and everything that can
 //! go wrong on the way.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{CORE, REPOSITORIES, REVISIONS, VARIANTS, commit, kptfile, map, until, until_there};
@@ -203,6 +205,32 @@ async fn the_walk_over_http_with_a_password() {
     world.no_password_anywhere().await;
 }
 
+/// Somebody pushes over the branch with force: it is read anew, what it held stays reachable here.
+async fn pushed_over(world: &World, desk: &Path) {
+    let server = &world.server;
+    let old = git(&world.bare("blueprints"), &["rev-parse", "trunk"]);
+    git(desk, &["checkout", "--quiet", "--orphan", "anew"]);
+    package(desk, "app", "9");
+    git(desk, &["add", "--all"]);
+    git(desk, &["commit", "--quiet", "--message", "anew"]);
+    git(
+        desk,
+        &["push", "--quiet", "--force", "origin", "HEAD:trunk"],
+    );
+    let events = format!("{CORE}/events");
+    wait_for("the event", async || {
+        let list = server.get(&events).await.to_string();
+        list.contains("HistoryReplaced") && list.contains(old.trim())
+    })
+    .await;
+    let head = git(&world.bare("blueprints"), &["rev-parse", "trunk"]);
+    let branch = format!("{REVISIONS}/blueprints.app.trunk");
+    wait_for("the branch", async || {
+        server.get(&branch).await.to_string().contains(head.trim())
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_passwords_and_servers_that_are_away_are_said_and_pass() {
     let world = World::new("wrong").await;
@@ -255,27 +283,6 @@ async fn wrong_passwords_and_servers_that_are_away_are_said_and_pass() {
     world.ready("deploy", "True").await;
     assert_eq!(server.get(&revision).await["spec"]["lifecycle"], "Proposed");
 
-    // Somebody pushes over the branch with force: it is read anew, what it held stays reachable here.
-    let old = git(&world.bare("blueprints"), &["rev-parse", "trunk"]);
-    git(&desk, &["checkout", "--quiet", "--orphan", "anew"]);
-    package(&desk, "app", "9");
-    git(&desk, &["add", "--all"]);
-    git(&desk, &["commit", "--quiet", "--message", "anew"]);
-    git(
-        &desk,
-        &["push", "--quiet", "--force", "origin", "HEAD:trunk"],
-    );
-    let events = format!("{CORE}/events");
-    wait_for("the event", async || {
-        let list = server.get(&events).await.to_string();
-        list.contains("HistoryReplaced") && list.contains(old.trim())
-    })
-    .await;
-    let head = git(&world.bare("blueprints"), &["rev-parse", "trunk"]);
-    let branch = format!("{REVISIONS}/blueprints.app.trunk");
-    wait_for("the branch", async || {
-        server.get(&branch).await.to_string().contains(head.trim())
-    })
-    .await;
+    pushed_over(&world, &desk).await;
     world.no_password_anywhere().await;
 }

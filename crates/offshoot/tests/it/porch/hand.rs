@@ -33,73 +33,50 @@ fn told(record: &str, title: &str) -> Vec<String> {
     words.collect()
 }
 
-/// Server-side apply made the server panic there; a dry run was no dry run (A9).
-#[tokio::test(flavor = "multi_thread")]
-async fn requests_by_hand_are_answered_as_recorded() {
-    let Some(case) = Case::new("hands").await else {
-        return;
-    };
-    let record = case.record("c-api-client-behaviour.txt");
-    let named = |package: &str, with: Value| {
-        let mut object = revision(&case, package);
-        object["spec"]
-            .as_object_mut()
-            .unwrap()
-            .extend(with.as_object().unwrap().clone());
-        object
-    };
-    let cre = "deploy.cre.ws1";
-    let client = &case.api.client;
-    for package in ["ssa", "cre"] {
-        let object = named(package, json!({}));
-        if package == "cre" {
-            case.api.create(REVISIONS, &object).await;
-        }
-        let path = case.api.path(
-            REVISIONS,
-            &format!("/deploy.{package}.ws1?fieldManager=hand"),
-        );
-        client.apply(&path, &object).await.unwrap();
-    }
-    let patch = async |patch: Value, door: &str| {
-        let name = format!("{cre}{door}");
-        case.api.patch(REVISIONS, &name, patch).await
-    };
-    let lifecycle = |to: &str| json!({ "spec": { "lifecycle": to } });
-    patch(json!({ "metadata": { "labels": { "a": "b" } } }), "")
-        .await
-        .unwrap();
-    patch(lifecycle("Proposed"), "").await.unwrap();
-    patch(lifecycle("Draft"), "").await.unwrap();
-    let mut refusals = vec![
+type Answer = (&'static str, Result<Value, String>);
+
+const CRE: &str = "deploy.cre.ws1";
+
+/// The record's revision of another package, with other fields of the spec.
+fn named(case: &Case, package: &str, with: Value) -> Value {
+    let mut object = revision(case, package);
+    let spec = object["spec"].as_object_mut().unwrap();
+    spec.extend(with.as_object().unwrap().clone());
+    object
+}
+
+fn lifecycle(to: &str) -> Value {
+    json!({ "spec": { "lifecycle": to } })
+}
+
+async fn patch(case: &Case, door: &str, patch: Value) -> Result<Value, String> {
+    let name = format!("{CRE}{door}");
+    case.api.patch(REVISIONS, &name, patch).await
+}
+
+/// What is answered to those who would pass over the approval of a draft.
+async fn of_a_draft(case: &Case) -> Vec<Answer> {
+    let published = lifecycle("Published");
+    vec![
         (
             "kubectl patch lifecycle Published (not through approval)",
-            patch(lifecycle("Published"), "").await,
+            patch(case, "", published.clone()).await,
         ),
         (
             "kubectl patch lifecycle Nonsense",
-            patch(lifecycle("Nonsense"), "").await,
+            patch(case, "", lifecycle("Nonsense")).await,
         ),
         (
             "kubectl patch --subresource=approval Draft -> Published",
-            patch(lifecycle("Published"), "/approval").await,
+            patch(case, "/approval", published).await,
         ),
-    ];
-    for (package, with) in [
-        ("noname", json!({})),
-        ("wrong", json!({})),
-        ("none", json!({ "tasks": [] })),
-    ] {
-        let mut object = named(package, with);
-        match package {
-            "noname" => object["metadata"] = json!({}),
-            "wrong" => object["metadata"]["name"] = json!("whatever"),
-            _ => {}
-        }
-        let made = case.api.create(REVISIONS, &object).await;
-        assert_eq!(made["metadata"]["name"], format!("deploy.{package}.ws1"));
-    }
+    ]
+}
+
+/// What is answered to those who ask for what cannot be made.
+async fn of_new_ones(case: &Case) -> Vec<Answer> {
     let task = json!({ "type": "init", "init": {} });
+    let mut answers = Vec::new();
     for (title, package, with) in [
         (
             "create in a missing repository",
@@ -118,43 +95,132 @@ async fn requests_by_hand_are_answered_as_recorded() {
         ),
         ("create with package Bad_Name", "Bad_Name", json!({})),
     ] {
-        let answer = client
-            .post(&case.api.path(REVISIONS, ""), &named(package, with))
+        let object = named(case, package, with);
+        let answer = case
+            .api
+            .client
+            .post(&case.api.path(REVISIONS, ""), &object)
             .await;
-        refusals.push((title, answer.map_err(|why| why.to_string())));
+        answers.push((title, answer.map_err(|why| why.to_string())));
     }
-    case.publish(cre).await;
-    refusals.push((
-        "delete a published one",
-        case.api.delete(REVISIONS, cre).await,
-    ));
-    refusals.push((
+    answers
+}
+
+/// What is answered to those who would undo what is published.
+async fn of_a_published_one(case: &Case) -> Vec<Answer> {
+    vec![
+        (
+            "delete a published one",
+            case.api.delete(REVISIONS, CRE).await,
+        ),
+        (
+            "patch a published one back to Draft",
+            patch(case, "", lifecycle("Draft")).await,
+        ),
+    ]
+}
+
+/// What is said in other words here: once, of the field that is wrong, and of what would be right.
+const OURS: [(&str, &str); 4] = [
+    (
+        "kubectl patch lifecycle Nonsense",
+        "spec.lifecycle: Unsupported value: \"Nonsense\": supported values: \"Draft\", \"Proposed\", \"Published\", \"DeletionProposed\"",
+    ),
+    (
+        "create without workspaceName",
+        "spec.workspaceName: Required value",
+    ),
+    (
+        "create with package Bad_Name",
+        "metadata.name: Invalid value: \"deploy.Bad_Name.ws1\"",
+    ),
+    (
         "patch a published one back to Draft",
-        patch(lifecycle("Draft"), "").await,
-    ));
-    let mut wrong = Vec::new();
-    for (title, answer) in refusals {
-        let words = told(&record, title);
+        "spec.lifecycle: Invalid value: \"Published\": value can be only updated to Published,DeletionProposed",
+    ),
+];
+
+/// Refusals that are none, or say something else than there.
+fn otherwise(record: &str, answers: Vec<Answer>) -> Vec<String> {
+    let mut out = Vec::new();
+    for (title, answer) in answers {
+        let words = told(record, title);
         assert!(!words.is_empty(), "{title}");
+        let ours = OURS.iter().find(|(known, _)| *known == title);
+        let words = ours.map_or(words, |(_, words)| vec![(*words).to_owned()]);
         match answer {
-            Ok(made) => wrong.push(format!("{title}: not refused: {made}")),
+            Ok(made) => out.push(format!("{title}: not refused: {made}")),
             Err(why) if words.iter().all(|w| why.contains(w)) => {}
-            Err(why) => wrong.push(format!("{title}: {why}\n  there {words:?}")),
+            Err(why) => out.push(format!("{title}: {why}\n  there {words:?}")),
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    patch(lifecycle("DeletionProposed"), "").await.unwrap();
-    for name in [cre, "deploy.ssa.ws1"] {
+    out
+}
+
+/// 8.5: what is refused is refused in the same words.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_by_hand_are_refused_as_recorded() {
+    let Some(case) = Case::new("refused").await else {
+        return;
+    };
+    let record = case.record("c-api-client-behaviour.txt");
+    case.api
+        .create(REVISIONS, &named(&case, "cre", json!({})))
+        .await;
+    let mut answers = of_a_draft(&case).await;
+    answers.extend(of_new_ones(&case).await);
+    case.publish(CRE).await;
+    answers.extend(of_a_published_one(&case).await);
+    let out = otherwise(&record, answers);
+    assert!(out.is_empty(), "{}", out.join("\n"));
+}
+
+/// 8.5: server-side apply made the server panic there; a dry run was none (A9). What is made is listed alike.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_by_hand_are_obeyed_as_recorded() {
+    let Some(case) = Case::new("hands").await else {
+        return;
+    };
+    let record = case.record("c-api-client-behaviour.txt");
+    for package in ["ssa", "cre"] {
+        let object = named(&case, package, json!({}));
+        if package == "cre" {
+            case.api.create(REVISIONS, &object).await;
+        }
+        let name = format!("/deploy.{package}.ws1?fieldManager=hand");
+        let path = case.api.path(REVISIONS, &name);
+        case.api.client.apply(&path, &object).await.unwrap();
+    }
+    for (package, metadata) in [
+        ("noname", json!({})),
+        ("wrong", json!({ "name": "whatever" })),
+        ("none", json!({ "name": "deploy.none.ws1" })),
+        // There, the dry run was none.
+        ("dry", json!({})),
+    ] {
+        let mut object = named(&case, package, json!({}));
+        object["metadata"] = metadata;
+        if package == "none" {
+            object["spec"]["tasks"] = json!([]);
+        }
+        let made = case.api.create(REVISIONS, &object).await;
+        assert_eq!(made["metadata"]["name"], format!("deploy.{package}.ws1"));
+    }
+    let label = json!({ "metadata": { "labels": { "a": "b" } } });
+    for change in [label, lifecycle("Proposed"), lifecycle("Draft")] {
+        patch(&case, "", change).await.unwrap();
+    }
+    case.publish(CRE).await;
+    patch(&case, "", lifecycle("DeletionProposed"))
+        .await
+        .unwrap();
+    for name in [CRE, "deploy.ssa.ws1"] {
         case.api.delete(REVISIONS, name).await.unwrap();
     }
     wait_for("both to be gone", async || {
-        case.revisions("deploy").await.len() == 3
+        case.revisions("deploy").await.len() == 4
     })
     .await;
-    // There, the dry run was none.
-    let mut dry = named("dry", json!({}));
-    dry["metadata"] = json!({});
-    case.api.create(REVISIONS, &dry).await;
     let commands = [
         ("get", REVISIONS),
         ("get packagerevisionresources", RESOURCES),
@@ -210,6 +276,45 @@ async fn watch(
     }
 }
 
+/// What the record did while the watches were open.
+async fn two_packages(case: &Case) {
+    for repository in ["other", "deploy"] {
+        let mut object = revision(case, "w");
+        object["metadata"] = json!({});
+        object["spec"]["repository"] = json!(repository);
+        object["spec"]["tasks"] = json!([{ "type": "init", "init": { "description": "w" } }]);
+        case.api.create(REVISIONS, &object).await;
+        case.publish(&format!("{repository}.w.ws1")).await;
+    }
+    wait_for("the branch's row", async || {
+        !case.api.get(REVISIONS, "deploy.w.main").await.is_null()
+    })
+    .await;
+}
+
+/// The list after that, object by object.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_holds_what_the_record_holds() {
+    let deployments = [("deploy", Value::Null), ("other", Value::Null)];
+    let Some(case) = Case::with("listed", &deployments).await else {
+        return;
+    };
+    two_packages(&case).await;
+    let recorded: Value = serde_json::from_str(&case.record("d-list.json")).unwrap();
+    let mut out = Vec::new();
+    for theirs in recorded["items"].as_array().unwrap() {
+        let name = text(&theirs["metadata"]["name"]);
+        let ours = case.api.get(REVISIONS, &name).await;
+        let mut theirs = theirs.clone();
+        if name == "deploy.w.main" {
+            // The branch's row stands for what is there, whoever put it there.
+            theirs["spec"]["tasks"].take();
+        }
+        missing(&name, &theirs, &ours, &mut out);
+    }
+    assert!(out.is_empty(), "{}", out.join("\n"));
+}
+
 /// There, selectors chose the first list alone, an update came twice, and the branch's row never (A6, A9).
 #[tokio::test(flavor = "multi_thread")]
 async fn watches_honour_selectors() {
@@ -227,21 +332,10 @@ async fn watches_honour_selectors() {
     for query in queries {
         watches.push(watch(&case, REVISIONS, query).await);
     }
-    for repository in ["other", "deploy"] {
-        let mut object = revision(&case, "w");
-        object["metadata"] = json!({});
-        object["spec"]["repository"] = json!(repository);
-        object["spec"]["tasks"] = json!([{ "type": "init", "init": { "description": "w" } }]);
-        case.api.create(REVISIONS, &object).await;
-        case.publish(&format!("{repository}.w.ws1")).await;
-    }
+    two_packages(&case).await;
     let labels = json!({ "metadata": { "labels": { "team": "core" } } });
     let last = "deploy.w.ws1";
     let branch = "deploy.w.main";
-    wait_for("the branch's row", async || {
-        !case.api.get(REVISIONS, branch).await.is_null()
-    })
-    .await;
     case.api.patch(REVISIONS, last, labels).await.unwrap();
     let mut all = Vec::new();
     for watch in &mut watches {
@@ -282,20 +376,6 @@ async fn watches_honour_selectors() {
     );
     assert_eq!(of(3, last), told(&[("ADDED", "Published")]));
     assert_eq!(all[3].len(), 1, "nothing else has the label");
-
-    let recorded: Value = serde_json::from_str(&case.record("d-list.json")).unwrap();
-    let mut out = Vec::new();
-    for theirs in recorded["items"].as_array().unwrap() {
-        let name = text(&theirs["metadata"]["name"]);
-        let ours = case.api.get(REVISIONS, &name).await;
-        let mut theirs = theirs.clone();
-        if name == branch {
-            // The branch's row stands for what is there, whoever put it there.
-            theirs["spec"]["tasks"].take();
-        }
-        missing(&name, &theirs, &ours, &mut out);
-    }
-    assert!(out.is_empty(), "{}", out.join("\n"));
 }
 
 /// What every clone of the record begins with, byte for byte.

@@ -66,20 +66,11 @@ async fn comments_survive_clone_and_upgrade() {
         plain["data"]["region"], "eu-1",
         "V13: upstream's own keys stay"
     );
-    values_of_the_record(
-        &case,
-        "e-1-clone-plain.txt",
-        "deploy.plain.packagevariant-1",
-    )
-    .await;
-    values_of_the_record(&case, "e-1-clone-pipe.txt", "deploy.pipe.packagevariant-1").await;
-    values_of_the_record(&case, "e-1-clone-app.txt", "deploy.app.packagevariant-1").await;
-    values_of_the_record(
-        &case,
-        "e-1-clone-context.txt",
-        "deploy.context.packagevariant-1",
-    )
-    .await;
+    for name in ["plain", "pipe", "app", "context"] {
+        let record = format!("e-1-clone-{name}.txt");
+        let revision = format!("deploy.{name}.packagevariant-1");
+        values_of_the_record(&case, &record, &revision).await;
+    }
 
     for name in ["plain", "context", "pipe", "app"] {
         let first = format!("deploy.{name}.packagevariant-1");

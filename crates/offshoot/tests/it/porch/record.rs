@@ -27,12 +27,13 @@ const TESTED: &[(&str, &[&str])] = &[
     (
         "c-api-client-behaviour.txt",
         &[
-            "requests_by_hand_are_answered_as_recorded",
+            "requests_by_hand_are_refused_as_recorded",
+            "requests_by_hand_are_obeyed_as_recorded",
             "dry_run_creates_nothing",
             "a_duplicate_is_a_conflict",
         ],
     ),
-    ("d-list.json", &["watches_honour_selectors"]),
+    ("d-list.json", &["a_list_holds_what_the_record_holds"]),
     (
         "d-selectors-and-watch.txt",
         &[
