@@ -204,6 +204,12 @@ pub trait Gateway: Send + Sync {
     /// # Errors
     /// The refusal that the client is told.
     async fn handle(&self, call: Call) -> Result<Outcome, Refusal>;
+
+    /// The name under which what a create asks for is kept, where it is composed of the object and not the one that
+    /// was sent. It must be the record's: the owners of the request's fields wait under it.
+    fn composed_name(&self, _call: &Call) -> Option<String> {
+        None
+    }
 }
 
 /// What an [`Authorizer`] is asked about.

@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use serde_json::Value;
 
 use super::{Core, Target};
+use crate::gateway::{Call, Gateway, Verb};
 use crate::logic::{managed, metadata_mut, rv_of};
 use crate::registry::Backing;
 use crate::storage::{CommitError, Expect, ObjectRef, lock};
@@ -89,6 +90,15 @@ fn set_owners(object: &mut Value, owners: Value) {
 }
 
 impl Core {
+    /// The record that a call is about: what a create asks for may be kept under another name than the one that was sent.
+    pub(super) fn kept_as(&self, target: &Target, call: &Call, gateway: &dyn Gateway) -> Target {
+        let composed = (call.verb == Verb::Create).then(|| gateway.composed_name(call));
+        let name = composed.flatten();
+        target
+            .clone()
+            .at(&target.namespace, name.as_ref().unwrap_or(&target.name))
+    }
+
     /// Keeps the owners of a write that the embedding program is asked for, until it is answered.
     pub(super) fn claim(
         &self,

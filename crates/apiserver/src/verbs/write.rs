@@ -320,16 +320,15 @@ impl Core {
         call.options
             .field_manager
             .clone_from(&options.field_manager);
-        let claim = self.claim(target, new.as_ref(), options.dry_run);
-        let asked = claim.as_ref().map(Claim::owners);
         (call.old, call.new, call.dry_run) = (old, new, options.dry_run);
-        let mut outcome: Outcome = self
-            .gateway()?
-            .handle(call)
-            .await
-            .map_err(|r| refused(target, r))?;
+        let gateway = self.gateway()?;
+        let kept = &self.kept_as(target, &call, gateway.as_ref());
+        let claim = self.claim(kept, call.new.as_ref(), options.dry_run);
+        let asked = claim.as_ref().map(Claim::owners);
+        let handled = gateway.handle(call).await;
+        let mut outcome: Outcome = handled.map_err(|r| refused(target, r))?;
         drop(claim);
-        let shown = self.show_owners(target, asked, &mut outcome.object).await;
+        let shown = self.show_owners(kept, asked, &mut outcome.object).await;
         shown.map_err(|e| lost(target, &e))?;
         warnings.extend(outcome.warnings);
         Ok(Written {

@@ -70,10 +70,10 @@ impl Gateway for Warehouse {
             });
         }
         let record = Record {
+            name: self.composed_name(&call).unwrap_or(call.name),
             group: call.group,
             resource: call.resource,
             namespace: call.namespace,
-            name: call.name,
             expect,
             object: new,
             manager: String::new(),
@@ -90,6 +90,13 @@ impl Gateway for Warehouse {
             warnings: vec!["handled".to_owned()],
             ..Outcome::default()
         })
+    }
+
+    /// What stands on a shelf is called by shelf and colour.
+    fn composed_name(&self, call: &Call) -> Option<String> {
+        let word = |pointer: &str| call.new.as_ref()?.pointer(pointer)?.as_str();
+        let (shelf, colour) = (word("/spec/shelf")?, word("/spec/colour")?);
+        Some(format!("{shelf}.{colour}"))
     }
 }
 
@@ -364,6 +371,35 @@ async fn applied_records_keep_the_owners_of_their_fields() {
         (200, None),
         "what its owner leaves out goes: {gone}"
     );
+}
+
+#[tokio::test]
+async fn what_is_kept_under_another_name_keeps_its_owners() {
+    let (server, _calls) = warehouse().await;
+    for (metadata, colour) in [
+        (json!({}), "red"),
+        (json!({"name": "mine"}), "blue"),
+        (json!({"generateName": "some-"}), "green"),
+    ] {
+        let body = json!({"apiVersion": "ware.dev/v1", "kind": "Crate", "metadata": metadata,
+            "spec": {"shelf": "top", "colour": colour}});
+        let path = format!("{CRATES}?fieldManager=hand");
+        let (code, made) = ask(&server, Method::POST, &path, Some(body)).await;
+        assert_eq!(code, 201, "{made}");
+        let path = format!("{CRATES}/top.{colour}");
+        let (_, got) = ask(&server, Method::GET, &path, None).await;
+        assert_eq!(got, made, "owners come with the object, in one write");
+        let entry = &got["metadata"]["managedFields"][0];
+        assert_eq!(
+            (&entry["manager"], &entry["operation"]),
+            (&json!("hand"), &json!("Update")),
+            "{got}"
+        );
+        assert!(
+            entry["fieldsV1"]["f:spec"]["f:shelf"].is_object(),
+            "{entry}"
+        );
+    }
 }
 
 /// Who owns fields, and how.

@@ -51,6 +51,11 @@ impl Gateway for PackageGateway {
             )),
         }
     }
+
+    fn composed_name(&self, call: &Call) -> Option<String> {
+        let revision = call.resource == "packagerevisions";
+        revision.then(|| revisions::composed_name(call)).flatten()
+    }
 }
 
 /// Who asks, as the engine wants to know it.

@@ -46,6 +46,13 @@ fn input(call: &Call) -> Result<Input, Refusal> {
     })
 }
 
+/// The name that a new revision gets, whatever it was called in the request (decisions.md A5).
+pub(super) fn composed_name(call: &Call) -> Option<String> {
+    let input = api::read_revision_input(call.new.as_ref()?).ok()?;
+    let (repository, package) = (&input.repository, &input.package);
+    Some(model::compose_name(repository, package, &input.workspace))
+}
+
 async fn create(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
     let wrong = |e: model::NameError| {
         invalid(

@@ -68,6 +68,52 @@ fn variant(name: &str, labels: &Value) -> Value {
     })
 }
 
+/// What a client makes or changes is its own, whatever name the revision is given.
+#[tokio::test(flavor = "multi_thread")]
+async fn revisions_name_who_wrote_their_fields() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Process::start(root.path(), &[]).await;
+    prepare(root.path(), &server).await;
+    let draft = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1",
+        "kind": "PackageRevision",
+        "metadata": { "namespace": "default", "name": "unheard-of" },
+        "spec": { "repository": "deploy", "packageName": "shop", "workspaceName": "v1",
+            "tasks": [{ "type": "init", "init": { "description": "a shop" } }] },
+    });
+    let path = format!("{REVISIONS}?fieldManager=hand");
+    let made = server.client.post(&path, &draft).await.unwrap();
+    assert_eq!(made["metadata"]["name"], "deploy.shop.v1");
+    let entry = &made["metadata"]["managedFields"][0];
+    assert_eq!(
+        (&entry["manager"], &entry["operation"]),
+        (&json!("hand"), &json!("Update"))
+    );
+    assert!(
+        entry["fieldsV1"]["f:spec"]["f:packageName"].is_object(),
+        "{entry}"
+    );
+
+    let mut wanted = server.get(&format!("{REVISIONS}/deploy.shop.v1")).await;
+    assert_eq!(
+        wanted["metadata"]["managedFields"],
+        made["metadata"]["managedFields"]
+    );
+    wanted["metadata"]["labels"]["colour"] = "red".into();
+    let path = format!("{REVISIONS}/deploy.shop.v1?fieldManager=brush");
+    let painted = server.client.put(&path, &wanted).await.unwrap();
+    let entries = painted["metadata"]["managedFields"].as_array().unwrap();
+    let brush = entries.iter().find(|e| e["manager"] == "brush").unwrap();
+    assert!(
+        brush["fieldsV1"]["f:metadata"]["f:labels"]["f:colour"].is_object(),
+        "{brush}"
+    );
+    assert!(
+        entries.iter().any(|e| e["manager"] == "hand"),
+        "{entries:?}"
+    );
+}
+
 /// R117, R193: a controller of others applies variants from the server's side, waits for Ready of its generation,
 /// reads `downstreamTargets`, and finds its fields its own.
 #[tokio::test(flavor = "multi_thread")]
