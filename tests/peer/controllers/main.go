@@ -34,6 +34,8 @@ func run(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	config.QPS, config.Burst = 200, 400
+	// The server names the owner of a field after the program that wrote it: the recordings had the real one.
+	config.UserAgent = "kube-controller-manager"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
