@@ -48,7 +48,8 @@ fn kinds_are_those_that_people_know() {
         };
         versions.iter().map(one).collect()
     };
-    let seen = "Upstream Targets UpToDate Draft Proposed Published Failed Ready Status Age";
+    let seen =
+        "Upstream Targets UpToDate Draft Proposed Published Failed Ready VariantsReady Status Age";
     for version in set["spec"]["versions"].as_array().unwrap() {
         assert_eq!(columns(version), seen.split(' ').collect::<Vec<_>>());
     }

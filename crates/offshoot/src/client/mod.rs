@@ -27,8 +27,21 @@ pub struct Client {
     log: log::Log,
     /// What the server warned about, the newest last.
     warnings: Mutex<Vec<String>>,
+    /// Where the server is, for messages.
+    server: String,
     /// The namespace that commands work in.
     pub namespace: String,
+}
+
+/// What kept a request from its answer: the innermost cause, which the layers around it only repeat.
+fn unreachable(server: &str, error: &kube::Error) -> Failure {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    Failure::new(format!("cannot reach the server {server}: {cause}")).hint(
+        "offshoot up starts one and prints the line `export KUBECONFIG=…`; --server, --context and KUBECONFIG name another",
+    )
 }
 
 impl Client {
@@ -88,13 +101,20 @@ impl Client {
             .clone()
             .unwrap_or_else(|| config.default_namespace.clone());
         let log = log::Log::new(flags, &config);
+        let server = config.cluster_url.to_string();
+        let server = server.trim_end_matches('/').to_owned();
         let client = kube::Client::try_from(config).map_err(|e| Failure::of("connect", &e))?;
         Ok(Self {
             client,
             log,
             warnings: Mutex::default(),
+            server,
             namespace,
         })
+    }
+
+    fn unreachable(&self, error: &kube::Error) -> Failure {
+        unreachable(&self.server, error)
     }
 
     /// Connects with the kubeconfig in this file.
@@ -166,7 +186,7 @@ impl Client {
             .header(http::header::USER_AGENT, "offshoot")
             .body(bytes)
             .map_err(|e| Failure::of("build the request", &e))?;
-        let failed = |e: kube::Error| Failure::of("reach the server", &e);
+        let failed = |e: kube::Error| self.unreachable(&e);
         let asked = self.log.asks(&request);
         let answer = self.client.send(request.map(Body::from)).await;
         let answer = answer.map_err(failed)?;
@@ -196,7 +216,7 @@ impl Client {
         &self,
         request: http::Request<Vec<u8>>,
     ) -> Result<(u16, String, bytes::Bytes), Failure> {
-        let failed = |e: kube::Error| Failure::of("reach the server", &e);
+        let failed = |e: kube::Error| self.unreachable(&e);
         let answer = self.client.send(request.map(Body::from)).await;
         let answer = answer.map_err(failed)?;
         let media = answer.headers().get(http::header::CONTENT_TYPE);
@@ -219,7 +239,7 @@ impl Client {
             .header(http::header::USER_AGENT, "offshoot")
             .body(Body::empty())
             .map_err(|e| Failure::of("build the request", &e))?;
-        let failed = |e: kube::Error| Failure::of("reach the server", &e);
+        let failed = |e: kube::Error| self.unreachable(&e);
         let asked = self.log.reads(path);
         let answer = self.client.send(request).await.map_err(failed)?;
         asked.answered(&answer);
@@ -234,6 +254,8 @@ impl Client {
             )));
         }
         let frames = answer.into_body().into_data_stream();
+        let server = self.server.clone();
+        let failed = move |e: kube::Error| unreachable(&server, &e);
         Ok(futures::TryStreamExt::map_err(frames, failed))
     }
 

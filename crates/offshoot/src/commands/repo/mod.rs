@@ -51,11 +51,13 @@ async fn unregister(client: &Client, name: &str, keep_secret: bool) -> Result<St
     let repository = client.get(&path).await?;
     client.delete(&path).await?;
     let secret = api::str_at(&repository, &["spec", "git", "secretRef", "name"]);
-    // Only the Secret that `repo reg` made goes with it.
+    // Only the Secret that `repo reg` made goes with it, unless it has gone before.
     if let Some(secret) = secret.filter(|s| !keep_secret && *s == format!("{name}-auth")) {
-        client
-            .delete(&object(SECRETS, &client.namespace, secret))
-            .await?;
+        let secret = object(SECRETS, &client.namespace, secret);
+        if let Err(failure) = client.delete(&secret).await {
+            let gone = failure.message().ends_with(" not found");
+            gone.then_some(()).ok_or(failure)?;
+        }
     }
     Ok(format!("{name} unregistered\n"))
 }
