@@ -7,6 +7,7 @@ use super::Patch;
 use super::geometry::View;
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
+use crate::stream::Document;
 use crate::tree::{CommentData, Id, NONE, Style};
 
 /// One comment line.
@@ -85,6 +86,18 @@ impl<'a> Node<'a> {
             line: view.line_comment(&slot).as_ref().map(make),
             foot: all(view.foot(parent, index)),
         }
+    }
+}
+
+impl<'a> Document<'a> {
+    /// Every comment of the document in the order of the text, also those that belong to no entry.
+    pub fn comments(&self) -> impl Iterator<Item = Comment<'a>> + use<'a> {
+        let (text, base) = (self.text(), self.span().start);
+        let comments = &self.stream.tree(self.index).comments;
+        comments.iter().map(move |data| Comment {
+            text: &text[data.start as usize..data.end as usize],
+            span: base + data.start as usize..base + data.end as usize,
+        })
     }
 }
 

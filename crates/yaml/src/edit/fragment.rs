@@ -138,11 +138,28 @@ impl Fragment {
             .collect()
     }
 
-    /// Whether a node has the same content, style and source already.
+    /// Whether a node has the same content, style and source already, the comments inside it included.
     pub(super) fn reads_like(&self, node: Node<'_>) -> bool {
         self.node().source() == node.source()
             && verify::same(self.node(), node)
             && !node.source().contains(['\n', '\r'])
+            && (!self.is_block() || self.block_text() == Self::of(node).block_text())
+    }
+
+    /// The text of a block collection with the comments above its first entry and behind its last one.
+    fn block_text(&self) -> &str {
+        let data = self.node().data();
+        let from = self.leading_comment().unwrap_or(data.content as usize);
+        &self.view().text[from..self.block_end().max(from)]
+    }
+
+    fn block_end(&self) -> usize {
+        let (view, data) = (self.view(), self.node().data());
+        if data.parent == NONE {
+            view.line_end(data.end as usize)
+        } else {
+            view.extent(&self.slot())
+        }
     }
 
     /// Writes the node behind a marker.
@@ -225,15 +242,9 @@ impl Fragment {
         let view = self.view();
         let data = self.node().data();
         let from = lead.unwrap_or(data.content as usize);
-        let to = view.extent(&self.slot());
-        let to = if data.parent == NONE {
-            view.line_end(data.end as usize)
-        } else {
-            to
-        };
         self.moved(
             writer,
-            &view.text[from..to.max(from)],
+            &view.text[from..self.block_end().max(from)],
             col as isize - data.col as isize,
         );
         let mut last = self.id;

@@ -68,6 +68,23 @@ fn a_lifted_entry_takes_its_comments_along() {
 }
 
 #[test]
+fn a_lifted_collection_of_one_line_brings_its_comments() {
+    for text in [
+        "m:\n  k: 1 # one\nz: 1\n",
+        "m:\n  # above\n  k: 1\nz: 1\n",
+        "m:\n- k: 1 # one\nz: 1\n",
+    ] {
+        let bare: String = text.replace(" # one", "").replace("  # above\n", "");
+        for (from, to) in [(text, bare.as_str()), (bare.as_str(), text)] {
+            let from = parse(from);
+            let fragment = root(&from).get("m").unwrap().lift();
+            let path = path("m");
+            applied(to, &[Edit::SetFragment { path, fragment }], from.text());
+        }
+    }
+}
+
+#[test]
 fn a_lifted_value_keeps_its_style() {
     let from = parse(
         "a: |2\n    in\n  out\nb: 'q'\nc: {x: 1, y: [2]}\nd: >-\n  folded\n  text\ne: one\n  two\n",
