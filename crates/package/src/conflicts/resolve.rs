@@ -1,11 +1,14 @@
 //! What an edit or a render did at the places of conflicts (V4, V4a).
 
+use std::collections::BTreeSet;
+
 use model::{Conflict, ConflictId, ConflictState, ConflictValue, Files};
-use yaml::{Kind, Limits, Node, Reader, Stream};
+use yaml::{Document, Kind, Limits, Node, Reader, Stream};
 
 use super::{FieldPath, PathStep};
 use crate::merge::{
     canonical, comment_texts, file_value, function_runs, hash, hidden, identity, node_value,
+    standing,
 };
 
 /// What a package holds at the place of a conflict.
@@ -21,13 +24,16 @@ pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {
     let Some(Ok(stream)) = text.map(|text| Stream::parse(text, &Limits::default())) else {
         return ConflictValue::Absent;
     };
-    let root = stream
+    let document = stream
         .documents()
-        .map(|document| document.root())
-        .find(|root| identity(*root).record() == conflict.resource);
-    let Some(root) = root else {
+        .find(|document| identity(document.root()).record() == conflict.resource);
+    let Some(document) = document else {
         return ConflictValue::Absent;
     };
+    if path.0 == [PathStep::Comment] {
+        return comments_at(document, conflict);
+    }
+    let root = document.root();
     let secret = hashed(conflict) && hidden(&path);
     let (steps, comment) = match path.0.split_last() {
         Some((PathStep::Comment, steps)) => (steps, true),
@@ -46,6 +52,26 @@ pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {
             ConflictValue::Json(serde_json::Value::from(text).to_string())
         }
         node => node_value(node, secret),
+    }
+}
+
+/// Which of the comments that a record of a whole document names stand in it.
+fn comments_at(document: Document<'_>, conflict: &Conflict) -> ConflictValue {
+    if hashed(conflict) {
+        return match standing(document, None).join("\n").as_str() {
+            "" => ConflictValue::Absent,
+            text => hash(text.as_bytes()),
+        };
+    }
+    let sides = [&conflict.base, &conflict.local, &conflict.upstream];
+    let texts = sides.map(|value| match value {
+        ConflictValue::Json(json) => serde_json::from_str::<String>(json).unwrap_or_default(),
+        ConflictValue::Hash(_) | ConflictValue::Absent => String::new(),
+    });
+    let named: BTreeSet<&str> = texts.iter().flat_map(|text| text.lines()).collect();
+    match standing(document, Some(&named)).join("\n") {
+        text if text.is_empty() => ConflictValue::Absent,
+        text => ConflictValue::Json(serde_json::Value::from(text).to_string()),
     }
 }
 

@@ -8,6 +8,7 @@ use super::compare::{same, undecidable};
 use super::layout::Schemas;
 use super::marks::{Identity, identity, unmarked};
 use super::record::{Recorder, node_value};
+use super::remarks;
 use super::value::{Three, Walk};
 use super::{MergeError, Side};
 
@@ -69,10 +70,23 @@ pub(super) fn merge(
     let explicit = local
         .document(Some(0))
         .is_none_or(|first| first.text().starts_with("---"));
-    Ok(Outcome::Text(join(
-        kept.into_iter().filter_map(|p| p.text.as_deref()),
-        explicit,
-    )))
+    let text = join(kept.into_iter().filter_map(|p| p.text.as_deref()), explicit);
+    Ok(Outcome::Text(match texts[1].and_then(breaks) {
+        Some("\r\n") if breaks(&text).is_none() => text.replace("\r\n", "\n").replace('\n', "\r\n"),
+        Some("\n") if breaks(&text).is_none() => text.replace("\r\n", "\n"),
+        _ => text,
+    }))
+}
+
+/// The line break that a text uses throughout; `None` where it mixes them, or has none.
+fn breaks(text: &str) -> Option<&'static str> {
+    let (all, wide) = (text.matches('\n').count(), text.matches("\r\n").count());
+    match () {
+        () if all == 0 => None,
+        () if wide == all => Some("\r\n"),
+        () if wide == 0 => Some("\n"),
+        () => None,
+    }
 }
 
 /// Parses one side; `None` where the file must merge as text.
@@ -140,6 +154,10 @@ fn local_pieces(
             continue;
         };
         let text = match (base.document(from), upstream.document(to)) {
+            // V17: what nobody touched is the machine's, byte for byte.
+            (Some(ours), Some(theirs)) if ours.text() == mine.text() => {
+                Some(theirs.text().to_owned())
+            }
             (ours, Some(theirs)) => {
                 let sides = [ours, Some(mine), Some(theirs)];
                 record.enter(id.record(), any_secret(&sides));
@@ -203,7 +221,13 @@ fn field_merge(
         _ = record.field(&whole, None, local, upstream);
     }
     let edited = apply::apply(stream, mine.index(), ops).ok();
-    let text = edited.and_then(|edited| Some(edited.document(mine.index())?.text().to_owned()));
+    let edited = edited
+        .as_ref()
+        .and_then(|edited| edited.document(mine.index()));
+    let text = edited.map(|merged| match documents {
+        [Some(ours), ..] => remarks::settle(merged, [ours, mine, theirs], record, conflicts),
+        _ => merged.text().to_owned(),
+    });
     text.unwrap_or_else(|| {
         // What cannot be written stays as it is, and is said.
         record.truncate(conflicts);

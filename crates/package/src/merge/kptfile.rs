@@ -9,6 +9,7 @@ use super::file::Own;
 use super::functions;
 use super::marks::identity;
 use super::record::Recorder;
+use super::remarks;
 use super::value::{Three, Walk};
 use super::{MergeError, Side};
 use crate::kptfile::{Kptfile, ReadError};
@@ -56,6 +57,7 @@ pub(super) fn merge(
         return Ok(Outcome::AsText);
     };
     let local = reordered(base.as_ref(), local, upstream);
+    let base_stream = base.as_ref();
     let base = base
         .as_ref()
         .and_then(|stream| stream.document(0))
@@ -78,7 +80,12 @@ pub(super) fn merge(
     walk.document(three, Schema::kptfile());
     let ops = walk.ops;
     Ok(match apply::apply(&local, 0, ops) {
-        Ok(stream) => Outcome::Text(stream.text().to_owned()),
+        Ok(stream) => Outcome::Text(remarked(
+            &stream,
+            [base_stream, Some(&local), Some(upstream)],
+            record,
+            conflicts,
+        )),
         Err(_) => {
             let whole = crate::conflicts::FieldPath::default();
             record.truncate(conflicts);
@@ -86,6 +93,24 @@ pub(super) fn merge(
             Outcome::Text(local.text().to_owned())
         }
     })
+}
+
+/// The merged text, with the comments of the first document that no field carries.
+fn remarked(
+    merged: &Stream,
+    sides: [Option<&Stream>; 3],
+    record: &mut Recorder<'_>,
+    since: usize,
+) -> String {
+    let documents = sides.map(|side| side.and_then(|stream| stream.document(0)));
+    let ([Some(base), Some(local), Some(upstream)], Some(first)) = (documents, merged.document(0))
+    else {
+        return merged.text().to_owned();
+    };
+    let text = remarks::settle(first, [base, local, upstream], record, since);
+    let mut whole = merged.text().to_owned();
+    whole.replace_range(first.span(), &text);
+    whole
 }
 
 /// The local Kptfile with its functions in upstream's order, where upstream changed the order and

@@ -20,6 +20,7 @@ mod layout;
 mod list;
 mod marks;
 mod record;
+mod remarks;
 mod runtime;
 mod strategies;
 mod value;
@@ -35,6 +36,7 @@ pub(crate) use functions::runs as function_runs;
 pub(crate) use marks::{IDENTIFIER, MERGE_COMMENT, merge_comment};
 pub use marks::{Identity, identity};
 pub(crate) use record::{file_value, hash, hidden, node_value};
+pub(crate) use remarks::standing;
 pub use runtime::without_runtime;
 
 /// How to merge.

@@ -103,13 +103,42 @@ impl<'o> Recorder<'o> {
 
     /// Comments that both sides changed (M14): local stays, nothing is gated.
     pub(super) fn comments(&mut self, path: &FieldPath, sides: [&str; 3]) {
+        self.commented(path, sides, Decision::Local);
+    }
+
+    fn commented(&mut self, path: &FieldPath, sides: [&str; 3], decision: Decision) {
         let path = path.join(PathStep::Comment);
         let values = sides.map(|text| match text {
             "" => ConflictValue::Absent,
             text if self.secret => hash(text.as_bytes()),
             text => ConflictValue::Json(serde_json::Value::from(text).to_string()),
         });
-        self.push(&path, values, Decision::Local, ConflictState::Recorded);
+        self.push(&path, values, decision, ConflictState::Recorded);
+    }
+
+    /// Comments that a side added and that found no place in a document (M14): noted, nothing is gated.
+    pub(super) fn lost_comments(&mut self, sides: [&str; 3], decision: Decision) {
+        self.commented(&FieldPath::default(), sides, decision);
+    }
+
+    /// Whether a record since `since` says what became of a comment; where values are hidden, of any.
+    pub(super) fn names_comment(&self, text: &str, since: usize) -> bool {
+        let known = self.conflicts.get(since..).unwrap_or_default();
+        let comments = known.iter().filter(|c| c.path.ends_with("#comment"));
+        let mut values = comments.flat_map(|c| [&c.local, &c.upstream]);
+        values.any(|value| match value {
+            ConflictValue::Json(json) => {
+                let known = serde_json::from_str::<String>(json).unwrap_or_default();
+                known.lines().any(|line| line == text)
+            }
+            ConflictValue::Hash(_) => true,
+            ConflictValue::Absent => false,
+        })
+    }
+
+    /// Whether values are hidden.
+    pub(super) fn hides(&self) -> bool {
+        self.secret
     }
 
     /// A whole file that both sides changed, or one changed and the other deleted; `blocked` is what

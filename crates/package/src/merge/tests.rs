@@ -1,5 +1,6 @@
 mod fields;
 mod packages;
+mod remarks;
 
 use std::sync::Arc;
 
