@@ -434,13 +434,14 @@ async fn a_set_follows_several_upstream_packages() {
         made["spec"]["upstream"],
         json!({ "repo": "blueprints", "package": "shop", "revision": 1 })
     );
-    wait_for("the set", async || {
-        condition(&server.get(&path).await, "Ready") == "True"
-    })
-    .await;
     for sets in [SETS, OLD_SETS] {
-        assert_eq!(column(&server, sets).await, "commented, shop");
+        // The set may be Ready from before the label.
+        wait_for("both upstream packages in the column", async || {
+            column(&server, sets).await == "commented, shop"
+        })
+        .await;
     }
+    assert_eq!(condition(&server.get(&path).await, "Ready"), "True");
     // As it was written, also in the older version.
     let shown = server.get(&format!("{OLD_SETS}/fan")).await;
     assert_eq!(shown["spec"]["upstreams"], set["spec"]["upstreams"]);
