@@ -37,7 +37,9 @@ pub use package::write_package;
 pub use pipeline::{read_pipeline, write_pipeline};
 pub use rendering::{read_render_status, write_render_status, write_result_list};
 pub use repository::read_repository;
-pub use resources::{ResourcesUpdate, read_resources, write_resources};
+pub use resources::{
+    OVERSIZED_FILES, ResourcesUpdate, read_resources, write_left_out, write_resources,
+};
 pub use revision::{RevisionInput, read_revision, read_revision_input, write_revision};
 pub use set::read_set;
 pub use sources::read_revision_set;

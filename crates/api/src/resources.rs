@@ -11,6 +11,29 @@ use crate::{write_meta, write_render_status};
 /// The annotation that lists files which are no text.
 pub(crate) const BINARY_FILES: &str = "offshoot.dev/binary-files";
 
+/// The annotation that lists files which are beyond the limits, each with the reason: they are not shown, and gone
+/// with the next update.
+pub const OVERSIZED_FILES: &str = "offshoot.dev/oversized-files";
+/// How many of them it lists.
+const LISTED: usize = 20;
+
+/// Says on an object of files what was left out of it.
+pub fn write_left_out(object: &mut Value, left_out: &BTreeMap<PackagePath, String>) {
+    if left_out.is_empty() {
+        return;
+    }
+    let mut listed: BTreeMap<&str, &str> = left_out
+        .iter()
+        .take(LISTED)
+        .map(|(path, why)| (path.as_str(), why.as_str()))
+        .collect();
+    let more = format!("and {} more files", left_out.len().saturating_sub(LISTED));
+    if left_out.len() > LISTED {
+        listed.insert("…", &more);
+    }
+    object["metadata"]["annotations"][OVERSIZED_FILES] = json!(listed).to_string().into();
+}
+
 /// The whole object of a revision's files: text only, binary files are listed in an annotation.
 pub fn write_resources(revision: &Revision, files: &Files) -> Value {
     let mut texts = Map::new();

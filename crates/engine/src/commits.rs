@@ -71,6 +71,9 @@ impl Engine {
         by: &Caller,
         commit: &DraftCommit<'_>,
     ) -> Result<Drafted> {
+        if let Content::Files(files, opaque) = commit.content {
+            fits(open, files, opaque)?;
+        }
         let dir = open.layout.dir(commit.package);
         let mut text = (!commit.conflicts.is_empty()).then(|| conflicts::encode(commit.conflicts));
         let mut beside = None;
@@ -169,6 +172,20 @@ impl Engine {
             .map_err(failed)
     }
 
+    /// A package's files by the id of its tree, without those that are beyond the limits.
+    pub(crate) fn snapshot_within(
+        &self,
+        open: &Open,
+        tree: model::TreeId,
+    ) -> Result<(std::sync::Arc<store::Snapshot>, Vec<store::Beyond>)> {
+        open.repo
+            .snapshot_within(tree)
+            .map_err(|source| Error::Store {
+                attempt: "read the package",
+                source,
+            })
+    }
+
     /// A package's files by the id of its tree.
     pub(crate) fn snapshot(
         &self,
@@ -180,6 +197,18 @@ impl Engine {
             source,
         })
     }
+}
+
+/// Whether files could be read again once they are written.
+///
+/// # Errors
+/// The limit that they are beyond.
+pub(crate) fn fits(open: &Open, files: &Files, opaque: &[store::Opaque]) -> Result<()> {
+    let checked = open.repo.limits().check(files, opaque.len());
+    checked.map_err(|source| Error::Store {
+        attempt: "write the package",
+        source,
+    })
 }
 
 /// A text in files that sort in its order.

@@ -53,7 +53,7 @@ pub use memory::{MemoryOptions, MemoryStore};
 pub use object::{Commit, Signature, Time};
 pub use refname::{RefName, RefNameError};
 pub use remote::{Credential, CredentialError, Credentials, Kind, NoCredentials, RemoteSpec};
-pub use snapshot::{Opaque, Snapshot};
+pub use snapshot::{Beyond, Opaque, Snapshot};
 pub use stats::Stats;
 pub use submission::{
     Announced, Answer, BranchEdit, Expect, Handle, Intent, IntentId, IntentRef, Published, RefEdit,

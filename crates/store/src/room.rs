@@ -24,8 +24,8 @@ use crate::staged::Shelf;
 use crate::stats::{Counters, Stats, add};
 use crate::tree::find_dir;
 use crate::{
-    Announced, Answer, CommitSpec, Dir, Handle, Intent, IntentId, Limits, RefName, Refs, Repo,
-    Snapshot, Submission, Written,
+    Announced, Answer, Beyond, CommitSpec, Dir, Handle, Intent, IntentId, Limits, RefName, Refs,
+    Repo, Snapshot, Submission, Written,
 };
 
 /// What a room is opened with.
@@ -303,6 +303,14 @@ impl<D: Disk> Repo for Shared<D> {
 
     fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>> {
         self.room.take_snapshot(tree)
+    }
+
+    fn snapshot_within(&self, tree: TreeId) -> Result<(Arc<Snapshot>, Vec<Beyond>)> {
+        self.room.take_snapshot_within(tree)
+    }
+
+    fn limits(&self) -> Limits {
+        self.room.limits
     }
 
     fn packages(&self, root: TreeId, under: &Dir) -> Result<Vec<(Dir, TreeId)>> {

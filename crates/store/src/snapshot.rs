@@ -11,6 +11,7 @@ use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::object::{EXEC, Entry, Oid as _, blob_id, tree_id};
 use crate::room::Room;
+use crate::wall::Limits;
 
 /// What a tree holds beyond what we read: symlinks, submodules, names that we refuse (X1). It is
 /// written back as it was and never followed.
@@ -60,26 +61,99 @@ pub struct Snapshot {
     pub bytes: u64,
 }
 
+impl Snapshot {
+    fn of(tree: &ObjectId) -> Self {
+        Self {
+            tree: tree_id(tree),
+            files: Files::new(),
+            opaque: Vec::new(),
+            bytes: 0,
+        }
+    }
+}
+
+/// A file, or a directory nested too deep, that is beyond the limits: it is not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beyond {
+    /// Where it is.
+    pub path: PackagePath,
+    /// Why it was left out, with its size and the limit.
+    pub why: String,
+}
+
+impl Limits {
+    /// Whether a package of these files, and so many that are carried unread, could be read again.
+    ///
+    /// # Errors
+    /// The first limit that it is beyond, with the file where one alone is too large.
+    pub fn check(&self, files: &Files, carried: usize) -> Result<()> {
+        let count = files.len() + carried;
+        self.check_count(count)?;
+        let mut all = 0;
+        for (path, file) in files {
+            let bytes = file.bytes().len() as u64;
+            self.check_file(path, bytes)?;
+            all += bytes;
+        }
+        self.check_package(all)
+    }
+
+    fn check_count(&self, count: usize) -> Result<()> {
+        limit(
+            "number of files of a package",
+            self.package_files,
+            count as u64,
+        )
+    }
+
+    fn check_file(&self, path: &PackagePath, bytes: u64) -> Result<()> {
+        limit(&format!("size of {path}"), self.file_bytes, bytes)
+    }
+
+    fn check_package(&self, bytes: u64) -> Result<()> {
+        limit("size of a package", self.package_bytes, bytes)
+    }
+}
+
 impl<D: Disk> Room<D> {
+    /// As [`Room::take_snapshot`], without the files that are beyond the limits.
+    pub(crate) fn take_snapshot_within(
+        &self,
+        tree: TreeId,
+    ) -> Result<(Arc<Snapshot>, Vec<Beyond>)> {
+        match self.take_snapshot(tree) {
+            Err(Error::TooLarge { .. }) => {}
+            other => return Ok((other?, Vec::new())),
+        }
+        let id = tree.oid()?;
+        let mut beyond = Vec::new();
+        let mut shot = Snapshot::of(&id);
+        self.walk(&id, "", &mut shot, Some(&mut beyond), 0)?;
+        Ok((Arc::new(shot), beyond))
+    }
+
     pub(crate) fn take_snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>> {
         let id = tree.oid()?;
         if let Some(known) = self.snapshots.get(&id) {
             return Ok(known);
         }
-        let mut shot = Snapshot {
-            tree: tree_id(&id),
-            files: Files::new(),
-            opaque: Vec::new(),
-            bytes: 0,
-        };
-        self.walk(&id, "", &mut shot, 0)?;
+        let mut shot = Snapshot::of(&id);
+        self.walk(&id, "", &mut shot, None, 0)?;
         let shot = Arc::new(shot);
         let cost = 512 + shot.files.len() * 256 + usize::try_from(shot.bytes).unwrap_or(usize::MAX);
         self.snapshots.put(id, Arc::clone(&shot), cost);
         Ok(shot)
     }
 
-    fn walk(&self, tree: &ObjectId, at: &str, shot: &mut Snapshot, depth: usize) -> Result<()> {
+    /// Takes a directory's files. What is beyond the limits ends the walk, unless somebody wants to know of it.
+    fn walk(
+        &self,
+        tree: &ObjectId,
+        at: &str,
+        shot: &mut Snapshot,
+        mut beyond: Option<&mut Vec<Beyond>>,
+        depth: usize,
+    ) -> Result<()> {
         const DEPTH: u64 = 64;
         limit("nesting of directories", DEPTH, depth as u64)?;
         let mut seen = BTreeSet::new();
@@ -99,31 +173,39 @@ impl<D: Disk> Room<D> {
             // first is read, the others are carried.
             let unique = name.is_some_and(|n| seen.insert(n.to_lowercase()));
             match path {
-                Some(path) if unique && entry.is_tree() => {
-                    self.walk(&entry.id, path.as_str(), shot, depth + 1)?;
+                Some(path) if unique && (entry.is_tree() || entry.is_file()) => {
+                    let taken = if entry.is_tree() {
+                        let below = beyond.as_deref_mut();
+                        self.walk(&entry.id, path.as_str(), shot, below, depth + 1)
+                    } else {
+                        self.take_file(entry, &path, shot)
+                    };
+                    match (taken, beyond.as_deref_mut()) {
+                        (Err(error @ Error::TooLarge { .. }), Some(beyond)) => {
+                            let why = error.to_string();
+                            beyond.push(Beyond { path, why });
+                        }
+                        (taken, _) => taken?,
+                    }
                 }
-                Some(path) if unique && entry.is_file() => self.take_file(entry, path, shot)?,
                 _ => shot.opaque.push(carry(entry, at)),
             }
-            let count = shot.files.len() + shot.opaque.len();
-            limit(
-                "number of files of a package",
-                self.limits.package_files,
-                count as u64,
-            )?;
+            if beyond.is_none() {
+                let count = shot.files.len() + shot.opaque.len();
+                self.limits.check_count(count)?;
+            }
         }
         Ok(())
     }
 
-    fn take_file(&self, entry: &Entry, path: PackagePath, shot: &mut Snapshot) -> Result<()> {
+    fn take_file(&self, entry: &Entry, path: &PackagePath, shot: &mut Snapshot) -> Result<()> {
+        self.limits
+            .check_count(shot.files.len() + shot.opaque.len() + 1)?;
         let bytes = self.read_as(&entry.id, Kind::Blob)?;
-        limit(
-            &format!("size of {path}"),
-            self.limits.file_bytes,
-            bytes.len() as u64,
-        )?;
-        shot.bytes += bytes.len() as u64;
-        limit("size of a package", self.limits.package_bytes, shot.bytes)?;
+        let length = bytes.len() as u64;
+        self.limits.check_file(path, length)?;
+        self.limits.check_package(shot.bytes + length)?;
+        shot.bytes += length;
         let exec = entry.mode & 0o111 != 0 || entry.mode == EXEC;
         let mode = if exec {
             FileMode::Executable
@@ -131,7 +213,7 @@ impl<D: Disk> Room<D> {
             FileMode::Regular
         };
         shot.files.insert(
-            path,
+            path.clone(),
             File::Kept {
                 id: blob_id(&entry.id),
                 mode,

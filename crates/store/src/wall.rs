@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use model::{CommitId, TreeId};
 
 use crate::{
-    Announced, Answer, Commit, CommitSpec, Dir, Handle, Intent, IntentId, RefName, RemoteSpec,
-    Result, Snapshot, Stats, Submission, Written,
+    Announced, Answer, Beyond, Commit, CommitSpec, Dir, Handle, Intent, IntentId, RefName,
+    RemoteSpec, Result, Snapshot, Stats, Submission, Written,
 };
 
 /// All refs with the commits that they lead to, annotated tags followed.
@@ -77,6 +77,16 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// More or larger files than allowed; a tree that is not here.
     fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>>;
+
+    /// The same, without the files that are beyond the limits: what can be shown of a package that somebody else made
+    /// too large, and mended.
+    ///
+    /// # Errors
+    /// A tree that is not here.
+    fn snapshot_within(&self, tree: TreeId) -> Result<(Arc<Snapshot>, Vec<Beyond>)>;
+
+    /// The limits of what is read, which hold for what is written, too.
+    fn limits(&self) -> Limits;
 
     /// Directories that hold a `Kptfile` below `under`, relative to it, in path order; what lies
     /// inside one is its content (package-orchestration.md §4, "Discovery").

@@ -12,7 +12,7 @@ use store::{Content, Written};
 
 use super::create::keeps_failures;
 use super::{Caller, Made, Preconditions, lifecycle, precondition, rejected};
-use crate::commits::DraftCommit;
+use crate::commits::{DraftCommit, fits};
 use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
 use crate::shelve::{Follow, Shelf};
@@ -29,12 +29,14 @@ pub(super) async fn save(
     let (open, old) = (&held.open, &held.revision);
     precondition(old, preconditions, &old.content_version)?;
     judge(old).map_err(rejected)?;
-    let snapshot = engine.snapshot(open, old.tree)?;
+    let (snapshot, beyond) = engine.snapshot_within(open, old.tree)?;
     let files = merge_texts(&snapshot.files, texts);
     readable(&files)?;
+    fits(open, &files, &snapshot.opaque)?;
     let mut new = Revision::clone(old);
     let before = snapshot.files.clone();
-    if files == before && !is_unrendered(old) {
+    // What is too large to be shown is gone with the next save: a package cannot be saved with it.
+    if files == before && beyond.is_empty() && !is_unrendered(old) {
         return Ok(Made {
             files: Some(files),
             render: old.render_status.clone(),

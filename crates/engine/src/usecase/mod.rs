@@ -183,6 +183,22 @@ impl Engine {
         Ok((revision, snapshot.files.clone()))
     }
 
+    /// As [`Engine::resources`], without the files that are beyond the limits: somebody else made the package, and
+    /// one of them must not hide the rest. Each that is left out comes with the reason.
+    ///
+    /// # Errors
+    /// There is no such revision; git cannot be read.
+    pub async fn resources_within(
+        &self,
+        key: &ObjectKey,
+    ) -> Result<(Arc<Revision>, Files, BTreeMap<PackagePath, String>)> {
+        let revision = self.revision(key).await?;
+        let open = self.open(&key.namespace, &revision.repository).await?;
+        let (snapshot, beyond) = self.snapshot_within(&open, revision.tree)?;
+        let left_out = beyond.into_iter().map(|b| (b.path, b.why)).collect();
+        Ok((revision, snapshot.files.clone(), left_out))
+    }
+
     /// Saves the texts of a draft's files, and renders. Files that are no text stay (A11).
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! `packagerevisionresources`: the files of package revisions. No watch (decisions.md A6).
 
-use apiserver::gateway::{Call, Outcome, Refusal, Verb};
+use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
 use apiserver::verbs::handle::ResourceName;
 use engine::usecase::Preconditions;
 use model::ObjectKey;
@@ -19,9 +19,11 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
 }
 
 async fn read(gateway: &PackageGateway, call: &Call, key: &ObjectKey) -> Result<Value, Refusal> {
-    let found = gateway.engine.resources(key).await;
-    let (revision, files) = found.map_err(|e| refusal(call, &e))?;
-    Ok(api::write_resources(&revision, &files))
+    let found = gateway.engine.resources_within(key).await;
+    let (revision, files, left_out) = found.map_err(|e| refusal(call, &e))?;
+    let mut object = api::write_resources(&revision, &files);
+    api::write_left_out(&mut object, &left_out);
+    Ok(object)
 }
 
 async fn get(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
@@ -39,8 +41,7 @@ async fn list(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal>
         .handle
         .list(&resource, &call.namespace, &call.options.label_selector)
         .await;
-    let list =
-        list.map_err(|f| Refusal::new(apiserver::gateway::RefusalClass::BadRequest, f.message))?;
+    let list = list.map_err(|f| Refusal::new(RefusalClass::BadRequest, f.message))?;
     let mut items = Vec::new();
     for revision in list
         .items
@@ -48,7 +49,12 @@ async fn list(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal>
         .filter(|r| wanted(r, &call.options.field_selector))
     {
         if let Some(key) = api::read_key(revision) {
-            items.push(read(gateway, call, &key).await?);
+            match read(gateway, call, &key).await {
+                Ok(item) => items.push(item),
+                // It went meanwhile.
+                Err(gone) if gone.class == RefusalClass::NotFound => {}
+                Err(refusal) => return Err(refusal),
+            }
         }
     }
     let object = api::object_of([

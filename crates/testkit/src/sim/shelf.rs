@@ -169,6 +169,14 @@ impl Repo for Faulty {
         self.repo.snapshot(tree)
     }
 
+    fn snapshot_within(&self, tree: TreeId) -> Result<(Arc<Snapshot>, Vec<store::Beyond>)> {
+        self.repo.snapshot_within(tree)
+    }
+
+    fn limits(&self) -> store::Limits {
+        self.repo.limits()
+    }
+
     fn packages(&self, root: TreeId, under: &Dir) -> Result<Vec<(Dir, TreeId)>> {
         self.repo.packages(root, under)
     }
