@@ -4,18 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Downstream, Namespace, ObjectKey, RepositoryName, Revision, Status, Uid, Variant, join_problems,
+    Class, Digest, Downstream, Namespace, ObjectKey, RepositoryName, Revision, Status, Uid,
+    Variant, join_problems,
 };
 use plan::variant::{
-    Base, Feeder, Lineage, Observed, RepositorySummary, Resolution, Rival, Stated, Subject,
-    base_of, resolve_upstream,
+    Base, Failure, Feeder, Lineage, Observed, RepositorySummary, Resolution, Rival, Stated,
+    Subject, base_of, resolve_upstream,
 };
 
 use super::{base, injections};
 use crate::controllers::port;
 use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
 use crate::ports::{StoredRepository, StoredVariant};
-use crate::{Engine, Result};
+use crate::{Engine, Error, Result};
 
 /// Observes one variant; `None` if it is gone.
 ///
@@ -36,7 +37,10 @@ pub(crate) async fn variant(engine: &Engine, key: &ObjectKey) -> Result<Option<O
     let mut observed = engine.world(|w| known(w, &stored));
     observed.namespace_terminating = !active;
     observed.reclaim = engine.inner.options.rebuild;
-    observed.failure = engine.inner.failures.get(key);
+    // What failed to be cooked, or read, has nothing to do with a deletion.
+    if !deleting {
+        observed.failure = engine.inner.failures.get(key);
+    }
     add_writable(engine, key, &mut observed);
     if let Ok(variant) = &stored.parsed
         && !deleting
@@ -83,6 +87,7 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         base: None,
         stated: Stated::default(),
         failure: None,
+        unreadable: None,
     };
     let mut places: BTreeSet<RepositoryName> = BTreeSet::new();
     if let Ok(variant) = &stored.parsed {
@@ -227,16 +232,77 @@ async fn contents(engine: &Engine, variant: &Variant, o: &mut Observed) -> Resul
         // A repository that is not said to be ready may be readable all the same, and then its
         // points count: what is cooked of it must not lack them.
         match engine.open(namespace, &spec.upstream.repo).await {
-            Ok(open) => points.extend(engine.facts(&open, upstream.tree)?.points.iter().cloned()),
-            Err(error) if ready(o, &spec.upstream.repo) => return Err(error),
+            Ok(open) => match engine.facts(&open, upstream.tree) {
+                Ok(facts) => points.extend(facts.points.iter().cloned()),
+                Err(error) => return unreadable(engine, o, Side::Upstream, error),
+            },
+            Err(error) if ready(o, &spec.upstream.repo) => {
+                return unreadable(engine, o, Side::Upstream, error);
+            }
             // Nothing can be cooked of it either.
             Err(_) => {}
         }
     }
-    if ready(o, &spec.downstream.repo) {
-        downstream(engine, namespace, variant, o, &mut points).await?;
+    if ready(o, &spec.downstream.repo)
+        && let Err(error) = downstream(engine, namespace, variant, o, &mut points).await
+    {
+        return unreadable(engine, o, Side::Downstream, error);
     }
     o.injections = injections::injections(engine, variant, &points).await?;
+    Ok(())
+}
+
+/// Whose contents.
+#[derive(Clone, Copy)]
+enum Side {
+    Upstream,
+    Downstream,
+}
+
+/// Notes that contents cannot be read, for the plan to say so, and when to try again (V16).
+///
+/// # Errors
+/// What was seen has changed, or the process is on its way out: there is nothing to be said.
+fn unreadable(engine: &Engine, o: &mut Observed, side: Side, error: Error) -> Result<()> {
+    if matches!(error, Error::Stopped) || error.class() == Class::Conflict {
+        return Err(error);
+    }
+    let Subject::Valid(variant) = &o.variant else {
+        return Err(error);
+    };
+    let (reason, what) = match (side, &o.upstream) {
+        (Side::Upstream, Resolution::Found(r)) => (
+            "UpstreamUnreadable",
+            format!("'{}' in repo '{}'", r.key.name, r.repository),
+        ),
+        (Side::Upstream, _) => return Err(error),
+        (Side::Downstream, _) => {
+            let place = &variant.spec.downstream;
+            let base = base_of(&o.downstream).map(|b| b.revision.key.name.to_string());
+            let name = base.unwrap_or_else(|| place.package.to_string());
+            (
+                "DownstreamUnreadable",
+                format!("'{name}' in repo '{}'", place.repo),
+            )
+        }
+    };
+    let message = format!("{what} cannot be read: {}", error.chain());
+    let failure = Failure {
+        digest: Digest::new(0, message.as_bytes()),
+        class: error.class(),
+        reason: reason.to_owned(),
+        message,
+        attempts: 1,
+        due: false,
+    };
+    let failures = &engine.inner.failures;
+    let key = &variant.key;
+    let known = failures.get(key).filter(|f| f.digest == failure.digest);
+    let failure = match known.filter(|f| !f.due) {
+        Some(known) => known,
+        None => failures.note(key, failure),
+    };
+    o.unreadable = Some((reason, failure));
     Ok(())
 }
 

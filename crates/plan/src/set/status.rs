@@ -307,7 +307,10 @@ fn variants_ready(ours: &[Arc<Existing>], created: usize, lacking: Lacking) -> C
     let mut notes: Vec<String> = not
         .iter()
         .take(NAMED)
-        .map(|v| format!("'{}': {}: {}", v.key.name, v.ready.1, v.ready.2))
+        .map(|v| match v.ready.1.as_str() {
+            "" => format!("'{}' was not looked at yet", v.key.name),
+            reason => format!("'{}': {reason}: {}", v.key.name, v.ready.2),
+        })
         .collect();
     if not.len() > NAMED {
         notes.push(format!("and {} more", not.len() - NAMED));

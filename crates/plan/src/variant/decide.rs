@@ -6,7 +6,7 @@ use model::{Condition, Downstream, Status, Uid, UpstreamVersion, Variant};
 
 use super::holdings::Holdings;
 use super::{
-    Observed, Plan, Resolution, Step, Subject, adopt, drafts, leave, status, validate, words,
+    Observed, Plan, Resolution, Step, Subject, adopt, drafts, leave, retry, status, validate, words,
 };
 use crate::{Next, Note, Report};
 
@@ -177,6 +177,7 @@ fn work(o: &Observed, variant: &Variant) -> Result<Plan, Box<Stop>> {
     cycle(o, variant)?;
     let upstream = upstream(o, variant)?;
     let repository = downstream_repository(o, variant)?;
+    readable(o)?;
     let contested = rivals(o, variant, &uid)?;
     deleted(o, variant)?;
     let holdings = Holdings::of(o, variant, &uid);
@@ -301,6 +302,21 @@ fn downstream_repository<'a>(
         return Err(Stop::stalled("DownstreamRepositoryNotWritable", message));
     }
     Ok(repository)
+}
+
+/// Contents that cannot be read stop everything (V6); what only somebody can mend is said to be stalled, and
+/// the rest is tried again as a failed cook is (V16).
+fn readable(o: &Observed) -> Result<(), Box<Stop>> {
+    let Some((reason, failure)) = &o.unreadable else {
+        return Ok(());
+    };
+    let next = retry(failure);
+    let mut stop = match next {
+        Next::Rest => Stop::stalled(reason, &failure.message),
+        _ => Stop::waiting(reason, &failure.message),
+    };
+    stop.next = next;
+    Err(stop)
 }
 
 /// Two variants for one downstream: the older works and says so, the younger stalls (V15).

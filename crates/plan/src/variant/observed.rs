@@ -82,6 +82,9 @@ pub struct Observed {
     pub stated: Stated,
     /// How cooking failed last, if it did and nothing was written since.
     pub failure: Option<Failure>,
+    /// Why upstream or downstream cannot be read, with the reason of the condition: what depends on their contents
+    /// is not known then.
+    pub unreadable: Option<(&'static str, Failure)>,
 }
 
 /// What decisions need of a registered repository.

@@ -130,6 +130,9 @@ pub(crate) fn observed(world: &Json) -> Observed {
         base: None,
         stated: stated(world),
         failure: None,
+        unreadable: world
+            .get("unreadable")
+            .map(|why| ("UpstreamUnreadable", failure(&why, None))),
         downstream: down,
     };
     machines(world, &mut observed);

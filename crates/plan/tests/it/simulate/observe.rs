@@ -66,6 +66,7 @@ impl World {
             base,
             stated: Stated::default(),
             failure: None,
+            unreadable: None,
         })
     }
 
