@@ -77,6 +77,10 @@ async fn orphan(
         input.meta.owners.retain(|o| o.uid != *owner);
         let mark = (words::ORPHANED_BY.to_owned(), key.to_string());
         input.meta.annotations.extend([mark]);
+        // Whoever proposes its deletion from now on is somebody else (V10).
+        if input.lifecycle == Lifecycle::Published {
+            input.meta.annotations.remove(words::PROPOSED_BY);
+        }
     };
     change(engine, key, revision, leave).await?;
     let message = format!("{} is left in place: {why}", revision.key.name);

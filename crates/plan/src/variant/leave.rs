@@ -11,6 +11,8 @@ use crate::{Next, Report};
 
 /// Why what an invalid variant owns is left in place.
 const NOT_UNDERSTOOD: &str = "the packagevariant cannot be understood, so nothing of it is deleted";
+/// Why a revision stays whose deletion we proposed in vain.
+const REJECTED: &str = "the proposal of its deletion was rejected";
 
 /// What to do about a variant that is being deleted.
 pub(super) fn decide(o: &Observed) -> Plan {
@@ -98,6 +100,9 @@ fn farewell(o: &Observed, uid: &Uid, revision: &Revision, report: &mut Report) -
                 why: "its packagevariant is being deleted".to_owned(),
             })
         }
+        (DeletionPolicy::Delete, Lifecycle::Published) if rejected(o.variant.key(), revision) => {
+            Some(orphan(revision, uid, REJECTED))
+        }
         (DeletionPolicy::Delete, Lifecycle::Published) => Some(Step::ProposeDeletion {
             revision: RevisionRef::of(revision),
             annotations: mark(o.variant.key()),
@@ -179,9 +184,16 @@ fn mark(key: &ObjectKey) -> BTreeMap<String, String> {
     BTreeMap::from([(words::PROPOSED_BY.to_owned(), words::mark(key))])
 }
 
+/// Whether we proposed its deletion, and an approver said no: it is published again with our mark. The no
+/// holds, so it is let go, mark and all (V10).
+fn rejected(key: &ObjectKey, revision: &Revision) -> bool {
+    revision.meta.annotations.get(words::PROPOSED_BY) == Some(&words::mark(key))
+}
+
 /// What a retargeting left behind, once there is a new downstream (R31).
 ///
-/// A published revision keeps its owner, so that the way back withdraws the proposal.
+/// A published revision keeps its owner, so that the way back withdraws the proposal. One whose proposal was
+/// rejected is let go.
 pub(super) fn left_behind(
     o: &Observed,
     variant: &Variant,
@@ -205,6 +217,9 @@ pub(super) fn left_behind(
                     revision: RevisionRef::of(revision),
                     why: "the packagevariant has another downstream now".to_owned(),
                 }
+            }
+            (DeletionPolicy::Delete, Lifecycle::Published) if rejected(&variant.key, revision) => {
+                orphan(revision, uid, REJECTED)
             }
             (DeletionPolicy::Delete, Lifecycle::Published) => Step::ProposeDeletion {
                 revision: RevisionRef::of(revision),
