@@ -46,7 +46,7 @@ pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
             return Ok(Done::Rest);
         }
     };
-    if let Some(other) = overlapping(engine, &repository) {
+    if let Some(other) = overlapping(engine, &stored, &repository) {
         let condition = failed("Error", &other);
         write(engine, &stored, |status| {
             status.conditions = vec![condition]
@@ -253,16 +253,28 @@ async fn tell(
         .await;
 }
 
-/// Another registration of the same URL that cannot stand beside this one (V25); the older stays.
-fn overlapping(engine: &Engine, repository: &Repository) -> Option<String> {
+/// Who stays of two registrations that cannot stand beside each other (V25): the older; of one second, the one
+/// that works, then the one that worked, then the first by name.
+fn seniority(stored: &StoredRepository) -> (&str, bool, bool, &ObjectKey) {
+    let status = &stored.status;
+    let said = status.conditions.iter().find(|c| c.kind == "Ready");
+    let works = said.is_some_and(|c| c.status == Status::True)
+        && status.observed_generation == stored.meta.generation;
+    let worked = !status.last_full_sync.is_empty();
+    (&stored.meta.created, !works, !worked, &stored.key)
+}
+
+/// Another registration of the same URL that cannot stand beside this one.
+fn overlapping(
+    engine: &Engine,
+    stored: &StoredRepository,
+    repository: &Repository,
+) -> Option<String> {
     engine.world(|w| {
         w.repositories
             .iter()
-            .filter(|other| other.key != repository.key && !other.meta.is_deleting())
-            .filter(|other| {
-                let mine = (&repository.meta.created, &repository.key);
-                (&other.meta.created, &other.key) < mine
-            })
+            .filter(|other| other.key != stored.key && !other.meta.is_deleting())
+            .filter(|other| seniority(other) < seniority(stored))
             .filter_map(|other| other.parsed.as_ref().ok())
             .filter(|other| other.git.repo == repository.git.repo)
             .find_map(|other| overlap(repository, other))
