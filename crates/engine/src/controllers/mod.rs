@@ -12,13 +12,18 @@ mod watch;
 
 use std::time::Duration;
 
-use model::Class;
+use model::{Class, Status};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::stats::count;
 use crate::{Engine, Error, Result};
 use queue::{Done, Key};
+
+/// How long variants and sets wait for a first look at all repositories after the records were thrown away.
+const LONGEST_FIRST_LOOK: Duration = Duration::from_secs(30);
+/// How often they ask.
+const PAUSE: Duration = Duration::from_millis(100);
 
 impl Engine {
     /// Runs watches and controllers until [`Engine::stop`]; ends once every turn has ended.
@@ -36,11 +41,12 @@ impl Engine {
 
     async fn work(&self) {
         self.loaded().await;
+        let until = Instant::now() + LONGEST_FIRST_LOOK;
         let mut turns = JoinSet::new();
         while let Some(key) = self.inner.queue.next().await {
             let engine = self.clone();
             turns.spawn(async move {
-                let done = engine.turn(&key).await;
+                let done = engine.turn(&key, until).await;
                 engine.inner.turns.note(&key, done);
                 engine.inner.queue.done(&key, done);
             });
@@ -56,7 +62,24 @@ impl Engine {
         }
     }
 
-    async fn turn(&self, key: &Key) -> Done {
+    /// Whether records are still to be brought back from git: decisions on those that are there would be on half a
+    /// picture, too. Repositories that cannot be read say so, and hold nobody up.
+    fn comes_back(&self, until: Instant) -> bool {
+        if !self.inner.options.rebuild || Instant::now() >= until {
+            return false;
+        }
+        self.world(|w| {
+            let mut ready = w.repositories.iter().filter(|r| {
+                let said = r.status.conditions.iter().find(|c| c.kind == "Ready");
+                !r.meta.is_deleting()
+                    && r.parsed.is_ok()
+                    && said.is_some_and(|c| c.status == Status::True)
+            });
+            ready.any(|r| !self.inner.repos.is_seen(&r.key))
+        })
+    }
+
+    async fn turn(&self, key: &Key, until: Instant) -> Done {
         let before = Instant::now();
         let result = match key {
             Key::Repository(key) => {
@@ -66,6 +89,7 @@ impl Engine {
             // Somebody else looks after them, or nobody.
             Key::Variant(_) if !self.inner.options.variants => Ok(Done::Rest),
             Key::Set(_) if !self.inner.options.sets => Ok(Done::Rest),
+            Key::Variant(_) | Key::Set(_) if self.comes_back(until) => Ok(Done::After(PAUSE)),
             Key::Variant(key) => {
                 count(&self.counters().variant_reconciles);
                 variant::reconcile(self, key).await
