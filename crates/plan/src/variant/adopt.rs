@@ -30,7 +30,11 @@ pub(super) fn adopt(
     let mut left: Vec<String> = Vec::new();
     let mut why_not = String::new();
     for revision in &candidates {
-        match verdict(o, variant, uid, revision) {
+        let verdict = match holdings.owns && came_later(variant, revision) {
+            true => Err("somebody made it since this variant has a downstream".to_owned()),
+            false => verdict(o, variant, uid, revision),
+        };
+        match verdict {
             Ok(step) => steps.push(step),
             Err(why) => {
                 left.push(format!("'{}' ({why})", revision.key.name));
@@ -56,6 +60,14 @@ pub(super) fn adopt(
     Ok(Adoption { steps, conditions })
 }
 
+/// Whether an open revision was made after the variant, by somebody else: what adoption takes over is what the
+/// variant found (R100). Upgrades that people make beside it are theirs, and based anew only on request (V20).
+fn came_later(variant: &Variant, revision: &Revision) -> bool {
+    !revision.lifecycle.is_published()
+        && revision.meta.created > variant.meta.created
+        && !names_us(variant, revision.machine.as_ref())
+}
+
 /// How the revision is taken over, or why it is left alone.
 fn verdict(
     o: &Observed,
@@ -75,9 +87,12 @@ fn verdict(
         return Err("spec.adoptionPolicy is adoptNone".to_owned());
     }
     let mark = words::mark(&variant.key);
-    let proposed_by_us = revision.meta.annotations.get(words::PROPOSED_BY) == Some(&mark);
-    if revision.lifecycle == Lifecycle::DeletionProposed && !proposed_by_us {
-        return Err("a person proposed its deletion".to_owned());
+    let proposed_by = revision.meta.annotations.get(words::PROPOSED_BY);
+    if revision.lifecycle == Lifecycle::DeletionProposed && proposed_by != Some(&mark) {
+        return Err(match proposed_by {
+            Some(other) => format!("packagevariant '{other}' proposed its deletion"),
+            None => "a person proposed its deletion".to_owned(),
+        });
     }
     let mut annotations = variant.spec.annotations.clone();
     if !reclaimed {
