@@ -6,6 +6,7 @@
 mod crashes;
 mod edges;
 mod late;
+mod limits;
 mod outside;
 mod people;
 mod reach;

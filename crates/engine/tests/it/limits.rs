@@ -1,0 +1,272 @@
+//! What is too large, or cannot be read, and who has the last word.
+
+use std::collections::BTreeMap;
+
+use model::{Class, Door, Lifecycle, PackagePath, Status, Task};
+use testkit::twin::key;
+
+use crate::variants::{DEPLOYMENT, package, push, quiet, ready, variant};
+use crate::world::{NS, World, alice, input, repository};
+
+const LIMIT: usize = 2 << 20;
+
+fn path(text: &str) -> PackagePath {
+    PackagePath::parse(text).expect("a path")
+}
+
+async fn save(
+    world: &World,
+    name: &str,
+    texts: &[(&str, &str)],
+) -> engine::Result<engine::usecase::Made> {
+    let texts: BTreeMap<PackagePath, String> = texts
+        .iter()
+        .map(|(p, t)| (path(p), (*t).to_owned()))
+        .collect();
+    let any = engine::usecase::Preconditions::default();
+    world
+        .engine
+        .save(&alice(), &key(NS, name), &any, texts)
+        .await
+}
+
+/// A draft is refused at the limit that it would be read with, and stays as it was.
+#[tokio::test(start_paused = true)]
+async fn a_file_beyond_the_limit_is_refused_when_it_is_written() {
+    let world = ready().await;
+    let task = Task::Init {
+        description: String::new(),
+        keywords: Vec::new(),
+        site: String::new(),
+    };
+    let namespace = model::Namespace::parse(NS).expect("a namespace");
+    let made = world
+        .engine
+        .create(&alice(), &namespace, input("deploy", "mine", "ws", task))
+        .await
+        .expect("created");
+    let name = made.revision.key.name.to_string();
+    let before = world.refs("deploy");
+    let kptfile = world.file(&name, "Kptfile").await;
+    let big = "x".repeat(LIMIT + 1);
+    let refused = save(&world, &name, &[("Kptfile", &kptfile), ("big.txt", &big)]).await;
+    let error = refused.expect_err("too large");
+    assert_eq!(error.class(), Class::Limit);
+    let said = error.chain();
+    assert!(
+        said.contains("size of big.txt exceeds the limit of 2097152: 2097153"),
+        "{said}"
+    );
+    assert_eq!(world.refs("deploy"), before, "nothing changed");
+    let fits = "x".repeat(LIMIT);
+    save(&world, &name, &[("Kptfile", &kptfile), ("big.txt", &fits)])
+        .await
+        .expect("just within the limit");
+    assert_eq!(world.file(&name, "big.txt").await.len(), LIMIT);
+    let many: Vec<String> = (0..6).map(|n| format!("{n}.txt")).collect();
+    let mut texts: Vec<(&str, &str)> = many.iter().map(|p| (p.as_str(), fits.as_str())).collect();
+    texts.push(("Kptfile", &kptfile));
+    let error = save(&world, &name, &texts).await.expect_err("too large");
+    assert!(
+        error
+            .chain()
+            .contains("size of a package exceeds the limit"),
+        "{}",
+        error.chain()
+    );
+}
+
+/// What somebody pushed by git is shown as far as it goes, and mended by a save without it.
+#[tokio::test(start_paused = true)]
+async fn a_draft_that_somebody_made_too_large_is_mended_by_a_save() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let name = "deploy.shop.packagevariant-1";
+    let outside = world.outside("deploy");
+    let branch = store::RefName::branch("drafts/shop/packagevariant-1").expect("a ref");
+    let tip = world.refs("deploy")[branch.as_str()];
+    let (_, mut files) = world.engine.resources(&key(NS, name)).await.expect("files");
+    let texts: Vec<(String, String)> = files
+        .iter()
+        .filter_map(|(p, f)| Some((p.to_string(), f.as_text()?.to_owned())))
+        .collect();
+    files.insert(path("big.txt"), model::File::text(&"x".repeat(2 * LIMIT)));
+    let who = crate::world::person();
+    let written = outside
+        .write(store::CommitSpec {
+            base: Some(tip),
+            dir: &store::Dir::parse("shop").expect("a directory"),
+            content: store::Content::Files(&files, &[]),
+            parents: &[tip],
+            author: &who,
+            committer: &who,
+            message: "by hand\n",
+        })
+        .expect("a commit");
+    let edit = store::RefEdit::update(branch, tip, written.commit());
+    let pushed = store::Submission {
+        written: vec![written],
+        refs: vec![edit],
+        ..store::Submission::default()
+    };
+    let answer = outside.submit(pushed).await.expect("a push");
+    assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
+    world.rest().await;
+    let (_, shown, left_out) = world
+        .engine
+        .resources_within(&key(NS, name))
+        .await
+        .expect("what can be shown");
+    assert!(shown.contains_key(&path("deployment.yaml")));
+    let why = &left_out[&path("big.txt")];
+    assert_eq!(why, "size of big.txt exceeds the limit of 2097152: 4194304");
+    let texts: Vec<(&str, &str)> = texts
+        .iter()
+        .map(|(p, t)| (p.as_str(), t.as_str()))
+        .collect();
+    save(&world, name, &texts).await.expect("mended");
+    let (_, files) = world.engine.resources(&key(NS, name)).await.expect("files");
+    assert_eq!(files.len(), texts.len());
+    world.rest().await;
+    quiet(&world).await;
+}
+
+/// V6, V16: the variant says so; it works again once the upstream does.
+#[tokio::test(start_paused = true)]
+async fn a_variant_says_which_upstream_cannot_be_read() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let big = "x".repeat(LIMIT + 1);
+    let files = package(DEPLOYMENT);
+    let mut files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (*p, t.as_str())).collect();
+    files.push(("big.txt", &big));
+    world.push("blueprints", "app", &files, Some("v2")).await;
+    world.rest().await;
+    let mut wanted = variant("shop", "shop");
+    wanted.spec.upstream.version = model::UpstreamVersion::Revision(2);
+    world.twin.put_variant(wanted);
+    world.twin.put_variant({
+        let mut other = variant("other", "other");
+        other.spec.upstream.version = model::UpstreamVersion::Revision(2);
+        other
+    });
+    world.rest().await;
+    for name in ["shop", "other"] {
+        let stored = world.twin.variant(NS, name).expect("the variant");
+        assert_eq!(stored.status.observed_generation, stored.meta.generation);
+        for (kind, status) in [("Ready", Status::False), ("Stalled", Status::True)] {
+            let said = stored.status.condition(kind).expect("a condition");
+            assert_eq!(
+                (said.status, said.reason.as_str()),
+                (status, "UpstreamUnreadable")
+            );
+            for part in [
+                "'blueprints.app.v2' in repo 'blueprints'",
+                "size of big.txt",
+                "2097152",
+            ] {
+                assert!(said.message.contains(part), "{}", said.message);
+            }
+        }
+    }
+    assert_eq!(world.engine.retrying(), Vec::<String>::new());
+    quiet(&world).await;
+    push(&world, &DEPLOYMENT.replace("v1", "v3"), "v3").await;
+    let mut wanted = variant("shop", "shop");
+    wanted.spec.upstream.version = model::UpstreamVersion::Revision(3);
+    world.twin.put_variant(wanted);
+    world.twin.delete_variant(NS, "other");
+    world.rest().await;
+    let stored = world.twin.variant(NS, "shop").expect("the variant");
+    let said = stored.status.condition("Ready").expect("a condition");
+    assert_eq!(said.status, Status::True, "{}", said.message);
+    assert_eq!(world.twin.variant(NS, "other"), None);
+}
+
+/// V10, R31: the approver's no holds, and the proposal of another is another's.
+#[tokio::test(start_paused = true)]
+async fn a_rejected_deletion_of_what_was_left_behind_is_not_proposed_again() {
+    let world = ready().await;
+    world.twin.put_variant(variant("mv", "mva"));
+    world.rest().await;
+    let name = "deploy.mva.packagevariant-1";
+    world.publish(name).await;
+    world.twin.put_variant(variant("mv", "mvb"));
+    world.rest().await;
+    let proposed = world.revision(name);
+    assert_eq!(proposed.lifecycle, Lifecycle::DeletionProposed);
+    world
+        .engine
+        .move_to(
+            &alice(),
+            &key(NS, name),
+            Door::Approval,
+            Lifecycle::Published,
+        )
+        .await
+        .expect("rejected");
+    world.rest().await;
+    quiet(&world).await;
+    let kept = world.revision(name);
+    assert_eq!(kept.lifecycle, Lifecycle::Published);
+    assert_eq!(kept.meta.owners, []);
+    let by = |r: &model::Revision| {
+        let mark = plan::variant::words::PROPOSED_BY;
+        r.meta.annotations.get(mark).cloned()
+    };
+    assert_eq!(by(&proposed).as_deref(), Some("default/mv"));
+    assert_eq!(by(&kept), None);
+    world.twin.delete_variant(NS, "mv");
+    world.rest().await;
+    assert_eq!(world.revision(name).lifecycle, Lifecycle::Published);
+}
+
+/// V25: of two that were registered in one second, the one that works stays.
+#[tokio::test(start_paused = true)]
+async fn a_repository_that_works_is_not_pushed_out_by_a_copy() {
+    let world = World::new().await;
+    world.register("works", false).await;
+    world.rest().await;
+    let ready = |name: &str| {
+        let stored = world.twin.repository(NS, name).expect("the repository");
+        let said = stored.status.conditions.first().cloned();
+        (said.expect("a condition").status, stored.meta.created)
+    };
+    let mut copy = repository("works", false);
+    copy.key = key(NS, "copy");
+    copy.name = model::RepositoryName::parse("copy").expect("a name");
+    copy.meta.created = ready("works").1;
+    world.twin.put_repository(copy);
+    world.engine.look_at_everything();
+    world.rest().await;
+    world.engine.look_at_everything();
+    world.rest().await;
+    assert_eq!(ready("works").1, ready("copy").1, "of one second");
+    assert_eq!(ready("works").0, Status::True);
+    assert_eq!(ready("copy").0, Status::False);
+}
+
+/// Nobody is told that an upstream is missing while records come back.
+#[tokio::test(start_paused = true)]
+async fn a_rebuild_alarms_nobody() {
+    let mut world = ready().await;
+    for n in 0..20 {
+        let name = format!("shop-{n}");
+        world.twin.put_variant(variant(&name, &name));
+    }
+    world.rest().await;
+    let before = world.twin.events().len();
+    world.rebuild().await;
+    let worries: Vec<String> = world.twin.events()[before..]
+        .iter()
+        .filter(|e| e.event_type == engine::ports::EventType::Warning)
+        .map(|e| format!("{} {}", e.reason, e.message))
+        .collect();
+    assert_eq!(worries, Vec::<String>::new());
+    for n in 0..20 {
+        let draft = world.revision(&format!("deploy.shop-{n}.packagevariant-1"));
+        assert_eq!(draft.meta.owners.len(), 1);
+    }
+}
