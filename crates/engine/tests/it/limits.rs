@@ -91,7 +91,7 @@ async fn a_draft_that_somebody_made_too_large_is_mended_by_a_save() {
         .iter()
         .filter_map(|(p, f)| Some((p.to_string(), f.as_text()?.to_owned())))
         .collect();
-    files.insert(path("big.txt"), model::File::text(&"x".repeat(2 * LIMIT)));
+    files.insert(path("big.txt"), model::File::text("x".repeat(2 * LIMIT)));
     let who = crate::world::person();
     let written = outside
         .write(store::CommitSpec {
