@@ -410,7 +410,12 @@ async fn an_operator_keeps_and_lets_go() {
         matches!(gone, (Ok(None), Ok(None)))
     })
     .await;
-    assert_eq!(*operator.struck.lock().expect("struck"), ["a"]);
+    // At least once: a cleanup whose last write met a newer version runs again, as it does in a cluster.
+    let struck = operator.struck.lock().expect("struck").clone();
+    assert!(
+        !struck.is_empty() && struck.iter().all(|name| name == "a"),
+        "{struck:?}"
+    );
     working.abort();
 }
 
