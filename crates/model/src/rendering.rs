@@ -89,4 +89,24 @@ impl RenderStatus {
     pub fn succeeded(&self) -> bool {
         self.error.is_none()
     }
+
+    /// Why it failed, in one line; empty if it did not.
+    pub fn cause(&self) -> String {
+        self.error.as_deref().map(plain).unwrap_or_default()
+    }
+}
+
+/// What a render says of its failure, for a place that shows one line: the peer's trace (`pkg.render: pkg .:`) wraps the
+/// cause, which tables and events would cut off. A subpackage is named.
+fn plain(error: &str) -> String {
+    let lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.collect::<Vec<_>>().join(" ");
+    let line = line.replacen("pipeline.run: ", "", 1);
+    let Some(rest) = line.strip_prefix("pkg.render: pkg ") else {
+        return line;
+    };
+    match rest.strip_prefix(".: ") {
+        Some(cause) => cause.to_owned(),
+        None => format!("in package {rest}"),
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Digest, Function, InjectionOutcome, Recipe, Revision, Selector, TreeId};
+use model::{CommitId, Digest, Function, InjectionOutcome, Recipe, Revision, Selector, TreeId};
 use sha2::{Digest as _, Sha256};
 
 /// The format version of digests that are made today (X7).
@@ -66,6 +66,14 @@ pub fn draft(inputs: &Digest, recipe: &Recipe, base: Option<TreeId>) -> Digest {
         e.text(&kept.injected);
         e.text(&kept.content);
     });
+    e.finish()
+}
+
+/// The digest of a render of what a person pushed into an open draft (V14): another push is tried again.
+pub fn render(draft: &Digest, tip: CommitId) -> Digest {
+    let mut e = Encoder::new("offshoot.dev/render");
+    e.text(draft.as_str());
+    e.text(&tip.to_string());
     e.finish()
 }
 

@@ -59,12 +59,27 @@ pub(super) async fn step(engine: &Engine, key: &ObjectKey, step: &Step) -> Resul
         Step::AddFinalizer { .. }
         | Step::RemoveFinalizer { .. }
         | Step::CreateDraft(_)
-        | Step::UpdateDraft(_) => {
+        | Step::UpdateDraft(_)
+        | Step::RenderDraft { .. } => {
             let why = "this step is carried out elsewhere";
             return Err(Error::refused(model::Class::Bug, "", why));
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Renders a draft as it was pushed (V14).
+pub(super) async fn render(
+    engine: &Engine,
+    key: &ObjectKey,
+    seen: &RevisionRef,
+) -> Result<Outcome> {
+    expected(engine, seen)?;
+    let by = service(engine, key);
+    let made = engine.render_draft(&by, &seen.key, seen.commit).await?;
+    let message = format!("draft {} is rendered as it was pushed", seen.key.name);
+    tell(engine, key, "DraftRendered", message).await;
+    Ok(Outcome::Draft(made.revision))
 }
 
 async fn orphan(
@@ -103,6 +118,10 @@ async fn adopt(engine: &Engine, key: &ObjectKey, step: &Step) -> Result<()> {
         input.meta.owners.retain(|o| !replace.contains(&o.uid));
         input.meta.owners.push(owner.clone());
         input.meta.annotations.remove(words::ORPHANED_BY);
+        // A proposal that was rejected is over: the next one is somebody else's (V10).
+        if input.lifecycle == Lifecycle::Published {
+            input.meta.annotations.remove(words::PROPOSED_BY);
+        }
         input.meta.labels.extend(labels.clone());
         input.meta.annotations.extend(annotations.clone());
     };

@@ -88,6 +88,10 @@ async fn outcome(
             let made = Box::pin(draft::update(engine, key, uid, step)).await;
             (made, Some(&step.full_digest))
         }
+        Step::RenderDraft { revision, digest } => {
+            let made = Box::pin(revision::render(engine, key, revision)).await;
+            (made, Some(digest))
+        }
         other => (revision::step(engine, key, other).await, None),
     };
     match result {
@@ -121,6 +125,7 @@ async fn failure(
         Error::Cooking {
             reason, message, ..
         } => ((*reason).to_owned(), message.clone()),
+        Error::Render { status } => ("RenderFailed".to_owned(), status.cause()),
         Error::Cook { class, message, .. } if *class == Class::NotFound => {
             ("OldUpstreamNotFound".to_owned(), message.clone())
         }

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// ours is that long: a draft has one commit for each change.
 const LIMIT: usize = 2_000;
 
-/// How many foreign commits may lie on top of a draft of ours.
+/// How many foreign commits in a row may lie on top of one of ours.
 const PATIENCE: usize = 256;
 
 fn failed(source: store::Error) -> Error {
@@ -74,7 +74,7 @@ pub(crate) fn approval(open: &Open, dir: &Dir, message: &str) -> Option<(String,
 /// Reads the commits of one workspace from its tip back to where it started.
 pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str>) -> Result<Told> {
     let mut told = Told::default();
-    let mut seen_one = false;
+    let mut foreign = 0;
     let commits = open.repo.first_parents(tip, LIMIT).map_err(failed)?;
     for (step, id) in commits.into_iter().enumerate() {
         let commit = open.repo.commit(id).map_err(failed)?;
@@ -86,15 +86,16 @@ pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str
             .filter(|k| workspace.is_none_or(|w| w == k.workspace))
             .peekable();
         // A person's own commit on a draft has no trailer: it belongs to the draft if one of ours
-        // lies below it, which the next rounds find out.
+        // lies below it, which the next rounds find out; also between two of ours.
         if mine.peek().is_none() {
+            foreign += 1;
             let elsewhere = notes.kpt.iter().any(|k| k.revision > 0);
-            if seen_one || elsewhere || step > PATIENCE {
+            if elsewhere || foreign > PATIENCE {
                 break;
             }
             continue;
         }
-        seen_one = true;
+        foreign = 0;
         told.created = commit.committer.time.seconds;
         told.unreadable.extend(notes.unreadable.iter().cloned());
         if step == 0 {

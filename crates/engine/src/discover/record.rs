@@ -318,7 +318,7 @@ fn unrendered(record: &mut Revision, kptfile: &Kptfile) {
         return;
     }
     let message = "it arrived by git; save its resources to render it";
-    for kind in ["Rendered", UNRENDERED] {
+    for kind in ["Rendered", words::RENDERED] {
         record.conditions.push(Condition::new(
             kind,
             Status::Unknown,
@@ -327,7 +327,7 @@ fn unrendered(record: &mut Revision, kptfile: &Kptfile) {
         ));
     }
     record.readiness_gates.push(ReadinessGate {
-        condition_type: UNRENDERED.to_owned(),
+        condition_type: words::RENDERED.to_owned(),
     });
 }
 
@@ -347,11 +347,9 @@ fn unreadable(record: &mut Revision, text: String) -> String {
 
 /// Whether a record waits for its first render.
 pub(crate) fn is_unrendered(record: &Revision) -> bool {
-    record.condition(UNRENDERED).is_some()
+    record.condition(words::RENDERED).is_some()
 }
 
-/// The gate of a draft that nobody rendered.
-const UNRENDERED: &str = "offshoot.dev/Rendered";
 /// The gate of a draft whose Kptfile cannot be read.
 const UNREADABLE: &str = "offshoot.dev/Kptfile";
 

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{Files, ObjectKey, PackagePath, Revision};
+use model::{CommitId, Files, ObjectKey, PackagePath, Revision};
 use package::conflicts;
 use package::kptfile::Kptfile;
 use package::render::{Options, Rendered};
 use plan::revision::save as judge;
-use store::{Content, Written};
+use store::{Content, Snapshot, Written};
 
 use super::create::keeps_failures;
-use super::{Caller, Made, Preconditions, lifecycle, precondition, rejected};
+use super::{Caller, Held, Made, Preconditions, lifecycle, precondition, rejected};
 use crate::commits::{DraftCommit, fits};
 use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
@@ -33,28 +33,69 @@ pub(super) async fn save(
     let files = merge_texts(&snapshot.files, texts);
     readable(&files)?;
     fits(open, &files, &snapshot.opaque)?;
-    let mut new = Revision::clone(old);
-    let before = snapshot.files.clone();
     // What is too large to be shown is gone with the next save: a package cannot be saved with it.
-    if files == before && beyond.is_empty() && !is_unrendered(old) {
+    if files == snapshot.files && beyond.is_empty() && !is_unrendered(old) {
         return Ok(Made {
             files: Some(files),
             render: old.render_status.clone(),
-            ..Made::of(new)
+            ..Made::of(Revision::clone(old))
         });
     }
+    let mut made = put(engine, by, &held, files, &snapshot).await?;
+    let gone = beyond.iter().take(NAMED);
+    made.warnings
+        .extend(gone.map(|b| format!("{} is not in the draft any more: {}", b.path, b.why)));
+    if let Some(more) = beyond.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        made.warnings.push(format!("nor are {more} more files"));
+    }
+    Ok(made)
+}
+
+/// How many files a warning names.
+const NAMED: usize = 10;
+
+/// Renders a draft as it stands.
+pub(super) async fn render(
+    engine: &Engine,
+    by: &Caller,
+    key: &ObjectKey,
+    at: CommitId,
+) -> Result<Made> {
+    let held = engine.hold(key).await?;
+    let (open, old) = (&held.open, &held.revision);
+    if old.commit != at {
+        return Err(Error::conflict(format!(
+            "{} is not as it was seen",
+            key.name
+        )));
+    }
+    judge(old).map_err(rejected)?;
+    let snapshot = engine.snapshot(open, old.tree)?;
+    put(engine, by, &held, snapshot.files.clone(), &snapshot).await
+}
+
+/// Renders these files and makes them the draft's.
+async fn put(
+    engine: &Engine,
+    by: &Caller,
+    held: &Held,
+    files: Files,
+    before: &Snapshot,
+) -> Result<Made> {
+    let (open, old) = (&held.open, &held.revision);
+    let mut new = Revision::clone(old);
     let keep = keeps_failures(&old.meta);
     let options = Options {
         keep_on_failure: keep,
         gate_failure: keep,
         ..Options::default()
     };
-    let rendered = engine.render(files.clone(), options).await?;
+    let rendered = engine.render(files, options).await?;
     if !keep {
         check(&rendered)?;
     }
     let mut files = rendered.files;
-    resolve(&before, &files, &mut new);
+    resolve(&before.files, &files, &mut new);
     settle_conflicts(&mut files, &mut new)?;
     let drafted = engine.build(
         open,
@@ -62,7 +103,7 @@ pub(super) async fn save(
         &DraftCommit {
             package: &old.package,
             workspace: &old.workspace,
-            content: Content::Files(&files, &snapshot.opaque),
+            content: Content::Files(&files, &before.opaque),
             parents: &[old.commit],
             subject: Subject::Render,
             body: String::new(),

@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    Condition, ConflictId, Door, Files, Lifecycle, Namespace, ObjectKey, ObjectMeta, PackageName,
-    PackagePath, Problem, ReadinessGate, RenderStatus, RepositoryName, Revision, Task, Uid,
-    WorkspaceName,
+    CommitId, Condition, ConflictId, Door, Files, Lifecycle, Namespace, ObjectKey, ObjectMeta,
+    PackageName, PackagePath, Problem, ReadinessGate, RenderStatus, RepositoryName, Revision, Task,
+    Uid, WorkspaceName,
 };
 use plan::revision::Rejected;
 
@@ -212,6 +212,19 @@ impl Engine {
         texts: BTreeMap<PackagePath, String>,
     ) -> Result<Made> {
         content::save(self, by, key, preconditions, texts).await
+    }
+
+    /// Renders a draft as it stands, in a commit of its own (V14).
+    ///
+    /// # Errors
+    /// As [`Engine::save`]; `Conflict` where the draft is not at this commit.
+    pub(crate) async fn render_draft(
+        &self,
+        by: &Caller,
+        key: &ObjectKey,
+        at: CommitId,
+    ) -> Result<Made> {
+        content::render(self, by, key, at).await
     }
 
     /// Deletes a revision. `None`: it is gone; otherwise it waits for its finalizers.

@@ -4,7 +4,7 @@ use model::{Class, Door, Lifecycle, Status, Task};
 use store::{CommitSpec, Content, Dir, Expect, RefEdit, RefName, Scope, Submission};
 use testkit::twin::key;
 
-use crate::variants::{DEPLOYMENT, KPTFILE};
+use crate::variants::{DEPLOYMENT, KPTFILE, quiet, ready, variant};
 use crate::world::{NS, World, alice, files_of, input, person};
 
 fn message(world: &World, repository: &str) -> (Status, String) {
@@ -16,9 +16,20 @@ fn message(world: &World, repository: &str) -> (Status, String) {
 
 /// Somebody pushes a package to a branch of any name, over whatever is there.
 async fn push_to(world: &World, repo: &str, branch: &str, dir: &str, files: &[(&str, &str)]) {
+    push_onto(world, repo, ("main", branch), dir, files).await;
+}
+
+/// The same, on top of what another branch holds.
+async fn push_onto(
+    world: &World,
+    repo: &str,
+    (from, branch): (&str, &str),
+    dir: &str,
+    files: &[(&str, &str)],
+) {
     let outside = world.outside(repo);
     let refs = outside.refs().expect("refs");
-    let main = refs[&RefName::branch("main").expect("a ref")];
+    let main = refs[&RefName::branch(from).expect("a ref")];
     let files = files_of(files);
     let written = outside
         .write(CommitSpec {
@@ -211,6 +222,68 @@ async fn a_draft_that_arrived_by_git_is_gated_until_somebody_renders_it() {
     world.edit(name, "d.yaml", str::to_owned).await;
     assert!(world.file(name, "d.yaml").await.contains("tier: web"));
     assert_eq!(world.publish(name).await.revision.0, 1);
+}
+
+/// V14: what a person pushes into a variant's draft without rendering it is rendered in a commit of
+/// its own, and what cannot be rendered waits for the next push.
+#[tokio::test(start_paused = true)]
+async fn a_push_into_a_variants_draft_is_rendered_at_once() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let name = "deploy.shop.packagevariant-1";
+    let made = world.revision(name);
+    let (_, files) = world.engine.resources(&key(NS, name)).await.expect("files");
+    let texts: Vec<(String, String)> = files
+        .iter()
+        .map(|(path, file)| (path.to_string(), file.as_text().expect("text").to_owned()))
+        .collect();
+    let (kptfile, status) = {
+        let text = &texts.iter().find(|(p, _)| p == "Kptfile").expect("one").1;
+        text.split_once("status:").expect("a status")
+    };
+    assert!(status.contains("Rendered"), "{status}");
+    let push = async |kptfile: &str| {
+        let more = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\n";
+        let mut files: Vec<(&str, &str)> = texts
+            .iter()
+            .filter(|(p, _)| p != "Kptfile")
+            .map(|(p, t)| (p.as_str(), t.as_str()))
+            .collect();
+        files.extend([("Kptfile", kptfile), ("more.yaml", more)]);
+        let branch = "drafts/shop/packagevariant-1";
+        push_onto(&world, "deploy", (branch, branch), "shop", &files).await;
+        world.rest().await;
+    };
+    push(kptfile).await;
+    let rendered = world.revision(name);
+    assert!(rendered.condition("offshoot.dev/Rendered").is_none());
+    assert_eq!(rendered.machine, made.machine, "the machine's own output");
+    assert!(world.file(name, "more.yaml").await.contains("tier: web"));
+    let outside = world.outside("deploy");
+    let commit = outside.commit(rendered.commit).expect("ours");
+    assert_eq!(commit.author.name, "porch-controllers");
+    let pushed = outside.commit(commit.parents[0]).expect("the person's");
+    assert_eq!(pushed.author.name, person().name);
+    quiet(&world).await;
+
+    let broken = kptfile.replace("set-labels:v0.1", "no-such-function:v0.1");
+    assert_ne!(broken, kptfile);
+    push(&broken).await;
+    let stored = world.twin.variant(NS, "shop").expect("the variant");
+    let ready = stored.status.condition("Ready").expect("a verdict").clone();
+    assert_eq!(ready.reason, "RenderFailed", "{}", ready.message);
+    quiet(&world).await;
+    push(kptfile).await;
+    assert!(
+        world
+            .revision(name)
+            .condition("offshoot.dev/Rendered")
+            .is_none()
+    );
+    let stored = world.twin.variant(NS, "shop").expect("the variant");
+    let ready = stored.status.condition("Ready").expect("a verdict").clone();
+    assert_eq!(ready.status, Status::True, "{}", ready.message);
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ pub enum CookError {
     #[error("cannot apply the variant's changes")]
     Mutate(#[source] MutateError),
     /// The pipeline failed (V2: nothing is half made).
-    #[error("rendering failed: {}", plain(.0.error.as_deref().unwrap_or("for an unknown reason")))]
+    #[error("rendering failed: {}", .0.cause())]
     Render(Box<RenderStatus>),
     /// Published or drafted content cannot be merged with the new one.
     #[error("cannot merge what was changed in {what}")]
@@ -68,20 +68,5 @@ impl CookError {
             cause = next.source();
         }
         text
-    }
-}
-
-/// What a render says of its failure, for a place that shows one line: the peer's trace (`pkg.render: pkg .:`) wraps the
-/// cause, which tables and events would cut off. A subpackage is named.
-fn plain(error: &str) -> String {
-    let lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = lines.collect::<Vec<_>>().join(" ");
-    let line = line.replacen("pipeline.run: ", "", 1);
-    let Some(rest) = line.strip_prefix("pkg.render: pkg ") else {
-        return line;
-    };
-    match rest.strip_prefix(".: ") {
-        Some(cause) => cause.to_owned(),
-        None => format!("in package {rest}"),
     }
 }

@@ -30,6 +30,7 @@ pub fn check(plan: &Plan, o: &Observed) -> Result<(), Violation> {
             }
             Step::CreateDraft(_) | Step::RemoveFinalizer { .. } | Step::AddFinalizer { .. } => None,
             Step::UpdateDraft(update) => touches(o, &update.draft, &[Lifecycle::Draft]),
+            Step::RenderDraft { revision, .. } => touches(o, revision, &[Lifecycle::Draft]),
             Step::RevertToDraft { revision } => {
                 touches(o, revision, &[Lifecycle::Proposed]).or_else(|| reverts(o))
             }

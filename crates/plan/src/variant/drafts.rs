@@ -202,7 +202,7 @@ impl Work<'_> {
         base: Option<BaseRef>,
         on_equal: OnEqual,
     ) -> Result<(), Box<Stop>> {
-        if self.failed_before() {
+        if self.failed_before(&self.inputs.full) {
             return Ok(());
         }
         let downstream = &self.inputs.variant.spec.downstream;
@@ -245,6 +245,7 @@ impl Work<'_> {
             self.report
                 .note(format!("{} '{name}' has today's inputs", draft.lifecycle));
             self.gates_of_proposed(draft);
+            self.render(draft);
             return Ok(());
         }
         let why = self.why(draft.machine.as_ref());
@@ -275,7 +276,7 @@ impl Work<'_> {
         "draft is behind".clone_into(&mut self.report.state);
         self.report
             .note(format!("Draft '{name}' is behind: {}", why.join(", ")));
-        if self.failed_before() {
+        if self.failed_before(&self.inputs.full) {
             return Ok(());
         }
         self.steps.push(Step::UpdateDraft(Box::new(UpdateDraft {
@@ -294,6 +295,26 @@ impl Work<'_> {
             why,
         })));
         Ok(())
+    }
+
+    /// What a person pushed without rendering is rendered at once (V14).
+    fn render(&mut self, draft: &Revision) {
+        let gate = draft.condition(words::RENDERED).map(|c| c.status);
+        if draft.lifecycle != Lifecycle::Draft || gate != Some(Status::Unknown) {
+            return;
+        }
+        "draft is not rendered".clone_into(&mut self.report.state);
+        let name = &draft.key.name;
+        self.report
+            .note(format!("Draft '{name}' was pushed without being rendered"));
+        let digest = digest::render(&self.inputs.full, draft.commit);
+        if self.failed_before(&digest) {
+            return;
+        }
+        self.steps.push(Step::RenderDraft {
+            revision: RevisionRef::of(draft),
+            digest,
+        });
     }
 
     /// Which of the inputs changed since the machine's newest commit.
@@ -357,13 +378,13 @@ impl Work<'_> {
     }
 
     /// The same input failed before: it is not tried again until it is time (V16).
-    fn failed_before(&mut self) -> bool {
+    fn failed_before(&mut self, digest: &Digest) -> bool {
         let Some(failure) = &self.o.failure else {
             return false;
         };
         let request = self.inputs.variant.meta.annotations.get(words::RECONCILE);
         let asked = request.is_some() && request != self.o.status.handled.as_ref();
-        if failure.digest != self.inputs.full || failure.due || asked {
+        if failure.digest != *digest || failure.due || asked {
             return false;
         }
         let before = format!(

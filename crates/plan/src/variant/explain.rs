@@ -21,6 +21,7 @@ impl Step {
                 update.draft.key.name,
                 update.why.join(", ")
             ),
+            Self::RenderDraft { revision, .. } => format!("render draft {}", revision.key.name),
             Self::RevertToDraft { revision } => {
                 format!("revert {} to draft", revision.key.name)
             }

@@ -84,7 +84,7 @@ pub(super) fn trouble(open: &[Arc<Revision>]) -> Option<Trouble> {
     open.iter().find_map(|revision| {
         let name = &revision.key.name;
         let failed = revision.render_status.as_ref();
-        if let Some(error) = failed.and_then(|r| r.error.as_ref()) {
+        if let Some(error) = failed.filter(|r| !r.succeeded()).map(|r| r.cause()) {
             return Some(Trouble {
                 state: "render failed",
                 reason: "RenderFailed",
@@ -323,7 +323,10 @@ fn replace(status: &mut VariantStatus, condition: Condition) {
 pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
     let mut next = plan.next;
     for (step, outcome) in plan.steps.iter().zip(outcomes) {
-        let cooks = matches!(step, Step::CreateDraft(_) | Step::UpdateDraft(_));
+        let cooks = matches!(
+            step,
+            Step::CreateDraft(_) | Step::UpdateDraft(_) | Step::RenderDraft { .. }
+        );
         match outcome {
             Outcome::Conflict | Outcome::Unchanged => return Next::Again,
             Outcome::Failed(failure) => {

@@ -71,6 +71,13 @@ pub enum Step {
     CreateDraft(Box<CreateDraft>),
     /// Bring an open draft in line with new input (V18).
     UpdateDraft(Box<UpdateDraft>),
+    /// Render an open draft that a person pushed without rendering, in a commit of its own (V14).
+    RenderDraft {
+        /// The draft.
+        revision: RevisionRef,
+        /// Of what is rendered: the same is not tried twice (V16).
+        digest: Digest,
+    },
     /// Take a proposed revision back into draft (V3).
     RevertToDraft {
         /// The revision.

@@ -22,6 +22,8 @@ pub const RECREATE: &str = "offshoot.dev/recreate";
 pub const RECONCILE: &str = "offshoot.dev/reconcile";
 /// The prefix of gates that are ours and hold everywhere (V3, V12).
 pub const OUR_GATES: &str = "offshoot.dev/";
+/// The gate of a draft that nobody rendered, or whose render failed (V14, M12).
+pub const RENDERED: &str = "offshoot.dev/Rendered";
 /// The prefix of workspaces that variants make (R50).
 pub const WORKSPACE_PREFIX: &str = "packagevariant-";
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{Lifecycle, Machine, ObjectName, Owner};
-use plan::variant::{CreateDraft, OnEqual, Outcome, Plan, Step, UpdateDraft};
+use model::{Lifecycle, Machine, ObjectName, Owner, Revision};
+use plan::variant::{CreateDraft, OnEqual, Outcome, Plan, Step, UpdateDraft, words};
 
 use super::world::{Content, World, made_of};
 use crate::wire::{Json, revision, tree, uid};
@@ -29,6 +29,10 @@ impl World {
             Step::RemoveFinalizer { .. } => self.variant = None,
             Step::CreateDraft(draft) => return self.create(draft),
             Step::UpdateDraft(update) => return self.update(update),
+            Step::RenderDraft { revision, .. } => self.change(&revision.key.name, |r| {
+                r.conditions.clear();
+                r.readiness_gates.clear();
+            }),
             Step::RevertToDraft { revision } => {
                 self.change(&revision.key.name, |r| r.lifecycle = Lifecycle::Draft);
             }
@@ -58,6 +62,7 @@ impl World {
                 revision, owner, ..
             } => self.change(&revision.key.name, |r| {
                 r.meta.owners.retain(|o| o.uid != *owner);
+                forget_rejection(r);
             }),
             Step::Adopt {
                 revision,
@@ -68,6 +73,7 @@ impl World {
             } => self.change(&revision.key.name, |r| {
                 r.meta.owners.retain(|o| !replace.contains(&o.uid));
                 r.meta.owners.push(owner.clone());
+                forget_rejection(r);
                 r.meta.annotations.extend(annotations.clone());
             }),
             Step::NoteDigest { revision, digest } => {
@@ -184,5 +190,12 @@ impl World {
         });
         let record = self.revisions.iter().find(|r| r.key.name == *name);
         Outcome::Draft(Arc::clone(record.expect("the draft")))
+    }
+}
+
+/// A proposal that was rejected is over (V10).
+fn forget_rejection(revision: &mut Revision) {
+    if revision.lifecycle == Lifecycle::Published {
+        revision.meta.annotations.remove(words::PROPOSED_BY);
     }
 }
