@@ -52,6 +52,10 @@ pub struct Publish {
 /// The lifecycle table's message; open gates; a base that is out of date (`Conflict`).
 pub fn approve(o: &ApproveObserved) -> Result<Publish, Rejected> {
     let revision = &o.revision;
+    if revision.meta.is_deleting() {
+        let why = "it is being deleted, and goes with its last finalizer";
+        return Err(Rejected::new(Class::Conflict, why));
+    }
     transition(revision.lifecycle, Lifecycle::Published, Door::Approval)
         .map_err(|r| Rejected::lifecycle(&r))?;
     let author_gates = o.deployment && !o.ignore_author_gates;
