@@ -37,7 +37,7 @@ pub(super) fn conclude(
     difference: Diff,
 ) -> Plan {
     let mut report = Report::of("up to date");
-    let failures = failures(unrolled, desired, &mut report);
+    let failures = failures(unrolled, desired);
     let Diff {
         mut writes,
         surplus,
@@ -61,9 +61,7 @@ pub(super) fn conclude(
             uid: v.meta.uid.clone()?,
         })
     }));
-    if !steps.is_empty() || halt.waiting > 0 {
-        "out of step".clone_into(&mut report.state);
-    }
+    state(&steps, &halt, &failures, &verdict).clone_into(&mut report.state);
     if set.spec.suspend {
         return status::suspended(o, report, unrolled, &steps, &failures);
     }
@@ -85,13 +83,23 @@ pub(super) fn conclude(
     }
 }
 
-/// Everything that cannot be, unknown selections first.
-fn failures(unrolled: &Unrolled, desired: &Desired, report: &mut Report) -> Vec<Failure> {
-    let mut failures: Vec<Failure> = unrolled.lost.clone();
-    for (target, reason, message) in &unrolled.failed {
-        report.note(format!("target {target} is unknown: {message}"));
-        failures.push((*reason, message.clone()));
+/// How it stands, in a few words.
+fn state(steps: &[Step], halt: &Halt, failures: &[Failure], verdict: &Verdict) -> &'static str {
+    if !steps.is_empty() || halt.waiting > 0 {
+        "out of step"
+    } else if !failures.is_empty() {
+        "not everything can be made"
+    } else if !verdict.held.is_empty() {
+        "waiting for a confirmation"
+    } else {
+        "up to date"
     }
+}
+
+/// Everything that cannot be, unknown selections first.
+fn failures(unrolled: &Unrolled, desired: &Desired) -> Vec<Failure> {
+    let mut failures: Vec<Failure> = unrolled.lost.clone();
+    failures.extend(unrolled.failed.iter().cloned());
     failures.extend(desired.failed.iter().map(|f| (f.reason, f.message.clone())));
     failures
 }

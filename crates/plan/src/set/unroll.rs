@@ -38,8 +38,8 @@ pub(super) struct Unrolled {
     pub(super) count: usize,
     /// Upstream packages that are not there: what would follow from them is unknown.
     pub(super) lost: Vec<Failure>,
-    /// Selections that are unknown, by target, with the reason (S2).
-    pub(super) failed: Vec<(usize, &'static str, String)>,
+    /// Selections that are unknown, with the reason (S2).
+    pub(super) failed: Vec<Failure>,
     /// Targets whose selector selects nothing (S3).
     pub(super) empty: Vec<usize>,
 }
@@ -77,8 +77,8 @@ pub(super) fn unroll(o: &Observed, set: &VariantSet, upstreams: &[Source]) -> Un
                     Ok(objects) => {
                         unrolled.select(i, objects.into_iter(), upstreams, packages);
                     }
-                    Err((reason, message)) => {
-                        unrolled.failed.push((i, reason, message));
+                    Err(failure) => {
+                        unrolled.failed.push(failure);
                         continue;
                     }
                 }

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use model::{DeletionPolicy, Downstream, Lifecycle, ObjectKey, Revision, Uid, Variant};
 
-use super::decide::not_ready;
-use super::{Observed, Plan, RevisionRef, Step, Subject, retry, status, words};
+use super::{Observed, Plan, RevisionRef, Step, Subject, words};
 use crate::{Next, Report};
 
 /// Why what an invalid variant owns is left in place.
@@ -40,22 +39,8 @@ pub(super) fn decide(o: &Observed) -> Plan {
         });
         return plan(o, steps, report);
     }
-    let count = steps.len();
     let mut plan = plan(o, steps, report);
     plan.next = Next::Again;
-    if let Some(failure) = &o.failure {
-        let message = format!(
-            "{count} package revision(s) are still to be handled: {}",
-            failure.message
-        );
-        let stalled = status::valid();
-        let ready = not_ready("Deleting", &message);
-        plan.status = status::of(o, stalled, ready, Vec::new(), status::current_targets(o));
-        if !failure.due {
-            plan.steps.clear();
-            plan.next = retry(failure);
-        }
-    }
     plan
 }
 
@@ -175,7 +160,7 @@ pub(super) fn warn(o: &Observed, report: &mut Report) {
     if !names.is_empty() {
         report.hint(
             format!("deleting the variant now leaves in place: {}", names.join(", ")),
-            "mend the spec first, and they go as spec.deletionPolicy says; what stays is removed with `offshoot rpkg del`",
+            "mend the spec first, and they go as spec.deletionPolicy says; what stays is removed with `offshoot rpkg del`, if it is published after `offshoot rpkg propose-delete`",
         );
     }
 }
