@@ -100,6 +100,11 @@ impl Repos {
         lock(&self.polls).get(key).is_none_or(|next| *next <= now)
     }
 
+    /// When a remote is to be asked again, in Unix seconds; `None` until this process asked.
+    pub(crate) fn next_poll(&self, key: &ObjectKey) -> Option<i64> {
+        lock(&self.polls).get(key).copied()
+    }
+
     /// Notes when a remote that was asked is to be asked again.
     pub(crate) fn polled(&self, key: &ObjectKey, next: i64) {
         lock(&self.polls).insert(key.clone(), next);

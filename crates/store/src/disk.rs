@@ -89,6 +89,8 @@ pub(crate) trait Disk: Send + Sync + 'static {
     fn has(&self, id: &ObjectId) -> Result<bool>;
     /// What an object is, without reading all of it.
     fn kind(&self, id: &ObjectId) -> Result<Option<Kind>>;
+    /// How many bytes an object has, without reading them.
+    fn size(&self, id: &ObjectId) -> Result<Option<u64>>;
 
     /// All refs, tags not followed.
     fn list(&self) -> Result<BTreeMap<RefName, ObjectId>>;

@@ -284,6 +284,11 @@ impl Disk for MemoryDisk {
         Ok(lock(&self.site).objects.get(id).map(|(kind, _)| *kind))
     }
 
+    fn size(&self, id: &ObjectId) -> Result<Option<u64>> {
+        let site = lock(&self.site);
+        Ok(site.objects.get(id).map(|(_, raw)| raw.len() as u64))
+    }
+
     fn list(&self) -> Result<RawRefs> {
         Ok(lock(&self.site).refs.clone())
     }

@@ -201,6 +201,11 @@ impl<D: Disk> Room<D> {
     fn take_file(&self, entry: &Entry, path: &PackagePath, shot: &mut Snapshot) -> Result<()> {
         self.limits
             .check_count(shot.files.len() + shot.opaque.len() + 1)?;
+        // What is too large is not read to find that out; what is only staged was measured when it was made.
+        if let Some(size) = self.disk.size(&entry.id)? {
+            self.limits.check_file(path, size)?;
+            self.limits.check_package(shot.bytes + size)?;
+        }
         let bytes = self.read_as(&entry.id, Kind::Blob)?;
         let length = bytes.len() as u64;
         self.limits.check_file(path, length)?;

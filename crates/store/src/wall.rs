@@ -78,8 +78,8 @@ pub trait Repo: Send + Sync {
     /// More or larger files than allowed; a tree that is not here.
     fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>>;
 
-    /// The same, without the files that are beyond the limits: what can be shown of a package that somebody else made
-    /// too large, and mended.
+    /// The same, without the files that are beyond the limits, each with the reason: what can still be shown of a
+    /// package that somebody made too large by git.
     ///
     /// # Errors
     /// A tree that is not here.

@@ -23,7 +23,7 @@ use queue::{Done, Key};
 /// How long variants and sets wait for a first look at all repositories after the records were thrown away.
 const LONGEST_FIRST_LOOK: Duration = Duration::from_secs(30);
 /// How often they ask.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(500);
 
 impl Engine {
     /// Runs watches and controllers until [`Engine::stop`]; ends once every turn has ended.

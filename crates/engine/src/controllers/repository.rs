@@ -98,6 +98,10 @@ async fn look(
     // A local repository's refs are read in place; a remote is asked when it is time.
     let due = asked || scheduled || hinted || edited || repos.is_due(&stored.key, at);
     let fetch = due && !is_local(repository);
+    if fetch {
+        // Due until it was done: what asked for it is taken by now.
+        repos.polled(&stored.key, at);
+    }
     let found = engine.discover(&open, fetch).await?;
     if fetch {
         repos.polled(&stored.key, next_look(engine, repository, at));
@@ -153,8 +157,9 @@ async fn settled(engine: &Engine, stored: &StoredRepository, looked: &Looked) ->
     let pause = if is_local(repository) {
         engine.inner.options.local_poll
     } else {
-        let next = next_look(engine, repository, looked.at);
-        Duration::from_secs(u64::try_from(next - looked.at).unwrap_or(1).max(1))
+        let now = engine.now();
+        let next = engine.inner.repos.next_poll(&stored.key).unwrap_or(now);
+        Duration::from_secs(u64::try_from(next - now).unwrap_or(1).max(1))
     };
     Ok(Done::After(pause))
 }

@@ -46,6 +46,12 @@ pub(crate) async fn variant(engine: &Engine, key: &ObjectKey) -> Result<Option<O
         && !deleting
     {
         contents(engine, variant, &mut observed).await?;
+        // What can be read again fails for the first time when it fails next.
+        let unread = |f: &Failure| f.digest.format() == 0;
+        if observed.unreadable.is_none() && observed.failure.as_ref().is_some_and(unread) {
+            engine.inner.failures.clear(key);
+            observed.failure = None;
+        }
     }
     Ok(Some(observed))
 }

@@ -18,11 +18,15 @@ pub(super) fn overwritten(
     known: &[Conflict],
 ) -> Vec<Conflict> {
     let differences = diff(merged, rendered).into_iter();
-    let records = differences.filter(|d| !d.is_form()).filter_map(|d| {
-        let record = record(d, stem, local)?;
-        let told = known.iter().any(|c| c.id == record.id);
-        (!told).then_some(record)
-    });
+    // Where nobody touched the file, nothing in it is a person's.
+    let touched = |d: &Difference| stem.get(&d.file) != local.get(&d.file);
+    let records = differences
+        .filter(|d| !d.is_form() && touched(d))
+        .filter_map(|d| {
+            let record = record(d, stem, local)?;
+            let told = known.iter().any(|c| c.id == record.id);
+            (!told).then_some(record)
+        });
     records.collect()
 }
 

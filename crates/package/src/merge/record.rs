@@ -129,7 +129,7 @@ impl<'o> Recorder<'o> {
         values.any(|value| match value {
             ConflictValue::Json(json) => {
                 let known = serde_json::from_str::<String>(json).unwrap_or_default();
-                known.lines().any(|line| line == text)
+                known.lines().any(|line| line.trim_end() == text)
             }
             ConflictValue::Hash(_) => true,
             ConflictValue::Absent => false,

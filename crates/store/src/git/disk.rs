@@ -121,6 +121,10 @@ impl Disk for GitDisk {
         self.odb.kind(id)
     }
 
+    fn size(&self, id: &ObjectId) -> Result<Option<u64>> {
+        self.odb.size(id)
+    }
+
     fn list(&self) -> Result<BTreeMap<RefName, ObjectId>> {
         self.exists()?;
         self.refs.list()

@@ -110,6 +110,11 @@ impl Odb {
         self.twice(id, look)
     }
 
+    pub(crate) fn size(&self, id: &ObjectId) -> Result<Option<u64>> {
+        let look = |reader: &Reader| reader.try_header(id).map(|h| h.map(|h| h.size));
+        self.twice(id, look)
+    }
+
     pub(crate) fn read(&self, id: &ObjectId) -> Result<Option<(Kind, Arc<[u8]>)>> {
         let look = |reader: &Reader| {
             let mut buffer = Vec::new();
