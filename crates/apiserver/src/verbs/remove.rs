@@ -127,7 +127,7 @@ impl Core {
             match written {
                 Err(failure)
                     if failure.reason == "Conflict"
-                        && target.resource.backing == Backing::Stored =>
+                        && target.resource.backing != Backing::Virtual =>
                 {
                     last = Some(failure)
                 }

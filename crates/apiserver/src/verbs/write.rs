@@ -181,7 +181,7 @@ impl Core {
                 Err(failure)
                     if failure.reason == "Conflict"
                         && !conditional
-                        && target.resource.backing == Backing::Stored =>
+                        && target.resource.backing != Backing::Virtual =>
                 {
                     last = Some(failure);
                 }

@@ -52,7 +52,7 @@ async fn list(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal>
             match read(gateway, call, &key).await {
                 Ok(item) => items.push(item),
                 // It went meanwhile.
-                Err(gone) if gone.class == RefusalClass::NotFound => {}
+                Err(gone) if gone.class == RefusalClass::NotFound && went(gateway, &key).await => {}
                 Err(refusal) => return Err(refusal),
             }
         }
@@ -70,6 +70,12 @@ async fn list(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal>
         object,
         ..Outcome::default()
     })
+}
+
+/// Whether the record itself is gone: a repository that cannot be read is another matter (A7).
+async fn went(gateway: &PackageGateway, key: &ObjectKey) -> bool {
+    let now = gateway.engine.revision(key).await;
+    now.is_err_and(|error| error.class() == model::Class::NotFound)
 }
 
 /// Whether all terms of a field selector hold; the server has refused selectors of other fields.
