@@ -15,6 +15,7 @@ mod gateway;
 mod logging;
 mod ports;
 mod runtimes;
+mod stack;
 pub mod up;
 
 use std::process::ExitCode;

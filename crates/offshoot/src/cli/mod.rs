@@ -210,7 +210,8 @@ pub(crate) struct UpArgs {
         env = "OFFSHOOT_AUDIT_LOG_MAXBACKUP"
     )]
     pub(crate) audit_log_maxbackup: u32,
-    /// Forget all records of package revisions and bring them back from git alone.
+    /// Forget all records of package revisions and bring them back from git alone; labels and annotations put on
+    /// revisions by hand are lost.
     #[arg(long)]
     pub(crate) rebuild: bool,
     /// Which controllers run.

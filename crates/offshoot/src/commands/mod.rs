@@ -67,7 +67,7 @@ fn serve(future: impl Future<Output = Result<ExitCode, Failure>>) -> Result<Exit
     // the stack is ours to give (memory is used only where it is touched).
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .thread_stack_size(64 << 20)
+        .thread_stack_size(crate::stack::SIZE)
         .build();
     let runtime = runtime.map_err(|e| Failure::of("start", &e))?;
     let code = runtime.block_on(future);

@@ -10,9 +10,7 @@ use yaml::{Limits, Reader};
 use super::print;
 use crate::cli::local::{Template, TemplateArgs};
 use crate::exit::Failure;
-
-/// What expressions are parsed and run on.
-const STACK: usize = 64 << 20;
+use crate::stack;
 
 /// Runs one verb.
 ///
@@ -28,14 +26,8 @@ pub(super) fn run(args: &TemplateArgs) -> Result<ExitCode, Failure> {
         Some(path) => read(path)?,
         None => BTreeMap::new(),
     };
-    let run = || plan::set::evaluate(expr, &variables, *repo_expr);
-    let result = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK);
-        let thread = thread.spawn_scoped(scope, run);
-        let thread = thread.map_err(|e| Failure::of("start a thread", &e))?;
-        let ended = thread.join();
-        ended.map_err(|_| Failure::new("the expression could not be evaluated"))
-    })?;
+    let result = stack::on_large(|| plan::set::evaluate(expr, &variables, *repo_expr));
+    let result = result.map_err(|e| Failure::of("evaluate the expression", &e))?;
     let text = result.map_err(|e| Failure::new(e.to_string()))?;
     print(&format!("{text}\n"))
 }

@@ -41,6 +41,9 @@ async fn report(client: &Client, path: &str) -> Result<String, Failure> {
     Ok(text.unwrap_or_default().to_owned())
 }
 
+/// How much of a value is shown, in characters.
+const LONGEST_SIDE: usize = 60;
+
 fn items<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
     let list = object.pointer(pointer).and_then(Value::as_array);
     list.into_iter().flatten()
@@ -73,9 +76,14 @@ fn revision(object: &Value) -> String {
             "- conflict {} ({}) at {}",
             text(conflict, "id"),
             text(conflict, "state"),
-            place.join(" ")
+            place.join(" ").trim()
         );
+        let sides =
+            ["base", "local", "upstream"].map(|key| format!("{key} {}", side(conflict.get(key))));
+        let kept = text(conflict, "decision");
+        _ = writeln!(out, "    {}; {kept} was taken", sides.join(", "));
     }
+    out.push_str(&deletion(object, lifecycle));
     for owner in items(object, "/metadata/ownerReferences") {
         let (kind, name) = (text(owner, "kind").to_lowercase(), text(owner, "name"));
         _ = writeln!(
@@ -85,6 +93,36 @@ fn revision(object: &Value) -> String {
     }
     out.push_str(&left_in_place(object, lifecycle));
     out + &said(&conditions)
+}
+
+/// One side of a conflict, as far as it fits a line.
+fn side(value: Option<&Value>) -> String {
+    let part = |key| value.and_then(|side| side.get(key)).and_then(Value::as_str);
+    match (part("value"), part("hash")) {
+        (Some(text), _) if text.chars().count() > LONGEST_SIDE => {
+            let start: String = text.chars().take(LONGEST_SIDE).collect();
+            format!("{start}…")
+        }
+        (Some(text), _) => text.to_owned(),
+        (None, Some(_)) => "something that is not shown".to_owned(),
+        (None, None) => "nothing".to_owned(),
+    }
+}
+
+/// Who proposed that a revision be deleted (V10), and what ends it.
+fn deletion(object: &Value, lifecycle: &str) -> String {
+    if lifecycle != "DeletionProposed" {
+        return String::new();
+    }
+    let mark = api::str_at(object, &["metadata", "annotations", words::PROPOSED_BY]);
+    let who = mark.map_or_else(
+        || "a person".to_owned(),
+        |variant| format!("packagevariant '{variant}'"),
+    );
+    let name = api::str_at(object, &["metadata", "name"]).unwrap_or_default();
+    format!(
+        "- its deletion was proposed by {who}\n  hint: offshoot rpkg del {name} carries it out, offshoot rpkg reject {name} keeps the package\n"
+    )
 }
 
 /// Whose it was, where a variant went and left it, and how it goes.
@@ -113,12 +151,16 @@ fn itself(object: &Value) -> String {
 }
 
 fn said(conditions: &[&Value]) -> String {
+    if conditions.is_empty() {
+        return String::new();
+    }
     let mut out = String::from("status:\n");
     for c in conditions {
         let [kind, status, reason, message] =
             ["type", "status", "reason", "message"].map(|key| text(c, key));
         // Writing to a String cannot fail.
-        _ = writeln!(out, "- {kind}={status} {reason}: {message}");
+        let colon = if message.is_empty() { "" } else { ": " };
+        _ = writeln!(out, "- {kind}={status} {reason}{colon}{message}");
         if let Some(hint) = way_out(message) {
             _ = writeln!(out, "  hint: {hint}");
         }
@@ -136,6 +178,14 @@ fn way_out(message: &str) -> Option<&'static str> {
         (
             "local repositories lie below",
             "move it, or start offshoot up with --repositories-below DIR",
+        ),
+        (
+            "has no branch",
+            "name another in spec.git.branch, or let spec.git.createBranch: true make it (repo reg --create-branch)",
+        ),
+        (
+            "it asks for credentials and none were accepted",
+            "mend the user name and password in the Secret that spec.git.secretRef names",
         ),
     ];
     let found = ways.iter().find(|(part, _)| message.contains(part));

@@ -7,6 +7,8 @@ use apiserver::registry::Converter;
 use model::Problem;
 use serde_json::Value;
 
+use crate::stack;
+
 /// By definition, what the server is told.
 pub(crate) fn versions() -> [(&'static str, Arc<dyn Converter>); 3] {
     [
@@ -32,8 +34,16 @@ impl Converter for SetVersions {
 
     fn review(&self, object: &Value) -> Vec<String> {
         let stored = api::convert_set(object.clone(), "config.porch.kpt.dev/v1alpha2");
-        let read = stored.ok().and_then(|stored| api::read_set(&stored));
-        read.map_or_else(Vec::new, |(_, _, spec)| texts(spec.err()))
+        let Some((_, _, spec)) = stored.ok().and_then(|stored| api::read_set(&stored)) else {
+            return Vec::new();
+        };
+        match spec {
+            Ok(spec) => {
+                let compiled = stack::on_large(|| plan::set::Compiled::of(&spec).err());
+                texts(compiled.ok().flatten())
+            }
+            Err(problems) => texts(Some(problems)),
+        }
     }
 }
 
@@ -65,5 +75,8 @@ impl Converter for RevisionSets {
 
 fn texts(problems: Option<Vec<Problem>>) -> Vec<String> {
     let problems = problems.into_iter().flatten();
-    problems.map(|problem| problem.to_string()).collect()
+    let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    problems
+        .map(|problem| first_line(problem.to_string()))
+        .collect()
 }

@@ -1,5 +1,6 @@
 //! `rpkg pull` and `push`: the files of a package revision, as a directory or a ResourceList.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -23,12 +24,27 @@ pub(super) async fn pull(
     let resources = client
         .get(&object(RESOURCES, &client.namespace, name))
         .await?;
+    for (path, why) in left_out(&resources) {
+        crate::commands::say(&format!(
+            "Warning: {path} is left out: {why}; a push from here takes it out of the package"
+        ));
+    }
     let mut files = files_of(&resources);
     files.insert(0, (METADATA.to_owned(), metadata(&resources)));
     match to {
         Some(directory) => write_directory(directory, &files).map(|()| String::new()),
         None => resource_list::write(&files),
     }
+}
+
+/// What the server does not show of a package, with the reasons.
+fn left_out(resources: &Value) -> BTreeMap<String, String> {
+    let listed = text(
+        resources,
+        &["metadata", "annotations", api::OVERSIZED_FILES],
+    );
+    // What cannot be read was not said by this server.
+    serde_json::from_str(&listed.unwrap_or_default()).unwrap_or_default()
 }
 
 fn files_of(resources: &Value) -> Vec<(String, String)> {
@@ -232,4 +248,20 @@ fn read_input() -> Result<Vec<(String, String)>, Failure> {
         .read_to_string(&mut input)
         .map_err(|e| Failure::of("read standard input", &e))?;
     resource_list::read(&input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_told_with_its_reason() {
+        let mut object = json!({ "metadata": { "name": "a" } });
+        assert!(left_out(&object).is_empty());
+        let path = PackagePath::parse("big.txt").unwrap();
+        let said: BTreeMap<_, _> = [(path, "too large".to_owned())].into();
+        api::write_left_out(&mut object, &said);
+        let told: BTreeMap<_, _> = [("big.txt".to_owned(), "too large".to_owned())].into();
+        assert_eq!(left_out(&object), told);
+    }
 }
