@@ -211,7 +211,7 @@ is 'select by label' 'edge-eu.web.packagevariant-2' kubectl get pkgrev -l team=w
 has 'edit' 'edited' env KUBE_EDITOR="sed -i s/key:.region/key:\ zone/" kubectl edit pvset web
 soon 'the edit arrives' equals pvar web-edge-eu-web '{.spec.labels.zone}' eu
 kubectl get pkgrev -w --no-headers >"$work/watch" 2>/dev/null & watcher=$!
-sleep 0.5
+soon 'a watch begins' grep -q edge-eu.web.packagevariant-2 "$work/watch"
 kubectl annotate pkgrev edge-eu.web.packagevariant-2 note=seen >/dev/null
 soon 'a watch sees a change' sh -c "[ \$(grep -c edge-eu.web.packagevariant-2 '$work/watch') -ge 2 ]"
 kill "$watcher" 2>/dev/null

@@ -146,6 +146,17 @@ type request struct {
 }
 
 // What was asked since the log had so many lines.
+// Whether so many resources were watched since a line of the log.
+func (s *server) watches(since, wanted int) error {
+	watched := map[string]bool{}
+	for _, r := range s.requests(since) {
+		if r.Verb == "watch" {
+			watched[r.ObjectRef.Resource] = true
+		}
+	}
+	return unless(len(watched) == wanted, "watched %v", watched)
+}
+
 func (s *server) requests(since int) []request {
 	s.t.Helper()
 	file, err := os.Open(s.log())

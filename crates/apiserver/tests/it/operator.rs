@@ -59,7 +59,16 @@ impl Place {
             .audit(Audit::open(&self.log(), Rotation::default()).expect("audit log"))
             .crd(shoes());
         let server = builder.build().await.expect("build");
-        let running = server.listen(self.address).await.expect("listen");
+        let mut running = server.listen(self.address).await;
+        // A connection of somebody else's may have the port for a moment.
+        for _ in 0..100 {
+            if running.is_ok() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            running = server.listen(self.address).await;
+        }
+        let running = running.expect("listen");
         self.address = running.address;
         self.running = Some(running);
     }

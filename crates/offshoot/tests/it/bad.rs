@@ -197,7 +197,8 @@ fn kptfiles_that_cannot_be_used_are_named() {
 
 #[test]
 fn functions_that_cannot_run_or_misbehave_are_named_and_leave_the_package() {
-    let quick: &[&str] = &["--allow-exec", "--fn-timeout", "1", "--fn-output", "1"];
+    let quick: &[&str] = &["--allow-exec", "--fn-timeout", "1"];
+    let allowed: &[&str] = &["--allow-exec", "--fn-timeout", "60", "--fn-output", "1"];
     let quoted = |command: &str| format!("exec: {}", serde_json::to_string(command).unwrap());
     let outside = quoted("sed -e 's|path: web.yaml|path: ../out.yaml|'");
     let broken = quoted(r"printf 'kind: ResourceList\nitems: ['");
@@ -210,18 +211,18 @@ fn functions_that_cannot_run_or_misbehave_are_named_and_leave_the_package() {
         ("exec: cat", &[], &["--allow-exec"]),
         (
             "exec: echo garbage",
-            quick,
+            allowed,
             &["echo garbage", "offshoot fn run"],
         ),
-        (&broken, quick, &["line 2"]),
+        (&broken, allowed, &["line 2"]),
         (
             "exec: sleep 100",
             quick,
             &["sleep 100", "exceeded its limit of 1 s"],
         ),
-        ("exec: \"yes\"", quick, &["bytes of output"]),
-        ("exec: \"false\"", quick, &["false"]),
-        (&outside, quick, &["../out.yaml", "outside of package"]),
+        ("exec: \"yes\"", allowed, &["bytes of output"]),
+        ("exec: \"false\"", allowed, &["false"]),
+        (&outside, allowed, &["../out.yaml", "outside of package"]),
         (
             "image: starlark\n    configPath: script.yaml",
             &[],

@@ -107,14 +107,18 @@ async fn one(expected: &BTreeMap<String, String>, delay: Duration) -> Option<usi
     let mut server = Process::start(root.path(), &["--batch-limit", "4"]).await;
     prepare(root.path(), &server).await;
     server.create(SETS, &set()).await;
-    wait_for("the first draft", async || !drafts(root.path()).is_empty()).await;
+    let begun = || {
+        let refs = ["for-each-ref", "refs/heads/drafts"];
+        !git(&bare(root.path(), "deploy"), &refs).is_empty()
+    };
+    wait_for("the first draft", async || begun()).await;
     tokio::time::sleep(delay).await;
     server.kill();
     let durable = drafts(root.path()).len();
     if !(1..TARGETS).contains(&durable) {
         return None;
     }
-    let server = Process::start(root.path(), &["--batch-limit", "4"]).await;
+    let mut server = Process::start(root.path(), &["--batch-limit", "4"]).await;
     all_ready(&server).await;
     assert_eq!(
         &drafts(root.path()),
@@ -134,6 +138,8 @@ async fn one(expected: &BTreeMap<String, String>, delay: Duration) -> Option<usi
         TARGETS,
         "one draft for each variant, none doubled: {names:?}"
     );
+    // Nobody rolls packs up while they are checked.
+    server.kill();
     git(
         &bare(root.path(), "deploy"),
         &["fsck", "--strict", "--no-dangling"],

@@ -10,6 +10,7 @@ mod backup;
 mod bad;
 mod driver;
 mod edges;
+mod expressions;
 mod flags;
 mod fleet;
 mod kill;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(crate) fn replay(kubeconfig: &str, file: &Value) -> Replay {
     let work = tempfile::tempdir().expect("directory");
     std::fs::write(home.path().join("kubeconfig"), kubeconfig).expect("kubeconfig");
     let mut tokens = Tokens::default();
-    let mut running: BTreeMap<String, Child> = BTreeMap::new();
+    let mut running: BTreeMap<String, Beside> = BTreeMap::new();
     let mut replay = Replay::default();
     for (i, step) in file["steps"].as_array().expect("steps").iter().enumerate() {
         let output = match step["do"].as_str().expect("a step") {
@@ -31,20 +31,15 @@ pub(crate) fn replay(kubeconfig: &str, file: &Value) -> Replay {
                 continue;
             }
             "start" => {
-                let child = command(step, &tokens, home.path(), work.path())
-                    .spawn()
-                    .expect("kubectl");
-                running.insert(text(step, "id").to_owned(), child);
-                std::thread::sleep(Duration::from_millis(700));
+                let id = text(step, "id").to_owned();
+                let beside = Beside::start(command(step, &tokens, home.path(), work.path()));
+                running.insert(id, beside);
                 continue;
             }
             "stop" | "join" => {
-                let mut child = running.remove(text(step, "id")).expect("started");
-                if step["do"] == "stop" {
-                    std::thread::sleep(Duration::from_secs(1));
-                    child.kill().expect("kill");
-                }
-                child.wait_with_output().expect("output")
+                let beside = running.remove(text(step, "id")).expect("started");
+                let lines = text(step, "stdout").lines().count();
+                beside.end((step["do"] == "stop").then_some(lines))
             }
             "kubectl" => {
                 bind_owner(step, &mut tokens, home.path(), work.path());
@@ -71,6 +66,68 @@ pub(crate) fn replay(kubeconfig: &str, file: &Value) -> Replay {
         }
     }
     replay
+}
+
+/// A command that runs beside others: it watches, or waits for something.
+struct Beside {
+    child: Child,
+    /// What it prints, which is read while it runs.
+    printed: tempfile::TempDir,
+}
+
+impl Beside {
+    /// Starts it; it waits by the time the next step comes, since it tells its requests.
+    fn start(mut command: Command) -> Self {
+        let printed = tempfile::tempdir().expect("directory");
+        let file = |name: &str| std::fs::File::create(printed.path().join(name)).expect("file");
+        command.arg("-v=6").stdout(file("out")).stderr(file("err"));
+        let child = command.spawn().expect("kubectl");
+        let mut beside = Self { child, printed };
+        let asked = |line: &str| {
+            (line.contains("watch=true") && line.contains("200 OK"))
+                || line.contains("404 Not Found")
+        };
+        until(|| {
+            let ended = beside.child.try_wait().expect("a state").is_some();
+            ended || beside.printed("err").lines().any(asked)
+        });
+        beside
+    }
+
+    fn printed(&self, name: &str) -> String {
+        std::fs::read_to_string(self.printed.path().join(name)).expect("what was printed")
+    }
+
+    /// Waits for its end, or kills it once it printed so many lines.
+    fn end(mut self, killed_after: Option<usize>) -> std::process::Output {
+        if let Some(lines) = killed_after {
+            until(|| self.printed("out").lines().count() >= lines);
+            self.child.kill().expect("kill");
+        }
+        let status = self.child.wait().expect("an end");
+        let is_log = |line: &&str| {
+            let rest = line.strip_prefix('I').unwrap_or_default();
+            rest.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let stderr = self.printed("err");
+        let stderr = stderr.lines().filter(|line| !is_log(line));
+        std::process::Output {
+            status,
+            stdout: self.printed("out").into_bytes(),
+            stderr: stderr
+                .map(|line| format!("{line}\n"))
+                .collect::<String>()
+                .into_bytes(),
+        }
+    }
+}
+
+/// Waits for what a command prints; only a failure takes long.
+fn until(mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() && started.elapsed() < Duration::from_secs(15) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn text<'a>(step: &'a Value, name: &str) -> &'a str {

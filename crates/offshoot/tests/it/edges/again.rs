@@ -37,11 +37,13 @@ async fn a_second_start_finds_everything_as_it_was() {
     .await;
 
     // A repository's status counts its packages at its next look.
-    let counted = async || {
-        let deploy = server.get(&format!("{REPOSITORIES}/deploy")).await;
-        deploy.pointer("/status/packageCount") == Some(&serde_json::json!(1))
-    };
-    wait_for("the repository to count its package", counted).await;
+    for (name, count) in [("blueprints", 2), ("deploy", 1)] {
+        wait_for("the repository to count its packages", async || {
+            let now = server.get(&format!("{REPOSITORIES}/{name}")).await;
+            now.pointer("/status/packageCount") == Some(&serde_json::json!(count))
+        })
+        .await;
+    }
 
     // Somebody else on the same directory is turned away, and disturbs nobody.
     let second = Command::new(env!("CARGO_BIN_EXE_offshoot"))

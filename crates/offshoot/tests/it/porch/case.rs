@@ -189,7 +189,7 @@ impl Case {
     /// Comes to rest: soon nothing at all is written for a while, neither an object nor a ref.
     pub(super) async fn rests(&self) {
         let mut before = self.state().await;
-        for _ in 0..4 {
+        for _ in 0..40 {
             tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
             let after = self.state().await;
             if before == after {

@@ -23,8 +23,8 @@ const OTHERWISE: &[&str] = &[
     "gitCommitHash",
     "repo",
 ];
-/// kubectl's own note of what somebody applied; and when a repository without a schedule is read next, which is soon
-/// here.
+/// kubectl's own note of what somebody applied; and when a repository without a schedule is read next, which is all the
+/// time here, and not promised.
 const LEFT_OUT: [&str; 2] = [
     "kubectl.kubernetes.io/last-applied-configuration",
     "nextFullSyncTime",

@@ -1,11 +1,10 @@
 //! One scenario's requests, filled with what this server told, and its answers in the words of the recordings.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::PATIENCE;
 use super::world::World;
 
 /// What a scenario has heard so far.
@@ -42,13 +41,18 @@ impl<'a> Told<'a> {
     }
 
     /// Asks, and asks again while something is not there yet or has just moved.
-    pub(super) async fn ask(&mut self, request: &Value, user: Option<&str>) -> (u64, String) {
+    pub(super) async fn ask(
+        &mut self,
+        request: &Value,
+        user: Option<&str>,
+        patience: Duration,
+    ) -> (u64, String) {
         let started = Instant::now();
         let wanted = recorded(request);
         // What a finalizer holds is answered as an object: the controller must have come by.
         let held = request["method"] == "DELETE" && wanted.1.starts_with("Repository ");
         while held
-            && started.elapsed() < PATIENCE
+            && started.elapsed() < patience
             && self.look(request).await
             && !self.is_held(request)
         {
@@ -56,7 +60,7 @@ impl<'a> Told<'a> {
         }
         loop {
             let answer = self.once(request, user).await;
-            let late = started.elapsed() > PATIENCE;
+            let late = started.elapsed() > patience;
             let again = match request["method"].as_str() {
                 Some("GET") => !late,
                 Some("PUT") => answer.0 == 409 && !late && self.look(request).await,
