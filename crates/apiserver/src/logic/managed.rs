@@ -51,22 +51,20 @@ pub fn created(
     });
 }
 
-/// Records the manager of the changed fields; `asked` is the wanted object before the server kept what is not
+/// Records the manager of the changed fields in `asked`, the wanted object before the server keeps what is not
 /// the request's to write (the real server records that too).
 pub fn updated(
     rules: Rules<'_>,
     old: &Value,
-    new: &mut Value,
-    mut asked: Value,
+    asked: &mut Value,
     part: Part,
     options: &WriteOptions,
     moment: &Moment,
 ) {
     let subresource = if part == Part::Status { "status" } else { "" };
     writing(rules, subresource, options, moment, |writer| {
-        apply::track(Some(old), &mut asked, writer)
+        apply::track(Some(old), asked, writer)
     });
-    take(new, &asked);
 }
 
 /// Takes the managed fields that an apply has computed.

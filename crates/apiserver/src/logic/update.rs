@@ -83,12 +83,20 @@ pub fn update(
     preconditions(rules, old, &new, means)?;
     let unknown = convert::admit(rules, &mut new);
     report_unknown(rules, &unknown, options, &mut warnings)?;
-    let asked = new.clone();
-    take_over(rules, old, &mut new, part);
-    if means == Means::Apply {
+    if part == Part::Status {
+        let mut asked = new;
+        if means != Means::Apply {
+            managed::updated(rules, old, &mut asked, part, options, moment);
+        }
+        new = with_status(old, &mut asked);
         managed::take(&mut new, &asked);
     } else {
-        managed::updated(rules, old, &mut new, asked, part, options, moment);
+        let mut asked = new.clone();
+        take_over(rules, old, &mut new);
+        if means != Means::Apply {
+            managed::updated(rules, old, &mut asked, part, options, moment);
+        }
+        managed::take(&mut new, &asked);
     }
     if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
         crate::builtin::crd::track_storage(&mut new);
@@ -209,19 +217,21 @@ pub fn finalizers(object: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Keeps of the old state what the request may not write.
-fn take_over(rules: Rules<'_>, old: &Value, new: &mut Value, part: Part) {
-    if part == Part::Status {
-        let status = new.get_mut("status").map(Value::take);
-        *new = old.clone();
-        if let Some(root) = new.as_object_mut() {
-            match status {
-                Some(status) => drop(root.insert("status".to_owned(), status)),
-                None => drop(root.remove("status")),
-            }
+/// The old state with the status of what was asked, which is all that a request to the status writes.
+fn with_status(old: &Value, asked: &mut Value) -> Value {
+    let status = asked.get_mut("status").map(Value::take);
+    let mut new = old.clone();
+    if let Some(root) = new.as_object_mut() {
+        match status {
+            Some(status) => drop(root.insert("status".to_owned(), status)),
+            None => drop(root.remove("status")),
         }
-        return;
     }
+    new
+}
+
+/// Keeps of the old state what the request may not write.
+fn take_over(rules: Rules<'_>, old: &Value, new: &mut Value) {
     if rules.version.status
         && let Some(root) = new.as_object_mut()
     {

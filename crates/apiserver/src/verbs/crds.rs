@@ -114,7 +114,7 @@ impl Core {
             if new == before {
                 return Ok(());
             }
-            let asked = new.clone();
+            let mut asked = new.clone();
             let options = WriteOptions {
                 field_manager: "kube-apiserver".to_owned(),
                 ..WriteOptions::default()
@@ -123,12 +123,12 @@ impl Core {
             managed::updated(
                 target.rules()?,
                 &before,
-                &mut new,
-                asked,
+                &mut asked,
                 Part::Status,
                 &options,
                 &moment,
             );
+            managed::take(&mut new, &asked);
             let op = self.op(&target, Expect::Rv(stored.rv), Some(new))?;
             match self.store.commit(vec![op]).await {
                 Ok(_) => return Ok(()),

@@ -93,7 +93,7 @@ impl Core {
         if new == old {
             return Ok(0);
         }
-        let asked = new.clone();
+        let mut asked = new.clone();
         let options = WriteOptions {
             field_manager: "kube-controller-manager".to_owned(),
             ..WriteOptions::default()
@@ -101,12 +101,12 @@ impl Core {
         managed::updated(
             target.rules()?,
             &old,
-            &mut new,
-            asked,
+            &mut asked,
             Part::Status,
             &options,
             &moment,
         );
+        managed::take(&mut new, &asked);
         let op = self.op(target, Expect::Rv(found.rv), Some(new))?;
         match self.store.commit(vec![op]).await {
             Ok(_) => Ok(1),

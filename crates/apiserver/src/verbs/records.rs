@@ -135,17 +135,12 @@ impl Core {
                 field_manager: record.manager,
                 ..WriteOptions::default()
             };
-            let asked = object.clone();
             match &old {
-                Some(old) => managed::updated(
-                    rules,
-                    old,
-                    &mut object,
-                    asked,
-                    Part::Main,
-                    &options,
-                    &moment,
-                ),
+                Some(old) => {
+                    let mut asked = object.clone();
+                    managed::updated(rules, old, &mut asked, Part::Main, &options, &moment);
+                    managed::take(&mut object, &asked);
+                }
                 None => managed::created(rules, &mut object, None, &options, &moment),
             }
         }

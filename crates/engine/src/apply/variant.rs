@@ -7,7 +7,7 @@ use plan::variant::{Failure, Observed, Outcome, Plan, Step, news, next_after, st
 use super::{current, draft, revision};
 use crate::controllers::port;
 use crate::controllers::queue::Done;
-use crate::ports::{EventType, OurKind, Point};
+use crate::ports::{EventType, OurKind, Point, StoredVariant};
 use crate::stats::count;
 use crate::usecase::Caller;
 use crate::{Engine, Error, Result};
@@ -171,7 +171,15 @@ async fn finalizers(
         .set_finalizers(OurKind::Variant, key, version, &list)
         .await
     {
-        Ok(version) => Ok(version),
+        Ok(written) => {
+            let now = engine.world(|w| w.variant(key).cloned());
+            if let Some(now) = now.filter(|now| add && now.meta.uid == meta.uid) {
+                learn(engine, &now, version, written.clone(), |variant| {
+                    variant.meta.finalizers = list;
+                });
+            }
+            Ok(written)
+        }
         // It went meanwhile: that is what was wanted.
         Err(error) if error.class == Class::NotFound && !add => Ok(String::new()),
         Err(error) => Err(port(error)),
@@ -196,12 +204,35 @@ async fn write_status(
     match cluster.set_variant_status(key, &version, status).await {
         Ok(written) => {
             count(&engine.counters().statuses);
-            engine.learn_variant(written);
+            learn(engine, &now, &version, written, |variant| {
+                variant.status = status.clone();
+            });
             Ok(true)
         }
         Err(error) if error.class == Class::NotFound => Ok(false),
         Err(error) => Err(port(error)),
     }
+}
+
+/// Takes up what was written, and all that it changed, unless something else is known than it was written on: then a
+/// watch tells of it.
+fn learn(
+    engine: &Engine,
+    known: &StoredVariant,
+    on: &str,
+    written: String,
+    change: impl FnOnce(&mut StoredVariant),
+) {
+    if known.meta.resource_version != on {
+        return;
+    }
+    let mut variant = known.clone();
+    variant.meta.resource_version = written;
+    change(&mut variant);
+    if let Ok(parsed) = &mut variant.parsed {
+        parsed.meta.clone_from(&variant.meta);
+    }
+    engine.learn_variant(variant);
 }
 
 /// Who acts for a variant.

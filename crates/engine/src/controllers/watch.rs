@@ -4,12 +4,12 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use model::Revision;
+use model::{ObjectKey, Revision};
 use tokio::task::JoinSet;
 
 use crate::Engine;
 use crate::index::{Changed, Wake, World};
-use crate::ports::{Delta, Gvk, ObjectSummary, StoredRepository, StoredSet, StoredVariant};
+use crate::ports::{Delta, Gvk, Known, ObjectSummary, StoredRepository, StoredSet, StoredVariant};
 
 /// How long to wait before a watch that ended is started again.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -32,10 +32,21 @@ pub(super) fn start(engine: &Engine, tasks: &mut JoinSet<()>) {
             });
         }};
     }
-    follow!(|e: &Engine| e.ports().records.watch(), revisions);
+    let revision = |e: &Engine| known(e, |w, key, at| w.revisions.knows(key, at));
+    let variant = |e: &Engine| known(e, |w, key, at| w.knows_variant(key, at));
+    follow!(|e: &Engine| e.ports().records.watch(revision(e)), revisions);
     follow!(|e: &Engine| e.ports().cluster.repositories(), repositories);
     follow!(|e: &Engine| e.ports().cluster.sets(), sets);
-    follow!(|e: &Engine| e.ports().cluster.variants(), variants);
+    follow!(
+        |e: &Engine| e.ports().cluster.variants(variant(e)),
+        variants
+    );
+}
+
+/// What the indexes know.
+fn known(engine: &Engine, ask: fn(&World, &ObjectKey, &str) -> bool) -> Known {
+    let engine = engine.clone();
+    Known::new(move |key, version| engine.world(|w| ask(w, key, version)))
 }
 
 fn revisions(world: &mut World, delta: Delta<Revision>) -> Wake {

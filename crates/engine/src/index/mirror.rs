@@ -65,12 +65,17 @@ impl<T: Versioned> Mirror<T> {
         self.loaded
     }
 
+    /// Whether an object is known at this version or a later one, or is known to be gone since.
+    pub(crate) fn knows(&self, key: &ObjectKey, version: &str) -> bool {
+        let version = number(version);
+        let known = self.items.get(key).map(|i| number(i.version()));
+        let newest = known.max(self.gone.get(key).copied());
+        version != u128::MAX && newest.is_some_and(|n| n != u128::MAX && n >= version)
+    }
+
     /// Takes an object that is there; `None` if something newer is known.
     pub(crate) fn put(&mut self, item: T) -> Option<Changed<T>> {
-        let version = number(item.version());
-        let known = self.items.get(item.key()).map(|i| number(i.version()));
-        let newest = known.max(self.gone.get(item.key()).copied());
-        if version != u128::MAX && newest.is_some_and(|n| n != u128::MAX && n >= version) {
+        if self.knows(item.key(), item.version()) {
             return None;
         }
         self.gone.remove(item.key());

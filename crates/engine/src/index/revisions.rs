@@ -155,6 +155,11 @@ impl Revisions {
             .collect()
     }
 
+    /// Whether a record is known at this version or a later one.
+    pub(crate) fn knows(&self, key: &ObjectKey, version: &str) -> bool {
+        self.mirror.knows(key, version)
+    }
+
     /// Takes a record.
     pub(crate) fn put(&mut self, revision: Revision) -> Option<Changed<Revision>> {
         let changed = self.mirror.put(revision)?;

@@ -72,6 +72,11 @@ impl World {
             .collect()
     }
 
+    /// Whether a variant is known at this version or a later one.
+    pub(crate) fn knows_variant(&self, key: &ObjectKey, version: &str) -> bool {
+        self.variants.knows(key, version)
+    }
+
     /// All variants.
     pub(crate) fn variants(&self) -> impl Iterator<Item = &Arc<StoredVariant>> {
         self.variants.iter()

@@ -9,7 +9,7 @@ use model::{
     UpstreamSource, Variant, VariantSet, VariantStatus,
 };
 
-use super::{Feed, PortError};
+use super::{Feed, Known, PortError};
 
 /// An object of ours as it is stored: parsed as far as it can be, with its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,8 +193,8 @@ pub struct ClusterEvent {
 /// with `NotFound` where the object is gone. A status equal to the stored one is no write.
 #[async_trait]
 pub trait Cluster: Send + Sync + fmt::Debug {
-    /// All variants of all namespaces.
-    fn variants(&self) -> Feed<StoredVariant>;
+    /// All variants of all namespaces; what is `known` may be left out.
+    fn variants(&self, known: Known) -> Feed<StoredVariant>;
 
     /// A variant as it is now, not as a watch knows it; `None` if there is none.
     ///
@@ -276,13 +276,13 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// A Secret; `None` if there is none.
     async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError>;
 
-    /// Writes a variant's status.
+    /// Writes a variant's status; answers the variant's version, all that changes besides.
     async fn set_variant_status(
         &self,
         key: &ObjectKey,
         version: &str,
         status: &VariantStatus,
-    ) -> Result<StoredVariant, PortError>;
+    ) -> Result<String, PortError>;
 
     /// Writes a set's status.
     async fn set_set_status(

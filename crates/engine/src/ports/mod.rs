@@ -18,7 +18,7 @@ pub use cluster::{
     Cluster, ClusterEvent, EventType, Found, Gvk, ObjectContent, ObjectSummary, OurKind, Requester,
     Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
-pub use feed::{Delta, Feed};
+pub use feed::{Delta, Feed, Known};
 pub use records::{Change, Expect, RecordWrite, Records};
 
 /// Why a port could not do what was asked.

@@ -5,15 +5,15 @@ use std::fmt;
 use async_trait::async_trait;
 use model::{ObjectKey, Revision};
 
-use super::{Feed, PortError};
+use super::{Feed, Known, PortError};
 
 /// Reads and writes records; embedded, the record *is* the `PackageRevision` object.
 #[async_trait]
 pub trait Records: Send + Sync + fmt::Debug {
     /// All records of all namespaces, and every change of them, in version order.
     ///
-    /// The engine keeps its indexes from it, and applies its own writes to them at once.
-    fn watch(&self) -> Feed<Revision>;
+    /// The engine keeps its indexes from it, and applies its own writes to them at once; what is `known` may be left out.
+    fn watch(&self, known: Known) -> Feed<Revision>;
 
     /// The record as it is now, not as a watch knows it.
     ///

@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::ports::{
-    Cluster, ClusterEvent, Feed, Found, Gvk, ObjectContent, ObjectSummary, OurKind, PortError,
-    Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
+    Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,
+    PortError, Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
 use model::{
     Class, Namespace, ObjectKey, Problem, RepositoryStatus, SetStatus, Uid, UpstreamSource,
@@ -40,7 +40,31 @@ impl ServerCluster {
     }
 
     /// Writes `status` of an object that must be at this version. An equal status is no write.
-    async fn write_status<T, S>(
+    /// Writes a status; answers the version, and what stands now.
+    async fn write_status(
+        &self,
+        resource: &ResourceName,
+        key: &ObjectKey,
+        version: &str,
+        status: impl Fn(Option<&Value>, &str) -> Value + Send + Sync,
+        becomes: Option<&Mutex<Value>>,
+    ) -> Result<String, PortError> {
+        let now = jiff::Timestamp::now()
+            .strftime("%Y-%m-%dT%H:%M:%SZ")
+            .to_string();
+        let change = |new: &mut Value| {
+            new["status"] = status(new.get("status"), &now);
+            if let Some(becomes) = becomes {
+                *becomes.lock().unwrap_or_else(PoisonError::into_inner) = new.clone();
+            }
+        };
+        let written = self.write(resource, key, version, ("status", Means::Put), change);
+        let attempt = || format!("write the status of {} {key}", resource.plural);
+        written.await.map_err(|f| failed(attempt(), &f))
+    }
+
+    /// The same, and reads what stands then.
+    async fn write_status_of<T, S>(
         &self,
         resource: &ResourceName,
         key: &ObjectKey,
@@ -48,30 +72,37 @@ impl ServerCluster {
         status: impl Fn(Option<&Value>, &str) -> Value + Send + Sync,
         read: fn(&Value) -> Option<Stored<T, S>>,
     ) -> Result<Stored<T, S>, PortError> {
-        let attempt = || format!("write the status of {} {key}", resource.plural);
-        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let now = jiff::Timestamp::now()
-            .strftime("%Y-%m-%dT%H:%M:%SZ")
-            .to_string();
         let becomes = Mutex::new(Value::Null);
+        let written = self.write_status(resource, key, version, status, Some(&becomes));
+        let version = written.await?;
+        let mut object = becomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        object["metadata"]["resourceVersion"] = version.into();
+        readable(key, read(&object))
+    }
+
+    /// Changes an object, or a part of it, at a version; answers the new one.
+    async fn write(
+        &self,
+        resource: &ResourceName,
+        key: &ObjectKey,
+        version: &str,
+        (subresource, means): (&str, Means),
+        change: impl Fn(&mut Value) + Send + Sync,
+    ) -> Result<String, Failure> {
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
         let compute = |old: &Value| {
             if api::str_at(old, &["metadata", "resourceVersion"]) != Some(version) {
                 return Err(Failure::modified(&resource.group, &resource.plural, name));
             }
             let mut new = old.clone();
-            new["status"] = status(old.get("status"), &now);
-            *becomes.lock().unwrap_or_else(PoisonError::into_inner) = new.clone();
-            Ok((new, Means::Put))
+            change(&mut new);
+            Ok((new, means))
         };
         let whose = controllers(&self.handle);
-        let written = self
-            .handle
-            .change(resource, (namespace, name), "status", &compute, &whose)
-            .await;
-        let version = written.map_err(|f| failed(attempt(), &f))?;
-        let mut object = becomes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        object["metadata"]["resourceVersion"] = version.into();
-        readable(key, read(&object))
+        let changed =
+            self.handle
+                .change(resource, (namespace, name), subresource, &compute, &whose);
+        changed.await
     }
 
     async fn namespace(&self, name: &Namespace) -> Result<Option<Value>, PortError> {
@@ -83,8 +114,8 @@ impl ServerCluster {
 
 #[async_trait]
 impl Cluster for ServerCluster {
-    fn variants(&self) -> Feed<StoredVariant> {
-        feed::feed(&self.handle, &variants(), read_variant)
+    fn variants(&self, known: Known) -> Feed<StoredVariant> {
+        feed::feed_of_unknown(&self.handle, &variants(), read_variant, known)
     }
 
     async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError> {
@@ -248,9 +279,9 @@ impl Cluster for ServerCluster {
         key: &ObjectKey,
         version: &str,
         status: &VariantStatus,
-    ) -> Result<StoredVariant, PortError> {
+    ) -> Result<String, PortError> {
         let write = |old: Option<&Value>, now: &str| api::write_variant_status(old, status, now);
-        self.write_status(&variants(), key, version, write, read_variant)
+        self.write_status(&variants(), key, version, write, None)
             .await
     }
 
@@ -261,7 +292,7 @@ impl Cluster for ServerCluster {
         status: &SetStatus,
     ) -> Result<StoredSet, PortError> {
         let write = |old: Option<&Value>, now: &str| api::write_set_status(old, status, now);
-        self.write_status(&sets(), key, version, write, read_set)
+        self.write_status_of(&sets(), key, version, write, read_set)
             .await
     }
 
@@ -272,7 +303,7 @@ impl Cluster for ServerCluster {
         status: &RepositoryStatus,
     ) -> Result<StoredRepository, PortError> {
         let write = |old: Option<&Value>, now: &str| api::write_repository_status(old, status, now);
-        self.write_status(&repositories(), key, version, write, read_repository)
+        self.write_status_of(&repositories(), key, version, write, read_repository)
             .await
     }
 
@@ -289,24 +320,10 @@ impl Cluster for ServerCluster {
             OurKind::Repository => repositories(),
             OurKind::Revision => super::revisions(),
         };
-        let patch = json!({ "metadata": { "finalizers": finalizers, "resourceVersion": version } });
-        let whose = controllers(&self.handle);
-        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let written = self
-            .handle
-            .patch(&resource, namespace, name, "", &patch, &whose)
-            .await;
-        let object = written.map_err(|f| {
-            failed(
-                format!("write the finalizers of {} {key}", resource.plural),
-                &f,
-            )
-        })?;
-        let version = object.pointer("/metadata/resourceVersion");
-        Ok(version
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned())
+        let change = |new: &mut Value| new["metadata"]["finalizers"] = json!(finalizers);
+        let written = self.write(&resource, key, version, ("", Means::Patch), change);
+        let attempt = || format!("write the finalizers of {} {key}", resource.plural);
+        written.await.map_err(|f| failed(attempt(), &f))
     }
 
     async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiserver::storage::{EventKind, Gone};
+use apiserver::storage::{EventKind, Gone, Object};
 use apiserver::verbs::handle::{ResourceName, ServerHandle, WatchEvent};
-use engine::ports::{Delta, Feed};
+use engine::ports::{Delta, Feed, Known};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
+use model::{Namespace, ObjectKey, ObjectName};
 use serde_json::Value;
 
 /// How long to wait after the server could not list.
@@ -33,7 +34,17 @@ pub(super) fn feed<T: Send + 'static>(
     resource: &ResourceName,
     read: fn(&Value) -> Option<T>,
 ) -> Feed<T> {
-    feed_of(handle, resource, "", Arc::new(read))
+    feed_of(handle, resource, "", Arc::new(read), Known::nothing())
+}
+
+/// The same, without what is known already.
+pub(super) fn feed_of_unknown<T: Send + 'static>(
+    handle: &ServerHandle,
+    resource: &ResourceName,
+    read: fn(&Value) -> Option<T>,
+    known: Known,
+) -> Feed<T> {
+    feed_of(handle, resource, "", Arc::new(read), known)
 }
 
 /// A feed of one resource in one namespace (empty: all).
@@ -42,22 +53,24 @@ pub(super) fn feed_of<T: Send + 'static>(
     resource: &ResourceName,
     namespace: &str,
     read: Arc<Read<T>>,
+    known: Known,
 ) -> Feed<T> {
     let start = (
         handle.clone(),
         resource.clone(),
         namespace.to_owned(),
-        read,
+        (read, known),
         State::List,
     );
     let deltas = stream::unfold(
         start,
-        |(handle, resource, namespace, read, state)| async move {
+        |(handle, resource, namespace, reader, state)| async move {
+            let (read, known) = &reader;
             let (delta, state) = match state {
-                State::List => list(&handle, &resource, &namespace, &*read).await?,
-                State::Follow(events) => follow(events, &*read).await,
+                State::List => list(&handle, &resource, &namespace, &**read).await?,
+                State::Follow(events) => follow(events, &**read, known).await,
             };
-            Some((delta, (handle, resource, namespace, read, state)))
+            Some((delta, (handle, resource, namespace, reader, state)))
         },
     );
     deltas.filter_map(|delta| async move { delta }).boxed()
@@ -88,10 +101,13 @@ async fn list<T>(
     }
 }
 
-async fn follow<T>(mut events: Events, read: &Read<T>) -> (Option<Delta<T>>, State) {
+async fn follow<T>(mut events: Events, read: &Read<T>, known: &Known) -> (Option<Delta<T>>, State) {
     let Some(Ok(event)) = events.next().await else {
         return (None, State::List);
     };
+    if event.kind != EventKind::Deleted && is_known(&event.object, known) {
+        return (None, State::Follow(events));
+    }
     let object = event.object.value();
     let delta = match event.kind {
         EventKind::Deleted => api::read_key(&object).map(|key| Delta::Deleted {
@@ -101,4 +117,12 @@ async fn follow<T>(mut events: Events, read: &Read<T>) -> (Option<Delta<T>>, Sta
         EventKind::Added | EventKind::Modified => read(&object).map(Delta::Put),
     };
     (delta, State::Follow(events))
+}
+
+fn is_known(object: &Object, known: &Known) -> bool {
+    let key = Namespace::parse(&object.fields.namespace).ok();
+    let key = key.zip(ObjectName::parse(&object.fields.name).ok());
+    key.is_some_and(|(namespace, name)| {
+        known.knows(&ObjectKey { namespace, name }, &object.rv.to_string())
+    })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
-use engine::ports::{Feed, Found, Gvk, ObjectContent, ObjectSummary, PortError};
+use engine::ports::{Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, PortError};
 use model::{Namespace, ObjectKey, ObjectName, Text};
 use serde_json::Value;
 
@@ -22,7 +22,13 @@ pub(super) fn served(handle: &ServerHandle, kind: &Gvk) -> Option<(ResourceName,
 pub(super) fn all(handle: &ServerHandle, kind: &Gvk) -> Option<Feed<ObjectSummary>> {
     let (resource, namespaced) = served(handle, kind)?;
     let read = move |object: &Value| summary(object, !namespaced);
-    Some(feed::feed_of(handle, &resource, "", Arc::new(read)))
+    Some(feed::feed_of(
+        handle,
+        &resource,
+        "",
+        Arc::new(read),
+        Known::nothing(),
+    ))
 }
 
 /// The objects of a kind in a namespace, or all of a cluster-scoped one, as they are now.

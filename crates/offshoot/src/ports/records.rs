@@ -4,7 +4,7 @@ use apiserver::storage::{Expect as Found, Object};
 use apiserver::verbs::handle::ServerHandle;
 use apiserver::verbs::records::{Record, RecordError};
 use async_trait::async_trait;
-use engine::ports::{Change, Expect, Feed, PortError, RecordWrite, Records};
+use engine::ports::{Change, Expect, Feed, Known, PortError, RecordWrite, Records};
 use futures::future::join_all;
 use model::{Class, ObjectKey, Revision, Uid};
 use serde_json::Value;
@@ -76,14 +76,15 @@ impl ServerRecords {
 
 #[async_trait]
 impl Records for ServerRecords {
-    fn watch(&self) -> Feed<Revision> {
-        feed::feed(&self.handle, &revisions(), |object| match read(object) {
+    fn watch(&self, known: Known) -> Feed<Revision> {
+        let read = |object: &Value| match read(object) {
             Ok(revision) => Some(revision),
             Err(why) => {
                 tracing::error!(%why, "a record cannot be read");
                 None
             }
-        })
+        };
+        feed::feed_of_unknown(&self.handle, &revisions(), read, known)
     }
 
     async fn get(&self, key: &ObjectKey) -> Result<Option<Revision>, PortError> {

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use engine::ports::{
-    Change, Cluster, ClusterEvent, Expect, Feed, Found, Gvk, ObjectContent, ObjectSummary, OurKind,
-    Point, PortError, RecordWrite, Records, Requester, Secret, StoredRepository, StoredSet,
-    StoredVariant,
+    Change, Cluster, ClusterEvent, Expect, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary,
+    OurKind, Point, PortError, RecordWrite, Records, Requester, Secret, StoredRepository,
+    StoredSet, StoredVariant,
 };
 use model::{
     Class, Digest, Namespace, ObjectKey, Problem, RepositoryStatus, Revision, SetStatus, Uid,
@@ -240,10 +240,10 @@ fn touch(annotations: &mut BTreeMap<String, String>, ledger: &Ledger) {
 
 #[async_trait]
 impl Records for Ports {
-    fn watch(&self) -> Feed<Revision> {
+    fn watch(&self, known: Known) -> Feed<Revision> {
         let past = Arc::clone(&self.pasts.records);
         meddle(
-            Records::watch(&*self.twin),
+            Records::watch(&*self.twin, known),
             &self.chaos,
             self.process,
             "records",
@@ -272,10 +272,10 @@ impl Records for Ports {
 
 #[async_trait]
 impl Cluster for Ports {
-    fn variants(&self) -> Feed<StoredVariant> {
+    fn variants(&self, known: Known) -> Feed<StoredVariant> {
         let past = Arc::clone(&self.pasts.variants);
         meddle(
-            Cluster::variants(&*self.twin),
+            Cluster::variants(&*self.twin, known),
             &self.chaos,
             self.process,
             "variants",
@@ -374,7 +374,7 @@ impl Cluster for Ports {
         key: &ObjectKey,
         version: &str,
         status: &VariantStatus,
-    ) -> Result<StoredVariant, PortError> {
+    ) -> Result<String, PortError> {
         let write = self.twin.set_variant_status(key, version, status);
         let touch = || self.touch_variant(key);
         self.attempt("variant status", touch, write).await

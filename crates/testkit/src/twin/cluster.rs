@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use engine::ports::{
-    Cluster, ClusterEvent, Feed, Found, Gvk, ObjectContent, ObjectSummary, OurKind, PortError,
-    Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
+    Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,
+    PortError, Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
 use model::{
     Class, Namespace, ObjectKey, Problem, RepositoryStatus, SetStatus, Uid, UpstreamSource,
@@ -75,7 +75,7 @@ where
 
 #[async_trait]
 impl Cluster for Twin {
-    fn variants(&self) -> Feed<StoredVariant> {
+    fn variants(&self, _known: Known) -> Feed<StoredVariant> {
         self.state().variants.watch()
     }
 
@@ -178,7 +178,7 @@ impl Cluster for Twin {
         key: &ObjectKey,
         version: &str,
         status: &VariantStatus,
-    ) -> Result<StoredVariant, PortError> {
+    ) -> Result<String, PortError> {
         let state = &mut *self.state();
         let written = write_status(
             &mut state.variants,
@@ -188,7 +188,7 @@ impl Cluster for Twin {
             status,
         )?;
         self.count(written.1);
-        Ok(written.0)
+        Ok(written.0.meta.resource_version)
     }
 
     async fn set_set_status(

@@ -1,7 +1,7 @@
 //! The twin as the store of records.
 
 use async_trait::async_trait;
-use engine::ports::{Change, Expect, Feed, PortError, RecordWrite, Records};
+use engine::ports::{Change, Expect, Feed, Known, PortError, RecordWrite, Records};
 use model::{Class, ObjectKey, Revision};
 
 use super::Twin;
@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 #[async_trait]
 impl Records for Twin {
-    fn watch(&self) -> Feed<Revision> {
+    fn watch(&self, _known: Known) -> Feed<Revision> {
         self.state().revisions.watch()
     }
 
