@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Class, ObjectKey, ObjectName, RepositoryName, Revision, Status};
+use model::{ObjectKey, ObjectName, RepositoryName, Revision, Status};
 use plan::variant::{Observed, Plan, Step, Subject};
 use store::RefName;
 
@@ -101,16 +101,21 @@ async fn left_behind(engine: &Engine, observed: &Observed) -> Result<bool> {
 /// # Errors
 /// `Conflict` if it does.
 async fn uncovered(engine: &Engine, observed: &Observed, at: &ObjectKey) -> Result<()> {
-    let Subject::Valid(variant) = &observed.variant else {
+    let Some(package) = downstream_at(observed, at) else {
         return Ok(());
     };
-    let package = downstream_of(variant);
-    if package.repository.as_str() != at.name.as_str() {
-        return Ok(());
-    }
     let open = engine.open(&package.namespace, &package.repository).await?;
     uncover(engine, &open, &package, &observed.downstream).await?;
     Ok(())
+}
+
+/// The downstream package, where it lies in this repository.
+fn downstream_at(observed: &Observed, at: &ObjectKey) -> Option<PackageKey> {
+    let Subject::Valid(variant) = &observed.variant else {
+        return None;
+    };
+    let package = downstream_of(variant);
+    (package.repository.as_str() == at.name.as_str()).then_some(package)
 }
 
 /// Looks into what git holds of a package beyond what was seen, so that it is known from then on: a
@@ -170,16 +175,29 @@ async fn now(engine: &Engine, key: &ObjectKey) -> Result<Option<Arc<StoredReposi
 }
 
 /// The same where the repository is not ready: what can be read of it is looked at. One that cannot be
-/// opened holds nobody up, as it may never have worked, unless the status tells of revisions there.
+/// opened holds nobody up, as it may never have worked, unless the status tells of revisions there; what was
+/// found in it holds the variant until it is known.
 async fn uncovered_as_far(engine: &Engine, observed: &Observed, at: &ObjectKey) -> Result<()> {
-    match uncovered(engine, observed, at).await {
-        Err(error) if error.class() == Class::Conflict => Err(error),
+    let Some(package) = downstream_at(observed, at) else {
+        return Ok(());
+    };
+    let opened = engine.open(&package.namespace, &package.repository).await;
+    let hidden = opened.and_then(|open| {
+        let hidden = unseen(&open, &package.package, &observed.downstream)?;
+        Ok((open, hidden))
+    });
+    match hidden {
+        Ok((_, hidden)) if hidden.is_empty() => Ok(()),
+        Ok((open, _)) => {
+            uncover(engine, &open, &package, &observed.downstream).await?;
+            Ok(())
+        }
         Err(Error::Stopped) => Err(Error::Stopped),
         Err(error) if observed.status.downstream_targets.is_empty() => {
             tracing::debug!(repository = %at, error = %error.chain(), "not looked into");
             Ok(())
         }
-        other => other,
+        Err(error) => Err(error),
     }
 }
 

@@ -81,7 +81,10 @@ fn sets(world: &mut World, delta: Delta<StoredSet>) -> Wake {
         Delta::Put(one) => mirror.put(one).into_iter().collect(),
         Delta::Deleted { key, version } => mirror.delete(&key, &version).into_iter().collect(),
     };
-    wake_all(world, &changes, |wake, _, change| wake.set(change))
+    wake_all(world, &changes, |wake, _, change| {
+        wake.set(change);
+        wake.told_set(change);
+    })
 }
 
 fn variants(world: &mut World, delta: Delta<StoredVariant>) -> Wake {
@@ -93,7 +96,8 @@ fn variants(world: &mut World, delta: Delta<StoredVariant>) -> Wake {
         }
     };
     wake_all(world, &changes, |wake, world, change| {
-        wake.variant(world, change)
+        wake.variant(world, change);
+        wake.told_variant(change);
     })
 }
 

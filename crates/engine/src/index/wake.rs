@@ -41,7 +41,30 @@ fn status_only<T: PartialEq, S>(changed: &Changed<Stored<T, S>>) -> bool {
         && a.owners == b.owners
 }
 
+/// Whether the status differs.
+fn status_differs<T, S: PartialEq>(changed: &Changed<Stored<T, S>>) -> bool {
+    let both = changed.old.as_ref().zip(changed.new.as_ref());
+    both.is_some_and(|(old, new)| old.status != new.status)
+}
+
 impl Wake {
+    /// A status that a watch told of was written by somebody else, or hid behind a list from the past: what was
+    /// decided on the old one may be wrong, so its variant is looked at.
+    pub(crate) fn told_variant(&mut self, changed: &Changed<StoredVariant>) {
+        if status_differs(changed) {
+            let new = changed.new.iter();
+            self.variants_later.extend(new.map(|v| v.key.clone()));
+        }
+    }
+
+    /// The same of a set.
+    pub(crate) fn told_set(&mut self, changed: &Changed<StoredSet>) {
+        if status_differs(changed) {
+            let new = changed.new.iter();
+            self.sets_later.extend(new.map(|s| s.key.clone()));
+        }
+    }
+
     /// Whom a change of a record touches: who writes the package, who reads it, sets too, who owns it.
     pub(crate) fn revision(&mut self, world: &World, changed: &Changed<Revision>) {
         for revision in changed.old.iter().chain(&changed.new) {
