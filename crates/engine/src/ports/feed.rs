@@ -30,7 +30,10 @@ pub type Feed<T> = BoxStream<'static, Delta<T>>;
 /// Whether something is known at this version or a later one: a feed need not read and tell it then. Most changes are
 /// the engine's own writes, which it has taken up by the time that a watch tells of them.
 #[derive(Clone)]
-pub struct Known(Arc<dyn Fn(&ObjectKey, &str) -> bool + Send + Sync>);
+pub struct Known(Arc<Ask>);
+
+/// Whether this object is known at this version.
+type Ask = dyn Fn(&ObjectKey, &str) -> bool + Send + Sync;
 
 impl Known {
     /// Asks whoever knows.

@@ -342,13 +342,32 @@ fn join<'p>(pieces: impl Iterator<Item = &'p str>, explicit: bool) -> String {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        if !marked {
+        if marked {
+            text.push_str(piece);
+        } else {
             text.push_str("---\n");
+            push_unmarked(&mut text, piece);
         }
-        // A byte order mark begins a file; anywhere else it would be part of a key.
-        text.push_str(piece.strip_prefix('\u{feff}').unwrap_or(piece));
     }
     text
+}
+
+/// Appends a document without the byte order marks before its content: one begins a file, also after comments; behind a
+/// `---` it would be part of a key.
+fn push_unmarked(text: &mut String, piece: &str) {
+    let mut rest = piece;
+    while !rest.is_empty() {
+        rest = rest.trim_start_matches('\u{feff}');
+        let line = rest.split_inclusive('\n').next().unwrap_or(rest);
+        let content = line.trim();
+        if !content.is_empty() && !content.starts_with('#') {
+            break;
+        }
+        let (head, tail) = rest.split_at(line.len());
+        text.push_str(head);
+        rest = tail;
+    }
+    text.push_str(rest);
 }
 
 fn any_secret(documents: &[Option<Document<'_>>]) -> bool {
