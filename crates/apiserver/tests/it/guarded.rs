@@ -32,6 +32,13 @@ async fn with_limits(limits: Limits) -> Server {
         .expect("build")
 }
 
+/// The same, listening.
+async fn listening(limits: Limits) -> (Server, apiserver::Running) {
+    let server = with_limits(limits).await;
+    let running = server.listen(([127, 0, 0, 1], 0).into()).await;
+    (server, running.expect("listen"))
+}
+
 /// A TLS connection to a server, as bytes.
 async fn connect(
     running: &apiserver::Running,
@@ -70,16 +77,12 @@ async fn first_line(running: &apiserver::Running, bytes: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn headers_have_a_size_and_a_time() {
-    let server = with_limits(Limits {
+async fn headers_have_a_size() {
+    let limits = Limits {
         header_bytes: 16 << 10,
         ..Limits::default()
-    })
-    .await;
-    let running = server
-        .listen(([127, 0, 0, 1], 0).into())
-        .await
-        .expect("listen");
+    };
+    let (_server, running) = listening(limits).await;
     let request = |padding: usize| {
         format!(
             "GET /healthz HTTP/1.1\r\nhost: x\r\nx-long: {}\r\n\r\n",
@@ -96,16 +99,16 @@ async fn headers_have_a_size_and_a_time() {
     let refused = first_line(&running, &format!("GET /healthz HTTP/1.1\r\n{many}\r\n")).await;
     assert_eq!(refused, "HTTP/1.1 431 Request Header Fields Too Large");
     running.stop().await;
-    // A client that never ends its headers is hung up on, and one that never greets.
-    let server = with_limits(Limits {
+}
+
+/// A client that never ends its headers is hung up on, and one that never greets.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn headers_have_a_time() {
+    let limits = Limits {
         headers: Duration::from_secs(2),
         ..Limits::default()
-    })
-    .await;
-    let running = server
-        .listen(([127, 0, 0, 1], 0).into())
-        .await
-        .expect("listen");
+    };
+    let (_server, running) = listening(limits).await;
     let slow = first_line(&running, "GET /healthz HTTP/1.1\r\nhost: ").await;
     assert!(
         slow.is_empty() || slow.starts_with("HTTP/1.1 408"),
