@@ -118,6 +118,58 @@ fn what_only_a_draft_depends_on_changes_its_digest_alone() {
     }
 }
 
+/// R14, V21: whatever a function is told counts, in whichever list it stands.
+#[test]
+fn every_field_of_a_function_counts() {
+    type Told = fn(&mut model::Function, model::Selector);
+    type Select = fn(&mut model::Selector);
+    let changes: [(&str, Told); 9] = [
+        ("image", |f, _| f.image = Some("other".to_owned())),
+        ("tag", |f, _| f.tag = Some("v1".to_owned())),
+        ("exec", |f, _| f.exec = Some("sed".to_owned())),
+        ("config path", |f, _| {
+            f.config_path = Some("f.yaml".to_owned());
+        }),
+        ("config value", |f, _| f.config_map[0].1.push('b')),
+        ("config key", |f, _| f.config_map[0].0.push('b')),
+        ("name", |f, _| f.name.push('b')),
+        ("selectors", |f, s| f.selectors.push(s)),
+        ("exclude", |f, s| f.exclude.push(s)),
+    ];
+    let digest = |change: &dyn Fn(&mut model::Function)| {
+        let mut recipe = recipe();
+        change(&mut recipe.pipeline.mutators[0]);
+        inputs(&upstream("u1"), &recipe)
+    };
+    let mut seen = vec![("nothing", digest(&|_| ()))];
+    for (what, change) in changes {
+        seen.push((what, digest(&|f| change(f, model::Selector::default()))));
+    }
+    let selects: [(&str, Select); 6] = [
+        ("apiVersion", |s| s.api_version = Some("a".to_owned())),
+        ("kind", |s| s.kind = Some("a".to_owned())),
+        ("name", |s| s.name = Some("a".to_owned())),
+        ("namespace", |s| s.namespace = Some("a".to_owned())),
+        ("label", |s| {
+            s.labels.insert("a".to_owned(), "b".to_owned());
+        }),
+        ("annotation", |s| {
+            s.annotations.insert("a".to_owned(), "b".to_owned());
+        }),
+    ];
+    for (what, select) in selects {
+        let mut selector = model::Selector::default();
+        select(&mut selector);
+        seen.push((what, digest(&|f| f.selectors.push(selector.clone()))));
+        seen.push((what, digest(&|f| f.exclude.push(selector.clone()))));
+    }
+    for (i, (what, one)) in seen.iter().enumerate() {
+        for (that, other) in seen.iter().skip(i + 1) {
+            assert_ne!(one, other, "{what}, {that}");
+        }
+    }
+}
+
 /// R95, V22.
 #[test]
 fn a_vanished_object_whose_content_is_kept_changes_nothing() {

@@ -5,11 +5,14 @@
 )]
 
 mod cases;
+mod check;
 mod digest;
 mod matrix;
 mod revision;
 mod set;
 mod set_laws;
 mod simulate;
+mod told;
 mod variant;
 mod wire;
+mod written;

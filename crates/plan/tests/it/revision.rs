@@ -212,3 +212,70 @@ fn the_lifecycle_table_holds_at_both_doors() {
         ]
     );
 }
+
+/// The approval door is for approving: it takes no revision that stays where it is, unless that is published.
+#[test]
+fn nothing_stays_where_it_is_through_the_approval_door() {
+    let stays = |door: Door| {
+        Lifecycle::ALL.map(|state| {
+            let world = serde_json::json!({"state": state.as_str()});
+            let same = Arc::new(revision(&Json(world), ""));
+            let asked = UpdateObserved {
+                old: Arc::clone(&same),
+                new: same,
+                door,
+            };
+            update(&asked).is_ok()
+        })
+    };
+    assert_eq!(stays(Door::Main), [true, true, true, true]);
+    assert_eq!(stays(Door::Approval), [false, false, true, true]);
+}
+
+/// Each part of a revision by itself: what the Kptfile mirrors is a commit, the rest a record.
+#[test]
+fn each_part_that_changes_is_found() {
+    let draft = |more: serde_json::Value| {
+        let mut world = serde_json::json!({"state": "Draft"});
+        for (key, value) in more.as_object().expect("a map") {
+            world[key] = value.clone();
+        }
+        revision(&Json(world), "")
+    };
+    let changed = |new: Revision| {
+        let asked = UpdateObserved {
+            old: Arc::new(draft(serde_json::json!({}))),
+            new: Arc::new(new),
+            door: Door::Main,
+        };
+        let change = update(&asked).expect("a change");
+        assert_eq!(change.lifecycle, None);
+        (change.content, change.metadata)
+    };
+    let (content, metadata) = ((true, false), (false, true));
+    for (more, what) in [
+        (serde_json::json!({}), (false, false)),
+        (serde_json::json!({"gates": ["a"]}), content),
+        (serde_json::json!({"packageLabels": {"a": "b"}}), content),
+        (serde_json::json!({"conditions": {"a": "True"}}), content),
+        (serde_json::json!({"labels": {"a": "b"}}), metadata),
+        (serde_json::json!({"annotations": {"a": "b"}}), metadata),
+        (serde_json::json!({"finalizers": ["a"]}), metadata),
+        (
+            serde_json::json!({"owners": ["PackageVariant shop uid-shop"]}),
+            metadata,
+        ),
+    ] {
+        assert_eq!(changed(draft(more.clone())), what, "{more}");
+    }
+    let mut annotated = draft(serde_json::json!({}));
+    annotated
+        .package_annotations
+        .insert("a".to_owned(), "b".to_owned());
+    assert_eq!(changed(annotated), content);
+    let mut resolved = draft(serde_json::json!({}));
+    resolved
+        .resolved_conflicts
+        .push(model::ConflictId("a".to_owned()));
+    assert_eq!(changed(resolved), content);
+}

@@ -1,0 +1,318 @@
+//! What no plan may do: each invariant is broken on purpose, beside a plan that keeps it.
+
+use model::Lifecycle;
+use plan::variant::{Observed, Plan, RevisionRef, Step, check, decide};
+use plan::{Next, Report};
+use serde_json::{Value, json};
+
+use crate::variant::observed;
+use crate::wire::{Json, key, uid};
+
+/// What is wrong with a plan of these steps; nothing if it may be carried out.
+fn wrong(o: &Observed, steps: Vec<Step>) -> String {
+    let plan = Plan {
+        steps,
+        report: Report::of("by hand"),
+        status: o.status.clone(),
+        next: Next::Rest,
+    };
+    check(&plan, o).map_or_else(|v| v.to_string(), |()| String::new())
+}
+
+fn world(value: Value) -> Observed {
+    observed(&Json(value))
+}
+
+/// A world with one revision downstream: ours unless it says otherwise.
+fn with(revision: Value) -> Observed {
+    let mut revision = revision;
+    for (key, value) in [("ws", json!("packagevariant-1")), ("mine", json!(true))] {
+        if revision.get(key).is_none() {
+            revision[key] = value;
+        }
+    }
+    world(json!({"downstream": [revision]}))
+}
+
+fn only(o: &Observed) -> RevisionRef {
+    RevisionRef::of(&o.downstream[0])
+}
+
+/// The first draft of a package: `deploy.shop.packagevariant-1`.
+fn creation() -> Step {
+    let o = world(json!({"upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}]}));
+    decide(&o).steps.remove(0)
+}
+
+const CREATE: &str =
+    "the plan would create draft deploy.shop.packagevariant-1 (clone blueprints.nginx.v1), but ";
+
+/// V3: a second draft of ours, or one under a name that is taken, is never made.
+#[test]
+fn one_draft_at_a_time_under_a_name_of_its_own() {
+    let nothing = world(json!({}));
+    assert_eq!(wrong(&nothing, vec![creation()]), "");
+    assert_eq!(
+        wrong(&nothing, vec![creation(), creation()]),
+        format!("{CREATE}one draft is enough")
+    );
+    let open = |revision| wrong(&with(revision), vec![creation()]);
+    let already = format!("{CREATE}a draft of ours is open already");
+    assert_eq!(open(json!({"ws": "other", "state": "Draft"})), already);
+    assert_eq!(open(json!({"ws": "other", "state": "Proposed"})), already);
+    assert_eq!(open(json!({"ws": "other", "n": 1})), "");
+    assert_eq!(
+        open(json!({"ws": "other", "state": "Draft", "deleting": true})),
+        ""
+    );
+    assert_eq!(
+        open(json!({"ws": "other", "state": "Draft", "mine": false})),
+        ""
+    );
+    assert_eq!(
+        open(json!({"state": "Draft", "mine": false})),
+        format!("{CREATE}the name is taken")
+    );
+}
+
+/// R106: the finalizer stays for as long as nobody deletes the variant.
+#[test]
+fn the_finalizer_goes_with_a_deleted_variant_alone() {
+    let remove = || Step::RemoveFinalizer {
+        finalizer: "f".to_owned(),
+        resource_version: "1".to_owned(),
+    };
+    let deleting = world(json!({"variant": {"deleting": true}}));
+    assert_eq!(wrong(&deleting, vec![remove()]), "");
+    assert_eq!(
+        wrong(&world(json!({})), vec![remove()]),
+        "the plan would remove finalizer f, but nobody asked to delete the variant"
+    );
+}
+
+/// Steps that touch a revision, each with the lifecycles that it may find.
+fn touching(o: &Observed, revision: RevisionRef) -> Vec<(Step, &'static [Lifecycle])> {
+    let behind = world(json!({
+        "variant": {"upstream": "blueprints/nginx@v2"},
+        "upstream": [{"at": "blueprints/nginx", "ws": "v2", "n": 2, "commit": "u2"}],
+        "downstream": [{"ws": "packagevariant-1", "state": "Draft", "mine": true, "machine": "old"}],
+    }));
+    let mut update = decide(&behind).steps.remove(0);
+    if let Step::UpdateDraft(update) = &mut update {
+        update.draft = revision.clone();
+    }
+    let uid = || o.variant.meta().uid.clone().expect("a uid");
+    vec![
+        (update, &[Lifecycle::Draft]),
+        (
+            Step::RenderDraft {
+                revision: revision.clone(),
+                digest: model::Digest::new(1, &[0]),
+            },
+            &[Lifecycle::Draft],
+        ),
+        (
+            Step::RevertToDraft {
+                revision: revision.clone(),
+            },
+            &[Lifecycle::Proposed],
+        ),
+        (
+            Step::DeleteRevision {
+                revision: revision.clone(),
+                why: "so".to_owned(),
+            },
+            &[Lifecycle::Draft, Lifecycle::Proposed],
+        ),
+        (
+            Step::ProposeDeletion {
+                revision: revision.clone(),
+                annotations: std::collections::BTreeMap::new(),
+                disown: None,
+            },
+            &[Lifecycle::Published],
+        ),
+        (
+            Step::WithdrawDeletionProposal {
+                revision: revision.clone(),
+                remove_annotations: Vec::new(),
+            },
+            &[Lifecycle::DeletionProposed],
+        ),
+        (
+            Step::Orphan {
+                revision,
+                owner: uid(),
+                why: "so".to_owned(),
+            },
+            &Lifecycle::ALL,
+        ),
+    ]
+}
+
+/// V3, V10: what the variant does not own, what moved meanwhile, the branch's head, and what stands elsewhere in its
+/// life is left alone.
+#[test]
+fn a_revision_is_touched_only_as_it_was_seen_and_where_its_lifecycle_allows() {
+    for state in Lifecycle::ALL {
+        let mut o = with(json!({"state": state.as_str()}));
+        let asked = world(json!({"variant": {"proposed": "revert"}}));
+        o.variant = asked.variant;
+        let all = touching(&o, only(&o)).len();
+        for i in 0..all {
+            let step = |o: &Observed, revision: RevisionRef| touching(o, revision).swap_remove(i);
+            let (plain, allowed) = step(&o, only(&o));
+            let what = format!("{} in {state}", plain.summary());
+            let would = format!("the plan would {}, but ", plain.summary());
+            let may = allowed.contains(&state);
+            let verdict = match may {
+                true => String::new(),
+                false => format!("{would}its lifecycle forbids it"),
+            };
+            assert_eq!(wrong(&o, vec![plain.clone()]), verdict, "{what}");
+
+            let mut foreign = o.clone();
+            foreign.downstream = with(json!({"state": state.as_str(), "mine": false})).downstream;
+            assert_eq!(
+                wrong(&foreign, vec![plain.clone()]),
+                format!("{would}the variant does not own it"),
+                "{what}"
+            );
+
+            let mut head = o.clone();
+            head.downstream =
+                with(json!({"state": state.as_str(), "placeholder": true})).downstream;
+            let (at_head, _) = step(&head, only(&head));
+            assert_eq!(
+                wrong(&head, vec![at_head]),
+                format!("{would}a branch's head is nobody's"),
+                "{what}"
+            );
+
+            let mut old = only(&o);
+            old.resource_version = "0".to_owned();
+            let (stale, _) = step(&o, old);
+            assert_eq!(
+                wrong(&o, vec![stale]),
+                format!("{would}it expects what was not seen"),
+                "{what}"
+            );
+
+            let mut elsewhere = o.clone();
+            elsewhere.elsewhere = std::mem::take(&mut elsewhere.downstream);
+            assert_eq!(wrong(&elsewhere, vec![plain.clone()]), verdict, "{what}");
+            elsewhere.elsewhere.clear();
+            assert_eq!(
+                wrong(&elsewhere, vec![plain]),
+                format!("{would}it expects what was not seen"),
+                "{what}"
+            );
+        }
+    }
+}
+
+/// R28, V3: a proposal is taken back only where the spec asks for it.
+#[test]
+fn a_proposal_is_taken_back_only_on_request() {
+    let o = with(json!({"state": "Proposed"}));
+    let revert = Step::RevertToDraft { revision: only(&o) };
+    assert_eq!(
+        wrong(&o, vec![revert]),
+        "the plan would revert deploy.shop.packagevariant-1 to draft, but nobody asked to take proposals back"
+    );
+}
+
+/// V9: what somebody else controls is not adopted, nor the branch's head.
+#[test]
+fn only_what_nobody_else_controls_is_adopted() {
+    let verdict = |revision: Value| {
+        let o = with(revision);
+        let adopt = |revision| Step::Adopt {
+            revision,
+            owner: model::OwnerReference {
+                api_version: "v1".to_owned(),
+                kind: "PackageVariant".to_owned(),
+                name: "shop".to_owned(),
+                uid: uid("uid-shop"),
+                controller: true,
+                block_owner_deletion: false,
+            },
+            replace: Vec::new(),
+            labels: std::collections::BTreeMap::new(),
+            annotations: std::collections::BTreeMap::new(),
+        };
+        let mut other = only(&o);
+        other.key = key("deploy.shop.other");
+        assert_eq!(
+            wrong(&o, vec![adopt(other)]),
+            "the plan would adopt Draft deploy.shop.other, but it expects what was not seen"
+        );
+        wrong(&o, vec![adopt(only(&o))])
+    };
+    let would = "the plan would adopt Draft deploy.shop.packagevariant-1, but ";
+    assert_eq!(verdict(json!({"state": "Draft", "mine": false})), "");
+    // A former life of this variant controls it.
+    assert_eq!(
+        verdict(
+            json!({"state": "Draft", "mine": false, "owners": ["PackageVariant shop uid-former"]})
+        ),
+        ""
+    );
+    assert_eq!(
+        verdict(
+            json!({"state": "Draft", "mine": false, "owners": ["PackageVariant other uid-other"]})
+        ),
+        format!("{would}somebody else controls it")
+    );
+    assert_eq!(
+        verdict(
+            json!({"state": "Draft", "mine": false, "owners": ["Deployment other uid-other plain"]})
+        ),
+        ""
+    );
+    assert_eq!(
+        verdict(
+            json!({"state": "Draft", "mine": false, "placeholder": true, "ws": "packagevariant-1"})
+        ),
+        format!("{would}a branch's head is nobody's")
+    );
+}
+
+/// V17a: a digest is noted on what was seen, whosever it is.
+#[test]
+fn a_digest_is_noted_on_what_was_seen() {
+    let o = with(json!({"n": 1, "mine": false}));
+    let note = |revision| Step::NoteDigest {
+        revision,
+        digest: model::Digest::new(1, &[0]),
+    };
+    assert_eq!(wrong(&o, vec![note(only(&o))]), "");
+    let mut moved = only(&o);
+    moved.lifecycle = Lifecycle::DeletionProposed;
+    assert_eq!(
+        wrong(&o, vec![note(moved)]),
+        "the plan would note on deploy.shop.packagevariant-1 that nothing changes, but it expects what was not seen"
+    );
+}
+
+/// A suspended variant gets its finalizer and nothing else, until it is deleted.
+#[test]
+fn a_suspended_variant_is_left_alone() {
+    let finalizer = || Step::AddFinalizer {
+        finalizer: "f".to_owned(),
+        resource_version: "1".to_owned(),
+    };
+    let suspended = world(json!({"variant": {"suspend": true}}));
+    assert_eq!(wrong(&suspended, vec![finalizer()]), "");
+    assert_eq!(
+        wrong(&suspended, vec![finalizer(), creation()]),
+        format!("{CREATE}the variant is suspended")
+    );
+    let deleting = world(json!({"variant": {"suspend": true, "deleting": true},
+        "downstream": [{"ws": "packagevariant-1", "state": "Draft", "mine": true}]}));
+    let delete = Step::DeleteRevision {
+        revision: only(&deleting),
+        why: "so".to_owned(),
+    };
+    assert_eq!(wrong(&deleting, vec![delete]), "");
+}
