@@ -7,6 +7,7 @@
 mod cases;
 mod check;
 mod digest;
+mod following;
 mod matrix;
 mod revision;
 mod set;

@@ -275,3 +275,102 @@ fn a_policy_of_deletion_is_explicit_where_it_is_written() {
     assert_eq!(explicit(json!({"deletion": "delete"})), (Delete, true));
     assert_eq!(explicit(json!({"deletion": "orphan"})), (Orphan, false));
 }
+
+/// So many variants, each of a repository of its own.
+fn variants(count: usize, more: &Value) -> Value {
+    let all = (0..count).map(|i| {
+        let mut variant =
+            json!({"name": format!("fan-r{i:02}-nginx"), "downstream": format!("r{i:02}/nginx")});
+        for (key, value) in more.as_object().expect("a map") {
+            variant[key] = value.clone();
+        }
+        variant
+    });
+    all.collect()
+}
+
+fn message(plan: &Plan, kind: &str) -> String {
+    let condition = plan.status.condition(kind).expect("a condition");
+    condition.message.clone()
+}
+
+/// R166, S7: three failures are named, more are counted.
+#[test]
+fn the_first_failures_are_named() {
+    let said = |count: usize| {
+        let repositories: serde_json::Map<String, Value> =
+            (0..count).map(|i| (format!("r{i}"), json!([]))).collect();
+        let o = world(
+            json!({"set": {"targets": [{"repositories": repositories}]}, "repositories": {}}),
+        );
+        message(&plan(&o), "Ready")
+    };
+    let missing = |count: usize| {
+        let all = (0..count)
+            .map(|i| format!("spec.targets[0] (r{i}): repository \"r{i}\" could not be loaded"));
+        all.collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(said(1), missing(1));
+    assert_eq!(said(3), missing(3));
+    assert_eq!(said(4), format!("{}; and 1 more", missing(3)));
+    assert_eq!(said(6), format!("{}; and 3 more", missing(3)));
+}
+
+/// R167, S6: so are variants that are not ready.
+#[test]
+fn the_first_variants_that_are_not_ready_are_named() {
+    let said = |count: usize| {
+        let repositories: serde_json::Map<String, Value> = (0..count)
+            .map(|i| (format!("r{i:02}"), json!({})))
+            .collect();
+        let listed: serde_json::Map<String, Value> = repositories
+            .keys()
+            .map(|r| (r.clone(), json!([])))
+            .collect();
+        let not = json!({"listed": true, "ready": "Unknown", "reason": "", "message": ""});
+        let o = world(json!({
+            "set": {"targets": [{"repositories": listed}]},
+            "repositories": repositories,
+            "variants": variants(count, &not),
+        }));
+        message(&plan(&o), "VariantsReady")
+    };
+    let named = |count: usize| {
+        let all = (0..count).map(|i| format!("'fan-r{i:02}-nginx' was not looked at yet"));
+        all.collect::<Vec<_>>().join("; ")
+    };
+    let total = |count: usize| format!("0 of {count} package variants are ready");
+    assert_eq!(said(0), total(0));
+    assert_eq!(said(1), format!("{}; {}", total(1), named(1)));
+    assert_eq!(said(3), format!("{}; {}", total(3), named(3)));
+    assert_eq!(said(4), format!("{}; {}; and 1 more", total(4), named(3)));
+    assert_eq!(said(6), format!("{}; {}; and 3 more", total(6), named(3)));
+}
+
+/// S3: ten of the deletions that wait are named; three dots stand for the others.
+#[test]
+fn the_first_deletions_that_wait_are_named() {
+    let said = |count: usize| {
+        let o = world(json!({
+            "set": {"targets": [{"labels": {"on": "yes"}}]},
+            "repositories": {"east": {"labels": {"on": "yes"}}},
+            "variants": variants(count, &json!({})),
+        }));
+        message(&plan(&o), "DeletionGuarded")
+    };
+    let named = |count: usize| {
+        let all = (0..count).map(|i| format!("fan-r{i:02}-nginx"));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    for (count, names) in [
+        (2, named(2)),
+        (10, named(10)),
+        (11, format!("{}, …", named(10))),
+        (13, format!("{}, …", named(10))),
+    ] {
+        let begins =
+            format!("{count} of {count} package variants would be deleted ({names}); to confirm, ");
+        let said = said(count);
+        assert!(said.starts_with(&begins), "{said}");
+    }
+}

@@ -1,0 +1,232 @@
+//! Which upstream is followed, what is said where there is none, and when something that failed is tried again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{Class, Revision};
+use plan::Next;
+use plan::variant::{
+    Failure, Outcome, Resolution, Step, decide, next_after, resolve_upstream, validate,
+};
+use serde_json::{Value, json};
+
+use crate::variant::observed;
+use crate::wire::{Json, revisions, spec, upstream};
+
+fn published() -> Vec<Arc<Revision>> {
+    let world = json!({"upstream": [
+        {"at": "blueprints/nginx", "ws": "one", "n": 1},
+        {"at": "blueprints/nginx", "ws": "stable", "n": -1},
+        {"at": "blueprints/nginx", "ws": "main", "n": -1, "placeholder": true},
+        {"at": "blueprints/nginx", "ws": "three", "state": "Draft"},
+        {"at": "blueprints/nginx", "ws": "four", "state": "Proposed"},
+        {"at": "blueprints/nginx", "ws": "five", "n": 5, "deleting": true},
+        {"at": "blueprints/other", "ws": "six", "n": 6},
+        {"at": "deploy/nginx", "ws": "seven", "n": 7},
+    ]});
+    revisions(&Json(world), "upstream", "")
+}
+
+/// What `wanted` comes to: the workspace that is found, or what there is instead.
+fn found(all: &[Arc<Revision>], wanted: &str, allow_unpublished: bool) -> String {
+    let mut wanted = upstream(wanted);
+    wanted.allow_unpublished = allow_unpublished;
+    match resolve_upstream(all, &wanted, "main") {
+        Resolution::Found(r) => r.workspace.to_string(),
+        Resolution::NotPublished(r) => format!("not published: {}", r.workspace),
+        Resolution::NotFound { others } => format!("none of {}", others.join(", ")),
+    }
+}
+
+/// R3, R4, R7, A2: numbers and tags are published; what is deleted, another package's, or the head of the branch has none.
+#[test]
+fn numbers_and_tags_name_what_is_published() {
+    for (wanted, want) in [
+        ("blueprints/nginx", "one"),
+        ("blueprints/nginx@1", "one"),
+        ("blueprints/nginx@0", "none of v1, stable"),
+        ("blueprints/nginx@5", "none of v1, stable"),
+        ("blueprints/nginx@6", "none of v1, stable"),
+        ("blueprints/nginx@7", "none of v1, stable"),
+        ("blueprints/nginx@tag:v1", "one"),
+        ("blueprints/nginx@tag:stable", "stable"),
+        ("blueprints/nginx@tag:main", "none of v1, stable"),
+        ("blueprints/nginx@tag:three", "none of v1, stable"),
+        ("blueprints/nginx@main", "main"),
+        ("blueprints/nginx@ws:main", "none of one, stable"),
+        ("blueprints/nginx@ws:three", "not published: three"),
+        ("blueprints/nginx@ws:six", "none of one, stable"),
+    ] {
+        assert_eq!(found(&published(), wanted, false), want, "{wanted}");
+    }
+}
+
+/// V24: what is not published is followed, and named, only on request; of drafts the one made last.
+#[test]
+fn drafts_are_followed_on_request() {
+    let all = published();
+    assert_eq!(found(&all, "blueprints/nginx", true), "one");
+    assert_eq!(found(&all, "blueprints/nginx@ws:four", true), "four");
+    assert_eq!(
+        found(&all, "blueprints/nginx@9", true),
+        "none of v1, four, three, stable"
+    );
+    let drafts = |first: &str, second: &str| {
+        let world = json!({"upstream": [
+            {"at": "blueprints/nginx", "ws": "main", "n": -1, "placeholder": true, "created": "2026-01-09T00:00:00Z"},
+            {"at": "blueprints/nginx", "ws": "stable", "n": -1, "created": "2026-01-09T00:00:00Z"},
+            {"at": "blueprints/nginx", "ws": "a", "state": "Draft", "created": first},
+            {"at": "blueprints/nginx", "ws": "b", "state": "Proposed", "created": second},
+        ]});
+        revisions(&Json(world), "upstream", "")
+    };
+    let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
+    assert_eq!(found(&drafts(early, late), "blueprints/nginx", true), "b");
+    assert_eq!(found(&drafts(late, early), "blueprints/nginx", true), "a");
+    assert_eq!(found(&drafts(late, late), "blueprints/nginx", true), "b");
+    assert_eq!(
+        found(&drafts(early, late), "blueprints/nginx", false),
+        "none of stable"
+    );
+}
+
+/// R113: five others are named, more are counted.
+#[test]
+fn the_newest_others_are_named() {
+    let others = |count: usize| {
+        let list: Vec<Value> = (1..=count)
+            .map(|n| json!({"at": "blueprints/nginx", "ws": format!("v{n}"), "n": n}))
+            .collect();
+        let all = revisions(&Json(json!({"upstream": list})), "upstream", "");
+        found(&all, "blueprints/nginx@99", false)
+    };
+    assert_eq!(others(0), "none of ");
+    assert_eq!(others(5), "none of v5, v4, v3, v2, v1");
+    assert_eq!(others(6), "none of v6, v5, v4, v3, v2, 1 more");
+    assert_eq!(others(9), "none of v9, v8, v7, v6, v5, 4 more");
+}
+
+/// R13, R16: a text is quoted as JSON quotes it.
+#[test]
+fn texts_are_quoted_as_in_json() {
+    let context = json!({"name": "a \"b\" \\ \n \r \t \u{1} \u{1f} \u{20} é"});
+    let problems = validate(&spec(&Json(json!({"context": context}))));
+    let texts: Vec<&str> = problems.iter().map(|p| p.what.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            r#"spec.packageContext.data: Invalid value: {"name":"a \"b\" \\ \n \r \t \u0001 \u001f   é"}: must not contain the key "name""#
+        ]
+    );
+}
+
+/// R14, R16: a function needs an image or a command, in whichever list it stands.
+#[test]
+fn a_function_has_an_image_or_a_command() {
+    let texts = |function: Value| {
+        let world = json!({"mutators": [function], "validators": [function]});
+        let problems = validate(&spec(&Json(world)));
+        problems.iter().map(|p| p.what.clone()).collect::<Vec<_>>()
+    };
+    let none = [
+        "spec.pipeline.mutators[0].image must not be empty",
+        "spec.pipeline.validators[0].image must not be empty",
+    ];
+    assert_eq!(texts(json!({})), none);
+    assert_eq!(texts(json!({"image": "", "exec": ""})), none);
+    assert_eq!(texts(json!({"image": "a"})), Vec::<String>::new());
+    assert_eq!(texts(json!({"exec": "a"})), Vec::<String>::new());
+}
+
+/// V24: the upstream is the downstream only if repository and package are.
+#[test]
+fn a_package_is_not_made_of_itself() {
+    let wrong = |downstream: &str| {
+        let world = json!({"upstream": "blueprints/nginx@v1", "downstream": downstream});
+        !validate(&spec(&Json(world))).is_empty()
+    };
+    assert!(wrong("blueprints/nginx"));
+    assert!(!wrong("deploy/nginx"));
+    assert!(!wrong("blueprints/shop"));
+}
+
+/// V24: a cycle closes where a variant reads what this one writes; the same name elsewhere is no cycle.
+#[test]
+fn only_the_own_downstream_closes_a_cycle() {
+    let through = |upstreams: [&str; 2]| {
+        let o = observed(&Json(json!({
+            "upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}],
+            "feeders": [
+                {"variant": "first", "downstream": "blueprints/nginx", "upstream": upstreams[0]},
+                {"variant": "second", "downstream": upstreams[0], "upstream": upstreams[1]},
+            ],
+        })));
+        let hint = decide(&o).report.notes.remove(0).what;
+        hint.split_once("through ")
+            .map(|(_, names)| names.to_owned())
+    };
+    assert_eq!(
+        through(["deploy/shop", "base/nginx"]).as_deref(),
+        Some("fleet/first")
+    );
+    assert_eq!(
+        through(["base/nginx", "deploy/shop"]).as_deref(),
+        Some("fleet/first, fleet/second")
+    );
+    assert_eq!(through(["base/shop", "deploy/nginx"]), None);
+}
+
+/// R115, V16: what passes by itself is tried again after 5 s, then after twice as long, up to five minutes; what only another
+/// input can mend waits for it, but a step that cooks nothing is tried again all the same (V10).
+#[test]
+fn what_failed_is_tried_again_later_and_later() {
+    let create = observed(&Json(
+        json!({"upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}]}),
+    ));
+    let delete = observed(&Json(json!({"variant": {"deleting": true},
+        "downstream": [{"ws": "packagevariant-1", "state": "Draft", "mine": true}]})));
+    let render = observed(&Json(
+        json!({"upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}],
+        "downstream": [{"ws": "packagevariant-1", "state": "Draft", "mine": true, "machine": "current",
+            "gates": ["offshoot.dev/Rendered"], "conditions": {"offshoot.dev/Rendered": "Unknown"}}]}),
+    ));
+    let next = |o: &plan::variant::Observed, class: Class, attempts: u32| {
+        let plan = decide(o);
+        assert_eq!(plan.steps.len(), 1);
+        let failed = Failure {
+            digest: model::Digest::new(1, &[0]),
+            class,
+            reason: "Failed".to_owned(),
+            message: "so".to_owned(),
+            attempts,
+            due: false,
+        };
+        next_after(&plan, &[Outcome::Failed(failed)])
+    };
+    assert!(matches!(decide(&render).steps[0], Step::RenderDraft { .. }));
+    let after = |seconds| Next::After(Duration::from_secs(seconds));
+    for (attempts, seconds) in [
+        (0, 5),
+        (1, 5),
+        (2, 10),
+        (3, 20),
+        (6, 160),
+        (7, 300),
+        (90, 300),
+    ] {
+        for class in [Class::Unavailable, Class::Bug] {
+            assert_eq!(next(&create, class, attempts), after(seconds), "{attempts}");
+            assert_eq!(next(&delete, class, attempts), after(seconds), "{attempts}");
+        }
+    }
+    for class in [Class::Invalid, Class::Denied, Class::Limit, Class::NotFound] {
+        assert_eq!(next(&create, class, 1), Next::Rest, "{class}");
+        assert_eq!(next(&render, class, 1), Next::Rest, "{class}");
+        assert_eq!(next(&delete, class, 1), after(60), "{class}");
+    }
+    assert_eq!(next(&create, Class::Conflict, 1), Next::Again);
+    let plan = decide(&create);
+    assert_eq!(next_after(&plan, &[Outcome::Done]), Next::Rest);
+    assert_eq!(next_after(&plan, &[Outcome::Conflict]), Next::Again);
+    assert_eq!(next_after(&plan, &[Outcome::Unchanged]), Next::Again);
+}
