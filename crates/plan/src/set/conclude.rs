@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Condition, OnError, Status, Uid, VariantSet};
+use model::{Condition, OnError, Status, VariantSet};
 
 use super::diff::{Desired, Diff};
 use super::guard::{self, Verdict};
@@ -31,7 +31,6 @@ impl Halt {
 pub(super) fn conclude(
     o: &Observed,
     set: &VariantSet,
-    uid: &Uid,
     unrolled: &Unrolled,
     desired: &Desired,
     difference: Diff,
@@ -65,9 +64,7 @@ pub(super) fn conclude(
     if set.spec.suspend {
         return status::suspended(o, report, unrolled, &steps, &failures);
     }
-    let mut status = status::of(
-        o, uid, unrolled, &ours, &steps, &failures, &verdict, stopped,
-    );
+    let mut status = status::of(o, unrolled, &ours, &steps, &failures, &verdict, stopped);
     if halt.deletions() {
         status
             .confirmed_deletions

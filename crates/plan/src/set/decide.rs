@@ -80,7 +80,7 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
     unrolled.lost = lost;
     let mut desired = render(o, set, compiled, &upstreams, &unrolled);
     let difference = diff(o, set, uid, &mut desired);
-    conclude(o, set, uid, &unrolled, &desired, difference)
+    conclude(o, set, &unrolled, &desired, difference)
 }
 
 /// Secrets are never selectable (S4).

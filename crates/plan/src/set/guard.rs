@@ -72,7 +72,7 @@ pub(super) fn judge(
     } else if !open.is_empty() {
         verdict.peak = Some((recent.saturating_sub(exempt), o.now));
         verdict.delete.append(&mut open);
-    } else if exempt > 0 {
+    } else {
         let forget = |(count, at): (usize, i64)| (count.saturating_sub(exempt), at);
         verdict.peak = o.status.peak.map(forget);
     }

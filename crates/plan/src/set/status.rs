@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use model::{Condition, Lifecycle, SetStatus, Status, Uid};
+use model::{Condition, Lifecycle, SetStatus, Status};
 
 use super::guard::Verdict;
 use super::observed::{Existing, Observed};
@@ -144,13 +144,8 @@ fn reconciled() -> Condition {
 }
 
 /// The status once the steps are done.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "each is one part of what the walk found"
-)]
 pub(super) fn of(
     o: &Observed,
-    uid: &Uid,
     unrolled: &Unrolled,
     ours: &[Arc<Existing>],
     steps: &[Step],
@@ -160,7 +155,7 @@ pub(super) fn of(
 ) -> SetStatus {
     let mut status = begin(o);
     count(&mut status, ours);
-    let created = steps.iter().filter(|s| adds(s, uid, ours)).count();
+    let created = steps.iter().filter(|s| adds(s)).count();
     let deleted = steps
         .iter()
         .filter(|s| matches!(s, Step::Delete { .. }))
@@ -198,15 +193,9 @@ pub(super) fn of(
     status
 }
 
-/// Whether a step adds a variant to the set's.
-fn adds(step: &Step, uid: &Uid, ours: &[Arc<Existing>]) -> bool {
-    match step {
-        Step::Create(_) => true,
-        Step::Update { variant, adopt, .. } => {
-            *adopt && variant.meta.is_owned_by(uid) && !ours.iter().any(|v| v.key == variant.key)
-        }
-        Step::Delete { .. } => false,
-    }
+/// Whether a step adds a variant to the set's: what is adopted was nobody's before (S8).
+fn adds(step: &Step) -> bool {
+    matches!(step, Step::Create(_) | Step::Update { adopt: true, .. })
 }
 
 fn verdicts(failures: &[Failure], hopeless: bool, held: usize) -> (Condition, Condition) {
