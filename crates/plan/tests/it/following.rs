@@ -230,3 +230,25 @@ fn what_failed_is_tried_again_later_and_later() {
     assert_eq!(next_after(&plan, &[Outcome::Conflict]), Next::Again);
     assert_eq!(next_after(&plan, &[Outcome::Unchanged]), Next::Again);
 }
+
+/// V2: a draft is made although its render fails where the variant or its drafts are annotated so, by either name.
+#[test]
+fn a_failed_render_is_pushed_on_request() {
+    let pushes = |on_variant: Value, on_drafts: Value| {
+        let o = observed(&Json(json!({
+            "variant": {"annotations": on_variant, "draftAnnotations": on_drafts},
+            "upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}],
+        })));
+        match decide(&o).steps.as_slice() {
+            [Step::CreateDraft(draft)] => draft.recipe.push_on_render_failure,
+            other => panic!("one draft: {other:?}"),
+        }
+    };
+    for name in ["offshoot.dev", "porch.kpt.dev"] {
+        let says = |value: &str| json!({format!("{name}/push-on-render-failure"): value});
+        assert!(pushes(says("true"), json!({})));
+        assert!(pushes(json!({}), says("true")));
+        assert!(!pushes(says("false"), says("no")));
+    }
+    assert!(!pushes(json!({}), json!({})));
+}
