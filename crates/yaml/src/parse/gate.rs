@@ -8,6 +8,9 @@ use granit_parser::YamlVersion;
 use crate::error::{Error, ErrorKind};
 use crate::tree::Style;
 
+/// What ends a line for the readers: the breaks of today, and the old ones.
+pub(super) const BREAKS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+
 /// Refuses control characters that YAML texts may not contain.
 pub(super) fn characters(text: &str) -> Result<(), Error> {
     let suspicious = text.bytes().position(|byte| {
@@ -155,9 +158,28 @@ pub(super) fn scalar(
             }
         }
         Style::Plain => indentation(text, start, source, indent),
-        Style::DoubleQuoted => surrogates(text, start, source),
+        Style::SingleQuoted => unmarked(text, start, source),
+        Style::DoubleQuoted => {
+            unmarked(text, start, source)?;
+            surrogates(text, start, source)
+        }
         _ => Ok(()),
     }
+}
+
+/// No line of a quoted scalar is a document marker: the readers end the document there, and find the quotes open. Old line
+/// separators begin a line, too.
+fn unmarked(text: &str, start: usize, source: &str) -> Result<(), Error> {
+    for (at, one) in source.match_indices(BREAKS) {
+        let line = at + one.len();
+        let rest = ["---", "..."].map(|marker| source[line..].strip_prefix(marker));
+        let marked = |rest: &str| rest.starts_with([' ', '\t']) || rest.starts_with(BREAKS);
+        if rest.into_iter().flatten().any(marked) {
+            let message = "found unexpected document indicator";
+            return Err(Error::at(ErrorKind::Syntax, text, start + line, message));
+        }
+    }
+    Ok(())
 }
 
 /// Continuation lines are indented by spaces, up to the indentation that they need.
@@ -231,7 +253,7 @@ pub(super) fn lines_behind(text: &str, end: usize, indent: usize) -> Result<(), 
 /// A key without `?` must stand on one line and within 1024 characters.
 pub(super) fn simple_key(text: &str, start: usize, end: usize) -> Result<(), Error> {
     let source = &text[start..end];
-    if source.len() > 1024 && source.chars().count() > 1024 || source.contains('\n') {
+    if source.len() > 1024 && source.chars().count() > 1024 || source.contains(BREAKS) {
         return Err(Error::at(
             ErrorKind::Syntax,
             text,

@@ -90,10 +90,8 @@ fn long_way(text: &str, limits: &Limits, outer: &[&str], first: bool) -> Result<
                 kind,
                 reached,
             }) => {
-                let reworded = kind.and_then(|kind| {
-                    repair::separators(events, None)
-                        .or_else(|| repair::reword(events, &kind, error.offset(), reached))
-                });
+                let reworded = repair::separators(events, None)
+                    .or_else(|| repair::reword(events, &kind?, error.offset(), reached));
                 (reworded, Some(error))
             }
         };

@@ -251,14 +251,8 @@ impl<'t> Aligner<'t> {
         if question && end <= start {
             return Err(self.error(start, "a key is missing behind '?'"));
         }
-        if matches!(style, Style::SingleQuoted | Style::DoubleQuoted) {
-            let original = self.text.get(start..end).ok_or_else(|| self.misaligned())?;
-            if original.contains(['\n', '\r']) && !text.contains(['\n', '\r']) {
-                // It was put on one line for the event parser.
-                value = Cow::Owned(quoted::content(original).ok_or_else(|| self.misaligned())?);
-            } else if text.contains('\u{85}') {
-                value = Cow::Owned(repair::folded(&value));
-            }
+        if let Some(read) = self.over_lines(start..end, style)? {
+            value = Cow::Owned(read);
         }
         node.value = self.content(value);
         self.cursor.pos = self.cursor.pos.max(end);
@@ -268,6 +262,26 @@ impl<'t> Aligner<'t> {
         let id = self.add(node);
         self.anchored(anchor, id);
         self.simple_key(id)
+    }
+
+    /// The content of a plain or quoted scalar whose lines the event parser could not see as they are.
+    fn over_lines(&self, range: Range<usize>, style: Style) -> Result<Option<String>, Error> {
+        if !matches!(
+            style,
+            Style::Plain | Style::SingleQuoted | Style::DoubleQuoted
+        ) {
+            return Ok(None);
+        }
+        let sides = (self.text.get(range.clone()), self.events.get(range));
+        let (Some(original), Some(seen)) = sides else {
+            return Err(self.misaligned());
+        };
+        let joined = original.contains(['\n', '\r']) && !seen.contains(['\n', '\r']);
+        if !joined && !original.contains(repair::SEPARATORS) {
+            return Ok(None);
+        }
+        let content = quoted::content(original, style).ok_or_else(|| self.misaligned())?;
+        Ok(Some(content))
     }
 
     /// Whether brackets are open.
@@ -362,13 +376,20 @@ impl<'t> Aligner<'t> {
         let key =
             frame.count % 2 == 1 && !matches!(frame.layout, Layout::BlockSeq | Layout::FlowSeq);
         let node = self.tree.node(id);
-        if key && node.mark == NONE {
-            gate::simple_key(
-                self.text,
-                self.base + node.start as usize,
-                self.base + node.end as usize,
-            )?;
+        let (start, end) = (
+            self.base + node.start as usize,
+            self.base + node.end as usize,
+        );
+        if key && node.mark == NONE && !(frame.layout == Layout::FlowMap && self.colonless(end)) {
+            gate::simple_key(self.text, start, end)?;
         }
         Ok(())
+    }
+
+    /// Whether a key inside braces that ends at `end` has no colon: the readers take it for a value until one comes.
+    fn colonless(&self, end: usize) -> bool {
+        let rest = self.events.get(end..).unwrap_or_default();
+        rest.trim_start_matches([' ', '\t', '\n', '\r'])
+            .starts_with([',', '}'])
     }
 }

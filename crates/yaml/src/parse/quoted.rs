@@ -1,61 +1,100 @@
-//! Quoted scalars over several lines, read by ourselves.
+//! Plain and quoted scalars over several lines, read by ourselves.
 //!
 //! The field's readers let the lines of a quoted scalar begin anywhere; the event parser wants them indented. It gets
-//! the scalar on one line then, and the content is taken from the original text here.
+//! the scalar on one line then, and the content is taken from the original text here. The same goes for scalars with
+//! old line separators (NEL, LS, PS) in them, which the event parser does not know.
 
-/// The content of a quoted scalar, its quotes included in `source`; `None` when an escape is unknown.
-pub(super) fn content(source: &str) -> Option<String> {
-    let double = source.starts_with('"');
-    let inner = source.get(1..source.len().checked_sub(1)?)?;
+use std::iter::Peekable;
+use std::str::Chars;
+
+use super::gate;
+use crate::tree::Style;
+
+/// The content of a scalar, its quotes included in `source`; `None` when an escape is unknown.
+///
+/// A single line break is folded to a blank and goes where more of them follow, as the readers have it; LS and PS stay.
+pub(super) fn content(source: &str, style: Style) -> Option<String> {
+    let inner = match style {
+        Style::Plain => source,
+        _ => source.get(1..source.len().checked_sub(1)?)?,
+    };
     let mut out = String::with_capacity(inner.len());
-    // Where blanks at the end of `out` may be folded away: escaped ones stay.
-    let mut solid = 0;
     let mut chars = inner.chars().peekable();
     while let Some(c) = chars.next() {
-        match c {
-            '\n' | '\r' | '\u{85}' => {
-                out.truncate(solid.max(out.trim_end_matches([' ', '\t']).len()));
-                let breaks = 1 + passed(&mut chars, c);
-                if breaks == 1 {
-                    out.push(' ');
-                } else {
-                    out.extend(std::iter::repeat_n('\n', breaks - 1));
-                }
-                solid = out.len();
+        match (c, style) {
+            (' ' | '\t' | '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}', _) => {
+                between(&mut chars, c, &mut out);
             }
-            '\'' if !double => {
+            ('\'', Style::SingleQuoted) => {
                 chars.next();
                 out.push('\'');
             }
-            '\\' if double => {
-                if matches!(chars.peek(), Some('\n' | '\r')) {
-                    let first = chars.next()?;
-                    let more = passed(&mut chars, first);
-                    out.extend(std::iter::repeat_n('\n', more));
-                } else {
-                    out.push(escape(&mut chars)?);
-                }
-                solid = out.len();
-            }
-            c => out.push(c),
+            ('\\', Style::DoubleQuoted) => match line_break(&mut chars) {
+                None => out.push(escape(&mut chars)?),
+                Some(_) => further(&mut chars, &mut out),
+            },
+            _ => out.push(c),
         }
     }
     Some(out)
 }
 
-/// Passes the rest of a line break, blanks, and further line breaks; answers with the number of those.
-fn passed(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, first: char) -> usize {
-    let mut before = first;
-    let mut more = 0;
-    while let Some(c) = chars.next_if(|c| matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{85}')) {
-        let second_half = before == '\r' && c == '\n';
-        more += usize::from(!matches!(c, ' ' | '\t') && !second_half);
-        before = c;
+/// Blanks and line breaks between two words, of which `first` is passed already.
+fn between(chars: &mut Peekable<Chars<'_>>, first: char, out: &mut String) {
+    let solid = out.len();
+    let mut broken = as_break(chars, first);
+    if broken.is_none() {
+        out.push(first);
+        while let Some(c) = chars.next_if(|c| matches!(c, ' ' | '\t')) {
+            out.push(c);
+        }
+        broken = line_break(chars);
     }
-    more
+    let Some(broken) = broken else {
+        return;
+    };
+    out.truncate(solid);
+    if broken != '\n' {
+        out.push(broken);
+    }
+    let before = out.len();
+    further(chars, out);
+    if broken == '\n' && out.len() == before {
+        out.push(' ');
+    }
 }
 
-fn escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<char> {
+/// Passes blanks, and keeps the line breaks among them.
+fn further(chars: &mut Peekable<Chars<'_>>, out: &mut String) {
+    loop {
+        while chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+        match line_break(chars) {
+            Some(c) => out.push(c),
+            None => return,
+        }
+    }
+}
+
+/// Passes one line break, and answers with what it stands for.
+fn line_break(chars: &mut Peekable<Chars<'_>>) -> Option<char> {
+    let c = chars.next_if(|c| gate::BREAKS.contains(c))?;
+    as_break(chars, c)
+}
+
+/// What a character that is passed stands for if it is a line break: LF, or an LS or PS itself.
+fn as_break(chars: &mut Peekable<Chars<'_>>, c: char) -> Option<char> {
+    match c {
+        '\r' => {
+            chars.next_if_eq(&'\n');
+            Some('\n')
+        }
+        '\n' | '\u{85}' => Some('\n'),
+        '\u{2028}' | '\u{2029}' => Some(c),
+        _ => None,
+    }
+}
+
+fn escape(chars: &mut Peekable<Chars<'_>>) -> Option<char> {
     Some(match chars.next()? {
         '0' => '\0',
         'a' => '\u{7}',
@@ -79,7 +118,7 @@ fn escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<char> 
 }
 
 /// A character by its number in hexadecimal digits.
-fn number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, digits: usize) -> Option<char> {
+fn number(chars: &mut Peekable<Chars<'_>>, digits: usize) -> Option<char> {
     let mut value = 0u32;
     for _ in 0..digits {
         value = value
@@ -90,7 +129,7 @@ fn number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, digits: usize) -
 }
 
 /// The range of the quoted scalar that begins behind `from`, when only blanks, comments, indicators and properties
-/// stand before it and no document marker inside of it.
+/// stand before it.
 pub(super) fn find(events: &str, from: usize) -> Option<std::ops::Range<usize>> {
     let bytes = events.as_bytes();
     let mut at = from;
@@ -115,14 +154,7 @@ pub(super) fn find(events: &str, from: usize) -> Option<std::ops::Range<usize>> 
             _ => end += 1,
         }
     }
-    let inside = &events[at..end];
-    let marker = inside.split(['\n', '\r']).skip(1).any(|line| {
-        let rest = line
-            .strip_prefix("---")
-            .or_else(|| line.strip_prefix("..."));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
-    });
-    (!marker).then_some(at..end + 1)
+    Some(at..end + 1)
 }
 
 /// The text with the line breaks of a range turned into blanks.

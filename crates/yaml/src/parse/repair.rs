@@ -9,8 +9,8 @@ use granit_parser::ErrorKind;
 use super::{Doc, quoted};
 use crate::tree::{Kind, Style};
 
-/// Old line separators end a line everywhere but inside quotes, where they are content or a blank. Gives the copy
-/// that has them so, if that makes a difference.
+/// Old line separators end a line everywhere. Gives the copy that has them so, if that makes a difference; those in the
+/// quotes of `docs` stay as they are, where the event parser has no line to find fault with.
 pub(super) fn separators(events: &str, docs: Option<&[Doc]>) -> Option<String> {
     if !events.contains(SEPARATORS) {
         return None;
@@ -48,24 +48,6 @@ pub(super) fn separators(events: &str, docs: Option<&[Doc]>) -> Option<String> {
 
 /// Old line separators.
 pub(super) const SEPARATORS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
-
-/// The content of a quoted scalar with NEL in it: a line break that is folded to a blank.
-pub(super) fn folded(value: &str) -> String {
-    let mut out = String::with_capacity(value.len());
-    for (at, part) in value.split('\u{85}').enumerate() {
-        if at > 0 {
-            let kept = out.trim_end_matches([' ', '\t']).len();
-            out.truncate(kept);
-            out.push(' ');
-        }
-        out.push_str(if at > 0 {
-            part.trim_start_matches([' ', '\t'])
-        } else {
-            part
-        });
-    }
-    out
-}
 
 /// Rewords the place that the event parser stumbled over, if the readers do not.
 pub(super) fn reword(events: &str, kind: &ErrorKind, at: usize, reached: usize) -> Option<String> {

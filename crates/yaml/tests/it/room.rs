@@ -1,6 +1,7 @@
 //! Single promises of the room, one text each: fragments, comments, whole documents, errors, hostile input.
 
 mod hostile;
+mod separators;
 
 use yaml::{Edit, ErrorKind, Limits, Node, Path, Place, Reader, Step, Stream, Value};
 

@@ -70,6 +70,10 @@ fn hostile_texts_are_refused_or_read_in_linear_time() {
         ("dashes in brackets", format!("[{}]", "-,".repeat(big / 10))),
         ("blank lines", format!("a: |+\n  x\n{}", "\n".repeat(big))),
         ("separators", "\u{2028}".repeat(big / 10)),
+        (
+            "separators in quotes",
+            format!("- [-]\n{}", "- 'x\u{85}y'\n".repeat(big / 20)),
+        ),
     ];
     for (name, text) in texts {
         let began = Instant::now();
