@@ -125,6 +125,26 @@ fn a_document_behind_another_one_has_no_byte_order_mark() {
     assert_eq!(text, format!("{local}---\n{}", &other[3..]));
 }
 
+/// Found by fuzzing: in one side, quotes hold a next-line character before three dots on their own.
+#[test]
+fn what_three_readable_sides_give_can_be_read() {
+    let found = include_bytes!("../../../../fuzz/corpus/merge/next-line-before-dots");
+    let found = String::from_utf8_lossy(found);
+    let sides: Vec<&str> = found.split("\0\0\n").collect();
+    let [base, local, upstream] = sides[..] else {
+        panic!("{} sides", sides.len());
+    };
+    let reads = |text: &str| yaml::Stream::parse(text, &yaml::Limits::default()).is_ok();
+    assert!(reads(base) && reads(upstream));
+    assert!(!reads(local), "the dots end the document inside quotes");
+    // With a letter behind them the dots are content.
+    let local = replaced(local, &[("\u{85}...\n", "\u{85}...y\n")]);
+    assert!(reads(&local));
+    let (text, _) = one(base, &local, upstream, &block());
+    assert!(reads(&text), "{text}");
+    assert!(text.contains("\u{85}...y\n"), "{text}");
+}
+
 #[test]
 fn untouched_files_stay_as_git_holds_them_and_are_never_read() {
     // The lone file is no YAML at all, and nobody stumbles over it.
