@@ -217,7 +217,7 @@ pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<V
     let status = match failure {
         Some(failure) => failed(o, plan, outcomes, failure),
         None if unsettled || leaving || plan.next == Next::Again => return None,
-        None => succeeded(plan, outcomes),
+        None => succeeded(o, plan, outcomes),
     };
     (status != o.status).then_some(status)
 }
@@ -235,7 +235,7 @@ pub fn news(before: &VariantStatus, after: &VariantStatus, outcomes: &[Outcome])
     turned(&before.conditions, &after.conditions, &kinds)
 }
 
-fn succeeded(plan: &Plan, outcomes: &[Outcome]) -> VariantStatus {
+fn succeeded(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> VariantStatus {
     let mut status = plan.status.clone();
     let made: Vec<Arc<Revision>> = outcomes
         .iter()
@@ -260,10 +260,20 @@ fn succeeded(plan: &Plan, outcomes: &[Outcome]) -> VariantStatus {
     } else if !made.is_empty() {
         let undone = status.condition(words::READY).map(|c| c.reason.clone());
         if matches!(undone.as_deref(), Some("RenderFailed" | "Conflicted")) {
-            replace(&mut status, verdict);
+            replace(&mut status, ready(&renewed(o, &made)));
         }
     }
     status
+}
+
+/// The open revisions that the variant owns, those that were made in their new state.
+fn renewed(o: &Observed, made: &[Arc<Revision>]) -> Vec<Arc<Revision>> {
+    let (Subject::Valid(variant), Some(uid)) = (&o.variant, &o.variant.meta().uid) else {
+        return Vec::new();
+    };
+    let open = Holdings::of(o, variant, uid).open.into_iter();
+    let new = |old: &Revision| made.iter().find(|new| new.key == old.key).cloned();
+    open.map(|old| new(&old).unwrap_or(old)).collect()
 }
 
 fn failed(o: &Observed, plan: &Plan, outcomes: &[Outcome], failure: &Failure) -> VariantStatus {

@@ -6,12 +6,13 @@ use std::time::Duration;
 use model::{Class, Revision};
 use plan::Next;
 use plan::variant::{
-    Failure, Outcome, Resolution, Step, decide, next_after, resolve_upstream, validate,
+    Failure, Outcome, Plan, Resolution, Step, decide, next_after, resolve_upstream, status_after,
+    validate,
 };
 use serde_json::{Value, json};
 
 use crate::variant::observed;
-use crate::wire::{Json, revisions, spec, upstream};
+use crate::wire::{Json, revision, revisions, spec, upstream};
 
 fn published() -> Vec<Arc<Revision>> {
     let world = json!({"upstream": [
@@ -251,4 +252,163 @@ fn a_failed_render_is_pushed_on_request() {
         assert!(!pushes(says("false"), says("no")));
     }
     assert!(!pushes(json!({}), json!({})));
+}
+
+/// R20: a status is written once, and not at all where the variant goes or where the next look knows better.
+#[test]
+fn a_status_is_written_where_it_holds() {
+    let o = observed(&Json(
+        json!({"upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}]}),
+    ));
+    let plan = decide(&o);
+    let after = |plan: &Plan, outcome: Outcome| status_after(&o, plan, &[outcome]);
+    assert_eq!(after(&plan, Outcome::Done).as_ref(), Some(&plan.status));
+    assert_eq!(after(&plan, Outcome::Conflict), None);
+    assert_eq!(after(&plan, Outcome::Unchanged), None);
+    let mut again = plan.clone();
+    again.next = Next::Again;
+    assert_eq!(after(&again, Outcome::Done), None);
+    let mut leaving = plan.clone();
+    leaving.steps = vec![Step::RemoveFinalizer {
+        finalizer: "f".to_owned(),
+        resource_version: "1".to_owned(),
+    }];
+    assert_eq!(after(&leaving, Outcome::Done), None);
+    let mut written = o.clone();
+    written.status = plan.status.clone();
+    assert_eq!(status_after(&written, &plan, &[Outcome::Done]), None);
+}
+
+/// R32, R116: what came of each draft is told of that draft, and the first trouble of all.
+#[test]
+fn each_draft_has_its_own_result() {
+    let o = observed(&Json(json!({
+        "variant": {"upstream": "blueprints/nginx@v2"},
+        "upstream": [{"at": "blueprints/nginx", "ws": "v2", "n": 2}],
+        "downstream": [
+            {"ws": "packagevariant-1", "state": "Draft", "mine": true, "machine": "old"},
+            {"ws": "packagevariant-2", "state": "Draft", "mine": true, "machine": "old"},
+        ],
+    })));
+    let plan = decide(&o);
+    assert_eq!(plan.steps.len(), 2, "{plan}");
+    let made = |ws: &str, more: Value| {
+        let mut world = json!({"ws": ws, "state": "Draft", "mine": true});
+        for (key, value) in more.as_object().expect("a map") {
+            world[key] = value.clone();
+        }
+        Outcome::Draft(Arc::new(revision(&Json(world), "uid-shop")))
+    };
+    let after = |first: Value, second: Value| {
+        let outcomes = [
+            made("packagevariant-1", first),
+            made("packagevariant-2", second),
+        ];
+        let status = status_after(&o, &plan, &outcomes).expect("a status");
+        let targets = status.downstream_targets.iter();
+        let targets: Vec<_> = targets
+            .map(|t| {
+                let lock = t.upstream_lock.as_ref().map(|l| l.git_ref.clone());
+                (lock, t.render_status.clone(), t.conflicts)
+            })
+            .collect();
+        let ready = status.condition("Ready").expect("a condition");
+        (targets, ready.reason.clone())
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let plain = |conflicts| (text("v2"), None, conflicts);
+    let locked = || json!({"lock": "v2"});
+    let conflicted = || json!({"lock": "v2", "conflicts": "2"});
+    let (targets, reason) = after(locked(), locked());
+    assert_eq!(
+        (targets, reason.as_str()),
+        (vec![plain(0), plain(0)], "NoErrors")
+    );
+    let (targets, reason) = after(locked(), conflicted());
+    assert_eq!(
+        (targets, reason.as_str()),
+        (vec![plain(0), plain(2)], "Conflicted")
+    );
+    let (targets, reason) = after(json!({"render": "no image"}), conflicted());
+    let no_image = json!({"render": "no image"});
+    let failed = (None, revision(&Json(no_image), "").render_status, 0);
+    assert_eq!(
+        (targets, reason.as_str()),
+        (vec![failed, plain(2)], "RenderFailed")
+    );
+}
+
+/// R32, R111: a draft that was brought in line is in trouble no more, another one still is; nothing was made, nothing changes.
+#[test]
+fn trouble_goes_with_the_draft_that_was_mended() {
+    let after = |in_line: Value, mended: bool| {
+        let mut drafts = vec![
+            json!({"ws": "packagevariant-1", "state": "Draft", "mine": true, "machine": "old", "conflicts": "1"}),
+        ];
+        if !in_line.is_null() {
+            drafts.push(in_line);
+        }
+        let o = observed(&Json(json!({
+            "variant": {"upstream": "blueprints/nginx@v2"},
+            "upstream": [{"at": "blueprints/nginx", "ws": "v2", "n": 2}],
+            "downstream": drafts,
+        })));
+        let plan = decide(&o);
+        assert_eq!(plan.steps.len(), 1, "{plan}");
+        let fine = json!({"ws": "packagevariant-1", "state": "Draft", "mine": true, "lock": "v2"});
+        let outcome = match mended {
+            true => Outcome::Draft(Arc::new(revision(&Json(fine), "uid-shop"))),
+            false => Outcome::Done,
+        };
+        let status = status_after(&o, &plan, &[outcome]).expect("a status");
+        let ready = status.condition("Ready").expect("a condition");
+        format!("{}: {}", ready.reason, ready.message)
+    };
+    let another = |more: &str| json!({"ws": "packagevariant-2", "state": "Draft", "mine": true, "machine": "current", "conflicts": more});
+    let fine = "NoErrors: successfully ensured downstream package variant";
+    assert_eq!(after(json!(null), true), fine);
+    assert_eq!(after(another("0"), true), fine);
+    let conflicts = |ws: u8| {
+        format!(
+            "Conflicted: 'deploy.shop.packagevariant-{ws}' has 1 conflict(s) to acknowledge or resolve"
+        )
+    };
+    assert_eq!(after(another("1"), true), conflicts(2));
+    assert_eq!(after(another("1"), false), conflicts(1));
+}
+
+/// R32, R115, R116: a draft that was made is a target whatever failed beside it, one that was not made is none.
+#[test]
+fn only_drafts_that_were_made_are_targets() {
+    let o = observed(&Json(
+        json!({"upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}]}),
+    ));
+    let mut plan = decide(&o);
+    let old = revision(
+        &Json(json!({"at": "deploy/old", "state": "Draft"})),
+        "uid-shop",
+    );
+    plan.steps.push(Step::DeleteRevision {
+        revision: plan::variant::RevisionRef::of(&old),
+        why: "so".to_owned(),
+    });
+    let targets = |first: Outcome| {
+        let failed = Outcome::Failed(Failure {
+            digest: model::Digest::new(1, &[0]),
+            class: Class::Denied,
+            reason: "Forbidden".to_owned(),
+            message: "it is referenced".to_owned(),
+            attempts: 1,
+            due: false,
+        });
+        let status = status_after(&o, &plan, &[first, failed]).expect("a status");
+        let ready = status.condition("Ready").expect("a condition");
+        assert_eq!(ready.message, "it is referenced");
+        let targets = status.downstream_targets.iter();
+        targets.map(|t| t.name.to_string()).collect::<Vec<_>>()
+    };
+    let made = json!({"ws": "packagevariant-1", "state": "Draft", "mine": true});
+    let made = Outcome::Draft(Arc::new(revision(&Json(made), "uid-shop")));
+    assert_eq!(targets(made), ["deploy.shop.packagevariant-1"]);
+    assert_eq!(targets(Outcome::Skipped), Vec::<String>::new());
 }

@@ -374,3 +374,29 @@ fn the_first_deletions_that_wait_are_named() {
         assert!(said.starts_with(&begins), "{said}");
     }
 }
+
+/// R116: how a draft rendered last is known from its target where its record does not say, and of no other's.
+#[test]
+fn a_target_keeps_how_it_rendered() {
+    let mut o = crate::variant::observed(&Json(json!({
+        "upstream": [{"at": "blueprints/nginx", "ws": "v1", "n": 1}],
+        "downstream": [
+            {"ws": "packagevariant-1", "state": "Draft", "mine": true, "machine": "current"},
+            {"ws": "packagevariant-2", "state": "Draft", "mine": true, "machine": "current", "render": "ok"},
+            {"ws": "packagevariant-3", "state": "Draft", "mine": true, "machine": "current"},
+        ],
+        "status": {"targets": [
+            {"ws": "packagevariant-2", "state": "Draft"},
+            {"ws": "packagevariant-1", "state": "Draft"},
+        ]},
+    })));
+    let of = |error: &str| {
+        let rendered = json!({"ws": "packagevariant-1", "state": "Draft", "render": error});
+        crate::wire::revision(&Json(rendered), "uid-shop").render_status
+    };
+    o.status.downstream_targets[0].render_status = of("two");
+    o.status.downstream_targets[1].render_status = of("one");
+    let targets = plan::variant::decide(&o).status.downstream_targets;
+    let renders: Vec<_> = targets.into_iter().map(|t| t.render_status).collect();
+    assert_eq!(renders, [of("one"), of("ok"), None]);
+}
