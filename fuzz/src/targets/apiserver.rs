@@ -207,7 +207,11 @@ pub(super) fn definitions(input: &[u8]) -> u64 {
             object.is_told();
             words ^= object.signature();
             if object.status == 201 {
-                settled(world, &format!("{served}/{}", object.name()), &object);
+                settled(
+                    world,
+                    &format!("{served}/{}", object.name_in_path()),
+                    &object,
+                );
             }
             drop(world.ask_as_admin(
                 &Method::GET,
@@ -254,7 +258,11 @@ pub(super) fn bodies(input: &[u8]) -> u64 {
         let answer = world.ask(&Method::POST, &place, media, body.to_vec());
         answer.keeps_to_its_namespace(&place);
         if answer.status == 201 {
-            settled(world, &format!("{place}/{}", answer.name()), &answer);
+            settled(
+                world,
+                &format!("{place}/{}", answer.name_in_path()),
+                &answer,
+            );
         }
         // What asks for a deletion reads bodies of its own.
         let options = world.ask(

@@ -36,8 +36,15 @@ impl Answer {
         found.and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
-    pub(super) fn name(&self) -> String {
-        self.meta("name")
+    /// The object's name as a path has it: names of roles may hold nearly everything.
+    pub(super) fn name_in_path(&self) -> String {
+        let name = self.meta("name").into_bytes().into_iter();
+        name.map(|byte| match byte {
+            b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+            _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
     }
 
     pub(super) fn version(&self) -> String {
