@@ -16,6 +16,7 @@ pub mod object;
 pub mod redb_file;
 mod state;
 mod store;
+mod text;
 mod watch;
 mod writer;
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::labels::LabelSet;
+use super::text::Text;
 
 /// An owner reference, as far as garbage collection cares.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -69,7 +70,7 @@ pub struct Object {
     pub rv: u64,
     /// Its typed metadata.
     pub fields: Fields,
-    bytes: Bytes,
+    text: Text,
     body_at: u32,
     rv_at: u32,
 }
@@ -78,20 +79,21 @@ impl Object {
     /// The whole object as JSON, keys in alphabetical order after `apiVersion` and `kind`.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
-        self.bytes.clone()
+        self.text.bytes()
     }
 
     /// What follows `{"apiVersion":…,"kind":…,` in [`Self::bytes`]: built-in kinds are listed without both.
     #[must_use]
     pub fn body(&self) -> Bytes {
-        self.bytes.slice(self.body_at as usize..)
+        self.bytes().slice(self.body_at as usize..)
     }
 
     /// Whether it is written in this `apiVersion`.
     #[must_use]
     pub fn is_of(&self, api_version: &str) -> bool {
         const KEY: &[u8] = b"{\"apiVersion\":\"";
-        let rest = self.bytes.strip_prefix(KEY);
+        let bytes = self.bytes();
+        let rest = bytes.strip_prefix(KEY);
         let rest = rest.and_then(|rest| rest.strip_prefix(api_version.as_bytes()));
         rest.is_some_and(|rest| rest.starts_with(b"\""))
     }
@@ -101,7 +103,7 @@ impl Object {
     /// Bytes at rest were written by [`Draft::seal`], so they parse; a damaged store gives null.
     #[must_use]
     pub fn value(&self) -> Value {
-        serde_json::from_slice(&self.bytes).unwrap_or(Value::Null)
+        serde_json::from_slice(&self.bytes()).unwrap_or(Value::Null)
     }
 
     /// The same object under another resource version: the last state of a deleted object.
@@ -109,13 +111,14 @@ impl Object {
     pub fn at(&self, rv: u64) -> Self {
         let start = self.rv_at as usize;
         let end = start + decimal_len(self.rv);
-        let mut bytes = Vec::with_capacity(self.bytes.len() + 20);
-        bytes.extend_from_slice(self.bytes.get(..start).unwrap_or_default());
+        let old = self.bytes();
+        let mut bytes = Vec::with_capacity(old.len() + 20);
+        bytes.extend_from_slice(old.get(..start).unwrap_or_default());
         bytes.extend_from_slice(rv.to_string().as_bytes());
-        bytes.extend_from_slice(self.bytes.get(end..).unwrap_or_default());
+        bytes.extend_from_slice(old.get(end..).unwrap_or_default());
         Self {
             rv,
-            bytes: bytes.into(),
+            text: Text::of(bytes),
             fields: self.fields.clone(),
             ..*self
         }
@@ -124,15 +127,16 @@ impl Object {
     /// How many bytes of memory it stands for in budgets.
     #[must_use]
     pub fn weight(&self) -> usize {
-        self.bytes.len() + 256
+        self.text.weight() + 256
     }
 
     /// The durable form: two offsets and the bytes.
     pub(crate) fn to_disk(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.bytes.len() + 8);
+        let bytes = self.bytes();
+        let mut out = Vec::with_capacity(bytes.len() + 8);
         out.extend_from_slice(&self.body_at.to_le_bytes());
         out.extend_from_slice(&self.rv_at.to_le_bytes());
-        out.extend_from_slice(&self.bytes);
+        out.extend_from_slice(&bytes);
         out
     }
 
@@ -140,15 +144,15 @@ impl Object {
     pub(crate) fn from_disk(disk: &[u8]) -> Option<Self> {
         let body_at = u32::from_le_bytes(disk.get(..4)?.try_into().ok()?);
         let rv_at = u32::from_le_bytes(disk.get(4..8)?.try_into().ok()?);
-        let bytes = Bytes::copy_from_slice(disk.get(8..)?);
-        let envelope: Envelope = serde_json::from_slice(&bytes).ok()?;
+        let bytes = disk.get(8..)?;
+        let envelope: Envelope = serde_json::from_slice(bytes).ok()?;
         let digits = bytes.get(rv_at as usize..)?;
         let end = digits.iter().position(|b| !b.is_ascii_digit())?;
         let rv = std::str::from_utf8(digits.get(..end)?).ok()?.parse().ok()?;
         Some(Self {
             rv,
             fields: envelope.metadata,
-            bytes,
+            text: Text::of(bytes.to_vec()),
             body_at,
             rv_at,
         })
@@ -246,7 +250,7 @@ impl Draft {
         Object {
             rv,
             fields: self.fields,
-            bytes: bytes.into(),
+            text: Text::of(bytes),
             body_at: u32::try_from(self.body_at).unwrap_or(u32::MAX),
             rv_at: u32::try_from(self.rv_at).unwrap_or(u32::MAX),
         }
