@@ -109,14 +109,8 @@ pub fn track(live: Option<&Value>, new: &mut Value, writer: Writer<'_>) {
         writer.api_version,
         writer.subresource,
     );
-    let bare = live.map(bare);
-    record(
-        &mut managers,
-        bare.as_ref().unwrap_or(writer.blank),
-        new,
-        manager,
-        writer,
-    );
+    let old = live.unwrap_or(writer.blank);
+    record(&mut managers, old, new, manager, writer);
     managers.cap();
     managers.write(new);
 }
@@ -385,8 +379,11 @@ fn unowned() -> FieldSet {
     set
 }
 
+/// What counts in no comparison: what this endpoint resets, and the entries themselves, which only one side may have.
 fn ignored(writer: Writer<'_>) -> FieldSet {
     let mut set = FieldSet::default();
+    let entries = ["metadata", "managedFields"].map(PathElement::field);
+    set.insert(&entries);
     for name in writer.reset {
         set.insert(&[PathElement::field(name)]);
     }
