@@ -61,7 +61,10 @@ pub fn write_resources(revision: &Revision, files: &Files) -> Value {
     spec.insert("resources".to_owned(), Value::Object(texts));
     let mut status = Map::new();
     if let Some(render) = &revision.render_status {
-        status.insert("renderStatus".to_owned(), write_render_status(render));
+        status.insert(
+            "renderStatus".to_owned(),
+            write_render_status(&render.unpack()),
+        );
     }
     status.insert("files".to_owned(), files.len().into());
     object_of([

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    CommitId, Condition, ConflictId, Lifecycle, ObjectMeta, PackageName, Problem, ReadinessGate,
-    RepositoryName, Revision, RevisionNumber, Task, TreeId, WorkspaceName,
+    CommitId, Condition, ConflictId, Lifecycle, ObjectMeta, PackageName, PackedRenderStatus,
+    Problem, ReadinessGate, RepositoryName, Revision, RevisionNumber, Task, TreeId, WorkspaceName,
 };
 use serde_json::{Map, Value, json};
 
@@ -193,7 +193,9 @@ pub fn read_revision(object: &Value) -> Result<Revision, String> {
             .iter()
             .filter_map(read_conflict)
             .collect(),
-        render_status: status.raw("renderStatus").map(read_render_status),
+        render_status: status
+            .raw("renderStatus")
+            .map(|status| PackedRenderStatus::from(&read_render_status(status))),
         key,
     })
 }
@@ -271,7 +273,10 @@ fn write_status(revision: &Revision) -> Value {
         revision.conflicts.iter().map(write_conflict).collect(),
     );
     if let Some(render) = &revision.render_status {
-        out.insert("renderStatus".to_owned(), write_render_status(render));
+        out.insert(
+            "renderStatus".to_owned(),
+            write_render_status(&render.unpack()),
+        );
     }
     let mut ours = Map::new();
     ours.insert("format".to_owned(), FORMAT.into());

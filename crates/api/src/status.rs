@@ -2,8 +2,8 @@
 //! back so that an equal one is never written twice (decisions.md V16).
 
 use model::{
-    DownstreamTarget, Lifecycle, ObjectName, RepositoryStatus, RevisionNumber, SetStatus, Uid,
-    VariantStatus, WorkspaceName,
+    DownstreamTarget, Lifecycle, ObjectName, PackedRenderStatus, RepositoryStatus, RevisionNumber,
+    SetStatus, Uid, VariantStatus, WorkspaceName,
 };
 use serde_json::{Map, Value, json};
 
@@ -66,7 +66,10 @@ fn write_target(target: &DownstreamTarget) -> Value {
         out.insert("conflicts".to_owned(), target.conflicts.into());
     }
     if let Some(render) = &target.render_status {
-        out.insert("renderStatus".to_owned(), write_render_status(render));
+        out.insert(
+            "renderStatus".to_owned(),
+            write_render_status(&render.unpack()),
+        );
     }
     Value::Object(out)
 }
@@ -104,7 +107,9 @@ fn read_target(fields: &Fields<'_>) -> Option<DownstreamTarget> {
         revision: RevisionNumber(fields.int("revision").unwrap_or_default()),
         workspace: WorkspaceName::parse(fields.text("workspaceName")?).ok()?,
         upstream_lock: fields.child("upstreamLock").and_then(|l| read_lock(&l)),
-        render_status: fields.raw("renderStatus").map(read_render_status),
+        render_status: fields
+            .raw("renderStatus")
+            .map(|status| PackedRenderStatus::from(&read_render_status(status))),
         conflicts: count(fields, "conflicts"),
     })
 }

@@ -32,6 +32,11 @@ impl<K: Ord + Clone, V: Clone> Cache<K, V> {
         }
     }
 
+    /// Whether a value of this many bytes would be kept at all.
+    pub(crate) fn fits(&self, bytes: usize) -> bool {
+        bytes <= self.limit
+    }
+
     /// What is kept under a key.
     pub(crate) fn get(&self, key: &K) -> Option<V> {
         let inner = &mut *self.inner.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,7 +50,7 @@ impl<K: Ord + Clone, V: Clone> Cache<K, V> {
 
     /// Keeps a value of about this many bytes.
     pub(crate) fn put(&self, key: K, value: V, bytes: usize) {
-        if bytes > self.limit {
+        if !self.fits(bytes) {
             return;
         }
         let inner = &mut *self.inner.lock().unwrap_or_else(PoisonError::into_inner);

@@ -105,6 +105,8 @@ pub(crate) struct Inner {
     pub(crate) turns: crate::stats::Turns,
     pub(crate) kinds: Mutex<BTreeMap<crate::ports::Gvk, tokio::task::AbortHandle>>,
     pub(crate) facts: Cache<model::TreeId, Arc<Facts>>,
+    /// Upstream packages with their identity marks.
+    pub(crate) marked: Cache<model::TreeId, Arc<model::Files>>,
     world: RwLock<World>,
     stopped: AtomicBool,
 }
@@ -113,6 +115,7 @@ impl Engine {
     /// An engine over these ports and this store; nothing runs until [`Engine::run`].
     pub fn new(ports: Ports, store: Arc<dyn store::Store>, options: Options) -> Self {
         let facts = Cache::new(options.cache_bytes);
+        let marked = Cache::new(options.cache_bytes / 4);
         let queue = Queue::of(options.in_flight);
         Self {
             inner: Arc::new(Inner {
@@ -129,6 +132,7 @@ impl Engine {
                 turns: crate::stats::Turns::default(),
                 kinds: Mutex::default(),
                 facts,
+                marked,
                 world: RwLock::default(),
                 stopped: AtomicBool::new(false),
             }),
@@ -227,7 +231,7 @@ impl Engine {
     }
 
     /// Takes a record that was written or heard of.
-    pub(crate) fn learn_revision(&self, revision: Revision) {
+    pub(crate) fn learn_revision(&self, revision: impl Into<Arc<Revision>>) {
         self.learn(|world| {
             let changed = world.revisions.put(revision);
             revision_wake(world, changed)

@@ -93,7 +93,11 @@ impl Engine {
     /// # Errors
     /// `Conflict` if git was not as expected: nothing happened. Anything after that leaves an
     /// intent, and is completed by the next look.
-    pub(crate) async fn shelve(&self, open: &Open, shelf: Shelf) -> Result<Vec<Option<Revision>>> {
+    pub(crate) async fn shelve(
+        &self,
+        open: &Open,
+        shelf: Shelf,
+    ) -> Result<Vec<Option<Arc<Revision>>>> {
         self.point(Point::Cooked)?;
         let Shelf {
             written,
@@ -216,11 +220,14 @@ impl Engine {
     ///
     /// # Errors
     /// The object store cannot be written.
-    pub(crate) async fn record(&self, mut follow: Vec<Follow>) -> Result<Vec<Option<Revision>>> {
+    pub(crate) async fn record(
+        &self,
+        mut follow: Vec<Follow>,
+    ) -> Result<Vec<Option<Arc<Revision>>>> {
         for f in &mut follow {
             self.name_anew(f).await?;
         }
-        let mut stored: Vec<Option<Revision>> = vec![None; follow.len()];
+        let mut stored: Vec<Option<Arc<Revision>>> = vec![None; follow.len()];
         let mut open: Vec<usize> = (0..follow.len()).collect();
         for _ in 0..16 {
             if open.is_empty() {
@@ -237,7 +244,8 @@ impl Engine {
                 match answer {
                     Ok(Some(record)) => {
                         count(&self.counters().records);
-                        self.learn_revision(record.clone());
+                        let record = Arc::new(record);
+                        self.learn_revision(Arc::clone(&record));
                         if let Some(place) = stored.get_mut(i) {
                             *place = Some(record);
                         }

@@ -44,7 +44,9 @@ pub use names::{
 };
 pub use pipeline::{Function, Pipeline, Selector};
 pub use recipe::{Injection, InjectionOutcome, KeptInjection, Recipe};
-pub use rendering::{FunctionResult, FunctionResultItem, RenderStatus, ResourceRef, Severity};
+pub use rendering::{
+    FunctionResult, FunctionResultItem, PackedRenderStatus, RenderStatus, ResourceRef, Severity,
+};
 pub use repository::{GitSpec, Repository};
 pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
 pub use set::{

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::{
     CommitId, Condition, Conflict, ConflictId, GitLock, Lifecycle, Machine, Namespace, ObjectKey,
-    ObjectMeta, PackageName, RenderStatus, RepositoryName, Task, TreeId, WorkspaceName,
+    ObjectMeta, PackageName, PackedRenderStatus, RepositoryName, Task, TreeId, WorkspaceName,
 };
 
 /// A revision's number: 0 for what is not published, 1 and up for what is, -1 for a branch head
@@ -90,7 +90,7 @@ pub struct Revision {
     /// What the merge that made it could not decide alone.
     pub conflicts: Vec<Conflict>,
     /// What the last render reported, where it is known (M12).
-    pub render_status: Option<RenderStatus>,
+    pub render_status: Option<PackedRenderStatus>,
     /// The commit that this record describes: where its ref differs, somebody else or a crash
     /// wrote last.
     pub commit: CommitId,

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Condition, GitLock, Lifecycle, ObjectName, RenderStatus, RevisionNumber, Uid, WorkspaceName,
+    Condition, GitLock, Lifecycle, ObjectName, PackedRenderStatus, RevisionNumber, Uid,
+    WorkspaceName,
 };
 
 /// The status of a variant. Plain values without times: equal statuses are not written twice.
@@ -45,7 +46,7 @@ pub struct DownstreamTarget {
     /// What upstream content it has.
     pub upstream_lock: Option<GitLock>,
     /// What its last render reported.
-    pub render_status: Option<RenderStatus>,
+    pub render_status: Option<PackedRenderStatus>,
     /// How many conflicts wait for a person.
     pub conflicts: usize,
 }

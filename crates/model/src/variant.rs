@@ -2,6 +2,7 @@
 //! (variant-semantics.md §1.A).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::{
     ConflictPolicy, ObjectKey, ObjectMeta, PackageName, Pipeline, RepositoryName, Strategy,
@@ -14,7 +15,7 @@ pub struct Variant {
     /// Its namespace and name.
     pub key: ObjectKey,
     /// Its metadata.
-    pub meta: ObjectMeta,
+    pub meta: Arc<ObjectMeta>,
     /// What it asks for.
     pub spec: VariantSpec,
 }

@@ -434,6 +434,7 @@ fn main() {
 fn cooking(files: &Files) {
     let Some(recipe) = recipe() else { return };
     let input = CookInput {
+        marked: None,
         upstream: files.clone(),
         git_upstream: GitUpstream {
             repo: "https://example.com/b.git".into(),

@@ -82,6 +82,15 @@ impl CloneError {
 
 /// Clones a package.
 pub fn clone(upstream: &Files, spec: &CloneSpec) -> Result<Cloned, CloneError> {
+    clone_with(upstream, None, spec)
+}
+
+/// Clones a package whose files [`mark`] has marked already: most of them are the same in every downstream package.
+pub(crate) fn clone_with(
+    upstream: &Files,
+    marked: Option<&Files>,
+    spec: &CloneSpec,
+) -> Result<Cloned, CloneError> {
     let package = || spec.package.clone();
     let read = Kptfile::of_files(upstream).map_err(|source| match source {
         ReadError::Missing => CloneError::MissingKptfile { package: package() },
@@ -111,8 +120,13 @@ pub fn clone(upstream: &Files, spec: &CloneSpec) -> Result<Cloned, CloneError> {
     }
     let mut warnings = Vec::new();
     let root = kptfile::path();
+    let known = |path: &PackagePath, file: &File| {
+        let marked = marked.filter(|_| *path != root && upstream.get(path) == Some(file))?;
+        marked.get(path).cloned()
+    };
     let marked = files.iter().map(|(path, file)| {
-        let file = mark_file(path, file, *path == root, &mut warnings);
+        let file = known(path, file)
+            .unwrap_or_else(|| mark_file(path, file, *path == root, &mut warnings));
         (path.clone(), file)
     });
     let files = marked.collect();

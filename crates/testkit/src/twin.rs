@@ -148,8 +148,8 @@ impl Twin {
                 let mut stored =
                     table::user_write(old, &variant.key, &variant.meta, state.clock, next);
                 let mut variant = variant.clone();
-                variant.meta = stored.meta.clone();
-                stored.parsed = Ok(variant);
+                variant.meta = Arc::clone(&stored.meta);
+                stored.parsed = Ok(Arc::new(variant));
                 stored
             },
         )
@@ -167,7 +167,7 @@ impl Twin {
             |old| {
                 let mut stored = table::user_write(old, &set.key, &set.meta, state.clock, next);
                 let mut set = set.clone();
-                set.meta = stored.meta.clone();
+                set.meta = model::ObjectMeta::clone(&stored.meta);
                 stored.parsed = Ok(set);
                 stored
             },
@@ -187,7 +187,7 @@ impl Twin {
             |old| {
                 let mut stored = table::user_write(old, &key, &repository.meta, state.clock, next);
                 let mut repository = repository.clone();
-                repository.meta = stored.meta.clone();
+                repository.meta = model::ObjectMeta::clone(&stored.meta);
                 stored.parsed = Ok(repository);
                 stored
             },

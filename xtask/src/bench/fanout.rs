@@ -42,19 +42,21 @@ async fn one(args: &FanoutArgs, n: usize) -> Result<Vec<Cost>> {
     let targets = Targets::new(args, n);
     let world = Arc::new(World::start(args).await?);
     prepare(&world, args, targets).await?;
-    let mut costs = vec![
-        fan_out(&world, targets).await?,
-        publish_all(&world, targets).await?,
-        upgrade(&world, args, targets).await?,
-        resync(&world).await?,
-    ];
-    if args.workload == Workload::W1 {
-        costs.push(relabel(&world, targets).await?);
+    let mut costs = Vec::new();
+    for phase in 0..args.phases.min(5) {
+        costs.push(match phase {
+            0 => fan_out(&world, targets).await?,
+            1 => publish_all(&world, targets).await?,
+            2 => upgrade(&world, args, targets).await?,
+            3 => resync(&world).await?,
+            _ if args.workload == Workload::W1 => relabel(&world, targets).await?,
+            _ => break,
+        });
     }
     if let Some(world) = Arc::into_inner(world) {
         world.stop().await;
     }
-    if !args.no_kill {
+    if !args.no_kill && args.phases > 5 {
         costs.push(kill::run(args, n).await?);
     }
     if args.compare == Some(Compare::Plain) {

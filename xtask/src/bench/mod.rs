@@ -81,6 +81,9 @@ pub(crate) struct FanoutArgs {
     /// How often each size is run; the medians are printed.
     #[arg(long, default_value_t = 1)]
     pub(crate) runs: usize,
+    /// How many of the phases to run, in their order: 1 is the fan-out alone.
+    #[arg(long, default_value_t = usize::MAX, hide_default_value = true)]
+    pub(crate) phases: usize,
     /// A folder with `app-v1` and `app-v2`: recorded packages that W0 takes instead of its own.
     #[arg(long)]
     pub(crate) packages: Option<PathBuf>,

@@ -150,7 +150,7 @@ impl World {
                     "waited in vain for {pointer} = {want} of {path}: {found}"
                 ));
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 

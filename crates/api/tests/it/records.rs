@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use model::{
     CommitId, Condition, Conflict, ConflictId, ConflictState, ConflictValue, Decision, Digest,
     GitLock, Lifecycle, Machine, Namespace, ObjectKey, ObjectMeta, ObjectName, Owner, PackageName,
-    PackagePath, ReadinessGate, RenderStatus, RepositoryName, Revision, RevisionNumber, Status,
-    Strategy, Task, TreeId, Uid, WorkspaceName,
+    PackagePath, PackedRenderStatus, ReadinessGate, RenderStatus, RepositoryName, Revision,
+    RevisionNumber, Status, Strategy, Task, TreeId, Uid, WorkspaceName,
 };
 
 #[expect(
@@ -73,7 +73,7 @@ fn revision() -> Revision {
             state: ConflictState::Acknowledged,
             derived_from: None,
         }],
-        render_status: Some(RenderStatus::default()),
+        render_status: Some(PackedRenderStatus::from(&RenderStatus::default())),
         commit,
         tree,
         machine: Some(Machine {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    Condition, GitLock, GitUpstream, Machine, ObjectKey, Owner, Recipe, Revision, Status, TreeId,
-    Uid,
+    Condition, Files, GitLock, GitUpstream, Machine, ObjectKey, Owner, PackedRenderStatus, Recipe,
+    Revision, Status, TreeId, Uid,
 };
 use package::cook::{Base, CookInput, Cooked, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
@@ -232,7 +232,7 @@ async fn finish(
             )
             .await;
     }
-    Ok(Outcome::Draft(Arc::new(record)))
+    Ok(Outcome::Draft(record))
 }
 
 /// *p* is still the latest published state.
@@ -318,6 +318,7 @@ async fn input(
         }),
     };
     let input = CookInput {
+        marked: marked(engine, upstream, &files).await?,
         upstream: files,
         git_upstream: wanted(&lock),
         lock,
@@ -326,6 +327,23 @@ async fn input(
         draft,
     };
     Ok((input, theirs))
+}
+
+/// The upstream's files with their identity marks, which are the same in all its downstream packages.
+async fn marked(engine: &Engine, upstream: &Revision, files: &Files) -> Result<Option<Arc<Files>>> {
+    let cache = &engine.inner.marked;
+    let bytes = files.values().map(|file| file.bytes().len() + 256).sum();
+    if !cache.fits(bytes) {
+        return Ok(None);
+    }
+    if let Some(known) = cache.get(&upstream.tree) {
+        return Ok(Some(known));
+    }
+    let (cpu, files) = (engine.inner.options.cpu.clone(), files.clone());
+    let marked = cpu.run(move || package::clone::mark(&files).files).await?;
+    let marked = Arc::new(marked);
+    cache.put(upstream.tree, Arc::clone(&marked), bytes);
+    Ok(Some(marked))
 }
 
 /// Says on the draft what of the upstream did not come along (M19: no silent skip).
@@ -435,14 +453,14 @@ fn serve(
     if let Some(lock) = &mut record.self_lock {
         lock.commit = Some(record.commit);
     }
-    let kptfile = Kptfile::of_files(&cooked.tip).map_err(|error| Error::Cook {
+    let kptfile = Kptfile::of_rendered(&cooked.tip).map_err(|error| Error::Cook {
         attempt: "read the Kptfile",
         class: model::Class::Invalid,
         message: chain(&error),
     })?;
     apply_kptfile(record, &kptfile);
     record.conditions.extend(cooked.conditions.iter().cloned());
-    record.render_status = Some(cooked.render.clone());
+    record.render_status = Some(PackedRenderStatus::from(&cooked.render));
     record.conflicts.clone_from(&cooked.conflicts);
     record.machine = Some(machine);
     Ok(())

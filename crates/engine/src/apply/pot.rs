@@ -79,6 +79,7 @@ impl Pot<'_> {
         let v = self.output()?;
         let m_tree = tree_of(&m)?;
         let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
+        self.engine.keep_facts(v_tree, &self.cooked.v);
         let machine = noted.machine(self.workspace, (v_tree, m_tree), self.cooked);
         let beside = v.as_ref().map(Written::commit);
         let parents: Vec<_> = std::iter::once(head).chain(beside).collect();
@@ -109,6 +110,7 @@ impl Pot<'_> {
             Some(self.aside(&self.cooked.tip, &[], "a tree")?)
         };
         let tree = tip.as_ref().map_or(Ok(m_tree), tree_of)?;
+        self.engine.keep_facts(v_tree, &self.cooked.v);
         let machine = noted.machine(self.workspace, (v_tree, m_tree), self.cooked);
         let parents: Vec<_> = std::iter::once(old.commit).chain(beside).collect();
         let written = self.commit(tree, &parents, Subject::Render, why.join("; "), &machine)?;

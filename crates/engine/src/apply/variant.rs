@@ -1,6 +1,8 @@
 //! The steps of one variant's plan, and what came of them into its status.
 
-use model::{Class, Digest, ObjectKey};
+use std::sync::Arc;
+
+use model::{Class, Digest, ObjectKey, Variant};
 use plan::Next;
 use plan::variant::{Failure, Observed, Outcome, Plan, Step, news, next_after, status_after};
 
@@ -175,7 +177,7 @@ async fn finalizers(
             let now = engine.world(|w| w.variant(key).cloned());
             if let Some(now) = now.filter(|now| add && now.meta.uid == meta.uid) {
                 learn(engine, &now, version, written.clone(), |variant| {
-                    variant.meta.finalizers = list;
+                    Arc::make_mut(&mut variant.meta).finalizers = list;
                 });
             }
             Ok(written)
@@ -227,10 +229,14 @@ fn learn(
         return;
     }
     let mut variant = known.clone();
-    variant.meta.resource_version = written;
+    Arc::make_mut(&mut variant.meta).resource_version = written;
     change(&mut variant);
-    if let Ok(parsed) = &mut variant.parsed {
-        parsed.meta.clone_from(&variant.meta);
+    if let Ok(parsed) = &variant.parsed {
+        variant.parsed = Ok(Arc::new(Variant {
+            key: parsed.key.clone(),
+            meta: Arc::clone(&variant.meta),
+            spec: parsed.spec.clone(),
+        }));
     }
     engine.learn_variant(variant);
 }

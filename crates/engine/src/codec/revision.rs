@@ -2,7 +2,8 @@
 
 use model::{
     CommitId, ConflictId, GitLock, Lifecycle, Namespace, ObjectKey, ObjectName, PackageName,
-    ReadinessGate, RepositoryName, Revision, RevisionNumber, TreeId, WorkspaceName,
+    PackedRenderStatus, ReadinessGate, RepositoryName, Revision, RevisionNumber, TreeId,
+    WorkspaceName,
 };
 use serde_json::Value;
 
@@ -41,7 +42,10 @@ pub(super) fn to_json(r: &Revision) -> Value {
         ("conflicts", conflicts.into()),
         (
             "renderStatus",
-            r.render_status.as_ref().map(rendering::to_json).into(),
+            r.render_status
+                .as_ref()
+                .map(|r| rendering::to_json(&r.unpack()))
+                .into(),
         ),
         ("commit", r.commit.to_string().into()),
         ("tree", r.tree.to_string().into()),
@@ -96,7 +100,8 @@ pub(super) fn from_json(value: &Value) -> Result<Revision, CodecError> {
         render_status: f
             .get("renderStatus")
             .map(rendering::from_json)
-            .transpose()?,
+            .transpose()?
+            .map(|status| PackedRenderStatus::from(&status)),
         commit: f.parsed("commit", CommitId::parse)?,
         tree: f.parsed("tree", TreeId::parse)?,
         machine: f.get("machine").map(machine::from_json).transpose()?,

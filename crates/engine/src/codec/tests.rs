@@ -1,8 +1,8 @@
 use model::{
     CommitId, Condition, FunctionResult, FunctionResultItem, GitLock, GitSource, Lifecycle,
-    Namespace, ObjectKey, ObjectMeta, ObjectName, OwnerReference, PackageName, ReadinessGate,
-    RenderStatus, RepositoryName, ResourceRef, Revision, RevisionNumber, Severity, Status, Task,
-    TreeId, Uid, WorkspaceName,
+    Namespace, ObjectKey, ObjectMeta, ObjectName, OwnerReference, PackageName, PackedRenderStatus,
+    ReadinessGate, RenderStatus, RepositoryName, ResourceRef, Revision, RevisionNumber, Severity,
+    Status, Task, TreeId, Uid, WorkspaceName,
 };
 
 use super::{CodecError, Record, decode_intent, decode_machine, encode_intent, encode_machine};
@@ -66,7 +66,7 @@ fn record() -> Revision {
         published_by: "alice".to_owned(),
         published_at: "2026-01-01T00:00:00Z".to_owned(),
         conflicts: Vec::new(),
-        render_status: Some(render_status()),
+        render_status: Some(PackedRenderStatus::from(&render_status())),
         commit: CommitId::from_bytes(&[8; 20]).expect("an id"),
         tree: TreeId::from_bytes(&[9; 20]).expect("an id"),
         machine: Some(crate::tests::machine()),

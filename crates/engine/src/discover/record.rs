@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use model::{
     CommitId, Condition, Conflict, ConflictId, ConflictState, GitLock, Lifecycle, ObjectKey,
-    ObjectMeta, ObjectName, Owner, OwnerReference, PackageName, ReadinessGate, Revision,
-    RevisionNumber, Status, Task, TreeId, WorkspaceName, compose_name,
+    ObjectMeta, ObjectName, Owner, OwnerReference, PackageName, PackedRenderStatus, ReadinessGate,
+    Revision, RevisionNumber, Status, Task, TreeId, WorkspaceName, compose_name,
 };
 use package::kptfile::Kptfile;
 use plan::variant::words;
@@ -307,7 +307,7 @@ pub(crate) fn apply_kptfile(record: &mut Revision, kptfile: &Kptfile) {
     record.package_annotations.clone_from(&fields.annotations);
     record.conditions.clone_from(&fields.conditions);
     record.upstream_lock = fields.upstream_lock.as_ref().and_then(|l| l.git.clone());
-    record.render_status.clone_from(&fields.render_status);
+    record.render_status = fields.render_status.as_ref().map(PackedRenderStatus::from);
 }
 
 /// A draft that arrived by git and that nobody rendered is gated until somebody does (V14): saving

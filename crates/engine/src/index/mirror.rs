@@ -74,12 +74,12 @@ impl<T: Versioned> Mirror<T> {
     }
 
     /// Takes an object that is there; `None` if something newer is known.
-    pub(crate) fn put(&mut self, item: T) -> Option<Changed<T>> {
-        if self.knows(item.key(), item.version()) {
+    pub(crate) fn put(&mut self, item: impl Into<Arc<T>>) -> Option<Changed<T>> {
+        let new: Arc<T> = item.into();
+        if self.knows(new.key(), new.version()) {
             return None;
         }
-        self.gone.remove(item.key());
-        let new = Arc::new(item);
+        self.gone.remove(new.key());
         let old = self.items.insert(new.key().clone(), Arc::clone(&new));
         Some(Changed {
             old,

@@ -161,7 +161,7 @@ impl Revisions {
     }
 
     /// Takes a record.
-    pub(crate) fn put(&mut self, revision: Revision) -> Option<Changed<Revision>> {
+    pub(crate) fn put(&mut self, revision: impl Into<Arc<Revision>>) -> Option<Changed<Revision>> {
         let changed = self.mirror.put(revision)?;
         self.reindex(&changed);
         Some(changed)

@@ -57,11 +57,6 @@ impl World {
         self.variants.get(key)
     }
 
-    /// A variant as sets see it.
-    pub(crate) fn existing(&self, key: &ObjectKey) -> Option<&Arc<Existing>> {
-        self.existing.get(key)
-    }
-
     /// All variants of a namespace, as sets see them.
     pub(crate) fn existing_in(&self, namespace: &Namespace) -> Vec<Arc<Existing>> {
         self.existing
@@ -224,8 +219,8 @@ fn existing_of(stored: &StoredVariant) -> Existing {
     );
     Existing {
         key: stored.key.clone(),
-        meta: stored.meta.clone(),
-        variant: stored.parsed.as_ref().ok().cloned().map(Arc::new),
+        meta: Arc::clone(&stored.meta),
+        variant: stored.parsed.as_ref().ok().cloned(),
         ready,
         stalled: condition(STALLED).is_some_and(|c| c.status == Status::True),
         lifecycle: status.downstream_targets.first().map(|t| t.lifecycle),

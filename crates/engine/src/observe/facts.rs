@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{KeptInjection, Machine, TreeId};
+use model::{Files, KeptInjection, Machine, TreeId};
 use package::mutate::{injection_points, previous};
 use plan::variant::Stated;
 
@@ -48,7 +48,11 @@ impl Engine {
             attempt: "read a package",
             source,
         })?;
-        let files = &snapshot.files;
+        Ok(self.keep_facts(tree, &snapshot.files))
+    }
+
+    /// Takes the facts of a tree whose files are at hand, so that they need not be read again.
+    pub(crate) fn keep_facts(&self, tree: TreeId, files: &Files) -> Arc<Facts> {
         let points = injection_points(files).unwrap_or_default();
         let held = previous(files).unwrap_or_default();
         let kept = points.iter().filter_map(|point| {
@@ -78,6 +82,6 @@ impl Engine {
                 .sum::<usize>()
             + facts.points.len() * 64;
         self.inner.facts.put(tree, Arc::clone(&facts), bytes);
-        Ok(facts)
+        facts
     }
 }

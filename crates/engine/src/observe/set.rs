@@ -34,7 +34,7 @@ pub(crate) async fn set(engine: &Engine, key: &ObjectKey) -> Result<Option<Obser
         Err(problems) => {
             let subject = Subject::Invalid {
                 key: stored.key.clone(),
-                meta: Box::new(stored.meta.clone()),
+                meta: Arc::clone(&stored.meta),
                 problems: problems.clone(),
             };
             (subject, BTreeMap::new(), (Vec::new(), Vec::new()))

@@ -67,15 +67,10 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         .unwrap_or_default();
     let mut o = Observed {
         variant: match &stored.parsed {
-            Ok(variant) => Subject::Valid(
-                world
-                    .existing(&stored.key)
-                    .and_then(|e| e.variant.clone())
-                    .unwrap_or_else(|| Arc::new(variant.clone())),
-            ),
+            Ok(variant) => Subject::Valid(Arc::clone(variant)),
             Err(problems) => Subject::Invalid {
                 key: stored.key.clone(),
-                meta: Box::new(stored.meta.clone()),
+                meta: Arc::clone(&stored.meta),
                 problems: problems.clone(),
             },
         },

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use model::{
@@ -17,7 +18,7 @@ pub struct Stored<T, S> {
     /// Its namespace and name.
     pub key: ObjectKey,
     /// Its metadata.
-    pub meta: ObjectMeta,
+    pub meta: Arc<ObjectMeta>,
     /// What it asks for, or everything that is wrong with it (A4a: it is stored all the same).
     pub parsed: Result<T, Vec<Problem>>,
     /// What was last reported.
@@ -25,7 +26,7 @@ pub struct Stored<T, S> {
 }
 
 /// A stored `PackageVariant`.
-pub type StoredVariant = Stored<Variant, VariantStatus>;
+pub type StoredVariant = Stored<Arc<Variant>, VariantStatus>;
 /// A stored `PackageVariantSet`.
 pub type StoredSet = Stored<VariantSet, SetStatus>;
 /// A stored `Repository`.

@@ -153,7 +153,7 @@ async fn carry_out(
         engine.record(shelf.follow).await?
     };
     if let Some(stored) = stored.into_iter().next().flatten() {
-        made.revision = Arc::new(stored);
+        made.revision = stored;
     }
     Ok(made)
 }

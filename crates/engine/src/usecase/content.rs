@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{CommitId, Files, ObjectKey, PackagePath, Revision};
+use model::{CommitId, Files, ObjectKey, PackagePath, PackedRenderStatus, Revision};
 use package::conflicts;
 use package::kptfile::Kptfile;
 use package::render::{Options, Rendered};
@@ -37,8 +37,8 @@ pub(super) async fn save(
     if files == snapshot.files && beyond.is_empty() && !is_unrendered(old) {
         return Ok(Made {
             files: Some(files),
-            render: old.render_status.clone(),
-            ..Made::of(Revision::clone(old))
+            render: old.render_status.as_ref().map(PackedRenderStatus::unpack),
+            ..Made::of(Arc::clone(old))
         });
     }
     let mut made = put(engine, by, &held, files, &snapshot).await?;
@@ -131,7 +131,7 @@ async fn put(
     drafted.shelve(&mut shelf);
     let stored = engine.shelve(open, shelf).await?;
     if let Some(stored) = stored.into_iter().next().flatten() {
-        made.revision = Arc::new(stored);
+        made.revision = stored;
     }
     Ok(made)
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, Revision, RevisionNumber, Task, Uid,
-    WorkspaceName,
+    Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, PackedRenderStatus, Revision,
+    RevisionNumber, Task, Uid, WorkspaceName,
 };
 use package::render::{Options, Rendered};
 use plan::revision::{CreateObserved, CreatePlan, Creation, Source, create as judge};
@@ -151,14 +151,15 @@ async fn carry_out(
     record.meta.finalizers.clone_from(&input.meta.finalizers);
     record.meta.owners.clone_from(&input.meta.owners);
     record.conflicts.clone_from(&content.conflicts);
-    record.render_status = Some(rendered.status.clone());
+    let render = rendered.status;
+    record.render_status = Some(PackedRenderStatus::from(&render));
     content::take(&mut record, &rendered.files, &drafted.written)?;
     if let Source::Edit(source) = &plan.source {
         // A copy of what nobody rendered anew says what its source says.
         record.upstream_lock.clone_from(&source.upstream_lock);
     }
     let mut made = Made {
-        render: Some(rendered.status),
+        render: Some(render),
         files: Some(rendered.files),
         warnings: content.warnings,
         ..Made::of(record.clone())
@@ -177,7 +178,7 @@ async fn carry_out(
     drafted.shelve(&mut shelf);
     let stored = engine.shelve(open, shelf).await?;
     if let Some(stored) = stored.into_iter().next().flatten() {
-        made.revision = Arc::new(stored);
+        made.revision = stored;
     }
     Ok(made)
 }

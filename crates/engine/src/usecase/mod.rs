@@ -104,9 +104,9 @@ pub struct Made {
 }
 
 impl Made {
-    fn of(revision: Revision) -> Self {
+    fn of(revision: impl Into<Arc<Revision>>) -> Self {
         Self {
-            revision: Arc::new(revision),
+            revision: revision.into(),
             render: None,
             files: None,
             warnings: Vec::new(),

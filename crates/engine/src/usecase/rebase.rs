@@ -110,5 +110,11 @@ async fn finish(
         shelf.follow = follow;
         engine.shelve(&held.open, shelf).await?
     };
-    Ok(Made::of(stored.into_iter().next().flatten().unwrap_or(new)))
+    Ok(Made::of(
+        stored
+            .into_iter()
+            .next()
+            .flatten()
+            .unwrap_or_else(|| Arc::new(new)),
+    ))
 }

@@ -2,6 +2,7 @@
 //! were made by a variant that is gone.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use model::{Class, ConflictPolicy, Door, Lifecycle, Namespace, Status, Task};
 use testkit::twin::key;
@@ -91,7 +92,7 @@ async fn an_orphan_is_no_loss_of_the_store() {
     let orphan = world.revision("deploy.left.packagevariant-1");
     assert_eq!(orphan.meta.owners, []);
     // A variant of the same name is another one: nothing was lost, so nothing is brought back (V9).
-    wanted.meta.uid = None;
+    Arc::make_mut(&mut wanted.meta).uid = None;
     world.twin.put_variant(wanted);
     world.rest().await;
     assert_eq!(

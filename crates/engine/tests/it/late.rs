@@ -1,6 +1,8 @@
 //! Lists come late: what they lack is there all the same, and nothing is made twice, left behind or
 //! deleted for it. Git and the store are asked, not the list.
 
+use std::sync::Arc;
+
 use model::{Lifecycle, Task};
 use testkit::twin::key;
 
@@ -59,7 +61,7 @@ async fn a_variant_that_goes_takes_a_draft_along_that_lists_hide() {
     // As it was right after its registration: nobody had looked into it.
     let mut deploy = world.twin.repository(NS, "deploy").expect("registered");
     deploy.status = Default::default();
-    deploy.meta.resource_version = "1".to_owned();
+    Arc::make_mut(&mut deploy.meta).resource_version = "1".to_owned();
     let blueprints = world.twin.repository(NS, "blueprints").expect("registered");
     world.twin.list_late_repositories(vec![deploy, blueprints]);
     world.restart().await;
@@ -86,7 +88,7 @@ async fn a_set_deletes_nothing_because_a_list_lacks_its_target() {
     world.rest().await;
     let uids = |world: &World| {
         let all = world.twin.variants().into_iter();
-        all.map(|v| (v.key, v.meta.uid)).collect::<Vec<_>>()
+        all.map(|v| (v.key, v.meta.uid.clone())).collect::<Vec<_>>()
     };
     let before = (uids(&world), world.refs("deploy"));
     assert_eq!(before.0.len(), 3);

@@ -232,7 +232,10 @@ async fn a_repository_that_works_is_not_pushed_out_by_a_copy() {
     let ready = |name: &str| {
         let stored = world.twin.repository(NS, name).expect("the repository");
         let said = stored.status.conditions.first().cloned();
-        (said.expect("a condition").status, stored.meta.created)
+        (
+            said.expect("a condition").status,
+            stored.meta.created.clone(),
+        )
     };
     let mut copy = repository("works", false);
     copy.key = key(NS, "copy");

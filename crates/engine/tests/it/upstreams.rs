@@ -76,7 +76,7 @@ async fn label(world: &World, revision: &str, value: Option<&str>) {
 
 fn upstream_of(world: &World, variant: &str) -> (String, UpstreamVersion) {
     let stored = world.twin.variant(NS, variant).expect("the variant");
-    let upstream = stored.parsed.expect("a spec").spec.upstream;
+    let upstream = stored.parsed.expect("a spec").spec.upstream.clone();
     let package = format!("{}/{}", upstream.repo, upstream.package);
     (package, upstream.version)
 }

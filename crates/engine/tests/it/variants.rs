@@ -1,10 +1,11 @@
 //! One variant's whole life: draft, approval, upgrade, people's edits, injected objects, deletion.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use engine::ports::Gvk;
 use model::{
-    AdoptionPolicy, ConflictPolicy, DeletionPolicy, Downstream, Injector, Lifecycle, ObjectMeta,
+    AdoptionPolicy, ConflictPolicy, DeletionPolicy, Downstream, Injector, Lifecycle,
     PackageContext, PackageName, Pipeline, ProposedPolicy, RepositoryName, Status, Strategy,
     Upstream, UpstreamVersion, Variant, VariantSpec,
 };
@@ -20,7 +21,7 @@ pub(crate) const POINT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  na
 pub(crate) fn variant(name: &str, package: &str) -> Variant {
     Variant {
         key: key(NS, name),
-        meta: ObjectMeta::default(),
+        meta: Arc::default(),
         spec: VariantSpec {
             upstream: Upstream {
                 repo: RepositoryName::parse("blueprints").expect("a name"),

@@ -1,5 +1,9 @@
 //! What rendering a package's pipeline reported (package-orchestration.md §1.1, M12, M20).
 
+mod packed;
+
+pub use packed::PackedRenderStatus;
+
 /// How bad a result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {

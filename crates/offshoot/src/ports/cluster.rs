@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
 use apiserver::Failure;
@@ -39,8 +40,7 @@ impl ServerCluster {
         Self { handle }
     }
 
-    /// Writes `status` of an object that must be at this version. An equal status is no write.
-    /// Writes a status; answers the version, and what stands now.
+    /// Writes `status` of an object that must be at this version; answers the new one. An equal status is no write.
     async fn write_status(
         &self,
         resource: &ResourceName,
@@ -343,32 +343,37 @@ impl Cluster for ServerCluster {
         variant: &Variant,
         version: &str,
     ) -> Result<StoredVariant, PortError> {
-        let attempt = || format!("update variant {}", variant.key);
-        let (namespace, name) = (variant.key.namespace.as_str(), variant.key.name.as_str());
-        let found = self.handle.get(&variants(), namespace, name).await;
-        let found = found.map_err(|f| failed(attempt(), &f))?;
-        let mut object =
-            found.ok_or_else(|| PortError::new(Class::NotFound, attempt(), "it is gone"))?;
-        let new = write_variant(variant);
-        object["metadata"]["resourceVersion"] = version.into();
-        for field in ["labels", "annotations", "ownerReferences"] {
-            match new["metadata"].get(field) {
-                Some(value) => object["metadata"][field] = value.clone(),
-                None => {
-                    if let Some(metadata) = object["metadata"].as_object_mut() {
-                        metadata.remove(field);
-                    }
+        let key = &variant.key;
+        let wanted = write_variant(variant);
+        let becomes = Mutex::new(None);
+        let change = |new: &mut Value| {
+            put_whole(new, &wanted);
+            *becomes.lock().unwrap_or_else(PoisonError::into_inner) = read_variant(new);
+        };
+        let resource = variants();
+        let written = self.write(&resource, key, version, ("", Means::Put), change);
+        let attempt = || format!("update variant {key}");
+        let version = written.await.map_err(|f| failed(attempt(), &f))?;
+        let becomes = becomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let stored = self.handle.stored(&resource, namespace, name);
+        let stored = stored.map_err(|f| failed(attempt(), &f))?;
+        match (stored, becomes) {
+            (Some(stored), Some(mut new)) if version.parse() == Ok(stored.rv) => {
+                let meta = Arc::make_mut(&mut new.meta);
+                meta.resource_version = version;
+                meta.generation = stored.fields.generation;
+                if let Ok(parsed) = &mut new.parsed {
+                    Arc::make_mut(parsed).meta = Arc::clone(&new.meta);
                 }
+                Ok(new)
+            }
+            // Somebody wrote since.
+            _ => {
+                let gone = || PortError::new(Class::NotFound, attempt(), "it is gone");
+                self.variant(key).await?.ok_or_else(gone)
             }
         }
-        object["spec"] = new["spec"].clone();
-        let whose = controllers(&self.handle);
-        let written = self
-            .handle
-            .update(&variants(), namespace, name, object, &whose)
-            .await;
-        let object = written.map_err(|f| failed(attempt(), &f))?;
-        readable(&variant.key, read_variant(&object))
     }
 
     async fn delete_variant(&self, key: &ObjectKey, uid: &Uid) -> Result<(), PortError> {
@@ -398,16 +403,34 @@ impl Cluster for ServerCluster {
     }
 }
 
+/// Puts what a set says of a variant into the object; what others put there stays.
+fn put_whole(object: &mut Value, wanted: &Value) {
+    for field in ["labels", "annotations", "ownerReferences"] {
+        match wanted["metadata"].get(field) {
+            Some(value) => object["metadata"][field] = value.clone(),
+            None => {
+                if let Some(metadata) = object["metadata"].as_object_mut() {
+                    metadata.remove(field);
+                }
+            }
+        }
+    }
+    object["spec"] = wanted["spec"].clone();
+}
+
 fn readable<T>(key: &ObjectKey, read: Option<T>) -> Result<T, PortError> {
     read.ok_or_else(|| PortError::new(Class::Bug, format!("read {key}"), "it has no readable name"))
 }
 
 fn read_variant(object: &Value) -> Option<StoredVariant> {
     let (key, meta, spec) = api::read_variant(object)?;
-    let variant = |spec| Variant {
-        key: key.clone(),
-        meta: meta.clone(),
-        spec,
+    let meta = Arc::new(meta);
+    let variant = |spec| {
+        Arc::new(Variant {
+            key: key.clone(),
+            meta: Arc::clone(&meta),
+            spec,
+        })
     };
     Some(Stored {
         parsed: spec.map(variant),
@@ -428,14 +451,14 @@ fn read_set(object: &Value) -> Option<StoredSet> {
         parsed: spec.map(set),
         status: api::read_set_status(object),
         key,
-        meta,
+        meta: Arc::new(meta),
     })
 }
 
 fn read_repository(object: &Value) -> Option<StoredRepository> {
     Some(Stored {
         key: api::read_key(object)?,
-        meta: api::read_meta(object),
+        meta: Arc::new(api::read_meta(object)),
         parsed: api::read_repository(object),
         status: api::read_repository_status(object),
     })

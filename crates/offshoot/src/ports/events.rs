@@ -23,19 +23,21 @@ async fn write(handle: &ServerHandle, event: &ClusterEvent) -> Result<(), apiser
         OurKind::Revision => (revisions(), "PackageRevision"),
     };
     let namespace = event.about.namespace.as_str();
-    let about = handle
-        .get(&resource, namespace, event.about.name.as_str())
-        .await?;
-    let uid = about.as_ref().map(api::read_meta).and_then(|m| m.uid);
-    let uid = uid.as_ref().map_or("", |u| u.as_str());
+    let about = handle.stored(&resource, namespace, event.about.name.as_str())?;
+    let uid = about.as_ref().map_or("", |about| &about.fields.uid);
     let now = jiff::Timestamp::now()
         .strftime("%Y-%m-%dT%H:%M:%SZ")
         .to_string();
     let events = ResourceName::new("", "v1", "events");
     let name = name(event, uid);
     let whose = controllers(handle);
-    if let Some(old) = handle.get(&events, namespace, &name).await? {
-        let count = old.get("count").and_then(Value::as_i64).unwrap_or(1) + 1;
+    if let Some(old) = handle.stored(&events, namespace, &name)? {
+        let count = old
+            .value()
+            .get("count")
+            .and_then(Value::as_i64)
+            .unwrap_or(1)
+            + 1;
         let patch = json!({ "count": count, "lastTimestamp": now });
         return handle
             .patch(&events, namespace, &name, "", &patch, &whose)

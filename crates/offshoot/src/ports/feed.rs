@@ -105,8 +105,14 @@ async fn follow<T>(mut events: Events, read: &Read<T>, known: &Known) -> (Option
     let Some(Ok(event)) = events.next().await else {
         return (None, State::List);
     };
-    if event.kind != EventKind::Deleted && is_known(&event.object, known) {
-        return (None, State::Follow(events));
+    if event.kind != EventKind::Deleted {
+        // What was written here is heard of before its writer has its answer and can say so.
+        if !is_known(&event.object, known) {
+            tokio::task::yield_now().await;
+        }
+        if is_known(&event.object, known) {
+            return (None, State::Follow(events));
+        }
     }
     let object = event.object.value();
     let delta = match event.kind {

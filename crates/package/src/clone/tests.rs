@@ -224,3 +224,32 @@ fn a_package_without_kptfile_is_refused_in_the_peers_words() {
     let why = clone(&files(&[("a.yaml", "a: 1\n")]), &spec(false)).unwrap_err();
     assert_eq!(why.to_string(), "package \"team/shop\" is missing Kptfile");
 }
+
+#[test]
+fn marks_that_are_at_hand_make_the_same_package() {
+    let upstream = files(&[
+        ("Kptfile", KPTFILE),
+        ("cm.yaml", CONFIG),
+        (
+            "package-context.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\ndata:\n  name: example\n",
+        ),
+        ("sub/Kptfile", KPTFILE),
+        ("broken.yaml", "a: [\n"),
+        ("README.md", "demo\n"),
+    ]);
+    let marked = mark(&upstream).files;
+    assert_ne!(marked[&path("cm.yaml")], upstream[&path("cm.yaml")]);
+    for deployment in [false, true] {
+        let spec = spec(deployment);
+        let alone = clone(&upstream, &spec).unwrap();
+        let with = clone_with(&upstream, Some(&marked), &spec).unwrap();
+        assert_eq!(with.files, alone.files);
+        let context = path("package-context.yaml");
+        assert_eq!(
+            with.files[&context] == marked[&context],
+            !deployment,
+            "what the clone changes is marked anew"
+        );
+    }
+}

@@ -15,6 +15,8 @@ mod same;
 mod stated;
 mod walk;
 
+use std::sync::Arc;
+
 use model::{Condition, Conflict, Files, GitLock, GitUpstream, Problem, Recipe, RenderStatus};
 
 use crate::mutate::Injected;
@@ -29,6 +31,8 @@ pub use error::CookError;
 pub struct CookInput {
     /// *u′*: the upstream package as it is.
     pub upstream: Files,
+    /// The same with identity marks ([`crate::clone::mark`]), if they are at hand: a fan-out writes them once.
+    pub marked: Option<Arc<Files>>,
     /// What the Kptfile shall say about it.
     pub git_upstream: GitUpstream,
     /// Where it was taken from.

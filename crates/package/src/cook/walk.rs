@@ -6,7 +6,7 @@ use model::{
     Condition, Conflict, Decision, Files, GitLock, GitUpstream, Recipe, RenderStatus, Status,
 };
 
-use crate::clone::{CloneSpec, clone};
+use crate::clone::{CloneSpec, clone_with};
 use crate::conflicts;
 use crate::kptfile::Kptfile;
 use crate::merge::{MergeOptions, merge};
@@ -23,6 +23,8 @@ use super::{CookError, CookInput, Cooked, MachineFiles, derived, stated};
 #[derive(Clone, Copy)]
 pub(super) struct Upstream<'i> {
     pub(super) files: &'i Files,
+    /// The same with identity marks, if they are known.
+    pub(super) marked: Option<&'i Files>,
     pub(super) git: &'i GitUpstream,
     pub(super) lock: &'i GitLock,
 }
@@ -76,6 +78,7 @@ pub(super) fn cook(input: &CookInput, kitchen: &mut Kitchen) -> Result<Cooked, H
     let previous = previous(input, stem.as_ref(), drafted.as_ref());
     let upstream = Upstream {
         files: &input.upstream,
+        marked: input.marked.as_deref(),
         git: &input.git_upstream,
         lock: &input.lock,
     };
@@ -148,6 +151,7 @@ fn stem(
             let recipe = recook_recipe(&input.recipe, package);
             let upstream = Upstream {
                 files: upstream,
+                marked: None,
                 git: git_upstream,
                 lock,
             };
@@ -202,7 +206,8 @@ pub(super) fn machine(
             lock: upstream.lock.clone(),
             deployment: recipe.deployment,
         };
-        let cloned = clone(upstream.files, &spec).map_err(CookError::Clone)?;
+        let cloned = clone_with(upstream.files, upstream.marked, &spec);
+        let cloned = cloned.map_err(CookError::Clone)?;
         let mutations = Mutation::of(recipe, previous.clone());
         mutate::apply(&cloned.files, &mutations).map_err(CookError::Mutate)
     })?;

@@ -64,6 +64,10 @@ impl Kptfile {
     }
 
     fn of(stream: yaml::Stream) -> Result<Self, ReadError> {
+        Self::read(stream, read::Reader::default())
+    }
+
+    fn read(stream: yaml::Stream, mut reader: read::Reader) -> Result<Self, ReadError> {
         let Some(document) = stream
             .document(0)
             .filter(|d| d.root().kind() == yaml::Kind::Mapping)
@@ -75,7 +79,6 @@ impl Kptfile {
         };
         let root = document.root();
         check_kind(root)?;
-        let mut reader = read::Reader::default();
         let fields = reader.fields(root);
         if !reader.problems.is_empty() {
             return Err(ReadError::Invalid(reader.problems));
@@ -91,6 +94,20 @@ impl Kptfile {
     /// Reads the Kptfile of a file.
     pub fn of_file(file: &File) -> Result<Self, ReadError> {
         Self::parse(file.as_text().ok_or(ReadError::NotText)?)
+    }
+
+    /// Reads the Kptfile of a package that was rendered just now, but for the report of the render: whoever asks has it,
+    /// and it is the largest part.
+    pub fn of_rendered(files: &Files) -> Result<Self, ReadError> {
+        let file = files.get(&path()).ok_or(ReadError::Missing)?;
+        let text = file.as_text().ok_or(ReadError::NotText)?;
+        let stream =
+            yaml::Stream::parse(text, &yaml::Limits::default()).map_err(ReadError::Parse)?;
+        let reader = read::Reader {
+            without_render: true,
+            ..read::Reader::default()
+        };
+        Self::read(stream, reader)
     }
 
     /// Reads the Kptfile of a package's root.

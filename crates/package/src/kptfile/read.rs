@@ -20,6 +20,8 @@ pub(super) struct Reader {
     pub(super) warnings: Vec<Problem>,
     /// What Kubernetes tooling leaves in objects: known here, but no field of the peer's.
     pub(super) traces: Vec<Problem>,
+    /// Leaves the report of the last render unread.
+    pub(super) without_render: bool,
 }
 
 /// Fields that Kubernetes tooling leaves behind (M18).
@@ -262,7 +264,7 @@ impl Reader {
 
     fn render_status(&mut self, status: &Map<'_>) -> Option<RenderStatus> {
         let map = self.map(status, "renderStatus");
-        if !map.is_there() {
+        if self.without_render || !map.is_there() {
             return None;
         }
         self.known(&map, &["mutationSteps", "validationSteps", "errorSummary"]);

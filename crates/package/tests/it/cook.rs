@@ -128,6 +128,7 @@ fn input(upstream: Files, version: u8, recipe: Recipe) -> CookInput {
         "app".to_owned(),
     );
     CookInput {
+        marked: None,
         upstream,
         git_upstream: GitUpstream {
             repo: repo.clone(),

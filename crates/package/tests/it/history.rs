@@ -170,6 +170,7 @@ impl History {
             gates: gates(files),
         };
         let input = CookInput {
+            marked: None,
             upstream: self.upstream.files(),
             git_upstream: GitUpstream {
                 repo: repo.clone(),

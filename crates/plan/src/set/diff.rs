@@ -163,17 +163,17 @@ fn create(set: &VariantSet, uid: &Uid, name: &ObjectName, wanted: &Wanted) -> St
     mark(&mut meta, wanted.explicit);
     Step::Create(Box::new(Variant {
         key: ObjectKey::new(set.key.namespace.clone(), name.clone()),
-        meta,
+        meta: Arc::new(meta),
         spec: wanted.spec.clone(),
     }))
 }
 
 /// Only the spec is written, and only where it differs; a person's `suspend` stays (R165).
 fn update(existing: &Existing, wanted: &Wanted) -> Option<Step> {
-    let mut meta = existing.meta.clone();
+    let mut meta = ObjectMeta::clone(&existing.meta);
     mark(&mut meta, wanted.explicit);
     let is = existing.variant.as_ref();
-    if is.is_some_and(|v| same(&v.spec, &wanted.spec)) && meta == existing.meta {
+    if is.is_some_and(|v| same(&v.spec, &wanted.spec)) && meta == *existing.meta {
         return None;
     }
     let mut spec = wanted.spec.clone();
@@ -182,7 +182,7 @@ fn update(existing: &Existing, wanted: &Wanted) -> Option<Step> {
         resource_version: existing.meta.resource_version.clone(),
         variant: Box::new(Variant {
             key: existing.key.clone(),
-            meta,
+            meta: Arc::new(meta),
             spec,
         }),
         adopt: false,
@@ -222,7 +222,7 @@ fn adopt(
             "packagevariant '{name}' exists already and has another downstream"
         ));
     }
-    let mut meta = existing.meta.clone();
+    let mut meta = ObjectMeta::clone(&existing.meta);
     meta.owners.push(owner(&set.key, uid));
     meta.labels.insert(LABEL.to_owned(), uid.to_string());
     mark(&mut meta, wanted.explicit);
@@ -230,7 +230,7 @@ fn adopt(
         resource_version: existing.meta.resource_version.clone(),
         variant: Box::new(Variant {
             key: existing.key.clone(),
-            meta,
+            meta: Arc::new(meta),
             spec: wanted.spec.clone(),
         }),
         adopt: true,

@@ -26,7 +26,7 @@ pub enum Subject {
         /// Its namespace and name.
         key: ObjectKey,
         /// Its metadata.
-        meta: Box<ObjectMeta>,
+        meta: Arc<ObjectMeta>,
         /// What is wrong with it.
         problems: Vec<Problem>,
     },
@@ -134,7 +134,7 @@ pub struct Existing {
     /// Its namespace and name.
     pub key: ObjectKey,
     /// Its metadata.
-    pub meta: ObjectMeta,
+    pub meta: Arc<ObjectMeta>,
     /// The variant; `None` if its spec cannot be understood.
     pub variant: Option<Arc<Variant>>,
     /// Its condition `Ready`, with reason and message; unknown if it has none for its generation.

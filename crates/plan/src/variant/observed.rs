@@ -21,7 +21,7 @@ pub enum Subject {
         /// Its namespace and name.
         key: ObjectKey,
         /// Its metadata.
-        meta: Box<ObjectMeta>,
+        meta: Arc<ObjectMeta>,
         /// What is wrong with it.
         problems: Vec<Problem>,
     },

@@ -163,7 +163,7 @@ fn subject(world: &Json) -> Subject {
     if !problems.is_empty() {
         return Subject::Invalid {
             key: set,
-            meta: Box::new(meta),
+            meta: Arc::new(meta),
             problems: problems.iter().map(|p| Problem::new("spec", p)).collect(),
         };
     }
@@ -381,11 +381,12 @@ fn existing(world: &Json) -> Arc<Existing> {
     }
     let key = key(&world.or("name", ""));
     let ready = world.or("ready", "True");
+    let metadata = Arc::new(metadata);
     Arc::new(Existing {
         variant: (!world.flag("unreadable")).then(|| {
             Arc::new(Variant {
                 key: key.clone(),
-                meta: metadata.clone(),
+                meta: Arc::clone(&metadata),
                 spec: spec(world),
             })
         }),

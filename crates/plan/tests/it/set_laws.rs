@@ -84,8 +84,9 @@ fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
         match step {
             Step::Create(variant) | Step::Update { variant, .. } => {
                 let mut meta = variant.meta.clone();
-                meta.uid = Uid::parse(&format!("uid-{}", variant.key.name)).ok();
-                meta.resource_version.push('1');
+                let stored = Arc::make_mut(&mut meta);
+                stored.uid = Uid::parse(&format!("uid-{}", variant.key.name)).ok();
+                stored.resource_version.push('1');
                 let ready = (Status::True, String::new(), String::new());
                 let existing = Existing {
                     key: variant.key.clone(),

@@ -150,13 +150,13 @@ fn subject(world: &Json) -> Subject {
     if problems.is_empty() {
         return Subject::Valid(Arc::new(Variant {
             key: key(&shop),
-            meta,
+            meta: Arc::new(meta),
             spec: spec(world),
         }));
     }
     Subject::Invalid {
         key: key(&shop),
-        meta: Box::new(meta),
+        meta: Arc::new(meta),
         problems: problems.iter().map(|p| Problem::new("spec", p)).collect(),
     }
 }

@@ -8,9 +8,9 @@ use model::{
     AdoptionPolicy, Class, CommitId, Condition, Conflict, ConflictId, ConflictPolicy,
     ConflictState, ConflictValue, Decision, DeletionPolicy, Downstream, Function, GitLock,
     Injector, Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, OwnerReference,
-    PackageContext, PackageName, PackagePath, Pipeline, ProposedPolicy, ReadinessGate,
-    RenderStatus, RepositoryName, Revision, RevisionNumber, Status, Strategy, Task, TreeId, Uid,
-    Upstream, UpstreamVersion, VariantSpec, WorkspaceName,
+    PackageContext, PackageName, PackagePath, PackedRenderStatus, Pipeline, ProposedPolicy,
+    ReadinessGate, RenderStatus, RepositoryName, Revision, RevisionNumber, Status, Strategy, Task,
+    TreeId, Uid, Upstream, UpstreamVersion, VariantSpec, WorkspaceName,
 };
 use serde_json::Value;
 
@@ -362,9 +362,11 @@ pub(crate) fn revision(world: &Json, own_uid: &str) -> Revision {
         published_by: String::new(),
         published_at: String::new(),
         conflicts: conflicts(world),
-        render_status: world.text("render").map(|error| RenderStatus {
-            steps: Vec::new(),
-            error: Some(error).filter(|e| e != "ok"),
+        render_status: world.text("render").map(|error| {
+            PackedRenderStatus::from(&RenderStatus {
+                steps: Vec::new(),
+                error: Some(error).filter(|e| e != "ok"),
+            })
         }),
         commit: commit(&word),
         tree: tree(&world.or("tree", &word)),

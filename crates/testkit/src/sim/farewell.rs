@@ -2,7 +2,7 @@
 //! moment when its finalizer leaves.
 
 use engine::ports::StoredVariant;
-use model::{DeletionPolicy, ObjectKey, Revision, Variant};
+use model::{DeletionPolicy, ObjectKey, Revision};
 
 use super::check::MACHINE;
 use super::fixtures::TARGETS;
@@ -37,9 +37,10 @@ impl Ports {
             let what = format!("I3: {key} is let go while it owns {}", record.key);
             self.ledger.open().wrong.push(what);
         }
-        let Ok(Variant { spec, .. }) = &variant.parsed else {
+        let Ok(parsed) = &variant.parsed else {
             return;
         };
+        let spec = &parsed.spec;
         let at = &spec.downstream;
         let target = TARGETS.iter().find(|(name, _)| *name == at.repo.as_str());
         let outside = target.and_then(|(_, url)| self.store.outside(url).ok());

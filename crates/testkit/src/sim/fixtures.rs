@@ -2,6 +2,7 @@
 //! complete cook of them looks like.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use engine::ports::Gvk;
 use engine::usecase::Input;
@@ -207,7 +208,7 @@ fn labels() -> Function {
 pub(super) fn variant(name: &str, repo: &str, region: &str) -> Variant {
     Variant {
         key: key(NS, name),
-        meta: ObjectMeta::default(),
+        meta: Arc::default(),
         spec: VariantSpec {
             upstream: latest(),
             downstream: Downstream {

@@ -136,10 +136,13 @@ impl Ports {
 
     fn touch_variant(&self, key: &ObjectKey) -> bool {
         let found = self.twin.variant(key.namespace.as_str(), key.name.as_str());
-        let Some(mut variant) = found.and_then(|v| v.parsed.ok()) else {
+        let Some(mut variant) = found.and_then(|v| v.parsed.ok()).map(Arc::unwrap_or_clone) else {
             return false;
         };
-        touch(&mut variant.meta.annotations, &self.ledger);
+        touch(
+            &mut Arc::make_mut(&mut variant.meta).annotations,
+            &self.ledger,
+        );
         self.twin.put_variant(variant);
         true
     }

@@ -3,6 +3,8 @@
 //! Each is prepared in peace; then comes the part in which the process dies once. People are patient:
 //! what was not answered is asked again. Nothing here rolls dice.
 
+use std::sync::Arc;
+
 use model::{AdoptionPolicy, DeletionPolicy, Lifecycle, PackageName, Variant};
 
 use super::Violation;
@@ -219,7 +221,7 @@ impl World {
     fn put_both(&self, change: impl Fn(&mut Variant)) {
         for (repo, name) in PLACES {
             let mut variant = fixtures::variant(name, repo, "eu");
-            let annotations = &mut variant.meta.annotations;
+            let annotations = &mut Arc::make_mut(&mut variant.meta).annotations;
             annotations.insert(KEPT.to_owned(), "yes".to_owned());
             change(&mut variant);
             self.durable.twin.put_variant(variant);

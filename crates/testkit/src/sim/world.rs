@@ -292,7 +292,7 @@ impl World {
     /// What a cluster's garbage collector does, now and then: what belongs to nobody goes.
     pub(super) fn collect(&self) {
         let twin = &self.durable.twin;
-        let set = twin.set(NS, "fan").and_then(|s| s.meta.uid);
+        let set = twin.set(NS, "fan").and_then(|s| s.meta.uid.clone());
         for variant in twin.variants() {
             let orphan = variant
                 .meta

@@ -1,5 +1,7 @@
 //! The twin as the cluster.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use engine::ports::{
     Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,
@@ -68,9 +70,9 @@ where
         return Ok(String::new());
     }
     let mut new = old.clone();
-    new.meta.finalizers = finalizers.to_vec();
+    Arc::make_mut(&mut new.meta).finalizers = finalizers.to_vec();
     let (stored, _) = table.put(key.clone(), new, version);
-    Ok(stored.meta.resource_version)
+    Ok(stored.meta.resource_version.clone())
 }
 
 #[async_trait]
@@ -188,7 +190,7 @@ impl Cluster for Twin {
             status,
         )?;
         self.count(written.1);
-        Ok(written.0.meta.resource_version)
+        Ok(written.0.meta.resource_version.clone())
     }
 
     async fn set_set_status(

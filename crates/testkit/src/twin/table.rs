@@ -1,6 +1,7 @@
 //! One kind of objects, with its watchers.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::ports::{Delta, Feed, ObjectSummary, Stored};
@@ -26,33 +27,33 @@ where
     }
 
     fn set_version(&mut self, version: u64) {
-        self.meta.resource_version = version.to_string();
+        Arc::make_mut(&mut self.meta).resource_version = version.to_string();
         if let Ok(parsed) = &mut self.parsed {
-            *parsed.meta_mut() = self.meta.clone();
+            parsed.set_meta(&self.meta);
         }
     }
 }
 
 /// An object of ours that carries its metadata twice.
 pub(super) trait HasMeta {
-    fn meta_mut(&mut self) -> &mut ObjectMeta;
+    fn set_meta(&mut self, meta: &Arc<ObjectMeta>);
 }
 
-impl HasMeta for model::Variant {
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.meta
+impl HasMeta for Arc<model::Variant> {
+    fn set_meta(&mut self, meta: &Arc<ObjectMeta>) {
+        Self::make_mut(self).meta = Arc::clone(meta);
     }
 }
 
 impl HasMeta for model::VariantSet {
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.meta
+    fn set_meta(&mut self, meta: &Arc<ObjectMeta>) {
+        self.meta = ObjectMeta::clone(meta);
     }
 }
 
 impl HasMeta for model::Repository {
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.meta
+    fn set_meta(&mut self, meta: &Arc<ObjectMeta>) {
+        self.meta = ObjectMeta::clone(meta);
     }
 }
 
@@ -218,7 +219,7 @@ pub(super) fn user_write<T, S: Clone + Default>(
     }
     Stored {
         key: key.clone(),
-        meta: new,
+        meta: Arc::new(new),
         parsed: Err(vec![Problem::new("", "not written yet")]),
         status: old.map(|o| o.status.clone()).unwrap_or_default(),
     }
@@ -240,8 +241,9 @@ pub(super) fn delete<T: HasMeta, S>(
     }
     let mut going = old.clone();
     if going.meta.deleted.is_none() {
-        going.meta.deleted = Some(engine::ports::rfc3339(clock));
-        going.meta.generation += 1;
+        let meta = Arc::make_mut(&mut going.meta);
+        meta.deleted = Some(engine::ports::rfc3339(clock));
+        meta.generation += 1;
     }
     table.put(key.clone(), going, version);
 }

@@ -3,7 +3,7 @@
 use apiserver::Server;
 use apiserver::storage::{Memory, Options};
 use engine::ports::{Change, Expect, RecordWrite, Records};
-use model::{FunctionResult, FunctionResultItem, RenderStatus, Severity};
+use model::{FunctionResult, FunctionResultItem, PackedRenderStatus, RenderStatus, Severity};
 use serde_json::json;
 
 use super::*;
@@ -31,7 +31,7 @@ fn revision() -> Revision {
         } },
     }))
     .unwrap();
-    revision.render_status = Some(RenderStatus {
+    revision.render_status = Some(PackedRenderStatus::from(&RenderStatus {
         error: None,
         steps: vec![FunctionResult {
             name: "check".to_owned(),
@@ -51,7 +51,7 @@ fn revision() -> Revision {
                 tags: Vec::new(),
             }],
         }],
-    });
+    }));
     revision
 }
 

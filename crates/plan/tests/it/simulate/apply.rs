@@ -24,7 +24,8 @@ impl World {
         match step {
             Step::AddFinalizer { finalizer, .. } => {
                 let variant = self.variant.as_mut().expect("a variant");
-                variant.meta.finalizers.push(finalizer.clone());
+                let meta = Arc::make_mut(&mut variant.meta);
+                meta.finalizers.push(finalizer.clone());
             }
             Step::RemoveFinalizer { .. } => self.variant = None,
             Step::CreateDraft(draft) => return self.create(draft),

@@ -42,7 +42,8 @@ impl World {
             Action::ForeignDraft => self.foreign(),
             Action::DeleteVariant => {
                 if let Some(variant) = &mut self.variant {
-                    variant.meta.deleted = Some("2026-03-01T00:00:00Z".to_owned());
+                    Arc::make_mut(&mut variant.meta).deleted =
+                        Some("2026-03-01T00:00:00Z".to_owned());
                 }
             }
             Action::Recreate(adopt) => self.recreate(*adopt),
@@ -54,7 +55,7 @@ impl World {
         let Some(variant) = &mut self.variant else {
             return;
         };
-        variant.meta.generation += 1;
+        Arc::make_mut(&mut variant.meta).generation += 1;
         let spec = &mut variant.spec;
         match action {
             Action::SetContext(0) => spec.context.data.clear(),
@@ -104,12 +105,12 @@ impl World {
         let said = serde_json::json!({"upstream": "blueprints/nginx", "injectors": ["eu"]});
         let mut variant = Variant {
             key: key("shop"),
-            meta: model::ObjectMeta {
+            meta: Arc::new(model::ObjectMeta {
                 uid: Some(uid(&format!("uid-{}", self.incarnation))),
                 generation: 1,
                 created: "2026-01-01T00:00:00Z".to_owned(),
                 ..model::ObjectMeta::default()
-            },
+            }),
             spec: spec(&Json(said)),
         };
         if adopt {
