@@ -111,6 +111,21 @@ impl Drop for Bundle {
 struct Inner {
     objects: HashMap<ObjectId, Weak<Packed>>,
     commits: HashMap<ObjectId, Weak<Bundle>>,
+    /// How many objects there may be before those that nobody holds any more are looked for: one that turned out to be
+    /// in the repository comes along with no commit, so no commit takes it off.
+    full: usize,
+}
+
+/// The least number of objects at which the shelf is looked through.
+const FULL: usize = 4_096;
+
+impl Inner {
+    fn tidy(&mut self) {
+        if self.objects.len() >= self.full.max(FULL) {
+            self.objects.retain(|_, object| object.strong_count() > 0);
+            self.full = self.objects.len() * 2;
+        }
+    }
 }
 
 /// All objects that some caller holds and that may not be in the repository yet.
@@ -155,6 +170,7 @@ impl Shelf {
         if let Some(known) = inner.objects.get(&packed.id).and_then(Weak::upgrade) {
             return Ok(known);
         }
+        inner.tidy();
         inner.objects.insert(packed.id, Arc::downgrade(&packed));
         Ok(packed)
     }
@@ -190,5 +206,25 @@ impl Shelf {
                 inner.commits.remove(id);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_holds_does_not_stay_on_the_shelf() {
+        let shelf = Shelf::default();
+        let stage = |i: usize| {
+            let raw: Arc<[u8]> = i.to_string().into_bytes().into();
+            shelf.stage(Kind::Blob, raw).unwrap()
+        };
+        let held = stage(0);
+        for i in 1..3 * FULL {
+            drop(stage(i));
+        }
+        assert!(lock(&shelf.inner).objects.len() <= FULL);
+        assert!(shelf.find(&held.id).is_some());
     }
 }
