@@ -1,15 +1,12 @@
 //! The steps of one set's plan: variants are created and updated many at once, and deleted last (S2).
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use futures::StreamExt as _;
-use model::{Class, Digest, ObjectKey, SetStatus, Uid, Variant};
+use model::{Class, Digest, ObjectKey, SetStatus, Uid};
 use plan::Next;
 use plan::set::{Observed, Outcome, Plan, Step, news, next_after, status_after};
 use plan::variant::Failure;
-use plan::variant::words::FINALIZER;
 
 use crate::controllers::port;
 use crate::controllers::queue::Done;
@@ -105,7 +102,7 @@ async fn one(engine: &Engine, observed: &Observed, step: &Step) -> Result<Outcom
     let cluster = &engine.ports().cluster;
     let result: Result<(), PortError> = match step {
         Step::Create(variant) => {
-            let stored = cluster.create_variant(&held(engine, variant)).await;
+            let stored = cluster.create_variant(variant).await;
             stored.map(|stored| engine.learn_variant(stored))
         }
         Step::Update {
@@ -131,19 +128,6 @@ async fn one(engine: &Engine, observed: &Observed, step: &Step) -> Result<Outcom
         }),
         Err(error) => Ok(Outcome::Failed(failure(engine, observed, &error).await)),
     }
-}
-
-/// A variant that is to be made, with the finalizer that its controller here would write first: one write less for each.
-/// Where another process looks after variants, that is its own to do.
-fn held<'a>(engine: &Engine, variant: &'a Variant) -> Cow<'a, Variant> {
-    if !engine.inner.options.variants {
-        return Cow::Borrowed(variant);
-    }
-    let mut held = variant.clone();
-    Arc::make_mut(&mut held.meta)
-        .finalizers
-        .push(FINALIZER.to_owned());
-    Cow::Owned(held)
 }
 
 async fn failure(engine: &Engine, observed: &Observed, error: &PortError) -> Failure {
