@@ -1,7 +1,9 @@
 //! `cargo xtask bench fanout`: one set over N targets, from nothing to a second release.
 
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -20,7 +22,10 @@ pub(super) async fn run(args: &FanoutArgs) -> Result<()> {
     for n in &args.n {
         let mut runs = Vec::new();
         for _ in 0..args.runs.max(1) {
-            runs.push(one(args, *n).await?);
+            runs.push(match (args.n.len(), args.runs) {
+                (1, 0 | 1) => one(args, *n).await?,
+                _ => apart(args, *n)?,
+            });
         }
         let costs = report::medians(runs);
         report::table(*n, &costs);
@@ -36,6 +41,44 @@ pub(super) async fn run(args: &FanoutArgs) -> Result<()> {
         std::fs::write(path, text).map_err(|e| format!("write {}: {e}", path.display()))?;
     }
     Ok(())
+}
+
+/// One run in a process of its own: what a server held is not given back before its process ends.
+fn apart(args: &FanoutArgs, n: usize) -> Result<Vec<Cost>> {
+    let failed = |e: std::io::Error| format!("run a bench of {n}: {e}");
+    let figures = tempfile::NamedTempFile::new().map_err(failed)?;
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    command
+        .args(["bench", "fanout", "--n", &n.to_string()])
+        .args(["--phases", &args.phases.to_string()])
+        .args(["--workload", &word(args.workload)])
+        .args(["--layout", &word(args.layout)])
+        .arg("--json")
+        .arg(figures.path())
+        .args(args.no_kill.then_some("--no-kill"))
+        .args(args.no_fsync.then_some("--no-fsync"))
+        .stdout(Stdio::null());
+    if let Some(packages) = &args.packages {
+        command.arg("--packages").arg(packages);
+    }
+    if let Some(compare) = args.compare {
+        command.args(["--compare", &word(compare)]);
+    }
+    let status = command.status().map_err(failed)?;
+    if !status.success() {
+        return Err(format!("a bench of {n} ended with {status}"));
+    }
+    let text = std::fs::read_to_string(figures.path()).map_err(failed)?;
+    let rows: Vec<Value> = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    rows.iter()
+        .map(|row| Cost::read(row).ok_or_else(|| format!("no figures of a bench of {n}: {row}")))
+        .collect()
+}
+
+/// How a flag's value is written.
+fn word(value: impl ValueEnum) -> String {
+    let word = value.to_possible_value();
+    word.map_or_else(String::new, |word| word.get_name().to_owned())
 }
 
 async fn one(args: &FanoutArgs, n: usize) -> Result<Vec<Cost>> {

@@ -79,6 +79,20 @@ impl Cost {
             .map_or(0, |(_, v)| *v)
     }
 
+    /// What [`Cost::json`] wrote.
+    pub(super) fn read(row: &Value) -> Option<Self> {
+        let counted = row.get("counted")?.as_object()?.iter();
+        Some(Self {
+            phase: row.get("phase")?.as_str()?.to_owned(),
+            wall: row.get("wall")?.as_f64()?,
+            cpu: row.get("cpu")?.as_f64()?,
+            peak: row.get("peakMB")?.as_f64()?,
+            counted: counted
+                .map(|(name, count)| Some((name.clone(), count.as_u64()?)))
+                .collect::<Option<_>>()?,
+        })
+    }
+
     pub(super) fn json(&self, n: usize) -> Value {
         let counted: Map<String, Value> = self
             .counted
@@ -144,6 +158,14 @@ pub(super) fn exponent(points: &[(usize, f64)]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn figures_read_back() {
+        let mut cost = super::Cost::of("fan out", 1.5);
+        cost.counted = vec![("writes of objects".to_owned(), 7)];
+        let back = super::Cost::read(&cost.json(10)).unwrap();
+        assert_eq!((back.wall, back.counted), (cost.wall, cost.counted));
+    }
+
     #[test]
     fn a_square_has_exponent_two() {
         let b = super::exponent(&[(10, 1.0), (100, 100.0), (1000, 10_000.0)]).unwrap();
