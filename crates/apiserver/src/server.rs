@@ -1,6 +1,7 @@
 //! A running server: store, resources, TLS, credentials, housekeeping.
 
 mod connections;
+mod gather;
 mod private;
 mod tls;
 

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use super::gather::Gather;
 use crate::authn::Certificates;
 use crate::limits::Limits;
 
@@ -85,7 +86,7 @@ async fn connection(
         None => router,
     };
     let service = TowerToHyperService::new(router);
-    let serving = builder.serve_connection(TokioIo::new(stream), service);
+    let serving = builder.serve_connection(TokioIo::new(Gather::new(stream)), service);
     tokio::pin!(serving);
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,
