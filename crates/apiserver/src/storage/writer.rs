@@ -149,8 +149,9 @@ impl Writer {
         for change in staged.changes {
             state.apply(change);
         }
-        state.announce(resources);
         drop(state);
+        // Watchers read what they are told of: they must not find the door closed.
+        self.shared.read().announce(resources);
         self.shared.wake();
         Ok(())
     }

@@ -41,6 +41,9 @@ pub(super) async fn create(
         Err(Error::NotFound { .. }) => None,
         Err(error) => return Err(error),
     };
+    if let Some(open) = &open {
+        hear(engine, open.key()).await?;
+    }
     let observed = observe(engine, &key, &input, open.as_deref());
     let plan = judge(&observed).map_err(rejected)?;
     let Some(open) = open else {
@@ -52,6 +55,19 @@ pub(super) async fn create(
     let made = carry_out(engine, by, &open, &key, input, plan).await;
     drop(guard);
     made
+}
+
+/// Whoever was told that a repository is ready must not be refused, because no watch has told it here yet.
+async fn hear(engine: &Engine, repository: &ObjectKey) -> Result<()> {
+    let known = engine.world(|w| w.repositories.get(repository).cloned());
+    if known.is_some_and(|known| repository_summary(&known).ready.is_ok()) {
+        return Ok(());
+    }
+    let now = engine.ports().cluster.repository(repository).await;
+    if let Some(now) = now.map_err(|source| Error::Port { source })? {
+        engine.learn_repository(now);
+    }
+    Ok(())
 }
 
 fn observe(
