@@ -1,6 +1,6 @@
 //! The bytes of an object in memory: as they are, or packed where they are many.
 //!
-//! Large objects are mostly field names, ownership and reports, which pack to a fourth; small ones are read often and
+//! Large objects are mostly field names, ownership and reports, which pack to less than half; small ones are read often and
 //! gain little. What is on the disk and on the wire is never packed.
 
 use bytes::Bytes;
