@@ -58,9 +58,7 @@ pub struct Kptfile {
 impl Kptfile {
     /// Reads a Kptfile; of several documents the first one counts, the others are carried (M6).
     pub fn parse(text: &str) -> Result<Self, ReadError> {
-        let stream =
-            yaml::Stream::parse(text, &yaml::Limits::default()).map_err(ReadError::Parse)?;
-        Self::of(stream)
+        Self::of(stream_of(text)?)
     }
 
     fn of(stream: yaml::Stream) -> Result<Self, ReadError> {
@@ -101,13 +99,11 @@ impl Kptfile {
     pub fn of_rendered(files: &Files) -> Result<Self, ReadError> {
         let file = files.get(&path()).ok_or(ReadError::Missing)?;
         let text = file.as_text().ok_or(ReadError::NotText)?;
-        let stream =
-            yaml::Stream::parse(text, &yaml::Limits::default()).map_err(ReadError::Parse)?;
         let reader = read::Reader {
             without_render: true,
             ..read::Reader::default()
         };
-        Self::read(stream, reader)
+        Self::read(stream_of(text)?, reader)
     }
 
     /// Reads the Kptfile of a package's root.
@@ -177,6 +173,10 @@ impl Kptfile {
 )]
 pub fn path() -> PackagePath {
     PackagePath::parse(FILE_NAME).expect("a plain file name is a path")
+}
+
+fn stream_of(text: &str) -> Result<yaml::Stream, ReadError> {
+    yaml::Stream::parse(text, &yaml::Limits::default()).map_err(ReadError::Parse)
 }
 
 fn check_kind(root: yaml::Node<'_>) -> Result<(), ReadError> {
