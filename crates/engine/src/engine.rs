@@ -246,6 +246,22 @@ impl Engine {
         });
     }
 
+    /// A repository by the store's word, known from then on: only one that is not there counts as gone (V10).
+    ///
+    /// # Errors
+    /// It cannot be read now.
+    pub(crate) async fn repository_now(
+        &self,
+        key: &model::ObjectKey,
+    ) -> crate::Result<Option<Arc<crate::ports::StoredRepository>>> {
+        let now = self.ports().cluster.repository(key).await;
+        let now = now.map_err(|source| crate::Error::Port { source })?;
+        if let Some(now) = &now {
+            self.learn_repository(now.clone());
+        }
+        Ok(now.map(Arc::new))
+    }
+
     /// Takes a variant that was written.
     pub(crate) fn learn_variant(&self, variant: crate::ports::StoredVariant) {
         self.learn(|world| {

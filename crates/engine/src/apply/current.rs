@@ -52,7 +52,7 @@ pub(super) async fn check(
     for key in places(observed) {
         // A variant that goes is gone for good: what a list says of the repository is not enough.
         let known = match leaves {
-            true => now(engine, &key).await?,
+            true => engine.repository_now(&key).await?,
             false => engine.world(|w| w.repositories.get(&key).cloned()),
         };
         let Some(known) = known else { continue };
@@ -163,15 +163,6 @@ async fn variant(engine: &Engine, observed: &Observed) -> Result<bool> {
         }
     }
     Ok(same)
-}
-
-/// A repository by the store's word: only one that is not there counts as gone (V10).
-async fn now(engine: &Engine, key: &ObjectKey) -> Result<Option<Arc<StoredRepository>>> {
-    let now = engine.ports().cluster.repository(key).await.map_err(port)?;
-    if let Some(now) = &now {
-        engine.learn_repository(now.clone());
-    }
-    Ok(now.map(Arc::new))
 }
 
 /// The same where the repository is not ready: what can be read of it is looked at. One that cannot be

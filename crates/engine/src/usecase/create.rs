@@ -63,11 +63,7 @@ async fn hear(engine: &Engine, repository: &ObjectKey) -> Result<()> {
     if known.is_some_and(|known| repository_summary(&known).ready.is_ok()) {
         return Ok(());
     }
-    let now = engine.ports().cluster.repository(repository).await;
-    if let Some(now) = now.map_err(|source| Error::Port { source })? {
-        engine.learn_repository(now);
-    }
-    Ok(())
+    engine.repository_now(repository).await.map(drop)
 }
 
 fn observe(
