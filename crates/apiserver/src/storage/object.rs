@@ -3,12 +3,14 @@
 //! No tree is kept. The resource version is not known before the writer gives it out, so a [`Draft`] remembers
 //! where it belongs and [`Draft::seal`] splices it in.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::labels::LabelSet;
-use super::text::Text;
+use super::text::{Packer, Text};
 
 /// An owner reference, as far as garbage collection cares.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -68,8 +70,8 @@ struct Envelope {
 pub struct Object {
     /// The resource version of its last change.
     pub rv: u64,
-    /// Its typed metadata.
-    pub fields: Fields,
+    /// Its typed metadata, shared with the states before that had the same.
+    pub fields: Arc<Fields>,
     text: Text,
     body_at: u32,
     rv_at: u32,
@@ -118,8 +120,8 @@ impl Object {
         bytes.extend_from_slice(old.get(end..).unwrap_or_default());
         Self {
             rv,
-            text: Text::of(bytes),
-            fields: self.fields.clone(),
+            text: self.text.another(bytes),
+            fields: Arc::clone(&self.fields),
             ..*self
         }
     }
@@ -141,7 +143,7 @@ impl Object {
     }
 
     /// Reads the durable form; `None` if it is damaged.
-    pub(crate) fn from_disk(disk: &[u8]) -> Option<Self> {
+    pub(super) fn from_disk(disk: &[u8], packer: &mut Packer) -> Option<Self> {
         let body_at = u32::from_le_bytes(disk.get(..4)?.try_into().ok()?);
         let rv_at = u32::from_le_bytes(disk.get(4..8)?.try_into().ok()?);
         let bytes = disk.get(8..)?;
@@ -151,8 +153,8 @@ impl Object {
         let rv = std::str::from_utf8(digits.get(..end)?).ok()?.parse().ok()?;
         Some(Self {
             rv,
-            fields: envelope.metadata,
-            text: Text::of(bytes.to_vec()),
+            fields: Arc::new(envelope.metadata),
+            text: packer.keep(bytes.to_vec()),
             body_at,
             rv_at,
         })
@@ -242,6 +244,17 @@ impl Draft {
     /// Completes the object with the resource version that the writer gave out.
     #[must_use]
     pub fn seal(self, rv: u64) -> Object {
+        self.seal_after(None, rv, &mut Packer::default())
+    }
+
+    /// The same for a resource whose objects are packed together, after the object's state before.
+    pub(super) fn seal_after(
+        self,
+        before: Option<&Object>,
+        rv: u64,
+        packer: &mut Packer,
+    ) -> Object {
+        let same = before.filter(|before| *before.fields == self.fields);
         let digits = rv.to_string();
         let mut bytes = Vec::with_capacity(self.text.len() + digits.len());
         bytes.extend_from_slice(self.text.get(..self.rv_at).unwrap_or_default());
@@ -249,8 +262,8 @@ impl Draft {
         bytes.extend_from_slice(self.text.get(self.rv_at..).unwrap_or_default());
         Object {
             rv,
-            fields: self.fields,
-            text: Text::of(bytes),
+            fields: same.map_or_else(|| Arc::new(self.fields), |o| Arc::clone(&o.fields)),
+            text: packer.keep(bytes),
             body_at: u32::try_from(self.body_at).unwrap_or(u32::MAX),
             rv_at: u32::try_from(self.rv_at).unwrap_or(u32::MAX),
         }

@@ -14,6 +14,7 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use super::backend::{Backend, Change, Loaded, LogEntry, StorageError};
 use super::object::Object;
 use super::state::{Key, ResourceKey};
+use super::text::Packers;
 
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
 const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
@@ -183,24 +184,17 @@ impl RedbFile {
             ..Loaded::default()
         };
         let mut damaged = None;
+        let mut packers = Packers::default();
         for item in read.open_table(OBJECTS)?.iter()? {
             let (name, disk) = item?;
-            let parsed = name
-                .value()
-                .split_once('\0')
-                .zip(Object::from_disk(disk.value()));
-            match parsed {
-                Some(((resource, key), object)) => {
-                    loaded
-                        .objects
-                        .push((resource.into(), key.into(), Arc::new(object)));
-                }
+            match stored(name.value(), disk.value(), &mut packers) {
+                Some(object) => loaded.objects.push(object),
                 None => damaged = Some(name.value().to_owned()),
             }
         }
         for item in read.open_table(LOG)?.iter()? {
             let (rv, disk) = item?;
-            match decode(rv.value(), disk.value()) {
+            match decode(rv.value(), disk.value(), &mut packers) {
                 Some(entry) => loaded.log.push(entry),
                 None => damaged = Some(format!("log\0{}", rv.value())),
             }
@@ -410,6 +404,18 @@ fn write_error(error: &redb::Error) -> StorageError {
     StorageError::Write(error.to_string())
 }
 
+/// Reads an object of the first table.
+fn stored(
+    name: &str,
+    disk: &[u8],
+    packers: &mut Packers,
+) -> Option<(ResourceKey, Key, Arc<Object>)> {
+    let (resource, key) = name.split_once('\0')?;
+    let resource = ResourceKey::from(resource);
+    let object = Object::from_disk(disk, packers.of(&resource))?;
+    Some((resource, key.into(), Arc::new(object)))
+}
+
 /// Writes an event: lengths and texts of resource and key, then the old state if there was one.
 fn encode(entry: &LogEntry) -> Vec<u8> {
     let mut out = Vec::new();
@@ -423,17 +429,19 @@ fn encode(entry: &LogEntry) -> Vec<u8> {
     out
 }
 
-fn decode(rv: u64, disk: &[u8]) -> Option<LogEntry> {
+fn decode(rv: u64, disk: &[u8], packers: &mut Packers) -> Option<LogEntry> {
     let (resource, rest) = text(disk)?;
     let (key, rest) = text(rest)?;
+    let resource = ResourceKey::from(resource);
     let old = if rest.is_empty() {
         None
     } else {
-        Some(Arc::new(Object::from_disk(rest)?))
+        let packer = packers.of(&resource);
+        Some(Arc::new(Object::from_disk(rest, packer)?))
     };
     Some(LogEntry {
         rv,
-        resource: ResourceKey::from(resource),
+        resource,
         key: Key::from(key),
         old,
     })

@@ -113,6 +113,7 @@ impl State {
         state.compacted = loaded.compacted;
         let mut current: BTreeMap<ObjectRef, Arc<Object>> = BTreeMap::new();
         for (resource, key, object) in loaded.objects {
+            let resource = state.shared(resource);
             current.insert((resource.clone(), key.clone()), Arc::clone(&object));
             state.index(&resource, &key, &object);
             state.table(&resource).objects.insert(key, object);
@@ -141,13 +142,26 @@ impl State {
             .or_insert_with(|| Table::new(floor))
     }
 
+    /// The one text that all objects of a resource name it by.
+    fn shared(&mut self, resource: ResourceKey) -> ResourceKey {
+        let known = self.tables.get_key_value(&resource);
+        match known.map(|(known, _)| known.clone()) {
+            Some(known) => known,
+            None => {
+                self.table(&resource);
+                resource
+            }
+        }
+    }
+
     pub(crate) fn get(&self, resource: &str, key: &str) -> Option<&Arc<Object>> {
         self.tables.get(resource)?.objects.get(key)
     }
 
     /// Takes over one durable change.
     pub(crate) fn apply(&mut self, change: Change) {
-        let Change { entry, new } = change;
+        let Change { mut entry, new } = change;
+        entry.resource = self.shared(entry.resource);
         if let Some(old) = &entry.old {
             self.unindex(&entry.resource, &entry.key, old);
         }

@@ -1,15 +1,27 @@
-//! The bytes of an object in memory: as they are, or packed where they are many.
+//! The bytes of an object in memory: as they are, or packed.
 //!
-//! Large objects are mostly field names, ownership and reports, which pack to less than half; small ones are read often and
-//! gain little. What is on the disk and on the wire is never packed.
+//! Objects are mostly field names, ownership and reports, and objects of one resource resemble each other more than themselves:
+//! each is packed beside a sample, the text of another one. What is on the disk and on the wire is never packed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use lz4_flex::block::{compress_with_dict, decompress_with_dict};
 
-/// Texts below this many bytes stay as they are.
-const PACKED_FROM: usize = 4 << 10;
+use super::state::ResourceKey;
+
+/// Texts below this many bytes stay as they are: they gain little.
+const PACKED_FROM: usize = 1 << 10;
+
+/// Longer texts are no samples: what was packed beside one keeps it.
+const SAMPLE_UP_TO: usize = 16 << 10;
+
+/// How many texts are packed at least before another one becomes the sample: samples stay few where no two resemble each other.
+const RENEWED_AFTER: u32 = 64;
 
 /// A text that may be packed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Text {
     Plain(Bytes),
     /// An LZ4 block.
@@ -17,33 +29,29 @@ pub(super) enum Text {
         block: Box<[u8]>,
         /// The length of the text.
         len: u32,
+        /// What was known beforehand.
+        sample: Arc<[u8]>,
     },
 }
 
 impl Text {
-    /// Keeps a text, packed if that saves at least half.
-    pub(super) fn of(text: Vec<u8>) -> Self {
-        let len = u32::try_from(text.len()).ok();
-        let len = len.filter(|_| text.len() >= PACKED_FROM);
-        if let Some(len) = len {
-            let block = lz4_flex::block::compress(&text);
-            if block.len() <= text.len() / 2 {
-                let block = block.into_boxed_slice();
-                return Self::Packed { block, len };
-            }
-        }
-        Self::Plain(text.into())
-    }
-
     /// The text.
     pub(super) fn bytes(&self) -> Bytes {
         match self {
             Self::Plain(bytes) => bytes.clone(),
-            Self::Packed { block, len } => {
-                let text = lz4_flex::block::decompress(block, *len as usize);
-                // Made by `of` in this process, so it unpacks; if it did not, it would read as nothing.
+            Self::Packed { block, len, sample } => {
+                let text = decompress_with_dict(block, *len as usize, sample);
+                // Packed in this process, so it unpacks; if it did not, it would read as nothing.
                 text.unwrap_or_default().into()
             }
+        }
+    }
+
+    /// Another text, packed like this one.
+    pub(super) fn another(&self, text: Vec<u8>) -> Self {
+        match self {
+            Self::Plain(_) => Self::Plain(text.into()),
+            Self::Packed { sample, .. } => pack(&text, sample).unwrap_or(Self::Plain(text.into())),
         }
     }
 
@@ -56,27 +64,70 @@ impl Text {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{PACKED_FROM, Text};
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
 
-    #[test]
-    fn what_is_large_and_repeats_is_packed_and_reads_back() {
-        let long = "{\"name\":\"a\"},".repeat(PACKED_FROM);
-        let noise: Vec<u8> = (0..PACKED_FROM as u64)
-            .map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()[0])
-            .collect();
-        let short = long.as_bytes()[..PACKED_FROM - 1].to_vec();
-        for (text, packed) in [
-            (long.into_bytes(), true),
-            (noise, false),
-            (short, false),
-            (Vec::new(), false),
-        ] {
-            let kept = Text::of(text.clone());
-            assert_eq!(matches!(kept, Text::Packed { .. }), packed);
-            assert!(!packed || kept.weight() < text.len() / 2);
-            assert_eq!(kept.bytes(), text);
+impl Eq for Text {}
+
+/// Packs a text, if that saves at least half.
+fn pack(text: &[u8], sample: &Arc<[u8]>) -> Option<Text> {
+    let len = u32::try_from(text.len()).ok()?;
+    let block = compress_with_dict(text, sample);
+    (block.len() <= text.len() / 2).then(|| Text::Packed {
+        block: block.into_boxed_slice(),
+        len,
+        sample: Arc::clone(sample),
+    })
+}
+
+/// Packs the texts of one resource.
+#[derive(Debug)]
+pub(super) struct Packer {
+    sample: Arc<[u8]>,
+    /// How many texts met this sample.
+    met: u32,
+}
+
+impl Default for Packer {
+    fn default() -> Self {
+        Self {
+            sample: Arc::default(),
+            met: RENEWED_AFTER,
         }
     }
 }
+
+impl Packer {
+    /// Keeps a text, packed if that saves at least half. One that the sample tells little of may become the next sample.
+    pub(super) fn keep(&mut self, text: Vec<u8>) -> Text {
+        if text.len() < PACKED_FROM {
+            return Text::Plain(text.into());
+        }
+        let packed = pack(&text, &self.sample);
+        self.met = self.met.saturating_add(1);
+        let little = packed.as_ref().is_none_or(|p| p.weight() > text.len() / 4);
+        let renew = little && self.met > RENEWED_AFTER && text.len() <= SAMPLE_UP_TO;
+        if renew {
+            self.sample = Arc::from(text.as_slice());
+            self.met = 0;
+        }
+        packed.unwrap_or_else(|| Text::Plain(text.into()))
+    }
+}
+
+/// A packer for each resource.
+#[derive(Debug, Default)]
+pub(super) struct Packers(BTreeMap<ResourceKey, Packer>);
+
+impl Packers {
+    /// The packer of a resource.
+    pub(super) fn of(&mut self, resource: &ResourceKey) -> &mut Packer {
+        self.0.entry(resource.clone()).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ use super::backend::{Backend, Change, FaultPoint, LogEntry, StorageError};
 use super::object::{Draft, Object};
 use super::state::{Key, ObjectRef, ResourceKey};
 use super::store::Shared;
+use super::text::Packers;
 
 /// What a write expects to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +78,7 @@ pub(crate) struct Writer {
     backend: Box<dyn Backend>,
     shared: Arc<Shared>,
     compacted: u64,
+    packers: Packers,
 }
 
 impl Writer {
@@ -86,6 +88,7 @@ impl Writer {
             backend,
             shared,
             compacted,
+            packers: Packers::default(),
         }
     }
 
@@ -157,7 +160,7 @@ impl Writer {
     }
 
     /// Checks a batch against the state and what the group has staged so far; all of it or nothing is staged.
-    fn stage(&self, staged: &mut Staged, ops: Vec<Op>) -> Answer {
+    fn stage(&mut self, staged: &mut Staged, ops: Vec<Op>) -> Answer {
         let state = self.shared.read();
         let mut seen: BTreeMap<ObjectRef, Option<Arc<Object>>> = BTreeMap::new();
         let mut changes = Vec::with_capacity(ops.len());
@@ -188,7 +191,9 @@ impl Writer {
                 continue;
             }
             rv += 1;
-            let new = op.put.map(|draft| Arc::new(draft.seal(rv)));
+            let packer = self.packers.of(&op.resource);
+            let seal = |draft: Draft| Arc::new(draft.seal_after(found.as_deref(), rv, packer));
+            let new = op.put.map(seal);
             let shown = new
                 .clone()
                 .or_else(|| found.as_ref().map(|old| Arc::new(old.at(rv))));
