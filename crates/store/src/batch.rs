@@ -197,7 +197,7 @@ impl<D: Disk> Room<D> {
             round
                 .objects
                 .iter()
-                .for_each(|object| self.note_present(&object.id));
+                .for_each(|object| self.note_landed(object));
         }
         self.fault(Point::PackDurable)?;
         self.note_intents(waiting, round)?;

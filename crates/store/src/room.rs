@@ -20,7 +20,7 @@ use crate::packages::Found;
 use crate::push::Unheard;
 use crate::queue::{Job, Queue};
 use crate::refname::PENDING;
-use crate::staged::Shelf;
+use crate::staged::{Packed, Shelf};
 use crate::stats::{Counters, Stats, add};
 use crate::tree::find_dir;
 use crate::{
@@ -158,8 +158,16 @@ impl<D: Disk> Room<D> {
         Ok(has)
     }
 
-    pub(crate) fn note_present(&self, id: &ObjectId) {
+    fn note_present(&self, id: &ObjectId) {
         self.present.put(*id, (), 64);
+    }
+
+    /// An object of ours is on the disk: nobody has to look there for what it is.
+    pub(crate) fn note_landed(&self, object: &Packed) {
+        self.note_present(&object.id);
+        if object.kind == Kind::Commit {
+            self.peeled.put(object.id, Some(object.id), 96);
+        }
     }
 
     pub(crate) fn find_subtree(&self, root: &ObjectId, dir: &Dir) -> Result<Option<ObjectId>> {
