@@ -219,9 +219,12 @@ impl Twin {
             summary: ObjectSummary {
                 key: object.clone(),
                 version: String::new(),
-                labels: labels.clone(),
-                annotations: BTreeMap::new(),
-                cluster_scoped: false,
+                object: Arc::new(plan::set::Object {
+                    name: object.name.to_string(),
+                    namespace: object.namespace.to_string(),
+                    labels: labels.clone(),
+                    annotations: BTreeMap::new(),
+                }),
             },
             content: ObjectContent {
                 version: String::new(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures::StreamExt as _;
+use futures::stream::FuturesOrdered;
 use model::{Class, Digest, ObjectKey, SetStatus, Uid};
 use plan::Next;
 use plan::set::{Observed, Outcome, Plan, Step, news, next_after, status_after};
@@ -89,12 +90,15 @@ fn deleted(step: &Step) -> Option<(&ObjectKey, &Uid)> {
 }
 
 async fn all(engine: &Engine, observed: &Observed, steps: &[Step]) -> Result<Vec<Outcome>> {
-    let turns: Vec<_> = steps.iter().map(|s| one(engine, observed, s)).collect();
-    let results: Vec<Result<Outcome>> = futures::stream::iter(turns)
-        .buffered(AT_ONCE)
-        .collect()
-        .await;
-    results.into_iter().collect()
+    let mut rest = steps.iter();
+    let first = rest.by_ref().take(AT_ONCE);
+    let mut going: FuturesOrdered<_> = first.map(|s| one(engine, observed, s)).collect();
+    let mut outcomes = Vec::with_capacity(steps.len());
+    while let Some(outcome) = going.next().await {
+        outcomes.push(outcome);
+        going.extend(rest.next().map(|s| one(engine, observed, s)));
+    }
+    outcomes.into_iter().collect()
 }
 
 async fn one(engine: &Engine, observed: &Observed, step: &Step) -> Result<Outcome> {

@@ -158,7 +158,7 @@ impl Wake {
             self.variants_later
                 .extend(world.objects.interested(kind, &object.key));
             let selects = |set: &&std::sync::Arc<StoredSet>| {
-                let near = object.cluster_scoped || set.key.namespace == object.key.namespace;
+                let near = object.is_seen_from(&set.key.namespace);
                 if near && *kind == revision_sets() && takes(set, Some(&object.key.name)) {
                     return true;
                 }
@@ -166,7 +166,7 @@ impl Wake {
                     s.spec.targets.iter().any(|t| match &t.selection {
                         TargetSelection::ObjectSelector { selector, .. } => {
                             Gvk::of(&selector.api_version, &selector.kind) == *kind
-                                && selector.labels.matches(&object.labels)
+                                && selector.labels.matches(&object.object.labels)
                         }
                         _ => false,
                     })

@@ -90,7 +90,7 @@ fn repository(r: &StoredRepository) -> Option<(RepositoryName, RepositoryObject)
 async fn selected(
     engine: &Engine,
     set: &VariantSet,
-) -> BTreeMap<usize, Result<Vec<Object>, SelectionFailure>> {
+) -> BTreeMap<usize, Result<Vec<Arc<Object>>, SelectionFailure>> {
     let mut selected = BTreeMap::new();
     for (index, target) in set.spec.targets.iter().enumerate() {
         if let TargetSelection::ObjectSelector { selector, .. } = &target.selection {
@@ -104,7 +104,7 @@ async fn select(
     engine: &Engine,
     set: &VariantSet,
     selector: &ObjectSelector,
-) -> Result<Vec<Object>, SelectionFailure> {
+) -> Result<Vec<Arc<Object>>, SelectionFailure> {
     let gvk = Gvk::of(&selector.api_version, &selector.kind);
     let requester = Requester {
         kind: OurKind::Set,
@@ -131,15 +131,15 @@ fn chosen<'a>(
     set: &VariantSet,
     selector: &ObjectSelector,
     all: impl Iterator<Item = &'a ObjectSummary>,
-) -> Vec<Object> {
-    let here = |o: &&ObjectSummary| o.cluster_scoped || o.key.namespace == set.key.namespace;
+) -> Vec<Arc<Object>> {
+    let here = |o: &&ObjectSummary| o.is_seen_from(&set.key.namespace);
     let named = |o: &&ObjectSummary| {
         let name = o.key.name.as_str();
         selector.name.as_deref().is_none_or(|wanted| wanted == name)
     };
-    let labelled = |o: &&ObjectSummary| selector.labels.matches(&o.labels);
+    let labelled = |o: &&ObjectSummary| selector.labels.matches(&o.object.labels);
     let objects = all.filter(here).filter(named).filter(labelled);
-    objects.map(object).collect()
+    objects.map(|o| Arc::clone(&o.object)).collect()
 }
 
 /// Whether the set is as it was observed, by the store's word. What is not is known from then on.
@@ -198,17 +198,4 @@ pub(crate) async fn targets_now(engine: &Engine, seen: &Observed) -> Result<Obse
         now.selected.insert(index, selected);
     }
     Ok(now)
-}
-
-fn object(summary: &ObjectSummary) -> Object {
-    Object {
-        name: summary.key.name.to_string(),
-        namespace: if summary.cluster_scoped {
-            String::new()
-        } else {
-            summary.key.namespace.to_string()
-        },
-        labels: summary.labels.clone(),
-        annotations: summary.annotations.clone(),
-    }
 }

@@ -10,6 +10,8 @@ use model::{
     UpstreamSource, Variant, VariantSet, VariantStatus,
 };
 
+use plan::set::Object;
+
 use super::{Feed, Known, PortError};
 
 /// An object of ours as it is stored: parsed as far as it can be, with its status.
@@ -89,12 +91,15 @@ pub struct ObjectSummary {
     pub key: ObjectKey,
     /// Its version.
     pub version: String,
-    /// Its labels.
-    pub labels: BTreeMap<String, String>,
-    /// Its annotations.
-    pub annotations: BTreeMap<String, String>,
-    /// Whether it is cluster-scoped.
-    pub cluster_scoped: bool,
+    /// What sets see of it: without a namespace, if it is cluster-scoped.
+    pub object: Arc<Object>,
+}
+
+impl ObjectSummary {
+    /// Whether sets of this namespace see it.
+    pub fn is_seen_from(&self, namespace: &Namespace) -> bool {
+        self.object.namespace.is_empty() || self.key.namespace == *namespace
+    }
 }
 
 /// What injection takes from an object.

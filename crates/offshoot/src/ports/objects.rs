@@ -5,6 +5,7 @@ use std::sync::Arc;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use engine::ports::{Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, PortError};
 use model::{Namespace, ObjectKey, ObjectName, Text};
+use plan::set::Object;
 use serde_json::Value;
 
 use super::{failed, feed};
@@ -56,12 +57,16 @@ fn summary(object: &Value, cluster_scoped: bool) -> Option<ObjectSummary> {
     } else {
         api::read_key(object)?
     };
+    let namespace = (!cluster_scoped).then(|| key.namespace.to_string());
     Some(ObjectSummary {
-        key,
         version: meta.resource_version,
-        labels: meta.labels,
-        annotations: meta.annotations,
-        cluster_scoped,
+        object: Arc::new(Object {
+            name: key.name.to_string(),
+            namespace: namespace.unwrap_or_default(),
+            labels: meta.labels,
+            annotations: meta.annotations,
+        }),
+        key,
     })
 }
 

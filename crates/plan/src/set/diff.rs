@@ -12,8 +12,35 @@ use super::render::Failed;
 
 /// One variant that shall be.
 struct Wanted {
-    spec: VariantSpec,
+    spec: Spec,
     explicit: bool,
+}
+
+/// What a variant shall be. Of most it is what they are: that is not held twice.
+enum Spec {
+    /// As it was rendered.
+    Rendered(Box<VariantSpec>),
+    /// As this variant is, whatever a person suspended.
+    Is(Arc<Variant>),
+}
+
+impl Spec {
+    fn as_ref(&self) -> &VariantSpec {
+        match self {
+            Self::Rendered(spec) => spec,
+            Self::Is(variant) => &variant.spec,
+        }
+    }
+
+    fn rendered(self) -> VariantSpec {
+        match self {
+            Self::Rendered(spec) => *spec,
+            Self::Is(variant) => VariantSpec {
+                suspend: false,
+                ..variant.spec.clone()
+            },
+        }
+    }
 }
 
 /// Specs by name, and what cannot be.
@@ -52,17 +79,23 @@ impl Desired {
                 return self.fail(set, failed(place, "NameNotValid", error.to_string()));
             }
         };
+        let is = existing.get(&name).and_then(|e| e.variant.as_ref());
+        let is = is.filter(|v| same(&v.spec, &spec));
         let Some(first) = self.wanted.get_mut(&name) else {
+            let spec = match is {
+                Some(variant) => Spec::Is(Arc::clone(variant)),
+                None => Spec::Rendered(Box::new(spec)),
+            };
             self.wanted.insert(name, Wanted { spec, explicit });
             return;
         };
-        if first.spec == spec {
+        if same(first.spec.as_ref(), &spec) {
             first.explicit |= explicit;
             return;
         }
-        let is = existing.get(&name).and_then(|e| e.variant.as_ref());
-        let (a, b) = (first.spec.downstream.clone(), place);
-        if is.is_some_and(|v| same(&v.spec, &spec) && !same(&v.spec, &first.spec)) {
+        let (a, b) = (first.spec.as_ref().downstream.clone(), place);
+        if let Some(variant) = is {
+            let spec = Spec::Is(Arc::clone(variant));
             *first = Wanted { spec, explicit };
         }
         let message = if a == b {
@@ -121,9 +154,18 @@ pub(super) fn diff(o: &Observed, set: &VariantSet, uid: &Uid, desired: &mut Desi
     diff.ours.sort_by(|a, b| a.key.name.cmp(&b.key.name));
     let existing: BTreeMap<&ObjectName, &Arc<Existing>> =
         o.variants.iter().map(|v| (&v.key.name, v)).collect();
-    let mut blocked = Vec::new();
-    for (name, wanted) in &desired.wanted {
-        let step = match existing.get(name) {
+    diff.surplus = diff
+        .ours
+        .iter()
+        .filter(|v| !v.meta.is_deleting())
+        .filter(|v| {
+            !desired.wanted.contains_key(&v.key.name) && !desired.kept.contains(&v.key.name)
+        })
+        .cloned()
+        .collect();
+    for (name, wanted) in std::mem::take(&mut desired.wanted) {
+        let place = wanted.spec.as_ref().downstream.clone();
+        let step = match existing.get(&name) {
             None => Ok(Some(create(set, uid, name, wanted))),
             Some(existing) if existing.meta.is_deleting() => Err((
                 "VariantDeleting",
@@ -136,25 +178,13 @@ pub(super) fn diff(o: &Observed, set: &VariantSet, uid: &Uid, desired: &mut Desi
         };
         match step {
             Ok(step) => diff.writes.extend(step),
-            Err((reason, message)) => {
-                blocked.push(failed(wanted.spec.downstream.clone(), reason, message));
-            }
+            Err((reason, message)) => desired.failed.push(failed(place, reason, message)),
         }
     }
-    desired.failed.extend(blocked);
-    diff.surplus = diff
-        .ours
-        .iter()
-        .filter(|v| !v.meta.is_deleting())
-        .filter(|v| {
-            !desired.wanted.contains_key(&v.key.name) && !desired.kept.contains(&v.key.name)
-        })
-        .cloned()
-        .collect();
     diff
 }
 
-fn create(set: &VariantSet, uid: &Uid, name: &ObjectName, wanted: &Wanted) -> Step {
+fn create(set: &VariantSet, uid: &Uid, name: ObjectName, wanted: Wanted) -> Step {
     let mut meta = ObjectMeta {
         labels: BTreeMap::from([(LABEL.to_owned(), uid.to_string())]),
         owners: vec![owner(&set.key, uid)],
@@ -162,21 +192,22 @@ fn create(set: &VariantSet, uid: &Uid, name: &ObjectName, wanted: &Wanted) -> St
     };
     mark(&mut meta, wanted.explicit);
     Step::Create(Box::new(Variant {
-        key: ObjectKey::new(set.key.namespace.clone(), name.clone()),
+        key: ObjectKey::new(set.key.namespace.clone(), name),
         meta: Arc::new(meta),
-        spec: wanted.spec.clone(),
+        spec: wanted.spec.rendered(),
     }))
 }
 
 /// Only the spec is written, and only where it differs; a person's `suspend` stays (R165).
-fn update(existing: &Existing, wanted: &Wanted) -> Option<Step> {
+fn update(existing: &Existing, wanted: Wanted) -> Option<Step> {
+    let known = is_marked(&existing.meta, wanted.explicit);
+    if known && matches!(wanted.spec, Spec::Is(_)) {
+        return None;
+    }
     let mut meta = ObjectMeta::clone(&existing.meta);
     mark(&mut meta, wanted.explicit);
     let is = existing.variant.as_ref();
-    if is.is_some_and(|v| same(&v.spec, &wanted.spec)) && meta == *existing.meta {
-        return None;
-    }
-    let mut spec = wanted.spec.clone();
+    let mut spec = wanted.spec.rendered();
     spec.suspend = is.is_some_and(|v| v.spec.suspend);
     Some(Step::Update {
         resource_version: existing.meta.resource_version.clone(),
@@ -200,12 +231,7 @@ fn same(is: &VariantSpec, wanted: &VariantSpec) -> bool {
 }
 
 /// A variant without a controller that carries the set's own name and place is taken back (S8).
-fn adopt(
-    set: &VariantSet,
-    uid: &Uid,
-    existing: &Existing,
-    wanted: &Wanted,
-) -> Result<Step, String> {
+fn adopt(set: &VariantSet, uid: &Uid, existing: &Existing, wanted: Wanted) -> Result<Step, String> {
     let name = &existing.key.name;
     if let Some(other) = existing.meta.controller() {
         return Err(format!(
@@ -216,7 +242,7 @@ fn adopt(
     let here = existing
         .variant
         .as_ref()
-        .is_some_and(|v| v.spec.downstream == wanted.spec.downstream);
+        .is_some_and(|v| v.spec.downstream == wanted.spec.as_ref().downstream);
     if !here {
         return Err(format!(
             "packagevariant '{name}' exists already and has another downstream"
@@ -231,10 +257,16 @@ fn adopt(
         variant: Box::new(Variant {
             key: existing.key.clone(),
             meta: Arc::new(meta),
-            spec: wanted.spec.clone(),
+            spec: wanted.spec.rendered(),
         }),
         adopt: true,
     })
+}
+
+/// Whether [`mark`] would change nothing.
+fn is_marked(meta: &ObjectMeta, explicit: bool) -> bool {
+    let found = meta.annotations.get(EXPLICIT).map(String::as_str);
+    found == explicit.then_some("true")
 }
 
 fn mark(meta: &mut ObjectMeta, explicit: bool) {

@@ -67,7 +67,7 @@ pub struct Observed {
     pub repositories: Arc<BTreeMap<RepositoryName, RepositoryObject>>,
     /// For each target with an object selector, by its index: what the kind's objects with the
     /// selector's labels are, or why that is unknown. Objects come in any order.
-    pub selected: BTreeMap<usize, Result<Vec<Object>, SelectionFailure>>,
+    pub selected: BTreeMap<usize, Result<Vec<Arc<Object>>, SelectionFailure>>,
     /// All variants of the namespace, in any order.
     pub variants: Vec<Arc<Existing>>,
     /// Whether the last apply failed in a way that passes by itself, how often in a row, and

@@ -1,5 +1,7 @@
 //! Targets unrolled: one entry for each repository or object and package (R132–R136, §2.3).
 
+use std::sync::Arc;
+
 use model::{ObjectSelector, PackageName, TargetSelection, VariantSet};
 
 use super::decide::{MAX_TARGETS, Source};
@@ -12,7 +14,7 @@ pub(super) enum Origin {
     /// An entry of an explicit list.
     Listed,
     /// A selected object.
-    Selected(Object),
+    Selected(Arc<Object>),
 }
 
 /// One variant that shall be, before its template is rendered.
@@ -70,7 +72,7 @@ pub(super) fn unroll(o: &Observed, set: &VariantSet, upstreams: &[Source]) -> Un
                         labels: r.labels.clone(),
                         annotations: r.annotations.clone(),
                     });
-                unrolled.select(i, matching, upstreams, packages);
+                unrolled.select(i, matching.map(Arc::new), upstreams, packages);
             }
             TargetSelection::ObjectSelector { selector, packages } => {
                 match objects(o, i, selector) {
@@ -95,7 +97,7 @@ impl Unrolled {
     fn select(
         &mut self,
         target: usize,
-        objects: impl Iterator<Item = Object>,
+        objects: impl Iterator<Item = Arc<Object>>,
         upstreams: &[Source],
         packages: &[PackageName],
     ) {
@@ -150,7 +152,7 @@ fn objects(
     o: &Observed,
     target: usize,
     selector: &ObjectSelector,
-) -> Result<Vec<Object>, (&'static str, String)> {
+) -> Result<Vec<Arc<Object>>, (&'static str, String)> {
     let kind = format!("{} {}", selector.api_version, selector.kind);
     match o.selected.get(&target) {
         None => Err((
@@ -173,7 +175,7 @@ fn objects(
             format!("spec.targets[{target}]: {kind} cannot be listed now: {why}"),
         )),
         Some(Ok(objects)) => {
-            let mut matching: Vec<Object> = objects
+            let mut matching: Vec<Arc<Object>> = objects
                 .iter()
                 .filter(|object| selector.labels.matches(&object.labels))
                 .filter(|object| selector.name.as_ref().is_none_or(|n| *n == object.name))

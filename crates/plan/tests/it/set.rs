@@ -335,7 +335,7 @@ fn repositories(world: &Json) -> BTreeMap<model::RepositoryName, RepositoryObjec
         .collect()
 }
 
-fn objects(list: &Json) -> Result<Vec<Object>, SelectionFailure> {
+fn objects(list: &Json) -> Result<Vec<Arc<Object>>, SelectionFailure> {
     match list.0.as_str() {
         Some("kind missing") => return Err(SelectionFailure::KindMissing),
         Some("forbidden") => {
@@ -358,6 +358,7 @@ fn objects(list: &Json) -> Result<Vec<Object>, SelectionFailure> {
             labels: o.map("labels"),
             annotations: o.map("annotations"),
         })
+        .map(Arc::new)
         .collect())
 }
 

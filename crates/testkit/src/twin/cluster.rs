@@ -112,7 +112,7 @@ impl Cluster for Twin {
             return Ok(None);
         };
         let mut all: Vec<_> = table.all().into_iter().map(|t| t.summary).collect();
-        all.retain(|o| o.cluster_scoped || o.key.namespace == *namespace);
+        all.retain(|o| o.is_seen_from(namespace));
         Ok(Some(all))
     }
 
