@@ -4,6 +4,7 @@
 //! Everything here is in memory, synchronous and ordered, and is locked for moments only. It never
 //! decides: it answers which keys a change touches, and what is known about a package.
 
+mod keys;
 mod mirror;
 mod objects;
 mod revisions;

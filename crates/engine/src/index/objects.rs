@@ -1,11 +1,12 @@
 //! Objects that somebody injects or selects, and who is interested in which.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use model::ObjectKey;
 
+use super::keys::{Keys, add, find, take};
 use super::mirror::{Mirror, Versioned};
-use super::revisions::{add, take};
 use crate::ports::{Gvk, ObjectSummary};
 
 impl Versioned for ObjectSummary {
@@ -22,8 +23,8 @@ impl Versioned for ObjectSummary {
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     kinds: BTreeMap<Gvk, Mirror<ObjectSummary>>,
-    wanted: BTreeMap<(Gvk, ObjectKey), BTreeSet<ObjectKey>>,
-    wants: BTreeMap<ObjectKey, BTreeSet<(Gvk, ObjectKey)>>,
+    wanted: BTreeMap<Arc<Gvk>, BTreeMap<ObjectKey, Keys>>,
+    wants: BTreeMap<ObjectKey, Box<[(Arc<Gvk>, ObjectKey)]>>,
 }
 
 impl Objects {
@@ -48,36 +49,53 @@ impl Objects {
 
     /// The variants that name this object.
     pub(crate) fn interested(&self, kind: &Gvk, object: &ObjectKey) -> Vec<ObjectKey> {
-        self.wanted
-            .get(&(kind.clone(), object.clone()))
-            .into_iter()
-            .flatten()
+        let of_kind = self.wanted.get(kind);
+        find(of_kind.and_then(|wanted| wanted.get(object)))
             .cloned()
             .collect()
     }
 
     /// All variants that name an object of this kind.
     pub(crate) fn interested_in_kind(&self, kind: &Gvk) -> BTreeSet<ObjectKey> {
-        self.wanted
-            .iter()
-            .filter(|((k, _), _)| k == kind)
-            .flat_map(|(_, keys)| keys.iter().cloned())
+        let of_kind = self.wanted.get(kind).into_iter();
+        of_kind
+            .flat_map(BTreeMap::values)
+            .flat_map(Keys::iter)
+            .cloned()
             .collect()
     }
 
     /// Notes what a variant names now, instead of what it named before.
     pub(crate) fn want(&mut self, variant: &ObjectKey, objects: BTreeSet<(Gvk, ObjectKey)>) {
-        if self.wants.get(variant).is_some_and(|old| *old == objects) {
+        let known = self.wants.get(variant).map(Box::as_ref).unwrap_or_default();
+        if known
+            .iter()
+            .map(|(k, o)| (&**k, o))
+            .eq(objects.iter().map(|(k, o)| (k, o)))
+        {
             return;
         }
-        for old in self.wants.remove(variant).unwrap_or_default() {
-            take(&mut self.wanted, &old, variant);
+        for (kind, object) in self.wants.remove(variant).unwrap_or_default() {
+            if let Some(wanted) = self.wanted.get_mut(&kind) {
+                take(wanted, &object, variant);
+                if wanted.is_empty() {
+                    self.wanted.remove(&kind);
+                }
+            }
         }
-        for object in &objects {
-            add(&mut self.wanted, object.clone(), variant);
-        }
-        if !objects.is_empty() {
-            self.wants.insert(variant.clone(), objects);
+        let wants = objects.into_iter().map(|(kind, object)| {
+            let known = self.wanted.get_key_value(&kind);
+            let kind = known.map_or_else(|| Arc::new(kind), |(known, _)| Arc::clone(known));
+            add(
+                self.wanted.entry(Arc::clone(&kind)).or_default(),
+                object.clone(),
+                variant,
+            );
+            (kind, object)
+        });
+        let wants: Box<[_]> = wants.collect();
+        if !wants.is_empty() {
+            self.wants.insert(variant.clone(), wants);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Records of package revisions by name, package and owner.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use model::{Namespace, ObjectKey, PackageName, RepositoryName, Revision, Task, Uid};
 
+use super::keys::{Keys, add, find, take};
 use super::mirror::{Changed, Mirror, Versioned};
 
 impl Versioned for Revision {
@@ -63,10 +64,10 @@ impl fmt::Display for PackageKey {
 #[derive(Debug, Default)]
 pub(crate) struct Revisions {
     mirror: Mirror<Revision>,
-    packages: BTreeMap<PackageKey, BTreeSet<ObjectKey>>,
-    owners: BTreeMap<Uid, BTreeSet<ObjectKey>>,
+    packages: BTreeMap<PackageKey, Keys>,
+    owners: BTreeMap<Uid, Keys>,
     /// By the revisions that clone and upgrade tasks name as upstream.
-    sources: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
+    sources: BTreeMap<ObjectKey, Keys>,
 }
 
 impl Revisions {
@@ -97,8 +98,9 @@ impl Revisions {
 
     /// The names of records whose clone or upgrade task names this one as upstream.
     pub(crate) fn made_from(&self, upstream: &ObjectKey) -> Vec<model::ObjectName> {
-        let keys = self.sources.get(upstream).into_iter().flatten();
-        keys.map(|key| key.name.clone()).collect()
+        find(self.sources.get(upstream))
+            .map(|key| key.name.clone())
+            .collect()
     }
 
     /// All records of a repository, package by package.
@@ -129,7 +131,7 @@ impl Revisions {
             .iter()
             .skip_while(|(k, _)| k.namespace < *namespace)
             .take_while(|(k, _)| k.namespace == *namespace)
-            .flat_map(|(_, keys)| keys)
+            .flat_map(|(_, keys)| keys.iter())
             .filter_map(|key| self.mirror.get(key).cloned())
             .collect()
     }
@@ -148,9 +150,8 @@ impl Revisions {
             .collect()
     }
 
-    fn all(&self, keys: Option<&BTreeSet<ObjectKey>>) -> Vec<Arc<Revision>> {
-        keys.into_iter()
-            .flatten()
+    fn all(&self, keys: Option<&Keys>) -> Vec<Arc<Revision>> {
+        find(keys)
             .filter_map(|key| self.mirror.get(key).cloned())
             .collect()
     }
@@ -218,19 +219,4 @@ fn sources(revision: &Revision) -> Vec<ObjectKey> {
         Task::Init { .. } | Task::CloneGit(_) | Task::Edit { .. } => Vec::new(),
     };
     revision.tasks.iter().flat_map(of_task).collect()
-}
-
-/// Adds an entry to an index.
-pub(super) fn add<K: Ord>(index: &mut BTreeMap<K, BTreeSet<ObjectKey>>, at: K, key: &ObjectKey) {
-    index.entry(at).or_default().insert(key.clone());
-}
-
-/// Takes an entry out of an index.
-pub(super) fn take<K: Ord>(index: &mut BTreeMap<K, BTreeSet<ObjectKey>>, at: &K, key: &ObjectKey) {
-    if let Some(keys) = index.get_mut(at) {
-        keys.remove(key);
-        if keys.is_empty() {
-            index.remove(at);
-        }
-    }
 }

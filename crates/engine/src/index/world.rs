@@ -7,9 +7,10 @@ use model::{Downstream, Namespace, ObjectKey, Status, Uid, UpstreamSource, Varia
 use plan::set::Existing;
 use plan::variant::words::{READY, STALLED};
 
+use super::keys::{Keys, add, find, take};
 use super::mirror::{Changed, Mirror, Versioned};
 use super::objects::Objects;
-use super::revisions::{PackageKey, Revisions, add, take};
+use super::revisions::{PackageKey, Revisions};
 use crate::ports::{Stored, StoredRepository, StoredSet, StoredVariant};
 
 impl<T, S> Versioned for Stored<T, S> {
@@ -36,8 +37,8 @@ pub(crate) struct World {
     variants: Mirror<StoredVariant>,
     /// As sets see them, made once for each change.
     existing: BTreeMap<ObjectKey, Arc<Existing>>,
-    upstreams: BTreeMap<PackageKey, BTreeSet<ObjectKey>>,
-    downstreams: BTreeMap<PackageKey, BTreeSet<ObjectKey>>,
+    upstreams: BTreeMap<PackageKey, Keys>,
+    downstreams: BTreeMap<PackageKey, Keys>,
     uids: BTreeMap<Uid, ObjectKey>,
     /// Where sets take their upstream packages from, those that named selections name put in their place.
     sources: BTreeMap<ObjectKey, Vec<UpstreamSource>>,
@@ -98,7 +99,7 @@ impl World {
         namespace: &Namespace,
         repository: &model::RepositoryName,
     ) -> BTreeSet<ObjectKey> {
-        let at = |index: &BTreeMap<PackageKey, BTreeSet<ObjectKey>>| {
+        let at = |index: &BTreeMap<PackageKey, Keys>| {
             index
                 .iter()
                 .skip_while(|(k, _)| (&k.namespace, &k.repository) < (namespace, repository))
@@ -145,9 +146,8 @@ impl World {
         self.repositories.get(&key).cloned()
     }
 
-    fn find(&self, keys: Option<&BTreeSet<ObjectKey>>) -> Vec<Arc<StoredVariant>> {
-        keys.into_iter()
-            .flatten()
+    fn find(&self, keys: Option<&Keys>) -> Vec<Arc<StoredVariant>> {
+        find(keys)
             .filter_map(|key| self.variants.get(key).cloned())
             .collect()
     }

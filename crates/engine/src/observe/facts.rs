@@ -1,6 +1,6 @@
 //! What a tree says that decisions need: its injection points, its package context, what was injected.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::{Files, KeptInjection, Machine, TreeId};
@@ -14,25 +14,20 @@ use crate::{Engine, Error, Result};
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     /// `group/version/kind` of its injection points.
-    pub(crate) points: BTreeSet<String>,
+    pub(crate) points: Box<[String]>,
     /// The data of its package context.
-    context: BTreeMap<String, String>,
+    context: Box<[(String, String)]>,
     /// What its points hold.
-    kept: Vec<KeptInjection>,
+    kept: Box<[KeptInjection]>,
 }
 
 impl Facts {
     /// What the machine stated in this tree of its own (V22).
     pub(super) fn stated(&self, machine: &Machine) -> Stated {
-        let ours = |(key, _): &(&String, &String)| machine.context_keys.contains(*key);
+        let ours = |(key, _): &&(String, String)| machine.context_keys.contains(key);
         Stated {
-            context: self
-                .context
-                .iter()
-                .filter(ours)
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect(),
-            injections: self.kept.clone(),
+            context: self.context.iter().filter(ours).cloned().collect(),
+            injections: self.kept.to_vec(),
         }
     }
 }
@@ -64,10 +59,12 @@ impl Engine {
                 content: previous.content.as_str().into(),
             })
         });
+        // Points of one kind count once. Boxes, as this is kept for thousands of trees.
+        let kinds: BTreeSet<String> = points.iter().map(package::mutate::Point::gvk).collect();
         let facts = Arc::new(Facts {
             kept: kept.collect(),
-            points: points.iter().map(package::mutate::Point::gvk).collect(),
-            context: package::context::data(files),
+            points: kinds.into_iter().collect(),
+            context: package::context::data(files).into_iter().collect(),
         });
         let bytes = 256
             + facts
