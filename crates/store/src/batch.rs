@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use gix::ObjectId;
+use gix::objs::Kind;
 use tokio::sync::oneshot;
 
 use crate::disk::{Disk, Moved, RawEdit, View, Who};
@@ -16,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::fault::Point;
 use crate::journal::{Edit, Entry};
 use crate::judge::Judged;
-use crate::lru::lock;
+use crate::lru::{SLOT, lock};
 use crate::object::commit_id;
 use crate::room::Room;
 use crate::staged::{Bundle, Packed};
@@ -194,10 +195,7 @@ impl<D: Disk> Room<D> {
             self.disk.put(&round.objects)?;
             self.fault(Point::PackWritten)?;
             self.disk.put_durable()?;
-            round
-                .objects
-                .iter()
-                .for_each(|object| self.note_landed(object));
+            self.note_landed(round);
         }
         self.fault(Point::PackDurable)?;
         self.note_intents(waiting, round)?;
@@ -206,6 +204,17 @@ impl<D: Disk> Room<D> {
                 self.land_remote(upstream, waiting, round, who)
             }
             _ => self.land_here(&round.edits(None)),
+        }
+    }
+
+    /// What a round wrote is here, and nobody has to look into a pack for what its refs lead to.
+    fn note_landed(&self, round: &Round) {
+        let heads: BTreeSet<ObjectId> = round.now.values().filter_map(|e| e.new).collect();
+        for object in &round.objects {
+            self.note_present(&object.id);
+            if object.kind == Kind::Commit && heads.contains(&object.id) {
+                self.peeled.put(object.id, Some(object.id), SLOT);
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use model::CommitId;
 use crate::Dir;
 use crate::disk::Disk;
 use crate::error::Result;
-use crate::lru::lock;
+use crate::lru::{SLOT, lock};
 use crate::object::{Oid as _, RawEntry, TREE, commit_id, name_order, next_entry};
 use crate::room::Room;
 
@@ -176,7 +176,7 @@ impl<D: Disk> Room<D> {
                 None => return Ok(None),
             }
         }
-        self.peeled.put(id, end, 96);
+        self.peeled.put(id, end, SLOT);
         Ok(end)
     }
 }

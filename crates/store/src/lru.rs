@@ -5,6 +5,9 @@ use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// What an entry costs beside its value, in bytes: its places in the map and in the order.
+pub(crate) const SLOT: usize = 112;
+
 #[derive(Debug)]
 struct Inner<K, V> {
     map: HashMap<K, (V, usize, u64)>,

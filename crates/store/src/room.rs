@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 use crate::fault::{Faults, Point, Verdict};
 use crate::history::Lane;
 use crate::journal::Journal;
-use crate::lru::{Lru, Share, lock};
+use crate::lru::{Lru, SLOT, Share, lock};
 use crate::object::{Commit, Entry, Oid as _, commit_id, decode_commit, decode_tree, tree_id};
 use crate::packages::Found;
 use crate::push::Unheard;
 use crate::queue::{Job, Queue};
 use crate::refname::PENDING;
-use crate::staged::{Packed, Shelf};
+use crate::staged::Shelf;
 use crate::stats::{Counters, Stats, add};
 use crate::tree::find_dir;
 use crate::{
@@ -77,7 +77,7 @@ impl<D: Disk> Room<D> {
             shelf: Arc::default(),
             snapshots: Lru::new(share, 2),
             found: Lru::new(share, 16),
-            peeled: Lru::new(share, 16),
+            peeled: Lru::new(share, 8),
             commits: Lru::new(share, 16),
             trees: Lru::new(share, 4),
             present: Lru::new(share, 16),
@@ -116,7 +116,7 @@ impl<D: Disk> Room<D> {
         match self.read(id)? {
             Some((found, raw)) if found == kind => {
                 if kind == Kind::Tree {
-                    self.trees.put(*id, Arc::clone(&raw), raw.len() + 96);
+                    self.trees.put(*id, Arc::clone(&raw), raw.len() + SLOT);
                 }
                 Ok(raw)
             }
@@ -158,16 +158,8 @@ impl<D: Disk> Room<D> {
         Ok(has)
     }
 
-    fn note_present(&self, id: &ObjectId) {
-        self.present.put(*id, (), 64);
-    }
-
-    /// An object of ours is on the disk: nobody has to look there for what it is.
-    pub(crate) fn note_landed(&self, object: &Packed) {
-        self.note_present(&object.id);
-        if object.kind == Kind::Commit {
-            self.peeled.put(object.id, Some(object.id), 96);
-        }
+    pub(crate) fn note_present(&self, id: &ObjectId) {
+        self.present.put(*id, (), SLOT);
     }
 
     pub(crate) fn find_subtree(&self, root: &ObjectId, dir: &Dir) -> Result<Option<ObjectId>> {
@@ -196,9 +188,16 @@ impl<D: Disk> Room<D> {
             if name.as_str().starts_with(PENDING) {
                 continue;
             }
-            if let Some(commit) = self.peel(*id)? {
-                refs.insert(name.clone(), commit_id(&commit));
-            }
+            // Of thousands of refs a few moved since the last list.
+            let still = |(before, refs): &(Arc<RawRefs>, Arc<Refs>)| {
+                let same = before.get(name) == Some(id);
+                same.then(|| refs.get(name).copied()).flatten()
+            };
+            let commit = match listed.as_ref().and_then(still) {
+                Some(commit) => Some(commit),
+                None => self.peel(*id)?.as_ref().map(commit_id),
+            };
+            refs.extend(commit.map(|commit| (name.clone(), commit)));
         }
         let refs = Arc::new(refs);
         *listed = Some((Arc::new(raw), Arc::clone(&refs)));

@@ -185,7 +185,7 @@ impl Default for Limits {
             package_files: 2_000,
             file_bytes: 2 << 20,
             batch: 1_000,
-            cache_bytes: 64 << 20,
+            cache_bytes: 32 << 20,
         }
     }
 }

@@ -70,7 +70,16 @@ pub(super) async fn one_ref_says_what_all_say(desk: &Desk) -> Outcome {
         ..crate::Submission::default()
     };
     taken(repo.submit(delete).await?)?;
-    same(&repo.find_ref(&here)?, &None, "after")
+    same(&repo.find_ref(&here)?, &None, "after")?;
+    // The list follows what moved since the one before, and keeps the rest.
+    let mut left = crate::Refs::clone(&all);
+    left.remove(&here);
+    same(&*repo.refs()?, &left, "all after")?;
+    let next = commit_on(&*repo, head(&*repo)?, "two", &package("two")?, "m")?;
+    let moved = RefEdit::create(here.clone(), next.commit());
+    left.insert(here, next.commit());
+    taken(repo.submit(submission(next, vec![moved])).await?)?;
+    same(&*repo.refs()?, &left, "all after it came back")
 }
 
 pub(super) async fn packages_stop_at_a_kptfile(desk: &Desk) -> Outcome {
