@@ -1,11 +1,14 @@
 //! Get and list: objects, lists, tables and partial metadata.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value, json};
 
 use super::negotiate::{Form, Format, Shape};
+use super::pieces::Piece;
 use super::query::Query;
 use super::{Asked, Door, respond};
 use crate::registry::Origin;
@@ -227,25 +230,24 @@ fn objects(
         json!(rules.resource.list_kind).to_string(),
         json!(rules.api_version()).to_string(),
     );
-    let mut chunks: Vec<Bytes> = Vec::with_capacity(page.items.len() * 2 + 2);
-    if custom {
-        chunks.push(format!("{{\"apiVersion\":{api_version},\"items\":[").into());
+    let mut pieces: Vec<Piece> = Vec::with_capacity(page.items.len() * 2 + 2);
+    let text = |text: String| Piece::Text(text.into());
+    pieces.push(text(if custom {
+        format!("{{\"apiVersion\":{api_version},\"items\":[")
     } else {
-        chunks.push(
-            format!(
-                "{{\"kind\":{kind},\"apiVersion\":{api_version},\"metadata\":{metadata},\"items\":["
-            )
-            .into(),
-        );
-    }
+        format!(
+            "{{\"kind\":{kind},\"apiVersion\":{api_version},\"metadata\":{metadata},\"items\":["
+        )
+    }));
     for (i, item) in page.items.iter().enumerate() {
         if i > 0 {
-            chunks.push(Bytes::from_static(b","));
+            pieces.push(Piece::Text(Bytes::from_static(b",")));
         }
-        match item {
-            Shown::Stored(object) if !custom => {
-                chunks.push(Bytes::from_static(b"{"));
-                chunks.push(object.body());
+        let piece = match item {
+            Shown::Stored(object) if custom => Piece::Object(Arc::clone(object)),
+            Shown::Stored(object) => {
+                pieces.push(Piece::Text(Bytes::from_static(b"{")));
+                Piece::Body(Arc::clone(object))
             }
             Shown::Value(value) if !custom => {
                 let mut value = value.clone();
@@ -253,23 +255,25 @@ fn objects(
                     root.shift_remove("kind");
                     root.shift_remove("apiVersion");
                 }
-                chunks.push(value.to_string().into());
+                text(value.to_string())
             }
-            other => chunks.push(other.bytes()),
-        }
+            Shown::Value(_) => Piece::Text(item.bytes()),
+        };
+        pieces.push(piece);
     }
-    if custom {
-        chunks.push(format!("],\"kind\":{kind},\"metadata\":{metadata}}}\n").into());
+    pieces.push(text(if custom {
+        format!("],\"kind\":{kind},\"metadata\":{metadata}}}\n")
     } else {
-        chunks.push(Bytes::from_static(b"]}\n"));
-    }
+        "]}\n".to_owned()
+    }));
+    let length: usize = pieces.iter().map(Piece::len).sum();
     if format != Format::Json {
-        let mut whole = BytesMut::new();
-        chunks.iter().for_each(|chunk| whole.put_slice(chunk));
+        let mut whole = BytesMut::with_capacity(length);
+        pieces.iter().for_each(|piece| whole.put(piece.bytes()));
         return Ok(respond::text(200, format, whole.freeze(), warnings));
     }
-    let length: usize = chunks.iter().map(Bytes::len).sum();
-    let stream = futures::stream::iter(chunks.into_iter().map(Ok::<_, std::convert::Infallible>));
+    let pieces = pieces.into_iter().map(|piece| piece.bytes());
+    let stream = futures::stream::iter(pieces.map(Ok::<_, std::convert::Infallible>));
     let mut response = respond::with(200, "application/json", Body::from_stream(stream), warnings);
     respond::set(
         response.headers_mut(),

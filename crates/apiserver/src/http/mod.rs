@@ -9,6 +9,7 @@ mod meta;
 mod negotiate;
 mod openapi;
 mod path;
+mod pieces;
 mod protobuf;
 mod query;
 mod respond;

@@ -59,6 +59,15 @@ pub struct Fields {
     pub creation_timestamp: Option<String>,
 }
 
+impl Fields {
+    /// As large as it is: most objects have one owner, and room for four would be made.
+    fn trimmed(mut self) -> Self {
+        self.owners.shrink_to_fit();
+        self.finalizers.shrink_to_fit();
+        self
+    }
+}
+
 #[derive(Deserialize)]
 struct Envelope {
     #[serde(default)]
@@ -126,10 +135,20 @@ impl Object {
         }
     }
 
-    /// How many bytes of memory it stands for in budgets.
+    /// How many bytes of memory it stands for in budgets: its packed text and, at a guess, its metadata.
     #[must_use]
     pub fn weight(&self) -> usize {
-        self.text.weight() + 256
+        self.text.weight() + 512
+    }
+
+    /// How many bytes [`Self::bytes`] has.
+    pub(crate) fn text_len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// How many bytes [`Self::body`] has.
+    pub(crate) fn body_len(&self) -> usize {
+        self.text.len().saturating_sub(self.body_at as usize)
     }
 
     /// The durable form: two offsets and the bytes.
@@ -153,7 +172,7 @@ impl Object {
         let rv = std::str::from_utf8(digits.get(..end)?).ok()?.parse().ok()?;
         Some(Self {
             rv,
-            fields: Arc::new(envelope.metadata),
+            fields: Arc::new(envelope.metadata.trimmed()),
             text: packer.keep(bytes.to_vec()),
             body_at,
             rv_at,
@@ -189,7 +208,7 @@ impl Draft {
             .get("metadata")
             .and_then(Value::as_object)
             .unwrap_or(&empty);
-        let fields = Fields::deserialize(&Value::Object(metadata_for_fields(metadata)))?;
+        let fields = Fields::deserialize(&Value::Object(metadata_for_fields(metadata)))?.trimmed();
         let mut text = Vec::with_capacity(512);
         text.push(b'{');
         for key in ["apiVersion", "kind"] {
@@ -247,7 +266,7 @@ impl Draft {
         self.seal_after(None, rv, &mut Packer::default())
     }
 
-    /// The same for a resource whose objects are packed together, after the object's state before.
+    /// Completes it as the next state of `before`, packed like the others of its resource.
     pub(super) fn seal_after(
         self,
         before: Option<&Object>,

@@ -248,9 +248,9 @@ impl RedbFile {
 
     /// Gives room back that a store with many changes has left unused, before anybody waits.
     fn shrink(&mut self, loaded: &Loaded) {
-        let objects = loaded.objects.iter().map(|(_, _, o)| o.weight());
+        let objects = loaded.objects.iter().map(|(_, _, o)| o.text_len());
         let events = loaded.log.iter().filter_map(|e| e.old.as_ref());
-        let live: usize = objects.chain(events.map(|o| o.weight())).sum();
+        let live: usize = objects.chain(events.map(|o| o.text_len())).sum();
         let length = std::fs::metadata(&self.path).map_or(0, |m| m.len());
         if length < self.shrink_above.max(4 * live as u64) {
             return;

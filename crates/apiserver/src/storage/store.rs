@@ -63,7 +63,7 @@ impl Shared {
 /// How a store is opened.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Bytes of all watch rings together; zero means the default of 32 MiB.
+    /// Bytes of all watch rings together; zero means the default of 16 MiB.
     pub ring_bytes: usize,
     /// Whether the writer is a thread of its own that groups batches. Without, every commit is done by its caller:
     /// deterministic, for simulations.
@@ -119,7 +119,7 @@ impl Store {
     /// # Errors
     /// The medium cannot be read (see [`StorageError`]).
     pub fn open(mut backend: Box<dyn Backend>, options: Options) -> Result<Self, StorageError> {
-        const RING_BYTES: usize = 32 << 20;
+        const RING_BYTES: usize = 16 << 20;
         let budget = if options.ring_bytes == 0 {
             RING_BYTES
         } else {

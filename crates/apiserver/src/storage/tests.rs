@@ -104,6 +104,25 @@ fn suite(reopen: &Reopen, threaded: bool) {
     crash(reopen, threaded);
 }
 
+#[test]
+fn states_with_the_same_metadata_share_it() {
+    let store = Store::open(Box::new(Memory::new()), Options::default()).expect("open");
+    let write = |n, label: &str| {
+        let mut value = object("a", n);
+        value["metadata"]["labels"] = json!({ "l": label });
+        let op = Op {
+            put: Some(Draft::new(&value).expect("draft")),
+            ..put("a", n, Expect::Any)
+        };
+        block_on(store.commit(vec![op])).expect("write");
+        store.get("things", "ns/a").expect("there")
+    };
+    let (first, status, label) = (write(1, "x"), write(2, "x"), write(3, "y"));
+    assert!(Arc::ptr_eq(&first.fields, &status.fields));
+    assert!(!Arc::ptr_eq(&status.fields, &label.fields));
+    assert_eq!(label.fields.labels.get("l"), Some("y"));
+}
+
 fn history(one: u64, two: u64, three: u64, gone: u64) -> Vec<(EventKind, u64, u64)> {
     vec![
         (EventKind::Added, one, 1),

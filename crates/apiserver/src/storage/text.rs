@@ -17,7 +17,7 @@ const PACKED_FROM: usize = 1 << 10;
 /// Longer texts are no samples: what was packed beside one keeps it.
 const SAMPLE_UP_TO: usize = 16 << 10;
 
-/// How many texts are packed at least before another one becomes the sample: samples stay few where no two resemble each other.
+/// How many texts a sample meets at least before another one takes its place: they stay few where no two texts resemble each other.
 const RENEWED_AFTER: u32 = 64;
 
 /// A text that may be packed.
@@ -52,6 +52,14 @@ impl Text {
         match self {
             Self::Plain(_) => Self::Plain(text.into()),
             Self::Packed { sample, .. } => pack(&text, sample).unwrap_or(Self::Plain(text.into())),
+        }
+    }
+
+    /// How many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Plain(bytes) => bytes.len(),
+            Self::Packed { len, .. } => *len as usize,
         }
     }
 

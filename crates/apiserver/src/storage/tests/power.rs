@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures::executor::block_on;
 
 use super::disk::Disk;
-use super::{Expect, Op, Options, RedbFile, Store, put};
+use super::{Draft, Expect, Op, Options, RedbFile, Store, object, put};
 use crate::storage::check::judge;
 
 /// A number that follows from a seed (splitmix64), below a bound.
@@ -190,4 +190,35 @@ fn a_start_gives_unused_room_back() {
     let after = length();
     assert!(after < before, "{after} is not less than {before}");
     assert!(open(u64::MAX).get("things", "ns/k2995").is_some());
+}
+
+#[test]
+fn a_full_file_is_left_alone_however_well_memory_packs_it() {
+    let directory = tempfile::tempdir().expect("directory");
+    let path = directory.path().join("objects.redb");
+    let open = |above| {
+        let file = RedbFile::open(&path, crate::storage::Durability::Relaxed).expect("open");
+        let options = Options {
+            ring_bytes: 1 << 16,
+            ..Options::default()
+        };
+        Store::open(Box::new(file.shrink_above(above)), options).expect("load")
+    };
+    let store = open(u64::MAX);
+    let big = |n: u32| {
+        let mut value = object(&format!("k{n}"), n);
+        value["spec"]["text"] = "the same in all of them ".repeat(200).into();
+        Op {
+            put: Some(Draft::new(&value).expect("draft")),
+            ..put(&format!("k{n}"), n, Expect::Absent)
+        }
+    };
+    block_on(store.commit((0..1_000).map(big).collect())).expect("write");
+    let one = store.get("things", "ns/k7").expect("there");
+    assert!(one.weight() < one.bytes().len() / 4, "packed in memory");
+    drop(store);
+    let length = || std::fs::metadata(&path).expect("file").len();
+    let before = length();
+    drop(open(1));
+    assert_eq!(length(), before);
 }

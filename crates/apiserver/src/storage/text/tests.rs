@@ -74,8 +74,11 @@ fn another_sample_comes_only_after_many_texts_and_never_a_long_one() {
     }
     assert!(samples.len() <= 1_000 / RENEWED_AFTER as usize + 1);
     // What came before another sample did still reads.
+    let mut packer = Packer::default();
+    packer.keep(sibling(0));
     let first = packer.keep(sibling(1));
     (0..200).for_each(|i| drop(packer.keep(noise(i, 2_000))));
+    assert!(is_packed(&first) && *packer.sample != *sibling(0));
     assert_eq!(first.bytes(), sibling(1));
 }
 
