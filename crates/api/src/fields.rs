@@ -1,8 +1,6 @@
 //! Reading JSON values field by field, with the path of whatever is wrong.
 
-use std::collections::BTreeMap;
-
-use model::Problem;
+use model::{Pairs, Problem};
 use serde_json::{Map, Value};
 
 /// The text at this path of keys.
@@ -83,7 +81,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A mapping of texts; numbers and flags are read as they are written.
-    pub(crate) fn strings(&self, key: &str) -> BTreeMap<String, String> {
+    pub(crate) fn strings(&self, key: &str) -> Pairs {
         self.pairs(key).into_iter().collect()
     }
 
@@ -170,16 +168,16 @@ pub(crate) fn put(map: &mut Map<String, Value>, key: &str, text: &str) {
 }
 
 /// Puts a mapping of texts unless it is empty.
-pub(crate) fn put_strings(
+pub(crate) fn put_strings<'m>(
     map: &mut Map<String, Value>,
     key: &str,
-    from: &BTreeMap<String, String>,
+    from: impl IntoIterator<Item = (&'m String, &'m String)>,
 ) {
-    if !from.is_empty() {
-        let entries = from
-            .iter()
-            .map(|(k, v)| (k.clone(), v.clone().into()))
-            .collect();
+    let entries = from.into_iter();
+    let entries: Map<String, Value> = entries
+        .map(|(k, v)| (k.clone(), v.clone().into()))
+        .collect();
+    if !entries.is_empty() {
         map.insert(key.to_owned(), Value::Object(entries));
     }
 }

@@ -61,8 +61,8 @@ fn read_selector(fields: &Fields<'_>) -> Selector {
         kind: fields.owned("kind"),
         name: fields.owned("name"),
         namespace: fields.owned("namespace"),
-        labels: fields.strings("labels"),
-        annotations: fields.strings("annotations"),
+        labels: fields.strings("labels").into_iter().collect(),
+        annotations: fields.strings("annotations").into_iter().collect(),
     }
 }
 

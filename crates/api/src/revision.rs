@@ -1,9 +1,7 @@
 //! `PackageRevision` (package-orchestration.md §1.1), which embedded is also the record.
 
-use std::collections::BTreeMap;
-
 use model::{
-    CommitId, Condition, ConflictId, Lifecycle, ObjectMeta, PackageName, PackedRenderStatus,
+    CommitId, Condition, ConflictId, Lifecycle, ObjectMeta, PackageName, PackedRenderStatus, Pairs,
     Problem, ReadinessGate, RepositoryName, Revision, RevisionNumber, Task, TreeId, WorkspaceName,
 };
 use serde_json::{Map, Value, json};
@@ -39,7 +37,7 @@ pub struct RevisionInput {
     /// `spec.readinessGates`
     pub readiness_gates: Vec<ReadinessGate>,
     /// `spec.packageMetadata` (labels, annotations); `None` keeps what is there.
-    pub package_metadata: Option<(BTreeMap<String, String>, BTreeMap<String, String>)>,
+    pub package_metadata: Option<(Pairs, Pairs)>,
     /// `spec.resolvedConflicts`
     pub resolved_conflicts: Vec<ConflictId>,
     /// `status.conditions` as sent: the peer copies them into the Kptfile; `None` if not sent.

@@ -1,5 +1,7 @@
 //! `PackageVariant` (variant-semantics.md §1.A).
 
+use std::collections::BTreeMap;
+
 use model::{
     AdoptionPolicy, ConflictPolicy, DeletionPolicy, Downstream, Injector, ObjectKey, ObjectMeta,
     PackageContext, PackageName, Problem, ProposedPolicy, RepositoryName, Strategy, VariantSpec,
@@ -162,8 +164,7 @@ fn read_context(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> PackageContex
     };
     let data = fields.strings("data");
     let remove = fields.texts("removeKeys");
-    let (data_shown, remove_shown) = (json!(data).to_string(), json!(remove).to_string());
-    let mut reserved = |key: &str, shown: &str, word: &str| {
+    let mut reserved = |key: &str, shown: &Value, word: &str| {
         let field = fields.field(key);
         let what = format!("{field}: Invalid value: {shown}: must not contain the key {word:?}");
         problems.push(Problem::new(&field, what));
@@ -171,10 +172,11 @@ fn read_context(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> PackageContex
     // Key by key, as the peer tells them.
     for word in RESERVED {
         if data.contains_key(word) {
-            reserved("data", &data_shown, word);
+            let shown: BTreeMap<_, _> = data.iter().collect();
+            reserved("data", &json!(shown), word);
         }
         if remove.iter().any(|k| k == word) {
-            reserved("removeKeys", &remove_shown, word);
+            reserved("removeKeys", &json!(remove), word);
         }
     }
     PackageContext {

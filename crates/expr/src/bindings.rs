@@ -28,11 +28,11 @@ impl Value {
     }
 
     /// An object as expressions see it: four fields and nothing else (variant-semantics.md R152).
-    pub fn object(
+    pub fn object<'a>(
         name: &str,
         namespace: &str,
-        labels: &BTreeMap<String, String>,
-        annotations: &BTreeMap<String, String>,
+        labels: impl IntoIterator<Item = (&'a String, &'a String)>,
+        annotations: impl IntoIterator<Item = (&'a String, &'a String)>,
     ) -> Self {
         Self::Map(BTreeMap::from([
             ("name".to_owned(), Self::Text(name.to_owned())),

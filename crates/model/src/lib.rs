@@ -38,7 +38,7 @@ pub use label::{label, label_key};
 pub use lifecycle::{Door, Lifecycle, Refusal, transition};
 pub use lock::{GitLock, Upstream as GitUpstream};
 pub use machine::{Machine, Owner};
-pub use meta::{ObjectKey, ObjectMeta, OwnerReference};
+pub use meta::{ObjectKey, ObjectMeta, OwnerReference, Pairs};
 pub use names::{
     NameError, Namespace, ObjectName, PackageName, PackagePath, RepositoryName, Uid, WorkspaceName,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{ConflictPolicy, ObjectName, PackageName, Pipeline, Strategy, Text};
+use crate::{ConflictPolicy, ObjectName, PackageName, Pairs, Pipeline, Strategy, Text};
 
 /// Everything that turns an upstream package into the downstream's machine output, and nothing
 /// else: two equal recipes on one upstream give the same bytes.
@@ -16,7 +16,7 @@ pub struct Recipe {
     /// `name` and `package-path` into the package context (V13).
     pub deployment: bool,
     /// `spec.packageContext.data`, and (V22) keys that an earlier spec stated.
-    pub context: BTreeMap<String, String>,
+    pub context: Pairs,
     /// `spec.packageContext.removeKeys`.
     pub remove_keys: BTreeSet<String>,
     /// `packageContext.create`: make a missing package context (V13).

@@ -1,11 +1,11 @@
 //! The record of a package revision: all that is known about it apart from its files.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::{
     CommitId, Condition, Conflict, ConflictId, GitLock, Lifecycle, Machine, Namespace, ObjectKey,
-    ObjectMeta, PackageName, PackedRenderStatus, RepositoryName, Task, TreeId, WorkspaceName,
+    ObjectMeta, PackageName, PackedRenderStatus, Pairs, RepositoryName, Task, TreeId,
+    WorkspaceName,
 };
 
 /// A revision's number: 0 for what is not published, 1 and up for what is, -1 for a branch head
@@ -70,9 +70,9 @@ pub struct Revision {
     /// Mirrored with the Kptfile's `info.readinessGates`.
     pub readiness_gates: Vec<ReadinessGate>,
     /// Mirrored with the Kptfile's `metadata.labels`.
-    pub package_labels: BTreeMap<String, String>,
+    pub package_labels: Pairs,
     /// Mirrored with the Kptfile's `metadata.annotations`.
-    pub package_annotations: BTreeMap<String, String>,
+    pub package_annotations: Pairs,
     /// Conflicts that a person acknowledged (V4a).
     pub resolved_conflicts: Vec<ConflictId>,
     /// Mirrored with the Kptfile's `upstreamLock`.

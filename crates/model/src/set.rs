@@ -1,10 +1,10 @@
 //! A package variant set: a fan-out of variants over targets (variant-semantics.md §1.I).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::{
     AdoptionPolicy, ConflictPolicy, DeletionPolicy, Function, ObjectKey, ObjectMeta, ObjectName,
-    PackageName, ProposedPolicy, RepositoryName, Strategy, Upstream,
+    PackageName, Pairs, ProposedPolicy, RepositoryName, Strategy, Upstream,
 };
 
 /// A `PackageVariantSet` object, parsed.
@@ -95,7 +95,7 @@ pub enum TargetSelection {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct LabelSelector {
     /// All of these labels.
-    pub match_labels: BTreeMap<String, String>,
+    pub match_labels: Pairs,
     /// And all of these requirements.
     pub requirements: Vec<Requirement>,
 }
@@ -126,7 +126,7 @@ pub enum SelectorOperator {
 
 impl LabelSelector {
     /// Whether an object with these labels is selected; an empty selector selects everything.
-    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub fn matches(&self, labels: &Pairs) -> bool {
         self.match_labels
             .iter()
             .all(|(k, v)| labels.get(k) == Some(v))
@@ -135,7 +135,7 @@ impl LabelSelector {
 }
 
 impl Requirement {
-    fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+    fn matches(&self, labels: &Pairs) -> bool {
         let value = labels.get(&self.key);
         match self.operator {
             SelectorOperator::In => value.is_some_and(|v| self.values.contains(v)),
@@ -204,11 +204,11 @@ pub struct Template {
     /// `deletionPolicy`
     pub deletion: Option<DeletionPolicy>,
     /// `labels`
-    pub labels: BTreeMap<String, String>,
+    pub labels: Pairs,
     /// `labelExprs`
     pub label_exprs: Vec<MapExpr>,
     /// `annotations`
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Pairs,
     /// `annotationExprs`
     pub annotation_exprs: Vec<MapExpr>,
     /// `packageContext`
@@ -244,7 +244,7 @@ pub struct MapExpr {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PackageContextTemplate {
     /// `data`
-    pub data: BTreeMap<String, String>,
+    pub data: Pairs,
     /// `dataExprs`
     pub data_exprs: Vec<MapExpr>,
     /// `removeKeys`

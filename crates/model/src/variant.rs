@@ -1,11 +1,11 @@
 //! A package variant: one downstream package kept in step with its upstream
 //! (variant-semantics.md §1.A).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::{
-    ConflictPolicy, ObjectKey, ObjectMeta, PackageName, Pipeline, RepositoryName, Strategy,
+    ConflictPolicy, ObjectKey, ObjectMeta, PackageName, Pairs, Pipeline, RepositoryName, Strategy,
     WorkspaceName,
 };
 
@@ -35,9 +35,9 @@ pub struct VariantSpec {
     /// with the variant (V9).
     pub deletion_explicit: bool,
     /// Labels of the revisions that it creates; on creation only (R52).
-    pub labels: BTreeMap<String, String>,
+    pub labels: Pairs,
     /// Annotations of the revisions that it creates; on creation only (R52).
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Pairs,
     /// Changes to the package context.
     pub context: PackageContext,
     /// Functions to prepend.
@@ -128,7 +128,7 @@ pub enum ProposedPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PackageContext {
     /// Keys to set.
-    pub data: BTreeMap<String, String>,
+    pub data: Pairs,
     /// Keys to remove; removal wins (R64).
     pub remove_keys: BTreeSet<String>,
     /// Additive: make the ConfigMap if the package has none (V13).

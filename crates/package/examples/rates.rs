@@ -9,7 +9,7 @@ use std::time::Instant;
 use functions::{BuiltIns, Call};
 use model::{
     CommitId, ConflictPolicy, File, Files, Function, GitLock, GitUpstream, Injection,
-    InjectionOutcome, ObjectName, PackageName, PackagePath, Pipeline, Recipe, Strategy,
+    InjectionOutcome, ObjectName, PackageName, PackagePath, Pairs, Pipeline, Recipe, Strategy,
 };
 use package::cook::{Cook, CookInput};
 use package::render::{Conversation, Failure, Item, Options, Output, Render, Step};
@@ -104,7 +104,7 @@ fn recipe() -> Option<Recipe> {
         package: PackageName::parse("shop").ok()?,
         variant: ObjectName::parse("shop-eu").ok()?,
         deployment: true,
-        context: BTreeMap::from([("region".to_owned(), "eu".to_owned())]),
+        context: Pairs::from_iter([("region".to_owned(), "eu".to_owned())]),
         remove_keys: BTreeSet::new(),
         create_context: false,
         pipeline: Pipeline {

@@ -1,8 +1,6 @@
 //! The package context: the ConfigMap `kptfile.kpt.dev` that tells functions where they are (V13).
 
-use std::collections::BTreeMap;
-
-use model::{File, Files, PackageName, PackagePath};
+use model::{File, Files, PackageName, PackagePath, Pairs};
 use yaml::{Edit, Limits, Path, Stream};
 
 use crate::kptfile;
@@ -65,16 +63,16 @@ pub fn find(files: &Files) -> Option<(PackagePath, usize)> {
 }
 
 /// What a package's context says, by key; a context that cannot be read says nothing.
-pub fn data(package: &Files) -> BTreeMap<String, String> {
+pub fn data(package: &Files) -> Pairs {
     let Some((path, index)) = find(package) else {
-        return BTreeMap::new();
+        return Pairs::new();
     };
     let text = package
         .get(&path)
         .and_then(|file| file.as_text())
         .unwrap_or_default();
     let Ok(stream) = Stream::parse(text, &Limits::default()) else {
-        return BTreeMap::new();
+        return Pairs::new();
     };
     let data = stream
         .document(index)

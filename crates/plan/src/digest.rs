@@ -24,7 +24,7 @@ pub fn inputs(upstream: &Revision, recipe: &Recipe) -> Digest {
     e.text(recipe.package.as_str());
     e.text(recipe.variant.as_str());
     e.flag(recipe.deployment);
-    e.map(&recipe.context);
+    e.map(recipe.context.iter());
     e.list(recipe.remove_keys.iter(), |e, key| e.text(key));
     e.flag(recipe.create_context);
     for functions in [&recipe.pipeline.mutators, &recipe.pipeline.validators] {
@@ -152,8 +152,8 @@ fn selector(e: &mut Encoder, selector: &Selector) {
     e.option(selector.kind.as_deref());
     e.option(selector.name.as_deref());
     e.option(selector.namespace.as_deref());
-    e.map(&selector.labels);
-    e.map(&selector.annotations);
+    e.map(selector.labels.iter());
+    e.map(selector.annotations.iter());
 }
 
 /// Writes values so that no two different sequences of them give the same bytes: every text
@@ -193,8 +193,8 @@ impl Encoder {
         }
     }
 
-    fn map(&mut self, map: &BTreeMap<String, String>) {
-        self.list(map.iter(), |e, (key, value)| {
+    fn map<'m>(&mut self, map: impl ExactSizeIterator<Item = (&'m String, &'m String)>) {
+        self.list(map, |e, (key, value)| {
             e.text(key);
             e.text(value);
         });

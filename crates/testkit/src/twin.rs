@@ -17,7 +17,7 @@ use engine::ports::{
     Clock, ClusterEvent, Gvk, Ids, ObjectContent, ObjectSummary, Ports, Secret, StoredRepository,
     StoredSet, StoredVariant,
 };
-use model::{Namespace, ObjectKey, ObjectName, Revision, Uid, UpstreamSource};
+use model::{Namespace, ObjectKey, ObjectName, Pairs, Revision, Uid, UpstreamSource};
 
 use table::Table;
 
@@ -210,7 +210,7 @@ impl Twin {
     ) {
         let state = &mut *self.state();
         self.wrote();
-        let labels: BTreeMap<String, String> = labels
+        let labels: Pairs = labels
             .iter()
             .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
             .collect();
@@ -223,7 +223,7 @@ impl Twin {
                     name: object.name.to_string(),
                     namespace: object.namespace.to_string(),
                     labels: labels.clone(),
-                    annotations: BTreeMap::new(),
+                    annotations: Pairs::new(),
                 }),
             },
             content: ObjectContent {

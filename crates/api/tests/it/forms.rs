@@ -131,7 +131,10 @@ fn upstreams_of_sets() {
     };
     let (repo, selector) = labels(&all[2]).unwrap();
     assert_eq!(repo, None);
-    assert_eq!(selector.match_labels["stack"], "shop");
+    assert_eq!(
+        selector.match_labels.get("stack").map(String::as_str),
+        Some("shop")
+    );
     let (repo, selector) = labels(&all[3]).unwrap();
     assert_eq!(repo.unwrap().as_str(), "blueprints");
     assert_eq!(selector.requirements.len(), 1);

@@ -1,11 +1,9 @@
 //! Records come back as they were written, and newer ones are refused untouched.
 
-use std::collections::BTreeMap;
-
 use model::{
     CommitId, Condition, Conflict, ConflictId, ConflictState, ConflictValue, Decision, Digest,
     GitLock, Lifecycle, Machine, Namespace, ObjectKey, ObjectMeta, ObjectName, Owner, PackageName,
-    PackagePath, PackedRenderStatus, ReadinessGate, RenderStatus, RepositoryName, Revision,
+    PackagePath, PackedRenderStatus, Pairs, ReadinessGate, RenderStatus, RepositoryName, Revision,
     RevisionNumber, Status, Strategy, Task, TreeId, Uid, WorkspaceName,
 };
 
@@ -30,7 +28,7 @@ fn revision() -> Revision {
         meta: ObjectMeta {
             uid: Uid::parse("u-1").ok(),
             resource_version: "7".to_owned(),
-            labels: BTreeMap::from([("a".to_owned(), "b".to_owned())]),
+            labels: Pairs::from_iter([("a".to_owned(), "b".to_owned())]),
             ..ObjectMeta::default()
         },
         repository: RepositoryName::parse("deploy").unwrap(),
@@ -47,8 +45,8 @@ fn revision() -> Revision {
         readiness_gates: vec![ReadinessGate {
             condition_type: "offshoot.dev/Conflicts".to_owned(),
         }],
-        package_labels: BTreeMap::new(),
-        package_annotations: BTreeMap::from([("x".to_owned(), "y".to_owned())]),
+        package_labels: Pairs::new(),
+        package_annotations: Pairs::from_iter([("x".to_owned(), "y".to_owned())]),
         resolved_conflicts: vec![ConflictId("00ff".to_owned())],
         upstream_lock: Some(lock.clone()),
         self_lock: Some(lock),

@@ -1,8 +1,6 @@
 //! Parts that several texts share: metadata, locks, conditions.
 
-use std::collections::BTreeMap;
-
-use model::{CommitId, Condition, GitLock, ObjectMeta, OwnerReference, Status, Uid};
+use model::{CommitId, Condition, GitLock, ObjectMeta, OwnerReference, Pairs, Status, Uid};
 use serde_json::{Value, json};
 
 use super::CodecError;
@@ -21,7 +19,7 @@ pub(super) fn texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Value {
 }
 
 /// Texts by key.
-pub(super) fn by_key(map: &BTreeMap<String, String>) -> Value {
+pub(super) fn by_key(map: &Pairs) -> Value {
     let entries = map.iter();
     Value::Object(
         entries

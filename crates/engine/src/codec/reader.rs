@@ -1,7 +1,5 @@
 //! Reading JSON objects field by field, with errors that name the field.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 
 use super::CodecError;
@@ -115,9 +113,9 @@ impl<'a> Fields<'a> {
     }
 
     /// A map of texts, empty if absent.
-    pub(super) fn map(self, field: &str) -> Result<BTreeMap<String, String>> {
+    pub(super) fn map(self, field: &str) -> Result<model::Pairs> {
         let Some(value) = self.get(field) else {
-            return Ok(BTreeMap::new());
+            return Ok(model::Pairs::new());
         };
         let object = value.as_object().ok_or_else(|| wrong(field))?;
         object

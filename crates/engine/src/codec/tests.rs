@@ -1,8 +1,8 @@
 use model::{
     CommitId, Condition, FunctionResult, FunctionResultItem, GitLock, GitSource, Lifecycle,
     Namespace, ObjectKey, ObjectMeta, ObjectName, OwnerReference, PackageName, PackedRenderStatus,
-    ReadinessGate, RenderStatus, RepositoryName, ResourceRef, Revision, RevisionNumber, Severity,
-    Status, Task, TreeId, Uid, WorkspaceName,
+    Pairs, ReadinessGate, RenderStatus, RepositoryName, ResourceRef, Revision, RevisionNumber,
+    Severity, Status, Task, TreeId, Uid, WorkspaceName,
 };
 
 use super::{CodecError, Record, decode_intent, decode_machine, encode_intent, encode_machine};
@@ -25,8 +25,8 @@ fn record() -> Revision {
             generation: 3,
             created: "2026-01-01T00:00:00Z".to_owned(),
             deleted: Some("2026-01-02T00:00:00Z".to_owned()),
-            labels: [("a".to_owned(), "b".to_owned())].into(),
-            annotations: [("c".to_owned(), "d".to_owned())].into(),
+            labels: Pairs::from_iter([("a".to_owned(), "b".to_owned())]),
+            annotations: Pairs::from_iter([("c".to_owned(), "d".to_owned())]),
             finalizers: vec!["f".to_owned()],
             owners: vec![OwnerReference {
                 api_version: "v1".to_owned(),
@@ -51,8 +51,8 @@ fn record() -> Revision {
         readiness_gates: vec![ReadinessGate {
             condition_type: "g".to_owned(),
         }],
-        package_labels: [("l".to_owned(), "1".to_owned())].into(),
-        package_annotations: [("m".to_owned(), "2".to_owned())].into(),
+        package_labels: Pairs::from_iter([("l".to_owned(), "1".to_owned())]),
+        package_annotations: Pairs::from_iter([("m".to_owned(), "2".to_owned())]),
         resolved_conflicts: Vec::new(),
         upstream_lock: Some(lock.clone()),
         self_lock: Some(lock),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use model::{
     CommitId, Condition, Conflict, ConflictId, ConflictState, GitLock, Lifecycle, ObjectKey,
-    ObjectMeta, ObjectName, Owner, OwnerReference, PackageName, PackedRenderStatus, ReadinessGate,
-    Revision, RevisionNumber, Status, Task, TreeId, WorkspaceName, compose_name,
+    ObjectMeta, ObjectName, Owner, OwnerReference, PackageName, PackedRenderStatus, Pairs,
+    ReadinessGate, Revision, RevisionNumber, Status, Task, TreeId, WorkspaceName, compose_name,
 };
 use package::kptfile::Kptfile;
 use plan::variant::words;
@@ -236,8 +236,8 @@ fn blank(
             |task| vec![task],
         ),
         readiness_gates: Vec::new(),
-        package_labels: std::collections::BTreeMap::new(),
-        package_annotations: std::collections::BTreeMap::new(),
+        package_labels: Pairs::new(),
+        package_annotations: Pairs::new(),
         resolved_conflicts: before.map_or_else(
             || acknowledged(&told.conflicts),
             |b| b.resolved_conflicts.clone(),

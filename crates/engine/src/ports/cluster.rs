@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use model::{
-    Namespace, ObjectKey, ObjectMeta, Problem, Repository, RepositoryStatus, SetStatus, Text,
-    UpstreamSource, Variant, VariantSet, VariantStatus,
+    Namespace, ObjectKey, ObjectMeta, Pairs, Problem, Repository, RepositoryStatus, SetStatus,
+    Text, UpstreamSource, Variant, VariantSet, VariantStatus,
 };
 
 use plan::set::Object;
@@ -112,7 +112,7 @@ pub struct ObjectContent {
     /// Its `spec` as JSON text, keys in the order stored; `None` if it has none.
     pub spec: Option<Text>,
     /// Its labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Pairs,
 }
 
 /// What was found under a name.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, PackedRenderStatus, Revision,
+    Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, PackedRenderStatus, Pairs, Revision,
     RevisionNumber, Task, Uid, WorkspaceName,
 };
 use package::render::{Options, Rendered};
@@ -241,8 +241,8 @@ pub(crate) fn new_record(
         lifecycle: Lifecycle::Draft,
         tasks: Vec::new(),
         readiness_gates: Vec::new(),
-        package_labels: BTreeMap::new(),
-        package_annotations: BTreeMap::new(),
+        package_labels: Pairs::new(),
+        package_annotations: Pairs::new(),
         resolved_conflicts: Vec::new(),
         upstream_lock: None,
         self_lock: Some(self_lock(open, &package.package, &origin, written.commit())),

@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 use model::{
     CommitId, Condition, ConflictId, Door, Files, Lifecycle, Namespace, ObjectKey, ObjectMeta,
-    PackageName, PackagePath, Problem, ReadinessGate, RenderStatus, RepositoryName, Revision, Task,
-    Uid, WorkspaceName,
+    PackageName, PackagePath, Pairs, Problem, ReadinessGate, RenderStatus, RepositoryName,
+    Revision, Task, Uid, WorkspaceName,
 };
 use plan::revision::Rejected;
 
@@ -83,7 +83,7 @@ pub struct Input {
     /// `spec.readinessGates`
     pub readiness_gates: Vec<ReadinessGate>,
     /// `spec.packageMetadata` (labels, annotations); `None` keeps what is there.
-    pub package_metadata: Option<(BTreeMap<String, String>, BTreeMap<String, String>)>,
+    pub package_metadata: Option<(Pairs, Pairs)>,
     /// `spec.resolvedConflicts`
     pub resolved_conflicts: Vec<ConflictId>,
     /// `status.conditions`, where a client sent them; `None` keeps what is there.

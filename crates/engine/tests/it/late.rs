@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use model::{Lifecycle, Task};
+use model::{Lifecycle, Pairs, Task};
 use testkit::twin::key;
 
 use crate::sets::{by_site, put_site, set, site};
@@ -125,7 +125,7 @@ async fn a_set_deletes_nothing_because_a_list_lacks_its_repository() {
     world.twin.put_repository(edge);
     let selection = model::TargetSelection::RepositorySelector {
         selector: model::LabelSelector {
-            match_labels: [("zone".to_owned(), "cold".to_owned())].into(),
+            match_labels: Pairs::from_iter([("zone".to_owned(), "cold".to_owned())]),
             requirements: Vec::new(),
         },
         packages: Vec::new(),

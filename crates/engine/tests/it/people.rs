@@ -55,7 +55,10 @@ async fn what_others_pushed_is_found_on_registration_and_later() {
         (v1.lifecycle, v1.revision),
         (Lifecycle::Published, RevisionNumber(1))
     );
-    assert_eq!(v1.meta.labels["kpt.dev/latest-revision"], "true");
+    assert_eq!(
+        v1.meta.labels.get("kpt.dev/latest-revision").unwrap(),
+        "true"
+    );
     assert_eq!(v1.published_by, "person@example.test");
     let lock = v1.self_lock.expect("a lock");
     assert_eq!(
@@ -76,7 +79,10 @@ async fn what_others_pushed_is_found_on_registration_and_later() {
         .await;
     world.rest().await;
     let v2 = world.revision("blueprints.app.v2");
-    assert_eq!(v2.meta.labels["kpt.dev/latest-revision"], "true");
+    assert_eq!(
+        v2.meta.labels.get("kpt.dev/latest-revision").unwrap(),
+        "true"
+    );
     let v1 = world.revision("blueprints.app.v1");
     assert!(!v1.meta.labels.contains_key("kpt.dev/latest-revision"));
     assert_ne!(world.revision("blueprints.app.main").tree, head.tree);
@@ -274,7 +280,12 @@ async fn a_number_is_never_given_twice() {
         .await
         .expect("deleted");
     assert_eq!(
-        world.revision("deploy.mine.ws1").meta.labels["kpt.dev/latest-revision"],
+        world
+            .revision("deploy.mine.ws1")
+            .meta
+            .labels
+            .get("kpt.dev/latest-revision")
+            .unwrap(),
         "true",
         "the one before is the latest again"
     );

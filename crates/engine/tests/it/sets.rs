@@ -3,8 +3,8 @@
 use engine::ports::Gvk;
 use model::{
     DeletionGuard, InjectorTemplate, Lifecycle, MapExpr, ObjectMeta, ObjectSelector, OnError,
-    PackageContextTemplate, PackageName, RepositoryName, Status, Target, TargetSelection, Template,
-    Upstream, UpstreamSource, UpstreamVersion, VariantSet, VariantSetSpec,
+    PackageContextTemplate, PackageName, Pairs, RepositoryName, Status, Target, TargetSelection,
+    Template, Upstream, UpstreamSource, UpstreamVersion, VariantSet, VariantSetSpec,
 };
 use testkit::twin::key;
 
@@ -46,7 +46,7 @@ pub(crate) fn by_site() -> Target {
                 kind: "Site".to_owned(),
                 name: None,
                 labels: model::LabelSelector {
-                    match_labels: [("live".to_owned(), "yes".to_owned())].into(),
+                    match_labels: Pairs::from_iter([("live".to_owned(), "yes".to_owned())]),
                     requirements: Vec::new(),
                 },
             },
@@ -183,7 +183,7 @@ async fn repositories_are_selected_by_name_and_by_label() {
     let by_label = Target {
         selection: TargetSelection::RepositorySelector {
             selector: model::LabelSelector {
-                match_labels: [("zone".to_owned(), "cold".to_owned())].into(),
+                match_labels: Pairs::from_iter([("zone".to_owned(), "cold".to_owned())]),
                 requirements: Vec::new(),
             },
             packages: vec![PackageName::parse("three").expect("a name")],

@@ -2,8 +2,8 @@
 
 use engine::ports::Gvk;
 use model::{
-    Door, LabelSelector, PackageName, RepositoryName, Status, Target, TargetSelection, Upstream,
-    UpstreamSource, UpstreamVersion,
+    Door, LabelSelector, PackageName, Pairs, RepositoryName, Status, Target, TargetSelection,
+    Upstream, UpstreamSource, UpstreamVersion,
 };
 use testkit::twin::key;
 
@@ -24,7 +24,7 @@ fn labelled(repo: Option<&str>, key: &str, value: &str) -> UpstreamSource {
     UpstreamSource::Labels {
         repo: repo.map(|r| RepositoryName::parse(r).expect("a name")),
         selector: LabelSelector {
-            match_labels: [(key.to_owned(), value.to_owned())].into(),
+            match_labels: Pairs::from_iter([(key.to_owned(), value.to_owned())]),
             requirements: Vec::new(),
         },
     }

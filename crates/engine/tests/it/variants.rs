@@ -1,12 +1,12 @@
 //! One variant's whole life: draft, approval, upgrade, people's edits, injected objects, deletion.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::ports::Gvk;
 use model::{
     AdoptionPolicy, ConflictPolicy, DeletionPolicy, Downstream, Injector, Lifecycle,
-    PackageContext, PackageName, Pipeline, ProposedPolicy, RepositoryName, Status, Strategy,
+    PackageContext, PackageName, Pairs, Pipeline, ProposedPolicy, RepositoryName, Status, Strategy,
     Upstream, UpstreamVersion, Variant, VariantSpec,
 };
 use testkit::twin::key;
@@ -36,10 +36,10 @@ pub(crate) fn variant(name: &str, package: &str) -> Variant {
             adoption: AdoptionPolicy::None,
             deletion: DeletionPolicy::Delete,
             deletion_explicit: false,
-            labels: BTreeMap::new(),
-            annotations: BTreeMap::new(),
+            labels: Pairs::new(),
+            annotations: Pairs::new(),
             context: PackageContext {
-                data: [("region".to_owned(), "eu".to_owned())].into(),
+                data: Pairs::from_iter([("region".to_owned(), "eu".to_owned())]),
                 remove_keys: BTreeSet::new(),
                 create: false,
             },

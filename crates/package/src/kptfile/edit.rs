@@ -1,8 +1,6 @@
 //! Edits of a Kptfile as values; each changes its own field and keeps every other byte (V5, M19).
 
-use std::collections::BTreeMap;
-
-use model::{Condition, Function, GitLock, GitUpstream, RenderStatus, Selector};
+use model::{Condition, Function, GitLock, GitUpstream, Pairs, RenderStatus, Selector};
 use yaml::{Node, Path, Step, Value};
 
 use super::{Kptfile, ReadError, render_status};
@@ -18,13 +16,13 @@ pub enum Edit {
     /// Takes a label off.
     RemoveLabel(String),
     /// All labels, exactly these.
-    SetLabels(BTreeMap<String, String>),
+    SetLabels(Pairs),
     /// One annotation.
     SetAnnotation(String, String),
     /// Takes an annotation off.
     RemoveAnnotation(String),
     /// All annotations, exactly these.
-    SetAnnotations(BTreeMap<String, String>),
+    SetAnnotations(Pairs),
     /// `upstream`, as a whole: what was said about another upstream does not hold for this one.
     SetUpstream(GitUpstream),
     /// Takes `upstream` off.
@@ -231,7 +229,7 @@ fn prune(stream: Stream, keys: &[&str]) -> Written {
     }
 }
 
-fn set_texts(stream: Stream, field: &str, texts: &BTreeMap<String, String>) -> Written {
+fn set_texts(stream: Stream, field: &str, texts: &Pairs) -> Written {
     let present = find(&stream, &["metadata", field]);
     let present: Vec<String> = present
         .into_iter()

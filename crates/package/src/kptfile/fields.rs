@@ -1,8 +1,6 @@
 //! What a Kptfile says, typed (packages-and-functions.md §3.1).
 
-use std::collections::BTreeMap;
-
-use model::{Condition, GitLock, GitUpstream, Pipeline, ReadinessGate, RenderStatus};
+use model::{Condition, GitLock, GitUpstream, Pairs, Pipeline, ReadinessGate, RenderStatus};
 
 /// Every field of a Kptfile that anybody asks for. Unknown fields stay in the text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -12,9 +10,9 @@ pub struct Fields {
     /// `metadata.namespace`
     pub namespace: Option<String>,
     /// `metadata.labels`
-    pub labels: BTreeMap<String, String>,
+    pub labels: Pairs,
     /// `metadata.annotations`
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Pairs,
     /// `upstream`: what is wanted.
     pub upstream: Option<Upstream>,
     /// `upstreamLock`: what was taken.
@@ -89,7 +87,7 @@ pub struct Inventory {
     /// `inventoryID`
     pub id: String,
     /// `labels`
-    pub labels: BTreeMap<String, String>,
+    pub labels: Pairs,
     /// `annotations`
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Pairs,
 }

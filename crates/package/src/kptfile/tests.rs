@@ -224,7 +224,7 @@ fn what_becomes_empty_goes() {
         Edit::SetLabel("l".into(), "yes".into()),
     ];
     let more = kptfile(text).edit(&edits).unwrap();
-    assert_eq!(more.fields().labels["l"], "yes");
+    assert_eq!(more.fields().labels.get("l").unwrap(), "yes");
     let back = [
         Edit::RemoveGate("a/b".into()),
         Edit::RemoveCondition("a/b".into()),

@@ -1,9 +1,9 @@
 //! The package context: keys of the ConfigMap `kptfile.kpt.dev` at the package's root.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{File, PackagePath};
+use model::{File, PackagePath, Pairs};
 use yaml::owned::Value;
 
 use super::MutateError;
@@ -14,7 +14,7 @@ const FILE: &str = "package-context.yaml";
 
 pub(super) fn apply(
     desk: &mut Desk<'_>,
-    set: &BTreeMap<String, String>,
+    set: &Pairs,
     remove: &BTreeSet<String>,
     create: bool,
 ) -> Result<(), MutateError> {

@@ -13,7 +13,7 @@ mod points;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Class, Files, Injection, ObjectName, Pipeline, Recipe};
+use model::{Class, Files, Injection, ObjectName, Pairs, Pipeline, Recipe};
 
 use crate::sheet::SheetError;
 
@@ -29,7 +29,7 @@ pub enum Mutation {
     /// Keys of the package context, the ConfigMap `kptfile.kpt.dev` at the package's root (R63–R68).
     Context {
         /// Keys to set.
-        set: BTreeMap<String, String>,
+        set: Pairs,
         /// Keys to remove; removal wins (R64).
         remove: BTreeSet<String>,
         /// Make the ConfigMap where there is none (V13).

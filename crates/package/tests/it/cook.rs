@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     CommitId, Conflict, ConflictPolicy, ConflictState, ConflictValue, Files, Function, GitLock,
-    GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName, PackagePath, Pipeline,
-    Recipe, Strategy,
+    GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName, PackagePath, Pairs,
+    Pipeline, Recipe, Strategy,
 };
 use package::cook::{Base, Cook, CookError, CookInput, Cooked, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
@@ -91,7 +91,7 @@ fn recipe() -> Recipe {
         package: PackageName::parse("shop").unwrap(),
         variant: ObjectName::parse("shop-app").unwrap(),
         deployment: true,
-        context: BTreeMap::from([("region".to_owned(), "eu".to_owned())]),
+        context: Pairs::from_iter([("region".to_owned(), "eu".to_owned())]),
         remove_keys: BTreeSet::new(),
         create_context: false,
         pipeline: Pipeline {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{
     CommitId, Conflict, ConflictId, ConflictPolicy, ConflictState, ConflictValue, Decision, Files,
     Function, GitLock, GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName,
-    PackagePath, Pipeline, Recipe, Strategy as MergeStrategy,
+    PackagePath, Pairs, Pipeline, Recipe, Strategy as MergeStrategy,
 };
 use package::conflicts::{acknowledge, conflict_id, resolved_by_edit};
 use package::cook::{Base, Cook, CookInput, Cooked, MachineFiles, OpenDraft};
@@ -138,7 +138,7 @@ impl History {
             package: PackageName::parse("shop").unwrap(),
             variant: ObjectName::parse("shop-app").unwrap(),
             deployment: true,
-            context: BTreeMap::new(),
+            context: Pairs::new(),
             remove_keys: BTreeSet::new(),
             create_context: false,
             pipeline: Pipeline {

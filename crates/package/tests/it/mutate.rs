@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Files, Function, Injection, InjectionOutcome, ObjectName, Pipeline, Status};
+use model::{Files, Function, Injection, InjectionOutcome, ObjectName, Pairs, Pipeline, Status};
 use package::mutate::{self, MutateError, Mutation, Previous};
 use proptest::prelude::*;
 
@@ -65,7 +65,7 @@ fn package() -> Files {
     ])
 }
 
-fn strings<const N: usize>(pairs: [(&str, &str); N]) -> BTreeMap<String, String> {
+fn strings<const N: usize>(pairs: [(&str, &str); N]) -> Pairs {
     pairs
         .into_iter()
         .map(|(k, v)| (k.to_owned(), v.to_owned()))
@@ -353,7 +353,7 @@ fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
     );
     let remove = prop::collection::btree_set(key.prop_map(str::to_owned), 0..2);
     let context = (set, remove).prop_map(|(set, remove)| Mutation::Context {
-        set,
+        set: set.into_iter().collect(),
         remove,
         create: true,
     });

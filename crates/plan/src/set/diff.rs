@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{Downstream, ObjectKey, ObjectMeta, ObjectName, Uid, Variant, VariantSet, VariantSpec};
+use model::{
+    Downstream, ObjectKey, ObjectMeta, ObjectName, Pairs, Uid, Variant, VariantSet, VariantSpec,
+};
 
 use super::Step;
 use super::names::{EXPLICIT, LABEL, owner, variant_name};
@@ -16,7 +18,7 @@ struct Wanted {
     explicit: bool,
 }
 
-/// What a variant shall be. Of most it is what they are: that is not held twice.
+/// What a variant shall be. Most already are what they shall be; those are not held twice.
 enum Spec {
     /// As it was rendered.
     Rendered(Box<VariantSpec>),
@@ -100,12 +102,12 @@ impl Desired {
         }
         let message = if a == b {
             format!(
-                "targets for package '{}' in repo '{}' differ; the existing one stays",
+                "targets for package '{}' in repo '{}' differ; what exists stays, else the first counts",
                 b.package, b.repo
             )
         } else {
             format!(
-                "package '{}' in repo '{}' and package '{}' in repo '{}' would both be called '{name}'; the existing one stays",
+                "package '{}' in repo '{}' and package '{}' in repo '{}' would both be called '{name}'; what exists stays, else the first counts",
                 a.package, a.repo, b.package, b.repo
             )
         };
@@ -186,7 +188,7 @@ pub(super) fn diff(o: &Observed, set: &VariantSet, uid: &Uid, desired: &mut Desi
 
 fn create(set: &VariantSet, uid: &Uid, name: ObjectName, wanted: Wanted) -> Step {
     let mut meta = ObjectMeta {
-        labels: BTreeMap::from([(LABEL.to_owned(), uid.to_string())]),
+        labels: Pairs::from_iter([(LABEL.to_owned(), uid.to_string())]),
         owners: vec![owner(&set.key, uid)],
         ..ObjectMeta::default()
     };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use model::Variant;
+use model::{Pairs, Variant};
 
 use super::{Plan, Step};
 use crate::report::then;
@@ -34,7 +34,7 @@ fn describe(variant: &Variant) -> Vec<String> {
         "downstream {} in {}",
         spec.downstream.package, spec.downstream.repo
     )];
-    let pairs = |what: &str, map: &std::collections::BTreeMap<String, String>| -> Vec<String> {
+    let pairs = |what: &str, map: &Pairs| -> Vec<String> {
         map.iter().map(|(k, v)| format!("{what} {k}={v}")).collect()
     };
     lines.extend(pairs("label", &spec.labels));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    ObjectKey, ObjectMeta, Problem, RepositoryName, SetStatus, Status, Upstream, Variant,
+    ObjectKey, ObjectMeta, Pairs, Problem, RepositoryName, SetStatus, Status, Upstream, Variant,
     VariantSet,
 };
 
@@ -99,9 +99,9 @@ pub struct Unread {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RepositoryObject {
     /// Its labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Pairs,
     /// Its annotations.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Pairs,
 }
 
 /// What templates see of a selected object (R152).
@@ -112,9 +112,9 @@ pub struct Object {
     /// Its namespace; empty if cluster-scoped.
     pub namespace: String,
     /// Its labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Pairs,
     /// Its annotations.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Pairs,
 }
 
 /// Why a selection is unknown: deletions stop (S2).

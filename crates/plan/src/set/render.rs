@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use expr::{Bindings, ExprError, Value};
 use model::{
     AdoptionPolicy, DeletionPolicy, Downstream, Function, FunctionTemplate, Injector,
-    PackageContext, PackageName, Pipeline, RepositoryName, Template, Upstream, VariantSet,
+    PackageContext, PackageName, Pairs, Pipeline, RepositoryName, Template, Upstream, VariantSet,
     VariantSpec,
 };
 
@@ -171,8 +171,8 @@ fn plain(upstream: Upstream, downstream: Downstream) -> VariantSpec {
         adoption: AdoptionPolicy::default(),
         deletion: DeletionPolicy::default(),
         deletion_explicit: false,
-        labels: BTreeMap::new(),
-        annotations: BTreeMap::new(),
+        labels: Pairs::new(),
+        annotations: Pairs::new(),
         context: PackageContext::default(),
         pipeline: Pipeline::default(),
         injectors: Vec::new(),
@@ -246,15 +246,13 @@ fn carried(spec: &VariantSpec) -> Result<(), String> {
 }
 
 /// Expressions over plain pairs (R140).
-fn overlay(
-    mut plain: BTreeMap<String, String>,
-    pairs: &[Pair],
-    values: &Bindings,
-) -> Result<BTreeMap<String, String>, String> {
-    for pair in pairs {
+fn overlay(mut plain: Pairs, pairs: &[Pair], values: &Bindings) -> Result<Pairs, String> {
+    let computed = pairs.iter().map(|pair| {
         let key = text(&pair.key, values)?.unwrap_or_default();
-        plain.insert(key, text(&pair.value, values)?.unwrap_or_default());
-    }
+        Ok((key, text(&pair.value, values)?.unwrap_or_default()))
+    });
+    // All at once: one by one each would move those behind it.
+    plain.extend(computed.collect::<Result<Vec<_>, String>>()?);
     Ok(plain)
 }
 

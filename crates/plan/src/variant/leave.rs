@@ -1,9 +1,8 @@
 //! Going away: of a variant, and of what a retargeted variant left behind (R31, R103–R107, V10).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{DeletionPolicy, Downstream, Lifecycle, ObjectKey, Revision, Uid, Variant};
+use model::{DeletionPolicy, Downstream, Lifecycle, ObjectKey, Pairs, Revision, Uid, Variant};
 
 use super::{Observed, Plan, RevisionRef, Step, Subject, words};
 use crate::{Next, Report};
@@ -165,8 +164,8 @@ pub(super) fn warn(o: &Observed, report: &mut Report) {
     }
 }
 
-fn mark(key: &ObjectKey) -> BTreeMap<String, String> {
-    BTreeMap::from([(words::PROPOSED_BY.to_owned(), words::mark(key))])
+fn mark(key: &ObjectKey) -> Pairs {
+    Pairs::from_iter([(words::PROPOSED_BY.to_owned(), words::mark(key))])
 }
 
 /// Whether we proposed its deletion, and an approver said no: it is published again with our mark. The no

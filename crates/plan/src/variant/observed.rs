@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use model::{
     Class, CommitId, Downstream, GitLock, Injection, KeptInjection, Machine, ObjectKey, ObjectMeta,
-    ObjectName, Problem, RepositoryName, Revision, Uid, Variant, VariantStatus,
+    ObjectName, Pairs, Problem, RepositoryName, Revision, Uid, Variant, VariantStatus,
 };
 
 use super::Resolution;
@@ -165,7 +165,7 @@ pub enum OldUpstream {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stated {
     /// Context keys (of [`Machine::context_keys`]) with their values.
-    pub context: BTreeMap<String, String>,
+    pub context: Pairs,
     /// Injected contents.
     pub injections: Vec<KeptInjection>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{InjectionOutcome, KeptInjection, Recipe, Variant};
+use model::{InjectionOutcome, KeptInjection, Pairs, Recipe, Variant};
 
 use super::{Observed, RepositorySummary};
 
@@ -19,7 +19,7 @@ pub(super) fn recipe(o: &Observed, variant: &Variant, repository: &RepositorySum
     let mut context = o.stated.context.clone();
     context.extend(spec.context.data.clone());
     context.retain(|key, _| !removed.contains(key));
-    let push = |of: &std::collections::BTreeMap<String, String>| {
+    let push = |of: &Pairs| {
         PUSH_ON_FAILURE
             .iter()
             .any(|a| of.get(*a).is_some_and(|v| v == "true"))

@@ -1,11 +1,10 @@
 //! What a plan says: steps that carry all they need, and what they expect to find.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    CommitId, Digest, GitLock, Lifecycle, Machine, ObjectKey, OwnerReference, PackageName, Recipe,
-    RepositoryName, Revision, Task, TreeId, VariantStatus, WorkspaceName,
+    CommitId, Digest, GitLock, Lifecycle, Machine, ObjectKey, OwnerReference, PackageName, Pairs,
+    Recipe, RepositoryName, Revision, Task, TreeId, VariantStatus, WorkspaceName,
 };
 
 use super::Failure;
@@ -96,7 +95,7 @@ pub enum Step {
         /// The revision.
         revision: RevisionRef,
         /// Annotations to set: the mark.
-        annotations: BTreeMap<String, String>,
+        annotations: Pairs,
         /// Take the owner with this uid off in the same write (R104).
         disown: Option<model::Uid>,
     },
@@ -125,9 +124,9 @@ pub enum Step {
         /// Owner references to replace (uids of former incarnations of this variant).
         replace: Vec<model::Uid>,
         /// Labels to merge.
-        labels: BTreeMap<String, String>,
+        labels: Pairs,
         /// Annotations to merge, the mark of adoption among them.
-        annotations: BTreeMap<String, String>,
+        annotations: Pairs,
     },
     /// Note on a published revision's record that this input changes nothing (V17a).
     NoteDigest {
@@ -217,9 +216,9 @@ pub struct CreateDraft {
     /// Its owner.
     pub owner: OwnerReference,
     /// Its labels (R52).
-    pub labels: BTreeMap<String, String>,
+    pub labels: Pairs,
     /// Its annotations (R52).
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Pairs,
     /// What to do when the result equals *p*.
     pub on_equal: OnEqual,
 }

@@ -127,7 +127,7 @@ fn touching(o: &Observed, revision: RevisionRef) -> Vec<(Step, &'static [Lifecyc
         (
             Step::ProposeDeletion {
                 revision: revision.clone(),
-                annotations: std::collections::BTreeMap::new(),
+                annotations: model::Pairs::new(),
                 disown: None,
             },
             &[Lifecycle::Published],
@@ -238,8 +238,8 @@ fn only_what_nobody_else_controls_is_adopted() {
                 block_owner_deletion: false,
             },
             replace: Vec::new(),
-            labels: std::collections::BTreeMap::new(),
-            annotations: std::collections::BTreeMap::new(),
+            labels: model::Pairs::new(),
+            annotations: model::Pairs::new(),
         };
         let mut other = only(&o);
         other.key = key("deploy.shop.other");

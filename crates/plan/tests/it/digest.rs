@@ -19,7 +19,7 @@ fn recipe() -> Recipe {
         package: package("shop"),
         variant: crate::wire::name("shop"),
         deployment: true,
-        context: BTreeMap::from([("region".to_owned(), "eu".to_owned())]),
+        context: model::Pairs::from_iter([("region".to_owned(), "eu".to_owned())]),
         remove_keys: std::iter::once("old".to_owned()).collect(),
         create_context: false,
         pipeline: model::Pipeline {

@@ -373,7 +373,7 @@ fn existing(world: &Json) -> Arc<Existing> {
             controller: true,
             block_owner_deletion: false,
         }];
-        metadata.labels = BTreeMap::from([(LABEL.to_owned(), "uid-fan".to_owned())]);
+        metadata.labels = model::Pairs::from_iter([(LABEL.to_owned(), "uid-fan".to_owned())]);
     }
     if world.flag("listed") {
         metadata

@@ -1,14 +1,14 @@
 //! Reads the terse worlds of the case folders into `model` values. Every field has a default that
 //! makes the plainest case.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::{
     AdoptionPolicy, Class, CommitId, Condition, Conflict, ConflictId, ConflictPolicy,
     ConflictState, ConflictValue, Decision, DeletionPolicy, Downstream, Function, GitLock,
     Injector, Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, OwnerReference,
-    PackageContext, PackageName, PackagePath, PackedRenderStatus, Pipeline, ProposedPolicy,
+    PackageContext, PackageName, PackagePath, PackedRenderStatus, Pairs, Pipeline, ProposedPolicy,
     ReadinessGate, RenderStatus, RepositoryName, Revision, RevisionNumber, Status, Strategy, Task,
     TreeId, Uid, Upstream, UpstreamVersion, VariantSpec, WorkspaceName,
 };
@@ -53,7 +53,7 @@ impl Json {
             .collect()
     }
 
-    pub(crate) fn map(&self, key: &str) -> BTreeMap<String, String> {
+    pub(crate) fn map(&self, key: &str) -> Pairs {
         self.entries(key)
             .into_iter()
             .map(|(k, v)| {
@@ -354,7 +354,7 @@ pub(crate) fn revision(world: &Json, own_uid: &str) -> Revision {
             .map(|condition_type| ReadinessGate { condition_type })
             .collect(),
         package_labels: world.map("packageLabels"),
-        package_annotations: BTreeMap::new(),
+        package_annotations: model::Pairs::new(),
         resolved_conflicts: Vec::new(),
         upstream_lock: world.text("lock").map(|l| lock(&l)),
         conditions: conditions(world),

@@ -1,9 +1,7 @@
 //! What is written into the world, field by field: marks, owners and the facts of a status that its text does not show.
 
-use std::collections::BTreeMap;
-
 use model::DeletionPolicy::{Delete, Orphan};
-use model::{ObjectMeta, SetStatus, Status};
+use model::{ObjectMeta, Pairs, SetStatus, Status};
 use plan::set::{EXPLICIT, LABEL, Observed, Outcome, Plan, Step, decide, status_after};
 use serde_json::{Value, json};
 
@@ -26,7 +24,7 @@ fn two_places() -> Value {
     })
 }
 
-fn texts(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+fn texts(pairs: &[(&str, &str)]) -> Pairs {
     pairs
         .iter()
         .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))

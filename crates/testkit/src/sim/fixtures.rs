@@ -1,7 +1,7 @@
 //! What the walk is made of: the upstream package, variants, the set, repositories, and what a
 //! complete cook of them looks like.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::ports::Gvk;
@@ -10,8 +10,8 @@ use model::{
     AdoptionPolicy, ConflictPolicy, DeletionGuard, DeletionPolicy, Downstream, File, Files,
     Function, GitSpec, Injector, InjectorTemplate, LabelSelector, Lifecycle, ObjectMeta,
     ObjectSelector, OnError, PackageContext, PackageContextTemplate, PackageName, PackagePath,
-    Pipeline, ProposedPolicy, Repository, RepositoryName, Strategy, Target, TargetSelection, Task,
-    Template, Upstream, UpstreamVersion, Variant, VariantSet, VariantSetSpec, VariantSpec,
+    Pairs, Pipeline, ProposedPolicy, Repository, RepositoryName, Strategy, Target, TargetSelection,
+    Task, Template, Upstream, UpstreamVersion, Variant, VariantSet, VariantSetSpec, VariantSpec,
     WorkspaceName,
 };
 use store::{Signature, Time};
@@ -69,7 +69,7 @@ pub(super) fn is_marked(text: &str, marker: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cooked {
     /// The texts with their inputs taken out.
-    shape: BTreeMap<String, String>,
+    shape: Pairs,
     /// Upstream's version, by the image and by the Kptfile's lock.
     pub(super) version: (String, String),
     /// The context's region.
@@ -102,7 +102,7 @@ impl Cooked {
         let context = context
             .replace(&name.0, &name.1)
             .replace(&place.0, &place.1);
-        let shape = BTreeMap::from([
+        let shape = Pairs::from_iter([
             ("package-context.yaml".to_owned(), context),
             ("endpoint.yaml".to_owned(), endpoint),
             (EDITED.to_owned(), deployment.join("\n")),
@@ -218,10 +218,10 @@ pub(super) fn variant(name: &str, repo: &str, region: &str) -> Variant {
             adoption: AdoptionPolicy::None,
             deletion: DeletionPolicy::Delete,
             deletion_explicit: false,
-            labels: BTreeMap::new(),
-            annotations: BTreeMap::new(),
+            labels: Pairs::new(),
+            annotations: Pairs::new(),
             context: PackageContext {
-                data: [("region".to_owned(), region.to_owned())].into(),
+                data: Pairs::from_iter([("region".to_owned(), region.to_owned())]),
                 remove_keys: BTreeSet::new(),
                 create: false,
             },
@@ -245,7 +245,7 @@ pub(super) fn variant(name: &str, repo: &str, region: &str) -> Variant {
 
 fn zone(value: &str) -> LabelSelector {
     LabelSelector {
-        match_labels: [("zone".to_owned(), value.to_owned())].into(),
+        match_labels: Pairs::from_iter([("zone".to_owned(), value.to_owned())]),
         requirements: Vec::new(),
     }
 }
@@ -254,7 +254,7 @@ fn zone(value: &str) -> LabelSelector {
 pub(super) fn set(region: &str) -> VariantSet {
     let template = Template {
         context: Some(PackageContextTemplate {
-            data: [("region".to_owned(), region.to_owned())].into(),
+            data: Pairs::from_iter([("region".to_owned(), region.to_owned())]),
             ..PackageContextTemplate::default()
         }),
         mutators: vec![model::FunctionTemplate {

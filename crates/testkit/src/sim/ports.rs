@@ -12,8 +12,8 @@ use engine::ports::{
     StoredSet, StoredVariant,
 };
 use model::{
-    Class, Digest, Namespace, ObjectKey, Problem, RepositoryStatus, Revision, SetStatus, Uid,
-    UpstreamSource, Variant, VariantStatus,
+    Class, Digest, Namespace, ObjectKey, Pairs, Problem, RepositoryStatus, Revision, SetStatus,
+    Uid, UpstreamSource, Variant, VariantStatus,
 };
 use store::MemoryStore;
 
@@ -236,7 +236,7 @@ impl Ports {
 }
 
 /// A touch by somebody else, which asks for nothing.
-fn touch(annotations: &mut BTreeMap<String, String>, ledger: &Ledger) {
+fn touch(annotations: &mut Pairs, ledger: &Ledger) {
     let value = ledger.open().fresh("touch");
     annotations.insert("sim.example.test/touched".to_owned(), value);
 }

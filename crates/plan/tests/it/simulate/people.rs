@@ -1,6 +1,5 @@
 //! What people do in the world.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
@@ -60,7 +59,7 @@ impl World {
         match action {
             Action::SetContext(0) => spec.context.data.clear(),
             Action::SetContext(n) => {
-                spec.context.data = BTreeMap::from([("tier".to_owned(), n.to_string())]);
+                spec.context.data = model::Pairs::from_iter([("tier".to_owned(), n.to_string())]);
             }
             Action::FollowLatest(true) => spec.upstream.version = UpstreamVersion::Latest,
             Action::FollowLatest(false) => spec.upstream.version = UpstreamVersion::Revision(1),
