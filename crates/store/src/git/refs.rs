@@ -124,13 +124,22 @@ impl RefFiles {
         let packed = self.packed.load()?;
         let from_packed = |e: &RawEdit| e.new.is_none() && packed.get(e.name.as_str()).is_some();
         let many = edits.len() > 4 + packed.refs.len() / 1_000;
-        let moved = if many || edits.iter().any(from_packed) {
+        // Each directory that is made for a ref has to be made durable; one short file costs less.
+        let alone = |e: &RawEdit| e.new.is_some() && !self.has_place(&e.name);
+        let short = packed.refs.len() < SHORT && edits.iter().any(alone);
+        let moved = if many || short || edits.iter().any(from_packed) {
             self.apply_packed(edits)?
         } else {
             self.apply_loose(edits, each)?
         };
         self.tidy(edits);
         Ok(moved)
+    }
+
+    /// Whether the directory is there in which a ref would be a file.
+    fn has_place(&self, name: &RefName) -> bool {
+        let path = self.dir.join(name.as_str());
+        path.parent().is_some_and(Path::is_dir)
     }
 
     /// Locks refs in the order of names.
@@ -337,6 +346,9 @@ fn named(
 
 /// How deep the names of shared branches lie; those of drafts and tags lie deeper.
 const SHARED: usize = 2;
+
+/// A file of packed refs with fewer than these is written anew as fast as one ref is.
+const SHORT: usize = 256;
 
 fn depth(name: &RefName) -> usize {
     name.as_str().matches('/').count()
