@@ -120,6 +120,13 @@ async fn check(point: Point, after: usize) {
         store.open(spec).await.unwrap()
     };
     drop(open().await);
+    if point == Point::RefMoved {
+        // Where their directories stand, refs are files of their own and move one after the other.
+        for n in 0..4 {
+            std::fs::create_dir_all(path.join(format!("refs/heads/drafts/p{n}"))).unwrap();
+        }
+        std::fs::create_dir_all(path.join("refs/heads/also")).unwrap();
+    }
     die(dir.path(), point, after);
     fsck(&path);
     let repo = open().await;
