@@ -19,12 +19,15 @@ impl Versioned for ObjectSummary {
     }
 }
 
+/// An object that a variant names, with its kind.
+type Named = (Arc<Gvk>, ObjectKey);
+
 /// Objects by kind, and the variants that name them, also where they do not exist (V11).
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     kinds: BTreeMap<Gvk, Mirror<ObjectSummary>>,
     wanted: BTreeMap<Arc<Gvk>, BTreeMap<ObjectKey, Keys>>,
-    wants: BTreeMap<ObjectKey, Box<[(Arc<Gvk>, ObjectKey)]>>,
+    wants: BTreeMap<ObjectKey, Box<[Named]>>,
 }
 
 impl Objects {
