@@ -1,7 +1,7 @@
 //! Refs as git keeps them in files: read, and moved in one transaction under git's own locks.
 //!
-//! A few refs are written one by one; many, or any that is deleted from `packed-refs`, by replacing
-//! that file, which is one rename. Other processes' git works beside us: every ref is locked, then
+//! A few refs are written one by one; many, or any that is deleted from `packed-refs`, or one that stands alone
+//! where that file is short, by replacing that file, which is one rename. Other processes' git works beside us: every ref is locked, then
 //! compared, then moved. What moves is durable before what is made, and that before anything goes
 //! ([`RawEdit::turn`]).
 
@@ -167,7 +167,11 @@ impl RefFiles {
 
     fn compare(&self, edits: &[RawEdit], stale: &mut Vec<RefName>) -> Result<()> {
         for edit in edits {
-            if self.get(&edit.name)? != edit.old {
+            // In the packed file nothing would keep a ref from standing below one that somebody just made.
+            let made = edit.old.is_none() && edit.new.is_some();
+            let mut above = edit.name.ancestors();
+            let hidden = made && above.any(|above| self.dir.join(above).is_file());
+            if hidden || self.get(&edit.name)? != edit.old {
                 stale.push(edit.name.clone());
             }
         }
@@ -412,3 +416,6 @@ impl View for RefView<'_> {
         Ok(all)
     }
 }
+
+#[cfg(test)]
+mod tests;
