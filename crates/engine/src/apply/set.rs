@@ -90,6 +90,7 @@ fn deleted(step: &Step) -> Option<(&ObjectKey, &Uid)> {
 }
 
 async fn all(engine: &Engine, observed: &Observed, steps: &[Step]) -> Result<Vec<Outcome>> {
+    // Made as they go: thousands of turns that lie ready take more room than what they write.
     let mut rest = steps.iter();
     let first = rest.by_ref().take(AT_ONCE);
     let mut going: FuturesOrdered<_> = first.map(|s| one(engine, observed, s)).collect();

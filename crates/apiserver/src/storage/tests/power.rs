@@ -1,6 +1,7 @@
 //! Power cuts: every acknowledged write is there, the one under way is there or not, and no version comes twice.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use futures::executor::block_on;
 
@@ -159,18 +160,21 @@ fn a_store_that_loses_synced_writes_is_noticed() {
     assert_eq!(lost, 20, "the check sees what a lying disk loses");
 }
 
+/// A store that makes its file smaller at the start if that is longer than this.
+fn with_a_short_ring(path: &Path, shrink_above: u64) -> Store {
+    let file = RedbFile::open(path, crate::storage::Durability::Relaxed).expect("open");
+    let options = Options {
+        ring_bytes: 1 << 16,
+        ..Options::default()
+    };
+    Store::open(Box::new(file.shrink_above(shrink_above)), options).expect("load")
+}
+
 #[test]
 fn a_start_gives_unused_room_back() {
     let directory = tempfile::tempdir().expect("directory");
     let path = directory.path().join("objects.redb");
-    let open = |above| {
-        let file = RedbFile::open(&path, crate::storage::Durability::Relaxed).expect("open");
-        let options = Options {
-            ring_bytes: 1 << 16,
-            ..Options::default()
-        };
-        Store::open(Box::new(file.shrink_above(above)), options).expect("load")
-    };
+    let open = |above| with_a_short_ring(&path, above);
     let length = || std::fs::metadata(&path).expect("file").len();
     let store = open(u64::MAX);
     for n in 0..6000 {
@@ -196,14 +200,7 @@ fn a_start_gives_unused_room_back() {
 fn a_full_file_is_left_alone_however_well_memory_packs_it() {
     let directory = tempfile::tempdir().expect("directory");
     let path = directory.path().join("objects.redb");
-    let open = |above| {
-        let file = RedbFile::open(&path, crate::storage::Durability::Relaxed).expect("open");
-        let options = Options {
-            ring_bytes: 1 << 16,
-            ..Options::default()
-        };
-        Store::open(Box::new(file.shrink_above(above)), options).expect("load")
-    };
+    let open = |above| with_a_short_ring(&path, above);
     let store = open(u64::MAX);
     let big = |n: u32| {
         let mut value = object(&format!("k{n}"), n);
