@@ -14,5 +14,6 @@ mod recorded;
 mod restart;
 mod rules;
 mod twin;
+mod walls;
 mod webhook;
 mod world;
