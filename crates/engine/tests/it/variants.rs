@@ -198,10 +198,8 @@ async fn a_variant_makes_one_atomic_draft_and_comes_to_rest() {
     quiet(&world).await;
 }
 
-/// R25, R27, R39, R188.
-#[tokio::test(start_paused = true)]
-async fn upgrades_keep_what_people_changed_in_published_revisions_and_in_drafts() {
-    let world = ready().await;
+/// A variant whose first draft a person changed and published.
+async fn published_with_five_replicas(world: &World) {
     world.twin.put_variant(variant("shop", "shop"));
     world.rest().await;
     let first = "deploy.shop.packagevariant-1";
@@ -228,8 +226,14 @@ async fn upgrades_keep_what_people_changed_in_published_revisions_and_in_drafts(
             .count(),
         2
     );
-    quiet(&world).await;
+    quiet(world).await;
+}
 
+/// R25, R27, R39, R188.
+#[tokio::test(start_paused = true)]
+async fn upgrades_keep_what_people_changed_in_published_revisions_and_in_drafts() {
+    let world = ready().await;
+    published_with_five_replicas(&world).await;
     push(&world, &DEPLOYMENT.replace("app:v1", "app:v2"), "v2").await;
     let mut wanted = variant("shop", "shop");
     wanted.spec.upstream.version = UpstreamVersion::Latest;
