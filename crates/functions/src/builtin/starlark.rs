@@ -17,6 +17,7 @@ use starlark::eval::{BeforeStmtFunc, Evaluator};
 use starlark::syntax::{AstModule, Dialect};
 use yaml::owned::Value;
 
+use bounds::Script;
 use bridge::Told;
 
 use crate::config::Config;
@@ -39,16 +40,17 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         Ok(script) => script,
         Err(why) => return Report::failure(why),
     };
-    if let Err(why) = bounds::check(&source) {
-        return Report::failure(why);
-    }
+    let script = match bounds::read(name, &source) {
+        Ok(script) => script,
+        Err(why) => return Report::failure(why),
+    };
     let input = bridge::input(items, config.0);
     let floats = bridge::whole_floats(&input);
     // The script's values never leave their thread: JSON goes in, JSON comes out.
     let work = std::thread::Builder::new()
         .name("starlark".to_owned())
         .stack_size(STACK)
-        .spawn(move || evaluate(&name, source, &input));
+        .spawn(move || evaluate(script, &input));
     let answer = match work.map(std::thread::JoinHandle::join) {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => Err("the script broke the interpreter".to_owned().into()),
@@ -118,20 +120,21 @@ struct Answer {
     printed: String,
 }
 
-fn evaluate(name: &str, source: String, input: &Json) -> Result<Answer, Told> {
+fn evaluate(mut script: Script, input: &Json) -> Result<Answer, Told> {
     let dialect = Dialect {
         enable_top_level_stmt: true,
         enable_f_strings: false,
         enable_load_reexport: true,
         ..Dialect::Standard
     };
-    let ast =
-        AstModule::parse(name, source, &dialect).map_err(|error| bridge::told(name, &error))?;
+    let text = std::mem::take(&mut script.text);
+    let ast = AstModule::parse(&script.name, text, &dialect)
+        .map_err(|error| bridge::told(&script, &error))?;
     let printer = bridge::Printer::default();
     let globals = modules::globals();
     let loader = modules::Loader::new()?;
     for load in ast.loads() {
-        loader.check(name, &load)?;
+        loader.check(&script, &load)?;
     }
     let started = Instant::now();
     let list = Module::with_temp_heap(|module| -> Result<Json, Told> {
@@ -149,7 +152,7 @@ fn evaluate(name: &str, source: String, input: &Json) -> Result<Answer, Told> {
         evaluator.set_loader(&loader);
         evaluator
             .eval_module(ast, &globals)
-            .map_err(|error| bridge::told(name, &error))?;
+            .map_err(|error| bridge::told(&script, &error))?;
         Ok(bridge::resource_list(&module)?)
     })?;
     Ok(Answer {

@@ -2,6 +2,13 @@
 //!
 //! Parser and interpreter recurse where the text nests: brackets, chains of operators, calls and attributes, blocks,
 //! `elif` after `elif`. Each is bounded here, so that no script can exhaust the stack.
+//!
+//! On the way tabs become spaces, since the interpreter refuses them and the catalog's does not (M11): in indentation
+//! as many as the catalog's counts, elsewhere one. Places are told by the columns of the script as it was written.
+
+use std::collections::BTreeMap;
+
+use starlark::codemap::ResolvedPos;
 
 /// The longest script.
 const SOURCE: usize = 64 << 10;
@@ -11,9 +18,36 @@ const BRACKETS: usize = 64;
 const TOKENS: usize = 1_000;
 /// Columns of indentation, and branches of the script's `if`s.
 const BLOCKS: usize = 400;
+/// Columns from one stop of a tab to the next.
+const TAB: usize = 8;
+
+/// A script as the interpreter gets it.
+#[derive(Debug)]
+pub(super) struct Script {
+    /// Its name.
+    pub(super) name: String,
+    /// Its text, without tabs outside of strings.
+    pub(super) text: String,
+    indented: Indented,
+}
+
+/// By line (from 0), the indentation as it was written and as it is now, where a tab made them differ.
+type Indented = BTreeMap<usize, (usize, usize)>;
+
+impl Script {
+    /// A place in it as people know it: `name:line:column`, each from 1.
+    pub(super) fn place(&self, at: ResolvedPos) -> String {
+        let column = match self.indented.get(&at.line) {
+            Some((was, is)) if at.column >= *is => at.column - is + was,
+            Some((was, _)) => at.column.min(*was),
+            None => at.column,
+        };
+        format!("{}:{}:{}", self.name, at.line + 1, column + 1)
+    }
+}
 
 /// Refuses what nests too deep, naming the line.
-pub(super) fn check(source: &str) -> Result<(), String> {
+pub(super) fn read(name: String, source: &str) -> Result<Script, String> {
     if source.len() > SOURCE {
         return Err(format!(
             "the script is longer than {} KiB; split it into several functions",
@@ -22,16 +56,26 @@ pub(super) fn check(source: &str) -> Result<(), String> {
     }
     let mut scan = Scan {
         rest: source,
+        text: String::with_capacity(source.len()),
+        indented: Indented::new(),
         line: 1,
         path: 0,
         open: Vec::new(),
         branches: 0,
     };
-    scan.run()
+    scan.run()?;
+    Ok(Script {
+        name,
+        text: scan.text,
+        indented: scan.indented,
+    })
 }
 
 struct Scan<'s> {
     rest: &'s str,
+    /// What was read, without tabs.
+    text: String,
+    indented: Indented,
     line: usize,
     /// Tokens since the innermost separator, with those of all brackets around.
     path: usize,
@@ -54,7 +98,11 @@ impl Scan<'_> {
                     }
                 }
                 '#' => self.skip(self.rest.find('\n').unwrap_or(self.rest.len())),
-                '"' | '\'' => self.text(letter),
+                '"' | '\'' => self.string(letter),
+                '\t' => {
+                    self.rest = self.rest.get(1..).unwrap_or_default();
+                    self.text.push(' ');
+                }
                 letter if letter.is_whitespace() => self.skip(letter.len_utf8()),
                 letter if letter.is_alphanumeric() || letter == '_' => self.word(),
                 letter => self.symbol(letter),
@@ -80,14 +128,31 @@ impl Scan<'_> {
     }
 
     fn skip(&mut self, bytes: usize) {
-        self.rest = self.rest.get(bytes..).unwrap_or_default();
+        let (read, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
+        self.text.push_str(read);
+        self.rest = rest;
     }
 
+    /// Takes the indentation of a line. A tab leads to the next stop, counted from how many letters stand before it,
+    /// not from their columns, as in the catalog's interpreter: two tabs are 15 columns.
     fn indentation(&mut self) -> Result<(), String> {
-        let width = self.rest.len() - self.rest.trim_start_matches([' ', '\t']).len();
-        if width > BLOCKS {
+        let was = self.rest.len() - self.rest.trim_start_matches([' ', '\t']).len();
+        let (indentation, rest) = self.rest.split_at_checked(was).unwrap_or_default();
+        let columns =
+            indentation.bytes().enumerate().map(
+                |(at, letter)| {
+                    if letter == b'\t' { TAB - at % TAB } else { 1 }
+                },
+            );
+        let is = columns.sum();
+        if is > BLOCKS {
             return Err(self.told(&format!("more than {BLOCKS} columns of indentation")));
         }
+        if is != was {
+            self.indented.insert(self.line - 1, (was, is));
+        }
+        self.text.extend(std::iter::repeat_n(' ', is));
+        self.rest = rest;
         Ok(())
     }
 
@@ -122,7 +187,7 @@ impl Scan<'_> {
     }
 
     /// A string: its content is no token.
-    fn text(&mut self, quote: char) {
+    fn string(&mut self, quote: char) {
         self.path += 1;
         let long = [quote; 3].iter().collect::<String>();
         let end = if self.rest.starts_with(&long) {

@@ -13,10 +13,14 @@ use starlark::values::structs::AllocStruct;
 use starlark::{Error, ErrorKind, PrintHandler};
 use yaml::owned;
 
+use super::bounds::Script;
 use crate::{Item, wire};
 
 /// The most text that a script may print.
 const PRINTED: usize = 64 << 10;
+
+/// What the catalog's interpreter says of a line that is indented like no line around it.
+const UNINDENTED: &str = "unindent does not match any outer indentation level";
 
 /// The ResourceList as the script sees it.
 pub(super) fn input(items: &[Item], config: Option<&owned::Value>) -> Json {
@@ -134,7 +138,7 @@ impl From<String> for Told {
 }
 
 /// An error with its place in the script; one that the script raised itself stands for itself.
-pub(super) fn told(name: &str, error: &Error) -> Told {
+pub(super) fn told(script: &Script, error: &Error) -> Told {
     let text = error.without_diagnostic().to_string();
     let text = text.trim();
     if matches!(error.kind(), ErrorKind::Fail(_)) {
@@ -146,12 +150,14 @@ pub(super) fn told(name: &str, error: &Error) -> Told {
         return said.into();
     }
     let place = |text: &str| {
-        let begin = error.span()?.resolve_span().begin;
-        Some(format!(
-            "{name}:{}:{}: {text}",
-            begin.line + 1,
-            begin.column + 1
-        ))
+        let span = error.span()?.resolve_span();
+        // The indentation is spanned from the end of the line before.
+        let at = if text == UNINDENTED {
+            span.end
+        } else {
+            span.begin
+        };
+        Some(format!("{}: {text}", script.place(at)))
     };
     match at_run_time(text) {
         Some(message) => Told {
@@ -186,6 +192,9 @@ fn worded(text: &str) -> String {
         && let Some((name, _)) = rest.split_once("` not found")
     {
         return format!("undefined: {name}");
+    }
+    if text == "Parse error: incorrect indentation" {
+        return UNINDENTED.to_owned();
     }
     let parts = text
         .strip_prefix("Parse error: unexpected ")

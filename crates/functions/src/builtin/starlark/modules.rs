@@ -10,6 +10,7 @@ use starlark::starlark_module;
 use starlark::syntax::AstLoad;
 use starlark::values::{Heap, Value};
 
+use super::bounds::Script;
 use super::bridge::Told;
 use crate::wire;
 
@@ -45,7 +46,7 @@ impl Loader {
 
 impl Loader {
     /// Whether what a script loads is there; if not, in the catalog's words (M11), and what there is.
-    pub(super) fn check(&self, script: &str, load: &AstLoad<'_>) -> Result<(), Told> {
+    pub(super) fn check(&self, script: &Script, load: &AstLoad<'_>) -> Result<(), Told> {
         let path = load.module_id;
         let names = load.symbols.values();
         let module = self.0.get(path);
@@ -60,9 +61,8 @@ impl Loader {
         Err(Told {
             message: format!("load: name {name} not found in module {path}"),
             place: Some(format!(
-                "{script}:{}:{}: there are {}",
-                begin.line + 1,
-                begin.column + 1,
+                "{}: there are {}",
+                script.place(begin),
                 known.join(", ")
             )),
         })

@@ -143,6 +143,11 @@ fn nested(deep: usize) -> Vec<String> {
             "elif False:\n  pass\n".repeat(deep)
         ),
         (0..deep).map(blocks).collect::<String>() + &" ".repeat(deep) + "pass\n",
+        (0..deep)
+            .map(|at| blocks(at).replace(' ', "\t"))
+            .collect::<String>()
+            + &"\t".repeat(deep)
+            + "pass\n",
         format!("x = [{}1]", "1 for a in [1] if ".repeat(deep)),
     ]
 }
@@ -242,6 +247,54 @@ fn m11_undefined_names_and_syntax_are_told_in_the_catalogs_words() {
         failure("x = \n"),
         "s:1:5: got newline, want primary expression"
     );
+}
+
+/// What two interpreters count differently: a tab leads to the next stop from how many letters stand before it.
+#[test]
+fn m11_tabs_indent_as_in_the_catalog() {
+    for source in [
+        "def f(r):\n\tr['metadata']['namespace'] = 'new'\n\nfor r in ctx.resource_list['items']:\n\tf(r)\n",
+        // Eight spaces, one tab, and a space before a tab are the same column; so are fifteen and two tabs.
+        "if True:\n        a = 1\n\tb = 2\n \tif b:\n\t\tc = 3\n               ctx.resource_list['items'][0]['metadata']['namespace'] = 'new'\n",
+        // Beside tokens, in brackets, after a comment, on lines without anything.
+        "x\t=\t[\t1,\n\t2]\t# two\n\t\n\t# nothing\nfor r in ctx.resource_list['items']:\n\t# a remark\n\t\n\tr['metadata']['namespace']\t=\t'new'\n",
+        "if True:\n\tx = ['a',\n'b']\n\tctx.resource_list['items'][0]['metadata']['namespace'] = 'new'\n",
+    ] {
+        let (report, items) = script(source);
+        assert!(!report.failed(), "{source}: {report:?}");
+        assert_eq!(items[0].namespace(), "new", "{source}");
+    }
+    // A string keeps its tabs.
+    let text = "ctx.resource_list['items'][0]['data'] = {'a': 'x\ty', 'b': \"\"\"\n\tz\"\"\", 'c': r'\t'}\n";
+    let (report, items) = script(text);
+    assert!(!report.failed(), "{report:?}");
+    let data = items[0].value.get("data").map(Value::to_json);
+    let wanted = serde_json::json!({"a": "x\ty", "b": "\n\tz", "c": "\t"});
+    assert_eq!(data, Some(wanted));
+}
+
+#[test]
+fn m11_places_are_told_by_the_columns_that_were_written() {
+    let unindented = "unindent does not match any outer indentation level";
+    for (source, wanted) in [
+        ("if True:\n\tx = nobody\n", "s:2:6: undefined: nobody"),
+        (
+            "if True:\n\tif True:\n\t\tx = [nobody]\n",
+            "s:3:8: undefined: nobody",
+        ),
+        ("x =\tnobody\n", "s:1:5: undefined: nobody"),
+        (
+            "if True:\n\tx = 1\n  y = 2\n",
+            &format!("s:3:3: {unindented}"),
+        ),
+        // Two tabs are fifteen columns.
+        (
+            "if True:\n\tif True:\n\t\tx = 1\n               y = 2\n          z = 3\n",
+            &format!("s:5:11: {unindented}"),
+        ),
+    ] {
+        assert_eq!(failure(source), wanted, "{source}");
+    }
 }
 
 #[test]
