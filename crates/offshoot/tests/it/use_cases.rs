@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::local::offshoot;
 use crate::process::{Process, copy, git, wait_for};
 
 const REVISIONS: &str = "/apis/porch.kpt.dev/v1alpha1/namespaces/default/packagerevisions";
@@ -103,6 +104,66 @@ impl Case {
     }
 }
 
+impl Case {
+    /// Holds every draft that was made against what kpt's strict reader takes.
+    fn drafts_render_strictly(&self) {
+        let mut drafts = 0;
+        for object in self.of("Repository") {
+            let name = object["metadata"]["name"].as_str().unwrap();
+            let bare = self.root.path().join(format!("{name}.git"));
+            let list = [
+                "for-each-ref",
+                "--format=%(refname:short)",
+                "refs/heads/drafts",
+            ];
+            for draft in git(&bare, &list).lines() {
+                let root = tempfile::tempdir().unwrap();
+                let from = bare.display().to_string();
+                let clone = ["clone", "--quiet", "--branch", draft, &from, "draft"];
+                git(root.path(), &clone);
+                let package = draft.split('/').nth(1).unwrap();
+                renders_strictly(&root.path().join("draft").join(package));
+                drafts += 1;
+            }
+        }
+        assert!(drafts > 0, "nothing was made");
+    }
+}
+
+fn renders_strictly(package: &Path) {
+    let answer = offshoot(package, &["pkg", "render", "--strict", "."], "");
+    let text = std::fs::read_to_string(package.join("Kptfile")).unwrap();
+    let place = package.display();
+    assert_eq!(answer.code, 0, "{place}: {}\n{text}", answer.err);
+}
+
+/// The directories of packages that are in no other package.
+fn packages(directory: &Path, found: &mut Vec<PathBuf>) {
+    if directory.join("Kptfile").exists() {
+        return found.push(directory.to_owned());
+    }
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            packages(&path, found);
+        }
+    }
+}
+
+/// What is shipped can be used with kpt, too.
+#[test]
+fn every_example_renders_strictly() {
+    let mut all = Vec::new();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    packages(&examples, &mut all);
+    assert!(all.len() > 8, "{all:?}");
+    for package in all {
+        let root = tempfile::tempdir().unwrap();
+        copy(&package, &root.path().join("package"));
+        renders_strictly(&root.path().join("package"));
+    }
+}
+
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../examples/use-cases")
@@ -163,6 +224,7 @@ async fn an_external_package_is_made_fit() {
     let revision = format!("{REVISIONS}/catalog.web.packagevariant-1");
     let revision = case.server.get(&revision).await;
     assert_eq!(revision["metadata"]["labels"]["origin"], "external");
+    case.drafts_render_strictly();
     // The policy bites where nobody gives the label.
     let mut poor = case.of("PackageVariant").next().unwrap().clone();
     poor["metadata"]["name"] = json!("poor");
@@ -215,6 +277,7 @@ async fn each_tenant_gets_a_namespace() {
         quota.contains("pods: \"99\"\n")
     })
     .await;
+    case.drafts_render_strictly();
 }
 
 /// R190: each region has its endpoints and its name.
@@ -234,6 +297,7 @@ async fn a_workload_varies_by_region() {
         let revision = case.server.get(&name).await;
         assert_eq!(revision["metadata"]["labels"]["region"], region);
     }
+    case.drafts_render_strictly();
 }
 
 /// R190: the cluster's own facts, and those of the region that it is in.
@@ -252,6 +316,7 @@ async fn a_workload_varies_by_cluster_and_region() {
         assert!(facts.contains(&format!("kpt.dev/injected-resource-name: {cluster}")));
         assert!(facts.contains(&format!("kpt.dev/injected-resource-name: {region}")));
     }
+    case.drafts_render_strictly();
 }
 
 /// R190: development follows, production stays where it is pinned, has its own size, and refuses debug mode.
@@ -265,6 +330,7 @@ async fn a_workload_varies_by_environment() {
     let prod = || case.file("prod-01", "storefront", "deployment.yaml");
     assert!(dev().contains("replicas: 1 # production has more\n"));
     assert!(prod().contains("replicas: 3 # production has more\n"));
+    case.drafts_render_strictly();
     let file = case.desk("blueprints").join("storefront/deployment.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
     let text = text.replace(
