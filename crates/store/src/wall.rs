@@ -23,6 +23,11 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// A URL, format or branch that cannot be used; a remote that fails and was never mirrored.
     async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>>;
+
+    /// Ends every conversation with a remote within two seconds, and begins no more: the process is to
+    /// end. Programs that were started for one are ended with it. A submission that was being pushed
+    /// is answered [`Answer::Pending`] and stays in the journal; one that was not sent is an error.
+    fn disconnect(&self) {}
 }
 
 /// A git repository. Reads are by id, from any thread, and never wait for the writer.

@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// How the server behaves.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +29,40 @@ pub struct Manners {
     pub read_only: bool,
     /// Everything is somewhere else.
     pub redirect: Option<String>,
+    /// What goes wrong with requests to come, each once, the first that fits first.
+    pub faults: Vec<(Asked, Fault)>,
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// The refs, to fetch.
+    Refs,
+    /// The refs, to push.
+    RefsToPush,
+    /// Objects.
+    Objects,
+    /// To take a push.
+    Push,
+}
+
+/// What goes wrong with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It is answered with this status, and nothing was done.
+    Refuse(&'static str),
+    /// It is carried out and answered with this status.
+    CarryOutAndRefuse(&'static str),
+    /// It arrives in part: the program behind sees so many hundredths of it, and nothing is answered.
+    CutRequest(usize),
+    /// It is carried out, and so many hundredths of the answer get through.
+    CutAnswer(usize),
+    /// It is not carried out, and nobody answers until the client goes away.
+    Hang,
+    /// It is carried out, and nobody answers until the client goes away.
+    CarryOutAndHang,
+    /// Nobody answers; it is carried out all the same, so much later.
+    Late(Duration),
 }
 
 /// A request that was heard, and with which authorization.
@@ -142,6 +177,9 @@ impl Server {
             let ask = [("WWW-Authenticate", "Basic realm=\"git\"")];
             return answer(&stream, "401 Unauthorized", &ask, b"who are you?\n");
         }
+        if let Some(fault) = self.fault(&request) {
+            return self.go_wrong(&stream, request, fault);
+        }
         let push = request.method == "POST" && request.path.ends_with("git-receive-pack");
         let pushing = push || request.query.contains("git-receive-pack");
         if pushing && manners.read_only {
@@ -163,6 +201,59 @@ impl Server {
             return Ok(());
         }
         pass_on(&stream, &said)
+    }
+
+    /// What is to go wrong with this request, taken off the list.
+    fn fault(&self, request: &Request) -> Option<Fault> {
+        let asked = match (request.method.as_str(), &*request.path, &*request.query) {
+            ("POST", path, _) if path.ends_with("git-receive-pack") => Asked::Push,
+            ("POST", ..) => Asked::Objects,
+            (_, _, query) if query.contains("git-receive-pack") => Asked::RefsToPush,
+            _ => Asked::Refs,
+        };
+        let mut manners = lock(&self.manners);
+        let at = manners.faults.iter().position(|(a, _)| *a == asked)?;
+        Some(manners.faults.remove(at).1)
+    }
+
+    fn go_wrong(
+        &self,
+        mut stream: &TcpStream,
+        mut request: Request,
+        fault: Fault,
+    ) -> std::io::Result<()> {
+        let part = |bytes: &[u8], hundredths: usize| bytes.len() * hundredths.min(100) / 100;
+        match fault {
+            Fault::Refuse(status) => answer(stream, status, &[], b""),
+            Fault::CarryOutAndRefuse(status) => {
+                self.backend(&request)?;
+                answer(stream, status, &[], b"")
+            }
+            Fault::CutRequest(hundredths) => {
+                let rest = part(&request.body, hundredths);
+                request.body.truncate(rest);
+                self.backend(&request).map(|_| ())
+            }
+            Fault::CutAnswer(hundredths) => {
+                let mut whole = Vec::new();
+                write_cgi(&mut whole, &self.backend(&request)?)?;
+                let rest = part(&whole, hundredths);
+                stream.write_all(whole.get(..rest).unwrap_or_default())
+            }
+            Fault::Hang => stream.read(&mut [0]).map(|_| ()),
+            Fault::CarryOutAndHang => {
+                self.backend(&request)?;
+                stream.read(&mut [0]).map(|_| ())
+            }
+            Fault::Late(delay) => {
+                let this = self.clone();
+                std::thread::spawn(move || {
+                    std::thread::sleep(delay);
+                    drop(this.backend(&request));
+                });
+                stream.read(&mut [0]).map(|_| ())
+            }
+        }
     }
 
     fn backend(&self, request: &Request) -> std::io::Result<Vec<u8>> {
@@ -261,7 +352,11 @@ fn read_request(stream: &TcpStream) -> std::io::Result<Request> {
 }
 
 /// What a CGI program said, as HTTP.
-fn pass_on(stream: &TcpStream, said: &[u8]) -> std::io::Result<()> {
+fn pass_on(mut stream: &TcpStream, said: &[u8]) -> std::io::Result<()> {
+    write_cgi(&mut stream, said)
+}
+
+fn write_cgi(out: &mut impl std::io::Write, said: &[u8]) -> std::io::Result<()> {
     let split = said
         .windows(4)
         .position(|w| w == b"\r\n\r\n")
@@ -281,8 +376,8 @@ fn pass_on(stream: &TcpStream, said: &[u8]) -> std::io::Result<()> {
         .filter(|(k, _)| *k != "Status")
         .copied()
         .collect();
-    answer(
-        stream,
+    answer_to(
+        out,
         status,
         &rest,
         said.get(split + 4..).unwrap_or_default(),
@@ -295,6 +390,15 @@ fn answer(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> std::io::Result<()> {
+    answer_to(&mut stream, status, headers, body)
+}
+
+fn answer_to(
+    out: &mut impl std::io::Write,
+    status: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> std::io::Result<()> {
     let mut head = format!(
         "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n",
         body.len()
@@ -303,8 +407,8 @@ fn answer(
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     head.push_str("\r\n");
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body)
+    out.write_all(head.as_bytes())?;
+    out.write_all(body)
 }
 
 /// Base64, for comparison with what is sent.

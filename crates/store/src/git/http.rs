@@ -4,11 +4,16 @@
 //! one look and one request. Certificates are checked against the system's and a bundle of the
 //! user's. Where a proxy is configured the program is used instead.
 
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Bytes;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, LOCATION, RETRY_AFTER, USER_AGENT,
+};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use model::Class;
@@ -17,8 +22,10 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 use crate::disk::Who;
+use crate::lru::lock;
 use crate::remote::Credential;
 
 /// Bytes of an answer that we read: advertisements of very many refs.
@@ -82,25 +89,89 @@ pub(crate) fn behind_a_proxy() -> bool {
     .any(|name| std::env::var_os(name).is_some_and(|v| !v.is_empty()))
 }
 
-/// Asks and returns the whole answer; anything but success is a failure.
-pub(crate) async fn ask(ask: Ask<'_>, who: &Who) -> Result<Bytes, Failure> {
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// When something last went over a connection.
+#[derive(Clone)]
+struct Pulse(Arc<Mutex<Instant>>);
+
+impl Pulse {
+    fn beat(&self) {
+        *lock(&self.0) = Instant::now();
+    }
+
+    /// Waits until nothing has gone over the connection for so long.
+    async fn stops(&self, silence: Duration) {
+        loop {
+            let due = *lock(&self.0) + silence;
+            if due <= Instant::now() {
+                return;
+            }
+            tokio::time::sleep_until(due).await;
+        }
+    }
+}
+
+/// What is sent, piece by piece, so that it shows that it goes on.
+struct Sent {
+    rest: Bytes,
+    pulse: Pulse,
+}
+
+impl Sent {
+    const PIECE: usize = 64 << 10;
+}
+
+impl Body for Sent {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if self.rest.is_empty() {
+            return Poll::Ready(None);
+        }
+        self.pulse.beat();
+        let piece = self.rest.len().min(Self::PIECE);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(piece)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.rest.len() as u64)
+    }
+}
+
+/// Asks and returns the whole answer; anything but success is a failure. A connection over which
+/// nothing goes for as long as `silence` is given up.
+pub(crate) async fn ask(ask: Ask<'_>, who: &Who, silence: Duration) -> Result<Bytes, Failure> {
     let place =
         parse(ask.url).ok_or_else(|| Failure::before(Class::Invalid, "it is no HTTP URL"))?;
     let denied = |e: crate::CredentialError| Failure::before(Class::Denied, e.text);
     let authorization = header(&who.credential(ask.url).await.map_err(denied)?);
     let bundle = who.ca_bundle(ask.url).await.map_err(denied)?;
     let post = ask.body.is_some();
-    let request = request(&place, ask, authorization)?;
+    let pulse = Pulse(Arc::new(Mutex::new(Instant::now())));
+    let request = request(&place, ask, authorization, &pulse)?;
     let address = (place.host.trim_matches(['[', ']']), place.port);
-    let stream = TcpStream::connect(address)
+    let late = |_| Failure::before(Class::Unavailable, "it cannot be reached: no answer");
+    let stream = tokio::time::timeout(CONNECT, TcpStream::connect(address))
         .await
+        .map_err(late)?
         .map_err(|e| Failure::before(Class::Unavailable, format!("it cannot be reached: {e}")))?;
     drop(stream.set_nodelay(true));
     if place.tls {
-        let stream = secure(stream, &place.host, bundle).await?;
-        exchange(stream, request, post).await
+        let stream = tokio::time::timeout(CONNECT, secure(stream, &place.host, bundle));
+        let stream = stream.await.map_err(late)??;
+        exchange(stream, request, post, (pulse, silence)).await
     } else {
-        exchange(stream, request, post).await
+        exchange(stream, request, post, (pulse, silence)).await
     }
 }
 
@@ -139,7 +210,8 @@ fn request(
     place: &Place,
     ask: Ask<'_>,
     authorization: Option<String>,
-) -> Result<Request<Full<Bytes>>, Failure> {
+    pulse: &Pulse,
+) -> Result<Request<Sent>, Failure> {
     let default = if place.tls { 443 } else { 80 };
     let mut host = place.host.clone();
     if place.port != default {
@@ -166,7 +238,10 @@ fn request(
             .header(CONTENT_TYPE, kind("request"))
             .header(ACCEPT, kind("result"));
     }
-    let body = Full::new(Bytes::from(ask.body.unwrap_or_default()));
+    let body = Sent {
+        rest: Bytes::from(ask.body.unwrap_or_default()),
+        pulse: pulse.clone(),
+    };
     // The text of a builder's error names no header's value.
     request.body(body).map_err(|e| {
         Failure::before(
@@ -212,14 +287,16 @@ async fn secure(
 
 async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    request: Request<Full<Bytes>>,
+    request: Request<Sent>,
     post: bool,
+    (pulse, silence): (Pulse, Duration),
 ) -> Result<Bytes, Failure> {
     let lost = |e: &dyn std::fmt::Display| Failure {
         class: Class::Unavailable,
         text: format!("the connection was lost: {e}"),
         acted: post,
     };
+    pulse.beat();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|e| Failure::before(Class::Unavailable, e.to_string()))?;
@@ -227,14 +304,15 @@ async fn exchange(
         let answer = sender.send_request(request).await.map_err(|e| lost(&e))?;
         let (head, body) = answer.into_parts();
         if head.status != StatusCode::OK {
-            let place = head.headers.get("location").and_then(|l| l.to_str().ok());
-            return Err(refusal(head.status, place, post));
+            return Err(refusal(head.status, &head.headers, post));
         }
-        let body = Limited::new(body, ANSWER)
-            .collect()
-            .await
-            .map_err(|e| lost(&e))?;
-        Ok(body.to_bytes())
+        let mut body = Limited::new(body, ANSWER);
+        let mut all = Vec::new();
+        while let Some(frame) = body.frame().await {
+            pulse.beat();
+            all.extend_from_slice(&frame.map_err(|e| lost(&e))?.into_data().unwrap_or_default());
+        }
+        Ok(Bytes::from(all))
     };
     tokio::pin!(talk);
     tokio::pin!(connection);
@@ -245,11 +323,16 @@ async fn exchange(
             done = &mut talk => return done,
             // What the connection says is said to the conversation, too.
             _ = &mut connection, if !ended => ended = true,
+            () = pulse.stops(silence) => {
+                let seconds = silence.as_secs_f64();
+                return Err(lost(&format!("nothing was heard for {seconds} s")));
+            }
         }
     }
 }
 
-fn refusal(status: StatusCode, location: Option<&str>, post: bool) -> Failure {
+fn refusal(status: StatusCode, headers: &HeaderMap, post: bool) -> Failure {
+    let said = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let (class, acted) = match status.as_u16() {
         401 | 403 => (Class::Denied, false),
         404 | 410 => (Class::NotFound, false),
@@ -258,14 +341,20 @@ fn refusal(status: StatusCode, location: Option<&str>, post: bool) -> Failure {
         429 => (Class::Unavailable, false),
         _ => (Class::Unavailable, post),
     };
-    let text = match (status.as_u16(), location) {
+    let text = match (status.as_u16(), said(LOCATION)) {
         (401, _) => "it asks for credentials and none were accepted".to_owned(),
         (404, _) => "there is no such repository".to_owned(),
         (300..=399, Some(place)) => {
             let host: String = place.split('/').take(3).collect::<Vec<_>>().join("/");
             format!("it moved to {host}; credentials follow no redirect, so register that URL")
         }
-        _ => format!("it answered {status}"),
+        // Never waited for here: others wait for this writer.
+        _ => match said(RETRY_AFTER).and_then(|seconds| seconds.parse::<u32>().ok()) {
+            Some(seconds) => {
+                format!("it answered {status} and wants to be left alone for {seconds} s")
+            }
+            None => format!("it answered {status}"),
+        },
     };
     Failure { class, text, acted }
 }

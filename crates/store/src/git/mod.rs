@@ -1,6 +1,7 @@
 //! Repositories on disk: bare ones in place, remotes through a mirror of ours, and repositories
 //! with a working tree, which are only read.
 
+mod bounds;
 mod disk;
 mod http;
 mod journal;
@@ -24,9 +25,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
 
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
+use crate::git::bounds::Bounds;
 use crate::git::disk::{GitDisk, Place};
 use crate::git::transport::Git;
 use crate::lru::Share;
@@ -61,6 +64,8 @@ pub struct GitOptions {
     pub git: PathBuf,
     /// How long one conversation with a remote may take.
     pub timeout: Duration,
+    /// How long a remote may say nothing within one.
+    pub silence: Duration,
     /// Whether pushes and looks go over HTTP of our own, where no proxy is configured. The program
     /// does the same, slower with every ref.
     pub direct: bool,
@@ -78,6 +83,7 @@ impl Default for GitOptions {
             faults: Arc::new(NoFaults),
             git: PathBuf::from("git"),
             timeout: Duration::from_secs(120),
+            silence: Duration::from_secs(30),
             direct: true,
             roll_up: 48,
             local: Local::default(),
@@ -94,6 +100,8 @@ pub struct GitStore {
     options: GitOptions,
     slots: tokio::sync::Mutex<BTreeMap<String, Slot>>,
     share: Share,
+    /// Whether all conversations with remotes are to end.
+    ended: watch::Sender<bool>,
 }
 
 impl GitStore {
@@ -104,6 +112,7 @@ impl GitStore {
             options,
             slots: tokio::sync::Mutex::default(),
             share: Share::default(),
+            ended: watch::Sender::new(false),
         }
     }
 
@@ -128,7 +137,11 @@ impl GitStore {
             dir: git_dir.clone(),
             home: home.clone(),
             url: url.to_owned(),
-            timeout: self.options.timeout,
+            bounds: Bounds {
+                whole: self.options.timeout,
+                silence: self.options.silence,
+                ended: self.ended.subscribe(),
+            },
             runtime: tokio::runtime::Handle::current(),
         };
         let place = Place {
@@ -218,6 +231,10 @@ impl Store for GitStore {
             room,
             who: spec.credentials,
         }))
+    }
+
+    fn disconnect(&self) {
+        self.ended.send_replace(true);
     }
 }
 

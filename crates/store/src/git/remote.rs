@@ -65,9 +65,7 @@ impl GitDisk {
                 Err(self.git.error(attempt, class, &essence(&said.err)))
             }
             Err(Mute::Start(error)) => Err(error),
-            Err(Mute::Late) => Err(self
-                .git
-                .error(attempt, Class::Unavailable, "it took too long")),
+            Err(Mute::Cut(cut)) => Err(self.git.error(attempt, Class::Unavailable, cut.text())),
         }
     }
 
@@ -142,7 +140,7 @@ impl Upstream for GitDisk {
         match self.git.there(&args, None, who) {
             Ok(said) if said.fine => Ok(Pushed::Taken),
             Ok(said) => self.refused(&said),
-            Err(Mute::Late) => Ok(Pushed::Unheard),
+            Err(Mute::Cut(_)) => Ok(Pushed::Unheard),
             Err(Mute::Start(error)) => Err(error),
         }
     }

@@ -9,6 +9,7 @@ use model::Class;
 use crate::RefName;
 use crate::disk::{Pushed, RawEdit, Who};
 use crate::error::{Error, Result};
+use crate::git::bounds::Cut;
 use crate::git::disk::GitDisk;
 use crate::git::http::{self, Ask, Failure};
 use crate::git::pkt::{Advertisement, Report, encode_push};
@@ -30,6 +31,14 @@ impl GitDisk {
         who: &Who,
     ) -> Result<hyper::body::Bytes, Failure> {
         let post = body.is_some();
+        let failed = |cut: Cut, acted| Failure {
+            class: Class::Unavailable,
+            text: cut.text().to_owned(),
+            acted,
+        };
+        if self.git.bounds.are_over() {
+            return Err(failed(Cut::Ended, false));
+        }
         let ask = http::ask(
             Ask {
                 url: &self.git.url,
@@ -38,16 +47,10 @@ impl GitDisk {
                 body,
             },
             who,
+            self.git.bounds.silence,
         );
-        let ask = tokio::time::timeout(self.git.timeout, ask);
-        self.git.runtime.block_on(ask).unwrap_or_else(|_| {
-            let text = "it took too long".to_owned();
-            Err(Failure {
-                class: Class::Unavailable,
-                text,
-                acted: post,
-            })
-        })
+        let said = self.git.runtime.block_on(self.git.bounds.keep(ask));
+        said.unwrap_or_else(|cut| Err(failed(cut, post)))
     }
 
     fn advertisement(

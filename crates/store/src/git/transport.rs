@@ -6,17 +6,17 @@
 //! for; redirects are not followed. They never stand on a command line or in an error.
 
 use std::path::PathBuf;
-use std::process::Stdio;
-use std::time::Duration;
+use std::process::{ExitStatus, Stdio};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use model::Class;
-use tokio::io::AsyncWriteExt as _;
-use tokio::process::Command;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
 
 use crate::disk::Who;
 use crate::error::{Error, Result};
+use crate::git::bounds::{Bounds, Cut, end};
 use crate::remote::Credential;
 
 /// The program, one git directory, one remote.
@@ -27,7 +27,7 @@ pub(crate) struct Git {
     /// A directory of ours for what must be a file.
     pub(crate) home: PathBuf,
     pub(crate) url: String,
-    pub(crate) timeout: Duration,
+    pub(crate) bounds: Bounds,
     pub(crate) runtime: tokio::runtime::Handle,
 }
 
@@ -44,8 +44,8 @@ pub(crate) struct Said {
 pub(crate) enum Mute {
     /// It never ran.
     Start(Error),
-    /// It took too long and was ended.
-    Late,
+    /// It was ended.
+    Cut(Cut),
 }
 
 /// A secret for one process.
@@ -59,6 +59,9 @@ struct Secret {
 impl Git {
     /// Runs a command on the git directory, without a remote.
     pub(crate) fn here(&self, args: &[&str]) -> Result<String> {
+        if self.bounds.are_over() {
+            return Err(self.error("tidy", Class::Unavailable, Cut::Ended.text()));
+        }
         let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
         match self
             .runtime
@@ -67,7 +70,7 @@ impl Git {
             Ok(said) if said.fine => Ok(said.out),
             Ok(said) => Err(self.error("tidy", Class::Unavailable, said.err.trim())),
             Err(Mute::Start(error)) => Err(error),
-            Err(Mute::Late) => Err(self.error("tidy", Class::Unavailable, "it took too long")),
+            Err(Mute::Cut(cut)) => Err(self.error("tidy", Class::Unavailable, cut.text())),
         }
     }
 
@@ -90,7 +93,7 @@ impl Git {
             Ok(said) if said.fine => Ok(said.raw),
             Ok(said) => Err(failed(said.err.trim())),
             Err(Mute::Start(error)) => Err(error),
-            Err(Mute::Late) => Err(failed("it took too long")),
+            Err(Mute::Cut(cut)) => Err(failed(cut.text())),
         }
     }
 
@@ -101,8 +104,18 @@ impl Git {
         input: Option<Vec<u8>>,
         who: &Who,
     ) -> Result<Said, Mute> {
+        if self.bounds.are_over() {
+            let error = self.error("talk to", Class::Unavailable, Cut::Ended.text());
+            return Err(Mute::Start(error));
+        }
         self.runtime.block_on(async {
-            let secret = self.secret(who).await.map_err(Mute::Start)?;
+            let secret = self.bounds.keep(self.secret(who)).await;
+            // Nothing was sent yet.
+            let late =
+                |cut: Cut| self.error("read the credentials for", Class::Unavailable, cut.text());
+            let secret = secret
+                .unwrap_or_else(|cut| Err(late(cut)))
+                .map_err(Mute::Start)?;
             let mut said = self.run(args, input, &secret).await?;
             for hidden in secret.hide.iter().filter(|h| !h.is_empty()) {
                 said.err = said.err.replace(hidden, "***");
@@ -169,32 +182,27 @@ impl Git {
             Mute::Start(self.error("talk to", Class::Unavailable, &text))
         };
         let mut child = self.command(args, secret).spawn().map_err(start)?;
-        let stdin = child.stdin.take();
-        let talk = async {
-            let feed = async {
-                if let Some(mut stdin) = stdin {
-                    // A program that ends early says why itself.
-                    drop(stdin.write_all(&input.unwrap_or_default()).await);
-                }
-            };
-            tokio::join!(feed, child.wait_with_output()).1
+        let talk = self.bounds.keep(converse(&mut child, input)).await;
+        let done = match talk {
+            Ok(done) => done.map_err(start)?,
+            Err(cut) => {
+                end(&mut child).await;
+                return Err(Mute::Cut(cut));
+            }
         };
-        // Dropping the conversation ends the process.
-        let Ok(done) = tokio::time::timeout(self.timeout, talk).await else {
-            return Err(Mute::Late);
-        };
-        let done = done.map_err(start)?;
         Ok(Said {
             fine: done.status.success(),
-            out: String::from_utf8_lossy(&done.stdout).into_owned(),
-            raw: done.stdout,
-            err: String::from_utf8_lossy(&done.stderr).into_owned(),
+            out: String::from_utf8_lossy(&done.out).into_owned(),
+            raw: done.out,
+            err: String::from_utf8_lossy(&done.err).into_owned(),
         })
     }
 
     fn command(&self, args: &[String], secret: &Secret) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(args).current_dir(&self.dir).kill_on_drop(true);
+        command.args(args).current_dir(&self.dir);
+        // Whoever ends it ends what it started, too.
+        command.kill_on_drop(true).process_group(0);
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -244,13 +252,14 @@ impl Git {
     }
 
     fn config(&self, secret: &Secret) -> Vec<(String, String)> {
+        let silence = self.bounds.silence.as_secs().max(1).to_string();
         let mut config: Vec<(String, String)> = [
             ("protocol.allow", "never"),
             ("protocol.http.allow", "always"),
             ("protocol.https.allow", "always"),
             ("http.followRedirects", "false"),
             ("http.lowSpeedLimit", "1"),
-            ("http.lowSpeedTime", "30"),
+            ("http.lowSpeedTime", silence.as_str()),
             ("credential.helper", ""),
             ("core.hooksPath", "/dev/null"),
             ("core.fsync", "committed"),
@@ -274,4 +283,43 @@ impl Git {
         }
         config
     }
+}
+
+/// What a program did.
+struct Done {
+    status: ExitStatus,
+    out: Vec<u8>,
+    err: Vec<u8>,
+}
+
+/// Bytes of complaints that are kept.
+const COMPLAINTS: u64 = 1 << 20;
+
+/// Feeds a program, and reads what it prints until it ends.
+async fn converse(child: &mut Child, input: Option<Vec<u8>>) -> std::io::Result<Done> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let feed = async {
+        if let Some(mut stdin) = stdin {
+            // A program that ends early says why itself.
+            drop(stdin.write_all(&input.unwrap_or_default()).await);
+        }
+    };
+    let ((), out, err) = tokio::join!(feed, up_to(stdout, u64::MAX), up_to(stderr, COMPLAINTS));
+    let status = child.wait().await?;
+    Ok(Done {
+        status,
+        out: out?,
+        err: err?,
+    })
+}
+
+/// Reads to the end, and keeps the beginning.
+async fn up_to(stream: Option<impl AsyncRead + Unpin>, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        let mut stream = stream.take(most);
+        stream.read_to_end(&mut bytes).await?;
+        tokio::io::copy(&mut stream.into_inner(), &mut tokio::io::sink()).await?;
+    }
+    Ok(bytes)
 }

@@ -461,29 +461,6 @@ async fn pins_stay_here(options: GitOptions) {
     assert_eq!(head(&world.served(), pin.as_str()), None);
 }
 
-/// Every test twice: over HTTP of our own, and through the `git` program.
-macro_rules! both {
-    ($($name:ident),* $(,)?) => {
-        mod direct {
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $name() {
-                    super::$name(super::GitOptions::default()).await;
-                }
-            )*
-        }
-        mod program {
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $name() {
-                    let direct = false;
-                    super::$name(super::GitOptions { direct, ..Default::default() }).await;
-                }
-            )*
-        }
-    };
-}
-
 both![
     conforms,
     credentials_are_read_anew_and_never_shown,

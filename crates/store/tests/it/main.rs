@@ -5,8 +5,32 @@
     reason = "a test that cannot go on has failed"
 )]
 
+/// Every test twice: over HTTP of our own, and through the `git` program.
+macro_rules! both {
+    ($($name:ident),* $(,)?) => {
+        mod direct {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    super::$name(store::GitOptions::default()).await;
+                }
+            )*
+        }
+        mod program {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    let direct = false;
+                    super::$name(store::GitOptions { direct, ..Default::default() }).await;
+                }
+            )*
+        }
+    };
+}
+
 mod announced;
 mod git;
+mod hang;
 mod http;
 mod kill;
 mod local;
