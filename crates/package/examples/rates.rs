@@ -2,6 +2,12 @@
 //! grows with the size of files: `cargo xtask bench package`.
 //!
 //! The figures are what they are, no test depends on them. With arguments only the lines that hold the first one.
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a measurement reaches the world, the crate may not"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;

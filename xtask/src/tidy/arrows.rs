@@ -1,6 +1,10 @@
-//! Arrows point down only, and pure rooms cannot reach the world (house.md "Rooms and arrows").
+//! Arrows point down only, and pure rooms cannot reach the world (ARCHITECTURE.md, "Rooms").
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
 
 use super::Finding;
 
@@ -85,52 +89,98 @@ const OWNED: &[(&str, &[&str])] = &[
     ("kube", &["offshoot"]),
 ];
 
+/// A crate that another one declares, whatever it calls it and for whichever target.
+struct Dependency {
+    /// The crate's own name, also where the manifest renames it.
+    name: String,
+    /// Whether it is needed to build the crate itself: tests may use more than the crate.
+    shipped: bool,
+}
+
 /// Everything that points the wrong way.
+///
+/// Asks Cargo, not the text of the manifests: a renamed dependency, one for a target, and one of a build script count like any other.
 pub(crate) fn check(root: &Path) -> Vec<Finding> {
+    let manifests = match manifests(root) {
+        Ok(manifests) => manifests,
+        Err(what) => return vec![Finding::new("Cargo.toml", what)],
+    };
     let mut findings = Vec::new();
     for (room, allowed) in ROOMS {
         let place = format!("crates/{room}/Cargo.toml");
-        let Some(dependencies) = dependencies(&root.join(&place)) else {
+        let Some(dependencies) = manifests.get(*room) else {
             findings.push(Finding::new(
                 place,
-                "cannot be read: every room of house.md exists",
+                "Cargo does not know it: every room of ARCHITECTURE.md exists",
             ));
             continue;
         };
-        for name in dependencies {
-            let is_room = ROOMS.iter().any(|(r, _)| *r == name);
-            if is_room && !allowed.contains(&name.as_str()) {
-                findings.push(Finding::new(
-                    &place,
-                    format!("{room} must not use {name}: arrows point down only"),
-                ));
-            }
-            if PURE.contains(room) && WORLDLY.contains(&name.as_str()) {
-                findings.push(Finding::new(
-                    &place,
-                    format!("{room} is pure and must not use {name}"),
-                ));
-            }
-            let owner = OWNED.iter().find(|(library, _)| *library == name);
-            if owner.is_some_and(|(_, rooms)| !rooms.contains(room)) {
-                findings.push(Finding::new(
-                    &place,
-                    format!("{name} belongs to another room"),
-                ));
-            }
+        for dependency in dependencies.iter().filter(|d| d.shipped) {
+            let wrong = objection(room, allowed, &dependency.name);
+            findings.extend(wrong.map(|what| Finding::new(&place, what)));
         }
     }
+    findings.extend(PURE.iter().filter_map(|room| unguarded(root, room)));
     findings
 }
 
-/// The names under `[dependencies]`.
-pub(crate) fn dependencies(manifest: &Path) -> Option<Vec<String>> {
-    let text = std::fs::read_to_string(manifest).ok()?;
-    let table: toml::Table = toml::from_str(&text).ok()?;
-    let names = table.get("dependencies").and_then(|d| d.as_table());
-    Some(
-        names
-            .map(|d| d.keys().cloned().collect())
-            .unwrap_or_default(),
-    )
+/// A pure room whose lints are not those of `clippy-pure.toml`: they are what keeps it from the world.
+fn unguarded(root: &Path, room: &str) -> Option<Finding> {
+    let place = format!("crates/{room}/clippy.toml");
+    let rules = std::fs::read(root.join("clippy-pure.toml")).ok();
+    let held = std::fs::read(root.join(&place)).ok();
+    (rules.is_none() || rules != held)
+        .then(|| Finding::new(place, "must lead to clippy-pure.toml: the room is pure"))
 }
+
+/// Why a room must not ship with a dependency, if it must not.
+fn objection(room: &str, allowed: &[&str], name: &str) -> Option<String> {
+    let is_room = ROOMS.iter().any(|(r, _)| *r == name);
+    if is_room && !allowed.contains(&name) {
+        return Some(format!(
+            "{room} must not use {name}: arrows point down only"
+        ));
+    }
+    if PURE.contains(&room) && WORLDLY.contains(&name) {
+        return Some(format!("{room} is pure and must not use {name}"));
+    }
+    let owner = OWNED.iter().find(|(library, _)| *library == name);
+    owner
+        .is_some_and(|(_, rooms)| !rooms.contains(&room))
+        .then(|| format!("{name} belongs to another room"))
+}
+
+/// What each member of the workspace declares, by the member's name.
+fn manifests(root: &Path) -> Result<BTreeMap<String, Vec<Dependency>>, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--format-version", "1", "--locked"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("cargo metadata cannot be started: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(format!("cargo metadata failed: {said}"));
+    }
+    read(&output.stdout).ok_or_else(|| "what cargo metadata answers cannot be read".to_owned())
+}
+
+fn read(metadata: &[u8]) -> Option<BTreeMap<String, Vec<Dependency>>> {
+    let metadata: Value = serde_json::from_slice(metadata).ok()?;
+    let member = |package: &Value| {
+        let declared = package.get("dependencies")?.as_array()?;
+        let declared = declared.iter().map(|d| {
+            Some(Dependency {
+                name: d.get("name")?.as_str()?.to_owned(),
+                shipped: d.get("kind")?.as_str() != Some("dev"),
+            })
+        });
+        let name = package.get("name")?.as_str()?.to_owned();
+        Some((name, declared.collect::<Option<Vec<_>>>()?))
+    };
+    let packages = metadata.get("packages")?.as_array()?;
+    packages.iter().map(member).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::arrows::PURE;
 use super::{Finding, shown};
 
 /// Lines of a file without its tests (house.md "Size and order").
@@ -15,19 +14,6 @@ const WORDS: &[(&str, &str)] = &[
     ("unimplemented!(", "nothing is left to do in a commit"),
     ("TODO", "nothing is left to do in a commit"),
     ("FIXME", "nothing is left to do in a commit"),
-];
-
-/// What pure rooms do not even name.
-const IMPURE: &[&str] = &[
-    "std::fs",
-    "std::env",
-    "SystemTime",
-    "Instant::now",
-    "async fn",
-    "std::thread",
-    "HashMap",
-    "std::net",
-    "std::process",
 ];
 
 /// Everything that is wrong with single files.
@@ -66,24 +52,13 @@ fn check_file(place: &str, text: &str, findings: &mut Vec<Finding>) {
             format!("{lines} lines without tests: at most {LONGEST}"),
         ));
     }
-    let pure = PURE
-        .iter()
-        .any(|room| place.starts_with(&format!("crates/{room}/src/")));
     for (number, line) in code.lines().enumerate() {
-        let bare = line.trim_start();
-        let comment = bare.starts_with("//");
         if !place.starts_with("xtask/") {
             for (word, why) in WORDS.iter().filter(|(word, _)| line.contains(word)) {
                 findings.push(Finding::new(
                     format!("{place}:{}", number + 1),
                     format!("{word}: {why}"),
                 ));
-            }
-        }
-        if pure && !comment && !is_test {
-            for word in IMPURE.iter().filter(|word| line.contains(**word)) {
-                let what = format!("{word} in a pure room");
-                findings.push(Finding::new(format!("{place}:{}", number + 1), what));
             }
         }
     }

@@ -1,4 +1,10 @@
 //! Expressions against recorded results of cel-go (`vectors/cel`) and against our own cases.
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests may reach the world, the crate may not"
+)]
 
 mod laws;
 mod own;

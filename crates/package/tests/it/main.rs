@@ -1,5 +1,9 @@
 //! This room against what the existing implementation recorded, and its laws.
-
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "tests may reach the world, the crate may not"
+)]
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,5 +1,11 @@
 //! Decisions as case folders, and laws over random worlds.
 #![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests may reach the world, the crate may not"
+)]
+#![expect(
     clippy::panic,
     reason = "a test ends where its world is not as written"
 )]

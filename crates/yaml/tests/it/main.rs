@@ -1,4 +1,8 @@
 //! The crate's integration tests: the recorded vectors and the laws.
+#![expect(
+    clippy::disallowed_types,
+    reason = "tests may reach the world, the crate may not"
+)]
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
