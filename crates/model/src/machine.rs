@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::{CommitId, Digest, Namespace, ObjectName, TreeId, Uid, WorkspaceName};
 
-/// Who owns a draft: a variant by namespace and name (`--rebuild` finds it so), and its uid.
+/// Who owns a draft: a variant by namespace, name and uid. Owners are found again by all three (V15): a variant of the
+/// same name that was made later is another one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// The variant's namespace.

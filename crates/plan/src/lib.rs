@@ -1,4 +1,4 @@
-//! What is seen → what to do: pure decisions for variants, sets and package revisions.
+//! What is seen → what to do: pure decisions for variants, sets, repositories and package revisions.
 //!
 //! Each kind has one shape: an `Observed` (everything the decision needs, gathered by `engine`),
 //! a `decide(&Observed) -> Plan` that cannot fail or wait, and a `Plan` of printable steps, each
@@ -8,6 +8,7 @@
 pub mod digest;
 mod news;
 mod report;
+pub mod repository;
 pub mod revision;
 pub mod set;
 pub mod variant;

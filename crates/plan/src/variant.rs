@@ -28,7 +28,7 @@ pub use decide::decide;
 pub use drafts::digests;
 pub use explain::explain;
 pub use observed::{
-    Base, Failure, Feeder, Lineage, Observed, OldUpstream, RepositorySummary, Rival, Stated,
+    Base, Failure, Feeder, Lineage, Observed, OldUpstream, Rank, RepositorySummary, Rival, Stated,
     Subject,
 };
 pub use seen::seen;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use model::{AdoptionPolicy, Condition, Lifecycle, Machine, Revision, Status, Uid, Variant};
+use model::{
+    AdoptionPolicy, Condition, Lifecycle, Machine, ObjectName, Revision, Status, Uid, Variant,
+};
 
 use super::decide::Stop;
 use super::holdings::Holdings;
@@ -30,7 +32,7 @@ pub(super) fn adopt(
     let mut left: Vec<String> = Vec::new();
     let mut why_not = String::new();
     for revision in &candidates {
-        let verdict = match holdings.owns && came_later(variant, revision) {
+        let verdict = match holdings.owns && came_later(variant, uid, revision) {
             true => Err("somebody made it since this variant has a downstream".to_owned()),
             false => verdict(o, variant, uid, revision),
         };
@@ -45,7 +47,7 @@ pub(super) fn adopt(
         }
     }
     if steps.is_empty() && !holdings.owns {
-        in_the_way(variant, holdings, &why_not)?;
+        in_the_way(o, variant, uid, holdings, &why_not)?;
     }
     let drafts = holdings.foreign_open.iter();
     let mut conditions = Vec::new();
@@ -62,10 +64,13 @@ pub(super) fn adopt(
 
 /// Whether an open revision was made after the variant, by somebody else: what adoption takes over is what the
 /// variant found (R100). Upgrades that people make beside it are theirs, and based anew only on request (V20).
-fn came_later(variant: &Variant, revision: &Revision) -> bool {
+fn came_later(variant: &Variant, uid: &Uid, revision: &Revision) -> bool {
     !revision.lifecycle.is_published()
         && revision.meta.created > variant.meta.created
-        && !names_us(variant, revision.machine.as_ref())
+        && revision
+            .machine
+            .as_ref()
+            .is_none_or(|m| m.owner.uid != *uid)
 }
 
 /// How the revision is taken over, or why it is left alone.
@@ -81,10 +86,11 @@ fn verdict(
     if let Some(other) = revision.meta.controller().filter(|c| !former(c)) {
         return Err(format!("controlled by {} '{}'", other.kind, other.name));
     }
-    let orphaned = revision.meta.annotations.contains_key(words::ORPHANED_BY);
-    let reclaimed = o.reclaim && !orphaned && names_us(variant, machine_of(o, revision));
-    if variant.spec.adoption == AdoptionPolicy::None && !reclaimed {
+    if variant.spec.adoption == AdoptionPolicy::None {
         return Err("spec.adoptionPolicy is adoptNone".to_owned());
+    }
+    if o.made_elsewhere.contains(&revision.key.name) {
+        return Err("a packagevariant of another namespace made it, and is still there".to_owned());
     }
     let mark = words::mark(&variant.key);
     let proposed_by = revision.meta.annotations.get(words::PROPOSED_BY);
@@ -95,9 +101,7 @@ fn verdict(
         });
     }
     let mut annotations = variant.spec.annotations.clone();
-    if !reclaimed {
-        annotations.insert(words::ADOPTED_BY.to_owned(), mark);
-    }
+    annotations.insert(words::ADOPTED_BY.to_owned(), mark);
     Ok(Step::Adopt {
         revision: RevisionRef::of(revision),
         owner: words::owner(&variant.key, uid),
@@ -125,33 +129,85 @@ fn machine_of<'a>(o: &'a Observed, revision: &'a Revision) -> Option<&'a Machine
     revision.machine.as_ref().or_else(lineage)
 }
 
+/// Whether a variant of this one's name made it: this one, or one before it. It says whose leavings these are; it makes
+/// nobody an owner, since owners are known by their uid alone (V15).
 fn names_us(variant: &Variant, machine: Option<&Machine>) -> bool {
     machine.is_some_and(|m| {
         m.owner.namespace == variant.key.namespace && m.owner.name == variant.key.name
     })
 }
 
+/// What a variant of this one's name did about a revision before it was deleted and made again, and the way out.
+fn predecessor(
+    o: &Observed,
+    variant: &Variant,
+    uid: &Uid,
+    revision: &Revision,
+) -> Option<(&'static str, String)> {
+    let mark = words::mark(&variant.key);
+    let marked = |name: &str| revision.meta.annotations.get(name) == Some(&mark);
+    let adopt = "set spec.adoptionPolicy to adoptExisting, and this packagevariant takes it over";
+    let or_go = "or choose another downstream, or delete the package";
+    let plain = || format!("{adopt}; {or_go}");
+    if marked(words::PROPOSED_BY) && revision.lifecycle == Lifecycle::DeletionProposed {
+        let what = "proposed its deletion";
+        let approve = approve_deletion(&revision.key.name);
+        return Some((
+            what,
+            format!("{adopt} and withdraws the proposal; or {approve}"),
+        ));
+    }
+    if marked(words::PROPOSED_BY) {
+        return Some(("proposed its deletion, which was rejected", plain()));
+    }
+    if marked(words::ORPHANED_BY) {
+        return Some(("left it in place", plain()));
+    }
+    let machine = machine_of(o, revision).filter(|m| m.owner.uid != *uid);
+    names_us(variant, machine).then(|| ("made it", plain()))
+}
+
+fn approve_deletion(name: &ObjectName) -> String {
+    format!("approve its deletion with `offshoot rpkg del {name}`")
+}
+
 /// A published package of that name that is not ours: nothing may be made beside it (V15).
-fn in_the_way(variant: &Variant, holdings: &Holdings, why: &str) -> Result<(), Box<Stop>> {
+fn in_the_way(
+    o: &Observed,
+    variant: &Variant,
+    uid: &Uid,
+    holdings: &Holdings,
+    why: &str,
+) -> Result<(), Box<Stop>> {
     let place = format!(
         "package '{}' in repo '{}'",
         variant.spec.downstream.package, variant.spec.downstream.repo
     );
     if let Some(base) = &holdings.base {
-        return Err(Stop::stalled(
-            words::EXISTS_UNOWNED,
-            format!(
-                "{place} exists already and does not belong to this variant: '{}' is {} ({why})",
-                base.revision.key.name, base.revision.lifecycle
-            ),
-        )
-        .hint(if variant.spec.adoption == AdoptionPolicy::None {
-            "set spec.adoptionPolicy to adoptExisting, choose another downstream, or delete the package"
-        } else {
-            "choose another downstream, or delete the package"
-        }));
+        let mut message = format!(
+            "{place} exists already and does not belong to this variant: '{}' is {} ({why})",
+            base.revision.key.name, base.revision.lifecycle
+        );
+        let adopts = variant.spec.adoption == AdoptionPolicy::Existing;
+        let hint = match predecessor(o, variant, uid, &base.revision) {
+            Some((what, way_out)) if !adopts => {
+                let mine = machine_of(o, &base.revision).is_some_and(|m| m.owner.uid == *uid);
+                message = match mine {
+                    true => format!("{message}; this packagevariant {what}"),
+                    false => {
+                        let name = &variant.key.name;
+                        format!("{message}; the packagevariant '{name}' before this one {what}")
+                    }
+                };
+                way_out
+            }
+            _ if adopts => "choose another downstream, or delete the package".to_owned(),
+            _ => "set spec.adoptionPolicy to adoptExisting, choose another downstream, or delete the package".to_owned(),
+        };
+        return Err(Stop::stalled(words::EXISTS_UNOWNED, message).hint(hint));
     }
     match &holdings.head {
+        // What a variant of this name left there and no revision has any more is overwritten: nothing of it is taken over.
         Some(head) if holdings.open.is_empty() && !names_us(variant, head.machine.as_ref()) => {
             Err(Stop::stalled(
                 words::EXISTS_UNOWNED,

@@ -2,7 +2,7 @@
 
 use model::{Lifecycle, ObjectKey, ProposedPolicy, Revision};
 
-use super::{Observed, Plan, RevisionRef, Step, Subject};
+use super::{Observed, Plan, RevisionRef, Step, Subject, words};
 
 /// A plan that breaks an invariant: a bug of ours, never carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,9 +38,7 @@ pub fn check(plan: &Plan, o: &Observed) -> Result<(), Violation> {
                 touches(o, revision, &[Lifecycle::Draft, Lifecycle::Proposed])
             }
             Step::ProposeDeletion { revision, .. } => touches(o, revision, &[Lifecycle::Published]),
-            Step::WithdrawDeletionProposal { revision, .. } => {
-                touches(o, revision, &[Lifecycle::DeletionProposed])
-            }
+            Step::WithdrawDeletionProposal { revision, .. } => withdraws(o, revision),
             Step::Orphan { revision, .. } => touches(o, revision, &Lifecycle::ALL),
             Step::Adopt { revision, .. } => adopts(o, revision),
             Step::NoteDigest { revision, .. } => seen(o, revision).err(),
@@ -99,6 +97,19 @@ fn touches(o: &Observed, expected: &RevisionRef, lifecycles: &[Lifecycle]) -> Op
         return Some("a branch's head is nobody's");
     }
     (!lifecycles.contains(&revision.lifecycle)).then_some("its lifecycle forbids it")
+}
+
+/// Only what is marked as ours is withdrawn, and only in the package that is the downstream now (V10).
+fn withdraws(o: &Observed, expected: &RevisionRef) -> Option<&'static str> {
+    let revision = match seen(o, expected) {
+        Ok(revision) => revision,
+        Err(why) => return Some(why),
+    };
+    if !words::proposed_deletion(o.variant.key(), revision) {
+        return Some("the variant did not propose its deletion");
+    }
+    let here = o.downstream.iter().any(|r| r.key == expected.key);
+    (!here).then_some("it is not in the downstream package")
 }
 
 fn reverts(o: &Observed) -> Option<&'static str> {

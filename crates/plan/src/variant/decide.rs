@@ -16,7 +16,7 @@ use crate::{Next, Note, Report};
 /// 2. It gets its finalizer (R106).
 /// 3. What is wrong with it stops everything (R16, V24).
 /// 4. Upstream and repositories must be there (R113, R8).
-/// 5. The older of two variants for one downstream works (V15).
+/// 5. The older of two variants for one downstream works; of one second, the one that has a revision there (V15).
 /// 6. A downstream that a person deleted stays away until told otherwise (V10).
 /// 7. What exists already is adopted, ignored, or in the way (V9, V15).
 /// 8. Drafts are made and updated where inputs changed (V17–V22, [`drafts`]).
@@ -178,9 +178,9 @@ fn work(o: &Observed, variant: &Variant) -> Result<Plan, Box<Stop>> {
     let upstream = upstream(o, variant)?;
     let repository = downstream_repository(o, variant)?;
     readable(o)?;
-    let contested = rivals(o, variant, &uid)?;
-    deleted(o, variant)?;
     let holdings = Holdings::of(o, variant, &uid);
+    let contested = rivals(o, variant, &uid, &holdings)?;
+    deleted(o, variant)?;
     let adoption = adopt::adopt(o, variant, &uid, &holdings)?;
     if !adoption.steps.is_empty() {
         return Ok(again(o, "adopting", adoption.steps));
@@ -319,26 +319,41 @@ fn readable(o: &Observed) -> Result<(), Box<Stop>> {
     Err(stop)
 }
 
-/// Two variants for one downstream: the older works and says so, the younger stalls (V15).
-fn rivals(o: &Observed, variant: &Variant, uid: &Uid) -> Result<Vec<Condition>, Box<Stop>> {
+/// Two variants for one downstream: the older works and says so, the younger stalls; of two made in one second,
+/// the one that owns a revision there works, else the one with the smaller uid (V15).
+fn rivals(
+    o: &Observed,
+    variant: &Variant,
+    uid: &Uid,
+    holdings: &Holdings,
+) -> Result<Vec<Condition>, Box<Stop>> {
     let Downstream { repo, package } = &variant.spec.downstream;
-    let me = (variant.meta.created.as_str(), uid);
+    let me: super::Rank<'_> = (&variant.meta.created, !holdings.owns, uid);
     let mut claiming: Vec<_> = o
         .rivals
         .iter()
         .filter(|r| !r.deleting && r.uid != *uid)
         .collect();
-    claiming.sort();
+    claiming.sort_by(|a, b| a.rank().cmp(&b.rank()));
     match claiming.first() {
         None => Ok(Vec::new()),
-        Some(oldest) if (oldest.created.as_str(), &oldest.uid) < me => Err(Stop::stalled(
-            "DownstreamClaimed",
-            format!(
-                "downstream package '{package}' in repo '{repo}' is already claimed by the older packagevariant '{}'",
-                oldest.key
-            ),
-        )
-        .hint("delete one of the two variants, or choose another downstream")),
+        Some(first) if first.rank() < me => {
+            let key = &first.key;
+            let by = match first.created == variant.meta.created {
+                false => format!("the older packagevariant '{key}'"),
+                true if first.holds => {
+                    format!("packagevariant '{key}' of the same second, which has a revision there")
+                }
+                true => format!("packagevariant '{key}' of the same second"),
+            };
+            Err(Stop::stalled(
+                "DownstreamClaimed",
+                format!(
+                    "downstream package '{package}' in repo '{repo}' is already claimed by {by}"
+                ),
+            )
+            .hint("delete one of the two variants, or choose another downstream"))
+        }
         Some(_) => {
             let names: Vec<String> = claiming.iter().map(|r| r.key.to_string()).collect();
             Ok(vec![Condition::new(

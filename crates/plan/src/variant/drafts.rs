@@ -10,7 +10,7 @@ use model::{
 
 use super::decide::{Stop, again, not_ready};
 use super::holdings::{Holdings, workspace_number};
-use super::published::{base_ref, deletion_proposed, no_lock};
+use super::published::{base_ref, deletion_proposed, no_lock, withdrawn};
 use super::recipe::recipe;
 use super::{
     BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RepositorySummary, Resolution,
@@ -72,10 +72,13 @@ pub(super) fn plan(
     holdings: &Holdings,
     extra: Vec<Condition>,
 ) -> Result<Plan, Box<Stop>> {
+    if let Some(plan) = withdrawn(o, holdings) {
+        return Ok(plan);
+    }
     if let Some(base) = &holdings.base
         && base.revision.lifecycle == Lifecycle::DeletionProposed
     {
-        return deletion_proposed(o, inputs.variant, base, holdings);
+        return deletion_proposed(base);
     }
     let base = match &holdings.base {
         Some(choice) => Some(base_ref(o, inputs.variant, choice, holdings)?),

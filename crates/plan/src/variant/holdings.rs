@@ -19,6 +19,8 @@ pub(super) struct Holdings {
     pub(super) foreign_open: Vec<Arc<Revision>>,
     /// The branch's state of the package.
     pub(super) head: Option<Arc<Revision>>,
+    /// Revisions whose deletion this variant, or one of its name before it, proposed (V10).
+    pub(super) leaving: Vec<Arc<Revision>>,
 }
 
 impl Holdings {
@@ -48,6 +50,11 @@ impl Holdings {
             owns: all.iter().any(|r| !r.placeholder && owned(r)),
             base: base_of(&all),
             head: all.iter().find(|r| r.placeholder).cloned(),
+            leaving: all
+                .iter()
+                .filter(|r| words::proposed_deletion(&variant.key, r))
+                .cloned()
+                .collect(),
         }
     }
 

@@ -9,6 +9,8 @@ use crate::{Next, Report};
 
 /// Why what an invalid variant owns is left in place.
 const NOT_UNDERSTOOD: &str = "the packagevariant cannot be understood, so nothing of it is deleted";
+/// Why what lies in a repository that this namespace may not write to is left in place.
+const READ_ONLY: &str = "its repository cannot be written to from this namespace";
 /// Why a revision stays whose deletion we proposed in vain.
 const REJECTED: &str = "the proposal of its deletion was rejected";
 
@@ -105,6 +107,10 @@ fn policy(o: &Observed, revision: &Revision) -> (DeletionPolicy, &'static str) {
     };
     if variant.spec.deletion == DeletionPolicy::Orphan {
         return (DeletionPolicy::Orphan, "spec.deletionPolicy is orphan");
+    }
+    let repository = o.repositories.get(&revision.repository);
+    if repository.is_some_and(|r| r.writable.is_err()) {
+        return (DeletionPolicy::Orphan, READ_ONLY);
     }
     if revision.meta.annotations.contains_key(words::ADOPTED_BY) && !variant.spec.deletion_explicit
     {

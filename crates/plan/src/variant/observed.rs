@@ -54,9 +54,6 @@ pub struct Observed {
     pub status: VariantStatus,
     /// Whether its namespace is going away: everything in it counts as orphaned (V10).
     pub namespace_terminating: bool,
-    /// Whether the object store was lost and rebuilt from git: revisions whose trailer names this
-    /// variant are taken back whatever the adoption policy says.
-    pub reclaim: bool,
     /// The registered repositories that matter: upstream's, downstream's, and those of
     /// `elsewhere`. One that is absent is not registered.
     pub repositories: BTreeMap<RepositoryName, RepositorySummary>,
@@ -69,6 +66,9 @@ pub struct Observed {
     pub downstream: Vec<Arc<Revision>>,
     /// Other revisions that this variant owns: left behind by a retargeting (R31).
     pub elsewhere: Vec<Arc<Revision>>,
+    /// Those of `downstream` that a variant of another namespace made and that is still there: the same repository is
+    /// registered there, too, and what belongs to somebody there is nobody's to take over here (V25).
+    pub made_elsewhere: BTreeSet<ObjectName>,
     /// Those of the places of `elsewhere` that another variant claims as its downstream (V10).
     pub claimed_elsewhere: BTreeSet<Downstream>,
     /// Other variants with the same downstream (V15).
@@ -113,17 +113,29 @@ pub struct Feeder {
 }
 
 /// Another variant with the same downstream.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rival {
     /// RFC 3339 creation time: the older variant works (V15).
     pub created: String,
-    /// Decides between variants of one second.
+    /// Whether it owns a revision of the downstream package: decides between variants of one second.
+    pub holds: bool,
+    /// Decides where that does not.
     pub uid: Uid,
     /// Its namespace and name.
     pub key: ObjectKey,
     /// Whether it is being deleted: it claims nothing any more.
     pub deleting: bool,
 }
+
+impl Rival {
+    /// Where it stands among variants of one downstream: the first of them works (V15).
+    pub fn rank(&self) -> Rank<'_> {
+        (&self.created, !self.holds, &self.uid)
+    }
+}
+
+/// The older first; of one second, one that owns a revision there; else the smaller uid (V15).
+pub type Rank<'a> = (&'a str, bool, &'a Uid);
 
 /// What is known about *p*, the published state that new drafts start from (V20).
 #[derive(Debug, Clone, PartialEq, Eq)]

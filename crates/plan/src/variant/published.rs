@@ -1,7 +1,9 @@
 //! What the published state of a downstream allows: a proposed deletion, a lineage, a lock
 //! (decisions.md V1, V10, V19a, V20).
 
-use model::{CommitId, Condition, GitLock, ObjectName, Status, Variant};
+use std::sync::Arc;
+
+use model::{CommitId, Condition, GitLock, ObjectName, Revision, Status, Variant};
 
 use super::decide::{Stop, again};
 use super::holdings::Holdings;
@@ -11,22 +13,24 @@ use super::{
 };
 use crate::Next;
 
-/// Deletion proposals: ours are withdrawn, a person's stands (R29, V10).
-pub(super) fn deletion_proposed(
-    o: &Observed,
-    variant: &Variant,
-    base: &BaseChoice,
-    holdings: &Holdings,
-) -> Result<Plan, Box<Stop>> {
+/// Deletion proposals of ours in the package that is the downstream are withdrawn, all of them: each is wanted again,
+/// and one that stood would wait for an approver's mistake (R29, V10).
+pub(super) fn withdrawn(o: &Observed, holdings: &Holdings) -> Option<Plan> {
+    if !holdings.owns || holdings.leaving.is_empty() {
+        return None;
+    }
+    let withdraw = |revision: &Arc<Revision>| Step::WithdrawDeletionProposal {
+        revision: RevisionRef::of(revision),
+        remove_annotations: vec![words::PROPOSED_BY.to_owned()],
+    };
+    let steps = holdings.leaving.iter().map(withdraw).collect();
+    Some(again(o, "wanted again", steps))
+}
+
+/// Somebody else's deletion proposal stands (V10).
+pub(super) fn deletion_proposed(base: &BaseChoice) -> Result<Plan, Box<Stop>> {
     let revision = &base.revision;
     let by = revision.meta.annotations.get(words::PROPOSED_BY);
-    if by == Some(&words::mark(&variant.key)) && holdings.owns {
-        let step = Step::WithdrawDeletionProposal {
-            revision: RevisionRef::of(revision),
-            remove_annotations: vec![words::PROPOSED_BY.to_owned()],
-        };
-        return Ok(again(o, "wanted again", vec![step]));
-    }
     let who = by.map_or_else(
         || "somebody".to_owned(),
         |mark| format!("packagevariant '{mark}'"),

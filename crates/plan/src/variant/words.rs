@@ -1,6 +1,6 @@
 //! The names that variants write into the world: finalizer, marks, conditions and reasons.
 
-use model::{ObjectKey, OwnerReference, Uid};
+use model::{Lifecycle, ObjectKey, OwnerReference, Revision, Uid};
 
 /// The finalizer of variants, set by the variants controller alone (R106).
 pub const FINALIZER: &str = "config.porch.kpt.dev/packagevariants";
@@ -43,6 +43,13 @@ pub const BRANCH_CHANGED: &str = "BranchChanged";
 /// The mark of a variant on revisions.
 pub(crate) fn mark(key: &ObjectKey) -> String {
     key.to_string()
+}
+
+/// Whether a variant of this name proposed the deletion of a revision, and nobody has answered yet (V10).
+pub(crate) fn proposed_deletion(key: &ObjectKey, revision: &Revision) -> bool {
+    revision.lifecycle == Lifecycle::DeletionProposed
+        && !revision.placeholder
+        && revision.meta.annotations.get(PROPOSED_BY) == Some(&mark(key))
 }
 
 /// The owner reference of a variant (R51).

@@ -133,13 +133,6 @@ fn touching(o: &Observed, revision: RevisionRef) -> Vec<(Step, &'static [Lifecyc
             &[Lifecycle::Published],
         ),
         (
-            Step::WithdrawDeletionProposal {
-                revision: revision.clone(),
-                remove_annotations: Vec::new(),
-            },
-            &[Lifecycle::DeletionProposed],
-        ),
-        (
             Step::Orphan {
                 revision,
                 owner: uid(),
@@ -208,6 +201,48 @@ fn a_revision_is_touched_only_as_it_was_seen_and_where_its_lifecycle_allows() {
                 "{what}"
             );
         }
+    }
+}
+
+/// V10: only proposals that carry this variant's name are withdrawn, owned or not, and only in the package that is the
+/// downstream now.
+#[test]
+fn only_proposals_of_its_name_are_withdrawn_and_only_in_the_downstream() {
+    let marked = json!({"offshoot.dev/deletion-proposed-by": "fleet/shop"});
+    let withdraw = |o: &Observed, revision: RevisionRef| {
+        let step = Step::WithdrawDeletionProposal {
+            revision,
+            remove_annotations: Vec::new(),
+        };
+        let said = wrong(o, vec![step]);
+        said.split_once("but ")
+            .map_or_else(|| said.clone(), |(_, why)| why.to_owned())
+    };
+    for mine in [true, false] {
+        let o = with(json!({"state": "DeletionProposed", "mine": mine, "annotations": marked}));
+        assert_eq!(withdraw(&o, only(&o)), "");
+        let mut old = only(&o);
+        old.resource_version = "0".to_owned();
+        assert_eq!(withdraw(&o, old), "it expects what was not seen");
+        let mut elsewhere = o.clone();
+        elsewhere.elsewhere = std::mem::take(&mut elsewhere.downstream);
+        assert_eq!(
+            withdraw(&elsewhere, only(&o)),
+            "it is not in the downstream package"
+        );
+    }
+    let others = json!({"offshoot.dev/deletion-proposed-by": "fleet/other"});
+    for not_ours in [
+        json!({"state": "DeletionProposed"}),
+        json!({"state": "DeletionProposed", "annotations": others}),
+        json!({"state": "Published", "annotations": marked}),
+        json!({"state": "DeletionProposed", "placeholder": true, "annotations": marked}),
+    ] {
+        let o = with(not_ours);
+        assert_eq!(
+            withdraw(&o, only(&o)),
+            "the variant did not propose its deletion"
+        );
     }
 }
 

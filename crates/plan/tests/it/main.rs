@@ -15,6 +15,7 @@ mod check;
 mod digest;
 mod following;
 mod matrix;
+mod repository;
 mod revision;
 mod set;
 mod set_laws;

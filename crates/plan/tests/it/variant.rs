@@ -115,11 +115,15 @@ pub(crate) fn observed(world: &Json) -> Observed {
         status: status(world, variant.meta().generation),
         variant,
         namespace_terminating: world.flag("namespaceTerminating"),
-        reclaim: world.flag("reclaim"),
         repositories: repositories(world),
         upstream,
         feeders: world.list("feeders").iter().map(feeder).collect(),
         elsewhere: revisions(world, "elsewhere", &own),
+        made_elsewhere: world
+            .texts("madeElsewhere")
+            .iter()
+            .map(|t| name(t))
+            .collect(),
         claimed_elsewhere: world
             .texts("claimedElsewhere")
             .iter()
@@ -226,6 +230,7 @@ fn feeder(world: &Json) -> Feeder {
 fn rival(world: &Json) -> Rival {
     Rival {
         created: world.or("created", ""),
+        holds: world.flag("holds"),
         uid: uid(&world.or("uid", "uid-rival")),
         key: key(&world.or("name", "rival")),
         deleting: world.flag("deleting"),

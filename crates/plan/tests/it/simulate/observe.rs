@@ -40,7 +40,6 @@ impl World {
             variant: Subject::Valid(Arc::new(variant.clone())),
             status: self.status.clone(),
             namespace_terminating: false,
-            reclaim: false,
             repositories: ["blueprints", "deploy"]
                 .into_iter()
                 .map(|r| (repo(r), summary()))
@@ -54,6 +53,7 @@ impl World {
                 .cloned()
                 .collect(),
             downstream,
+            made_elsewhere: BTreeSet::new(),
             claimed_elsewhere: BTreeSet::new(),
             rivals: Vec::new(),
             injections: vec![Injection {

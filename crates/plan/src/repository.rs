@@ -1,0 +1,118 @@
+//! Who writes where registrations of several namespaces overlap (decisions.md V25).
+//!
+//! A repository may be registered in many namespaces. Packages that are deployed have one namespace that they belong
+//! to: a namespace that registers the same place later reads it, and its drafts, deletions and approvals would be
+//! somebody else's. All this compares pairs of registrations, so that a third one takes nothing from two that agreed
+//! to share.
+
+use model::{ObjectKey, Uid};
+
+/// What is known about one registration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registration {
+    /// The namespace and name of its `Repository`.
+    pub key: ObjectKey,
+    /// RFC 3339 creation time: the oldest that may push writes.
+    pub created: String,
+    /// Decides between registrations of one second.
+    pub uid: Option<Uid>,
+    /// The branch that packages are published on.
+    pub branch: String,
+    /// The directory that packages lie below; empty for all.
+    pub directory: String,
+    /// Whether packages in it are deployed.
+    pub deployment: bool,
+    /// Whether its namespace lets others write, too: `offshoot.dev/shared: "true"`.
+    pub shared: bool,
+    /// Whether it could push at all: it is served, stays, and leads to a repository that can be written.
+    pub able: bool,
+    /// Whether it has credentials of its own. Where one registration of a place has some, those without have no right to
+    /// push there.
+    pub credentials: bool,
+}
+
+/// Says on a `Repository`, as annotation or label, that its namespace lets others write to the same place.
+pub const SHARED: &str = "offshoot.dev/shared";
+
+/// The registration that writes instead of this one, if there is one. `others` are registrations of the same URL, in any
+/// order, this one among them or not.
+pub fn writer_instead<'a>(
+    mine: &Registration,
+    others: &'a [Registration],
+) -> Option<&'a Registration> {
+    let credentials = mine.credentials || others.iter().any(|o| o.credentials);
+    let may_push = |r: &Registration| r.able && (r.credentials || !credentials);
+    let mut all: Vec<&Registration> = others.iter().filter(|o| o.key != mine.key).collect();
+    all.sort_by(|a, b| rank(a).cmp(&rank(b)));
+    let mut writers: Vec<&Registration> = Vec::new();
+    let before = all.iter().filter(|o| rank(o) < rank(mine));
+    for other in before.filter(|o| may_push(o)) {
+        // One that has to leave it to an older one itself keeps nobody from writing.
+        if !writers.iter().any(|w| contested(w, other)) {
+            writers.push(other);
+        }
+    }
+    if !may_push(mine) {
+        let after = all.iter().filter(|o| rank(o) > rank(mine));
+        writers.extend(after.filter(|o| may_push(o)));
+    }
+    writers.into_iter().find(|w| contested(w, mine))
+}
+
+fn rank(of: &Registration) -> (&str, Option<&Uid>, &ObjectKey) {
+    (&of.created, of.uid.as_ref(), &of.key)
+}
+
+/// Whether only one of two may write: their packages can be the same ones, are deployed, and at least one side does not
+/// share.
+fn contested(a: &Registration, b: &Registration) -> bool {
+    a.key.namespace != b.key.namespace
+        && a.branch == b.branch
+        && nested(&a.directory, &b.directory)
+        && (a.deployment || b.deployment)
+        && !(a.shared && b.shared)
+}
+
+/// Whether one of two directories lies in the other, or is it.
+pub fn nested(a: &str, b: &str) -> bool {
+    inside(a, b) || inside(b, a)
+}
+
+/// Whether a directory lies in another, or is it.
+pub fn inside(a: &str, b: &str) -> bool {
+    let (a, b) = (a.trim_matches('/'), b.trim_matches('/'));
+    let rest = a.strip_prefix(b);
+    b.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// One form for all ways to write the address of one repository, as far as its text tells: without scheme where that only
+/// says how it is reached, with the host in small letters and no default port, without `.git`, doubled slashes and dots
+/// in the path. It is compared, never opened.
+pub fn place(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    if scheme == "file" {
+        return format!("file:///{}", clean(rest));
+    }
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.to_ascii_lowercase();
+    let port = match scheme {
+        "http" => ":80",
+        _ => ":443",
+    };
+    let host = host.strip_suffix(port).unwrap_or(&host);
+    let path = clean(path);
+    format!("{host}/{}", path.strip_suffix(".git").unwrap_or(&path))
+}
+
+/// A path without empty parts, `.` and `..`.
+fn clean(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
