@@ -178,16 +178,8 @@ impl Engine {
 
     /// Somebody pushed to this URL (a webhook's hint): every repository there is looked at now.
     pub fn hint(&self, url: &str) {
-        let keys: Vec<ObjectKey> = self.world(|w| {
-            let at = |r: &&Arc<crate::ports::StoredRepository>| {
-                r.parsed.as_ref().is_ok_and(|r| r.git.repo == url)
-            };
-            w.repositories
-                .iter()
-                .filter(at)
-                .map(|r| r.key.clone())
-                .collect()
-        });
+        let keys: Vec<ObjectKey> =
+            self.world(|w| w.repositories.at(url).map(|r| r.key.clone()).collect());
         for key in keys {
             self.inner.repos.look_again(&key);
             self.inner.queue.add(Key::Repository(key));

@@ -26,6 +26,7 @@ mod locks;
 mod observe;
 pub mod ports;
 mod recover;
+mod registrations;
 mod repos;
 mod shelve;
 mod stats;

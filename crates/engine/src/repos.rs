@@ -9,6 +9,7 @@ use store::{Credential, CredentialError, Credentials, RefName, RemoteSpec};
 
 use crate::discover::Numbers;
 use crate::git::{Layout, committer};
+use crate::index::Wake;
 use crate::ports::Cluster;
 use crate::{Engine, Error, Result};
 
@@ -43,8 +44,9 @@ impl Open {
         &self.repository.key
     }
 
-    /// Whether drafts can be written to it, or why not.
-    pub(crate) fn writable(&self) -> Result<(), String> {
+    /// Whether it is a repository that can be written at all, or why not. Whether this registration may is
+    /// [`Engine::writable`].
+    pub(crate) fn bare(&self) -> Result<(), String> {
         if self.repo.writable() {
             return Ok(());
         }
@@ -212,6 +214,10 @@ impl Engine {
             attempt: "open the repository",
             source,
         })?;
+        self.learn(|world| {
+            world.repositories.resolve(&git.repo, repo.url());
+            Wake::default()
+        });
         let open = self.keep(Open {
             repository: repository.clone(),
             layout,

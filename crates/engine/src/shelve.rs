@@ -179,12 +179,13 @@ impl Engine {
     /// Submits, and waits for the answer of a remote that gives none at once.
     ///
     /// # Errors
-    /// A refusal, by its class; what could not be attempted.
+    /// Another registration writes there; a refusal, by its class; what could not be attempted.
     pub(crate) async fn submit(
         &self,
         open: &Open,
         submission: Submission,
     ) -> Result<store::Published> {
+        self.may_write(open)?;
         let failed = |source| Error::Store {
             attempt: "publish to the repository",
             source,

@@ -46,6 +46,8 @@ struct State {
     /// What package revision sets take; the objects themselves are among the others.
     revision_sets: BTreeMap<ObjectKey, Vec<UpstreamSource>>,
     events: Vec<ClusterEvent>,
+    /// Namespaces that are on their way out.
+    leaving: BTreeSet<Namespace>,
 }
 
 fn revision_set_kind() -> Gvk {
@@ -269,6 +271,14 @@ impl Twin {
         );
     }
 
+    /// Takes a variant away as if it had no finalizers: whoever may edit it can do that.
+    pub fn forget_variant(&self, namespace: &str, name: &str) {
+        let state = &mut *self.state();
+        self.wrote();
+        let key = key(namespace, name);
+        state.variants.remove(&key, &mut state.version);
+    }
+
     /// Asks for a set's deletion; what it owns goes with it, as a garbage collector would see to.
     pub fn delete_set(&self, namespace: &str, name: &str) {
         let state = &mut *self.state();
@@ -339,6 +349,11 @@ impl Twin {
             past.retain(|thing| was_there(&thing.summary.key));
             table.list_late(past);
         }
+    }
+
+    /// From now on a namespace is on its way out; what is in it is deleted by whoever asks.
+    pub fn leave_namespace(&self, namespace: &Namespace) {
+        self.state().leaving.insert(namespace.clone());
     }
 
     /// Forgets who watches: the process that did is gone.

@@ -12,6 +12,7 @@ use super::queue::Done;
 use super::{Turn, cron, port};
 use crate::discover::Found;
 use crate::ports::{EventType, OurKind, Point, StoredRepository, rfc3339};
+use crate::registrations::{self, READ_ONLY};
 use crate::repos::Open;
 use crate::shelve::Follow;
 use crate::stats::count;
@@ -46,7 +47,7 @@ pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
             return Ok(Done::Rest);
         }
     };
-    if let Some(other) = overlapping(engine, &stored, &repository) {
+    if let Some(other) = engine.world(|w| registrations::refused(w, &stored)) {
         let condition = failed("Error", &other);
         write(engine, &stored, |status| {
             status.conditions = vec![condition]
@@ -136,9 +137,15 @@ async fn settled(engine: &Engine, stored: &StoredRepository, looked: &Looked) ->
     }
     // Without a schedule it is looked at all the time: no time is promised.
     let next = cron::next(&repository.sync_schedule, looked.at);
+    let read_only = engine.world(|w| registrations::read_only(engine, w, repository));
+    let read_only = read_only.map(|why| {
+        let reason = "AnotherRegistrationWrites";
+        Condition::new(READ_ONLY, Status::True, reason, why)
+    });
     write(engine, stored, |status| {
         let before = status.clone();
         status.conditions = vec![condition];
+        status.conditions.extend(read_only);
         status.package_count = count;
         status.git_commit = found.head.map(|c| c.to_string()).unwrap_or_default();
         status.next_full_sync = next.map(rfc3339).unwrap_or_default();
@@ -232,7 +239,17 @@ async fn tell(
     before: &RepositoryStatus,
     after: &RepositoryStatus,
 ) {
-    let ready = |status: &RepositoryStatus| status.conditions.first().cloned();
+    let find = |status: &RepositoryStatus, kind: &str| {
+        let mut all = status.conditions.iter();
+        all.find(|c| c.kind == kind).cloned()
+    };
+    if let (None, Some(now)) = (find(before, READ_ONLY), find(after, READ_ONLY)) {
+        let (kind, warning) = (OurKind::Repository, EventType::Warning);
+        engine
+            .tell(kind, key, warning, &now.kind, now.message)
+            .await;
+    }
+    let ready = |status: &RepositoryStatus| find(status, "Ready");
     let (was, Some(now)) = (ready(before), ready(after)) else {
         return;
     };
@@ -256,56 +273,6 @@ async fn tell(
             now.message,
         )
         .await;
-}
-
-/// Who stays of two registrations that cannot stand beside each other (V25): the older; of one second, the one
-/// that works, then the one that worked, then the first by name.
-fn seniority(stored: &StoredRepository) -> (&str, bool, bool, &ObjectKey) {
-    let status = &stored.status;
-    let said = status.conditions.iter().find(|c| c.kind == "Ready");
-    let works = said.is_some_and(|c| c.status == Status::True)
-        && status.observed_generation == stored.meta.generation;
-    let worked = !status.last_full_sync.is_empty();
-    (&stored.meta.created, !works, !worked, &stored.key)
-}
-
-/// Another registration of the same URL that cannot stand beside this one.
-fn overlapping(
-    engine: &Engine,
-    stored: &StoredRepository,
-    repository: &Repository,
-) -> Option<String> {
-    engine.world(|w| {
-        w.repositories
-            .iter()
-            .filter(|other| other.key != stored.key && !other.meta.is_deleting())
-            .filter(|other| seniority(other) < seniority(stored))
-            .filter_map(|other| other.parsed.as_ref().ok())
-            .filter(|other| other.git.repo == repository.git.repo)
-            .find_map(|other| overlap(repository, other))
-    })
-}
-
-fn overlap(mine: &Repository, other: &Repository) -> Option<String> {
-    let inside = |a: &str, b: &str| {
-        let (a, b) = (a.trim_matches('/'), b.trim_matches('/'));
-        b.is_empty() || a == b || a.starts_with(&format!("{b}/"))
-    };
-    let (a, b) = (&mine.git.directory, &other.git.directory);
-    let nested = inside(a, b) || inside(b, a);
-    if mine.git.branch != other.git.branch && nested {
-        return Some(format!(
-            "branch {:?} of {} overlaps with branch {:?}, which repository {} registers: their tags would collide; register another directory",
-            mine.git.branch, mine.git.repo, other.git.branch, other.key
-        ));
-    }
-    let same_namespace = mine.key.namespace == other.key.namespace;
-    (same_namespace && a.trim_matches('/') == b.trim_matches('/')).then(|| {
-        format!(
-            "the same directory and branch of {} are registered as repository {} already",
-            mine.git.repo, other.key
-        )
-    })
 }
 
 /// Forgets a repository: its records go, git stays as it is.

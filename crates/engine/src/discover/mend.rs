@@ -32,7 +32,7 @@ impl Engine {
         package: &PackageName,
         view: &View,
     ) -> Result<bool> {
-        if open.writable().is_err() {
+        if self.writable(open).is_err() {
             return Ok(false);
         }
         let refs = half_done(open, package, view)?;

@@ -132,6 +132,10 @@ impl Engine {
                 .iter()
                 .filter(|r| !r.placeholder && !crate::recover::stands_in(&view.refs, r));
             touched.extend(lost.map(|r| r.package.clone()));
+            let strange = all
+                .iter()
+                .filter(|r| self.world(|w| survey::has_stranger(w, r)));
+            touched.extend(strange.map(|r| r.package.clone()));
         }
         Ok(touched)
     }
@@ -190,7 +194,7 @@ impl Engine {
         let known = self.world(|w| w.revisions.of_package(&key));
         let mut survey = survey::survey(self, open, &key, &view, &known)?;
         for follow in &mut survey.follow {
-            self.find_owner(follow).await?;
+            self.find_owner(open, &key, follow).await?;
         }
         for lost in &survey.lost {
             self.keep_lost(open, lost).await?;
@@ -206,7 +210,12 @@ impl Engine {
 
     /// Gives a new record to the variant that its trailer names, by the store's word: a list that came
     /// late may lack it, and it would make another draft beside what it takes for a foreign one.
-    async fn find_owner(&self, follow: &mut Follow) -> Result<()> {
+    async fn find_owner(
+        &self,
+        open: &Open,
+        package: &PackageKey,
+        follow: &mut Follow,
+    ) -> Result<()> {
         let Record::Put { record, .. } = &mut follow.record else {
             return Ok(());
         };
@@ -217,13 +226,19 @@ impl Engine {
             return Ok(());
         }
         let key = ObjectKey::new(machine.owner.namespace.clone(), machine.owner.name.clone());
+        if key.namespace != package.namespace {
+            return Ok(());
+        }
         let read = self.ports().cluster.variant(&key).await;
-        let found = read.map_err(|source| Error::Port { source })?;
-        let Some(found) = found.filter(|v| v.meta.uid.as_ref() == Some(&machine.owner.uid)) else {
+        let Some(found) = read.map_err(|source| Error::Port { source })? else {
             return Ok(());
         };
-        record.meta.owners = vec![record::owned_by(&machine.owner)];
-        self.learn_variant(found);
+        let owner = &machine.owner;
+        let owner = self.world(|w| record::owned_by(w, open, package, owner, &found));
+        if let Some(owner) = owner {
+            record.meta.owners = vec![owner];
+            self.learn_variant(found);
+        }
         Ok(())
     }
 

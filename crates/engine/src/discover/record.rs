@@ -13,8 +13,9 @@ use store::{Dir, Snapshot};
 
 use super::history::{self, Told};
 use crate::git::Layout;
-use crate::index::PackageKey;
-use crate::ports::rfc3339;
+use crate::index::{PackageKey, World};
+use crate::ports::{StoredVariant, rfc3339};
+use crate::registrations::belongs_here;
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
 
@@ -210,7 +211,7 @@ fn blank(
             owners: told
                 .machine
                 .as_ref()
-                .and_then(|m| owner(engine, &m.owner))
+                .and_then(|m| owner(engine, open, key, &m.owner))
                 .into_iter()
                 .collect(),
             ..ObjectMeta::default()
@@ -269,14 +270,35 @@ fn acknowledged(conflicts: &[Conflict]) -> Vec<ConflictId> {
 
 /// The variant that a trailer names, if it is still that very one: a crash may have lost the record
 /// and the journal, never who the draft was made for.
-fn owner(engine: &Engine, owner: &Owner) -> Option<OwnerReference> {
-    let variant = engine.world(|w| w.variant_of_uid(&owner.uid).cloned())?;
-    let key = ObjectKey::new(owner.namespace.clone(), owner.name.clone());
-    (variant.key == key).then(|| owned_by(owner))
+fn owner(
+    engine: &Engine,
+    open: &Open,
+    package: &PackageKey,
+    owner: &Owner,
+) -> Option<OwnerReference> {
+    engine.world(|w| {
+        let variant = w.variant_of_uid(&owner.uid)?;
+        owned_by(w, open, package, owner, variant)
+    })
 }
 
-/// The reference to the variant that a trailer names.
-pub(super) fn owned_by(owner: &Owner) -> OwnerReference {
+/// The reference to the variant that a trailer names, if it is this one. It owns records of its own namespace alone: the
+/// same repository may be registered in others, where it is nobody (V25).
+pub(super) fn owned_by(
+    world: &World,
+    open: &Open,
+    package: &PackageKey,
+    owner: &Owner,
+    variant: &StoredVariant,
+) -> Option<OwnerReference> {
+    let key = ObjectKey::new(owner.namespace.clone(), owner.name.clone());
+    let this = variant.key == key
+        && variant.meta.uid.as_ref() == Some(&owner.uid)
+        && key.namespace == package.namespace;
+    (this && belongs_here(world, open, package, variant)).then(|| reference(owner))
+}
+
+fn reference(owner: &Owner) -> OwnerReference {
     OwnerReference {
         api_version: words::API_VERSION.to_owned(),
         kind: words::KIND.to_owned(),

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use model::{CommitId, Lifecycle, ObjectKey, Revision, RevisionNumber, WorkspaceName};
+use model::{
+    CommitId, Lifecycle, Namespace, ObjectKey, OwnerReference, Revision, RevisionNumber,
+    WorkspaceName,
+};
 
 use super::history;
 use super::record::{self, Origin};
 use super::{LATEST, View, is_tagged};
 use crate::git::RefKind;
-use crate::index::PackageKey;
+use crate::index::{PackageKey, World};
 use crate::repos::Open;
 use crate::shelve::Follow;
 use crate::{Engine, Error, Result};
@@ -189,6 +192,10 @@ fn want(
             record.self_lock = Some(record::self_lock(open, &key.package, origin, record.commit));
         }
         record.deployment = open.repository.deployment;
+        engine.world(|w| {
+            let namespace = &record.key.namespace;
+            record.meta.owners.retain(|o| !is_stranger(w, namespace, o));
+        });
         return Ok(Some(Want {
             known: Some(Arc::clone(before)),
             record,
@@ -219,6 +226,22 @@ fn want(
         known: before,
         record: built.record,
     }))
+}
+
+/// Whether a variant of another namespace is named as an owner of a record: whoever looks for it in the record's own
+/// namespace, as clusters do, takes the record for one without an owner, and deletes it, in git, too (V25).
+pub(super) fn has_stranger(world: &World, record: &Revision) -> bool {
+    let namespace = &record.key.namespace;
+    record
+        .meta
+        .owners
+        .iter()
+        .any(|o| is_stranger(world, namespace, o))
+}
+
+fn is_stranger(world: &World, namespace: &Namespace, owner: &OwnerReference) -> bool {
+    let variant = world.variant_of_uid(&owner.uid);
+    variant.is_some_and(|v| v.key.namespace != *namespace)
 }
 
 /// The label of the latest published revision stands on it alone.

@@ -7,6 +7,7 @@
 mod keys;
 mod mirror;
 mod objects;
+mod repositories;
 mod revisions;
 mod wake;
 mod world;

@@ -91,9 +91,11 @@ impl Revisions {
         self.all(self.packages.get(package))
     }
 
-    /// All records that an object owns.
-    pub(crate) fn of_owner(&self, owner: &Uid) -> Vec<Arc<Revision>> {
-        self.all(self.owners.get(owner))
+    /// All records that an object of this namespace owns: an owner is one in its own namespace alone (V25).
+    pub(crate) fn of_owner(&self, namespace: &Namespace, owner: &Uid) -> Vec<Arc<Revision>> {
+        let mut owned = self.all(self.owners.get(owner));
+        owned.retain(|r| r.key.namespace == *namespace);
+        owned
     }
 
     /// The names of records whose clone or upgrade task names this one as upstream.

@@ -9,6 +9,7 @@ use super::revisions::PackageKey;
 use super::world::{World, downstream_of, upstream_of};
 use crate::observe::revision_sets;
 use crate::ports::{Gvk, ObjectSummary, Stored, StoredRepository, StoredSet, StoredVariant};
+use crate::registrations::READ_ONLY;
 
 /// Keys to look at.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -74,7 +75,8 @@ impl Wake {
             self.variants.extend(near.map(|v| v.key.clone()));
             let owners = revision.meta.owners.iter();
             let owners = owners.filter_map(|o| world.variant_of_uid(&o.uid));
-            self.variants.extend(owners.map(|v| v.key.clone()));
+            let here = owners.filter(|v| v.key.namespace == package.namespace);
+            self.variants.extend(here.map(|v| v.key.clone()));
             let reads = |set: &&std::sync::Arc<StoredSet>| {
                 set.key.namespace == package.namespace
                     && world.sources_of(set).iter().any(|u| follows(u, revision))
@@ -126,7 +128,8 @@ impl Wake {
                 .iter()
                 .find(|c| c.kind == "Ready")?;
             let good = found.status == model::Status::True;
-            Some((good, (!good).then(|| found.message.clone())))
+            let read_only = stored.status.conditions.iter().any(|c| c.kind == READ_ONLY);
+            Some((good, (!good).then(|| found.message.clone()), read_only))
         };
         if only_status && ready(&changed.old) == ready(&changed.new) {
             return;
@@ -134,6 +137,11 @@ impl Wake {
         for repository in changed.old.iter().chain(&changed.new) {
             if !only_status {
                 self.repositories.insert(repository.key.clone());
+                // Who writes where several are registered depends on all of them (V25).
+                let parsed = repository.parsed.as_ref().ok();
+                let near = parsed.map(|r| world.repositories.at(&r.git.repo));
+                let near = near.into_iter().flatten().map(|r| r.key.clone());
+                self.repositories.extend(near);
             }
             let key = &repository.key;
             if let Ok(name) = model::RepositoryName::parse(key.name.as_str()) {

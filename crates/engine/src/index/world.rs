@@ -10,6 +10,7 @@ use plan::variant::words::{READY, STALLED};
 use super::keys::{Keys, add, find, take};
 use super::mirror::{Changed, Mirror, Versioned};
 use super::objects::Objects;
+use super::repositories::Repositories;
 use super::revisions::{PackageKey, Revisions};
 use crate::ports::{Stored, StoredRepository, StoredSet, StoredVariant};
 
@@ -29,7 +30,7 @@ pub(crate) struct World {
     /// Records.
     pub(crate) revisions: Revisions,
     /// Repositories.
-    pub(crate) repositories: Mirror<StoredRepository>,
+    pub(crate) repositories: Repositories,
     /// Sets.
     pub(crate) sets: Mirror<StoredSet>,
     /// Injected and selected objects.

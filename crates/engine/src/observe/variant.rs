@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Class, Digest, Downstream, Namespace, ObjectKey, RepositoryName, Revision, Status, Uid,
-    Variant, join_problems,
+    Class, Digest, Downstream, Namespace, ObjectKey, ObjectName, RepositoryName, Revision, Status,
+    Uid, Variant, join_problems,
 };
 use plan::variant::{
     Base, Failure, Feeder, Lineage, Observed, RepositorySummary, Resolution, Rival, Stated,
@@ -36,7 +36,6 @@ pub(crate) async fn variant(engine: &Engine, key: &ObjectKey) -> Result<Option<O
             .map_err(port)?;
     let mut observed = engine.world(|w| known(w, &stored));
     observed.namespace_terminating = !active;
-    observed.reclaim = engine.inner.options.rebuild;
     // What failed to be cooked, or read, has nothing to do with a deletion.
     if !deleting {
         observed.failure = engine.inner.failures.get(key);
@@ -63,7 +62,7 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         .meta
         .uid
         .as_ref()
-        .map(|uid| world.revisions.of_owner(uid))
+        .map(|uid| world.revisions.of_owner(namespace, uid))
         .unwrap_or_default();
     let mut o = Observed {
         variant: match &stored.parsed {
@@ -76,11 +75,11 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         },
         status: stored.status.clone(),
         namespace_terminating: false,
-        reclaim: false,
         repositories: BTreeMap::new(),
         upstream: Resolution::NotFound { others: Vec::new() },
         feeders: Vec::new(),
         downstream: Vec::new(),
+        made_elsewhere: BTreeSet::new(),
         elsewhere: owned,
         claimed_elsewhere: BTreeSet::new(),
         rivals: Vec::new(),
@@ -94,7 +93,11 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
     if let Ok(variant) = &stored.parsed {
         let here = downstream_of(variant);
         o.downstream = world.revisions.of_package(&here);
-        o.elsewhere.retain(|r| PackageKey::of(r) != here);
+        let twice = |r: &Revision| o.downstream.iter().any(|d| same_ref(world, d, r));
+        let mut elsewhere = std::mem::take(&mut o.elsewhere);
+        elsewhere.retain(|r| PackageKey::of(r) != here && !twice(r));
+        o.elsewhere = elsewhere;
+        o.made_elsewhere = made_elsewhere(world, namespace, &o.downstream);
         o.rivals = rivals(world, &here, stored.meta.uid.as_ref());
         o.feeders = feeders(world, variant);
         places.insert(variant.spec.upstream.repo.clone());
@@ -111,6 +114,31 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         })
         .collect();
     o
+}
+
+/// Whether two records are of one ref, seen through two registrations of its repository: what is done to one is done to
+/// the other, so that a variant's own draft must not pass for one that it left elsewhere (V25).
+fn same_ref(world: &World, a: &Revision, b: &Revision) -> bool {
+    let locks = a.self_lock.as_ref().zip(b.self_lock.as_ref());
+    a.lifecycle.is_published() == b.lifecycle.is_published()
+        && locks.is_some_and(|(a, b)| {
+            a.git_ref == b.git_ref && world.repositories.same_place(&a.repo, &b.repo)
+        })
+}
+
+/// Which revisions a variant of another namespace made, and it is still there (V25).
+fn made_elsewhere(
+    world: &World,
+    namespace: &Namespace,
+    revisions: &[Arc<Revision>],
+) -> BTreeSet<ObjectName> {
+    let elsewhere = |r: &&Arc<Revision>| {
+        let maker = r.machine.as_ref().map(|m| &m.owner.uid);
+        let maker = maker.and_then(|uid| world.variant_of_uid(uid));
+        maker.is_some_and(|v| v.key.namespace != *namespace)
+    };
+    let made = revisions.iter().filter(elsewhere);
+    made.map(|r| r.key.name.clone()).collect()
 }
 
 fn upstream(world: &World, variant: &Variant) -> Resolution {
@@ -152,7 +180,7 @@ fn add_writable(engine: &Engine, key: &ObjectKey, o: &mut Observed) {
         };
         let key = ObjectKey::new(key.namespace.clone(), name);
         if let Some(open) = engine.inner.repos.get(&key) {
-            summary.writable = open.writable();
+            summary.writable = engine.writable(&open);
         }
     }
 }
@@ -163,16 +191,27 @@ fn rivals(world: &World, here: &PackageKey, me: Option<&Uid>) -> Vec<Rival> {
         .iter()
         .filter(|v| v.meta.uid.as_ref() != me)
         .filter_map(|v| {
+            let uid = v.meta.uid.clone()?;
             Some(Rival {
                 created: v.meta.created.clone(),
-                uid: v.meta.uid.clone()?,
+                holds: holds(world, here, &uid),
+                uid,
                 key: v.key.clone(),
                 deleting: v.meta.is_deleting(),
             })
         })
         .collect();
-    rivals.sort();
+    rivals.sort_by(|a, b| a.rank().cmp(&b.rank()));
     rivals
+}
+
+/// Whether a variant owns a revision of a package.
+fn holds(world: &World, package: &PackageKey, uid: &Uid) -> bool {
+    let all = world.revisions.of_package(package);
+    let mut all = all
+        .iter()
+        .filter(|r| !r.placeholder && !r.meta.is_deleting());
+    all.any(|r| r.meta.is_owned_by(uid))
 }
 
 /// The variants that lead to the upstream package, until none does or one comes twice (V24).
@@ -181,10 +220,13 @@ fn feeders(world: &World, variant: &Variant) -> Vec<Feeder> {
     let mut at = upstream_of(variant);
     loop {
         let claimants = world.claimants(&at);
-        let first = claimants
-            .iter()
-            .filter(|v| !v.meta.is_deleting())
-            .min_by_key(|v| (&v.meta.created, &v.meta.uid));
+        let rank = |v: &&Arc<StoredVariant>| {
+            let uid = v.meta.uid.clone();
+            let holds = uid.as_ref().is_some_and(|uid| holds(world, &at, uid));
+            (v.meta.created.clone(), !holds, uid)
+        };
+        let claiming = claimants.iter().filter(|v| !v.meta.is_deleting());
+        let first = claiming.min_by_key(rank);
         let Some(Ok(feeder)) = first.map(|v| v.parsed.as_ref()) else {
             return feeders;
         };

@@ -63,6 +63,9 @@ async fn change(
         }
         return Ok(Made::of(new));
     }
+    if change.content || change.lifecycle.is_some() || rebase::is_asked(old, &new) {
+        engine.may_write(&held.open)?;
+    }
     if rebase::is_asked(old, &new) {
         return rebase::rebase(engine, by, &held, new).await;
     }

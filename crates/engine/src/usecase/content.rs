@@ -83,6 +83,7 @@ async fn put(
     before: &Snapshot,
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
+    engine.may_write(open)?;
     let mut new = Revision::clone(old);
     let keep = keeps_failures(&old.meta);
     let options = Options {

@@ -94,7 +94,7 @@ fn observe(
         repository: open.and_then(|open| {
             let stored = engine.world(|w| w.repositories.get(open.key()).cloned())?;
             Some(RepositorySummary {
-                writable: open.writable(),
+                writable: engine.writable(open),
                 ..repository_summary(&stored)
             })
         }),

@@ -25,6 +25,10 @@ pub(super) async fn delete(
     let held = engine.hold(key).await?;
     let revision = &held.revision;
     precondition(revision, preconditions, &revision.meta.resource_version)?;
+    if leaves(engine, revision).await? {
+        return forget(engine, by, revision).await;
+    }
+    engine.may_write(&held.open)?;
     let referenced_by = if revision.lifecycle.is_published() {
         engine.world(|w| w.revisions.made_from(key))
     } else {
@@ -40,6 +44,25 @@ pub(super) async fn delete(
     }
     if !by.dry_run {
         carry_out(engine, by, &held, &plan).await?;
+    }
+    Ok(None)
+}
+
+/// Whether the record's namespace is on its way out: everything in it counts as orphaned, so that git stays as it is
+/// (V10, V25).
+async fn leaves(engine: &Engine, revision: &Revision) -> Result<bool> {
+    let namespace = &revision.key.namespace;
+    let active = engine.ports().cluster.namespace_active(namespace).await;
+    Ok(!active.map_err(|source| Error::Port { source })?)
+}
+
+/// Removes the record and leaves its refs in place.
+async fn forget(engine: &Engine, by: &Caller, revision: &Arc<Revision>) -> Result<Option<Made>> {
+    if !revision.meta.finalizers.is_empty() {
+        return wait_for_finalizers(engine, by, revision).await.map(Some);
+    }
+    if !by.dry_run {
+        engine.record(vec![Follow::delete(revision)]).await?;
     }
     Ok(None)
 }
@@ -68,6 +91,10 @@ async fn wait_for_finalizers(
 
 /// Deletes a revision whose finalizers are gone; it was judged when its deletion was asked for.
 pub(super) async fn finish(engine: &Engine, by: &Caller, held: &Held) -> Result<()> {
+    if leaves(engine, &held.revision).await? {
+        engine.record(vec![Follow::delete(&held.revision)]).await?;
+        return Ok(());
+    }
     let expected = plan::variant::RevisionRef::of(&held.revision);
     let plan = match held.revision.lifecycle {
         _ if held.revision.placeholder => DeletePlan::RemoveDirectory(expected),

@@ -21,5 +21,6 @@ mod process;
 mod recorded;
 mod requests;
 mod story;
+mod tenancy;
 mod use_cases;
 mod wrong;

@@ -280,8 +280,8 @@ impl Cluster for Twin {
         self.state().events.push(event);
     }
 
-    async fn namespace_active(&self, _namespace: &Namespace) -> Result<bool, PortError> {
-        Ok(true)
+    async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
+        Ok(!self.state().leaving.contains(namespace))
     }
 }
 
