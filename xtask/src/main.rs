@@ -7,6 +7,7 @@ mod requirements;
 mod seeds;
 mod sim;
 mod tidy;
+mod torture;
 mod vectors;
 
 use std::io::Write as _;
@@ -63,6 +64,8 @@ enum Command {
     Seeds(seeds::SeedsArgs),
     /// Test the WebAssembly runtime, which is behind a feature: builds wasmtime.
     Wasm,
+    /// Let the real program, real git clients and a network that fails work on each other, and see what is left.
+    Torture(torture::TortureArgs),
     /// Run the seeded simulation: a walk under faults, promise by promise.
     Sim(sim::SimArgs),
 }
@@ -94,6 +97,7 @@ fn main() -> ExitCode {
             "wasm",
         ]),
         Command::Sim(args) => sim::run(&args),
+        Command::Torture(args) => torture::run(&args),
     }
 }
 
