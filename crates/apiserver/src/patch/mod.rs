@@ -3,15 +3,13 @@
 //! The caller decodes bodies, refuses media types, and compares `metadata.resourceVersion`; nothing here
 //! knows versions or owners. Server-side apply is in `apply`.
 
+mod json;
 mod strategic;
 
-use json_patch::PatchOperation;
 use serde_json::Value;
 
+pub use json::{MAX_COPIED, MAX_OPERATIONS, json_patch};
 pub use strategic::strategic;
-
-/// More operations than this in one JSON patch are refused.
-pub const MAX_OPERATIONS: usize = 10_000;
 
 /// Deepest nesting of a document or patch.
 const MAX_DEPTH: usize = 128;
@@ -29,54 +27,6 @@ pub enum PatchError {
     /// with the general text and empty details.
     #[error("the server rejected our request due to an error in our request")]
     Unfit(String),
-}
-
-/// Applies a JSON patch (RFC 6902).
-///
-/// # Errors
-/// See [`PatchError`]; `doc` is untouched then.
-pub fn json_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
-    let Some(operations) = patch.as_array() else {
-        let found = go_kind(patch);
-        let text = format!(
-            "error decoding patch: json: cannot unmarshal {found} into Go value of type []handlers.jsonPatchOp"
-        );
-        return Err(PatchError::Unreadable(text));
-    };
-    if operations.len() > MAX_OPERATIONS {
-        let count = operations.len();
-        let text = format!(
-            "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
-        );
-        return Err(PatchError::TooLarge(text));
-    }
-    let unfit = |error: String| PatchError::Unfit(error);
-    let operations: json_patch::Patch =
-        serde_json::from_value(patch.clone()).map_err(|e| unfit(e.to_string()))?;
-    let mut out = doc.clone();
-    for operation in &operations.0 {
-        if !finds_nothing(&out, operation) {
-            let one = std::slice::from_ref(operation);
-            json_patch::patch(&mut out, one).map_err(|e| unfit(e.to_string()))?;
-        }
-    }
-    if too_deep(&out, 0) {
-        return Err(unfit("the result is nested too deeply".to_owned()));
-    }
-    Ok(out)
-}
-
-/// Whether an operation tests for null where a member is missing: the real server's library takes that for equal, and
-/// kube-rs counts on it before it adds the first finalizer.
-fn finds_nothing(doc: &Value, operation: &PatchOperation) -> bool {
-    let PatchOperation::Test(test) = operation else {
-        return false;
-    };
-    let path = test.path.as_str();
-    let parent = path
-        .rsplit_once('/')
-        .and_then(|(above, _)| doc.pointer(above));
-    test.value.is_null() && doc.pointer(path).is_none() && parent.is_some_and(Value::is_object)
 }
 
 /// Applies a merge patch (RFC 7386).
