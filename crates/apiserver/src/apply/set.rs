@@ -6,6 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::path::PathElement;
 use super::shape::Shape;
+use crate::schema::step;
+
+/// So many paths are told at most.
+const MOST_TOLD: usize = 1_000;
 
 /// Deepest path that is read from the wire.
 const MAX_DEPTH: usize = 128;
@@ -145,7 +149,7 @@ impl FieldSet {
         out
     }
 
-    /// All member paths as messages write them, in order.
+    /// The member paths as messages write them, in order; the first thousand where there are more.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         let mut out = Vec::new();
@@ -157,7 +161,10 @@ impl FieldSet {
         let elements: BTreeSet<&PathElement> =
             self.members.iter().chain(self.children.keys()).collect();
         for element in elements {
-            let path = format!("{prefix}{element}");
+            if out.len() >= MOST_TOLD {
+                return;
+            }
+            let path = step(prefix, [&element.to_string(), "", ""]);
             if self.members.contains(element) {
                 out.push(path.clone());
             }

@@ -1,10 +1,15 @@
 //! Whether a wanted configuration fits the schema, in the words of structured-merge-diff.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::path::PathElement;
 use super::shape::{Kind, Shape};
-use crate::schema::{Node, Type, quote};
+use crate::schema::{Node, Type, index, quote, step};
+
+/// So many misfits are told at most.
+const MOST: usize = 1_000;
 
 /// All misfits as one text; none if everything fits.
 pub(crate) fn misfits(config: &Value, shape: Shape<'_>) -> Option<String> {
@@ -18,7 +23,7 @@ pub(crate) fn misfits(config: &Value, shape: Shape<'_>) -> Option<String> {
 }
 
 fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
-    if value.is_null() {
+    if value.is_null() || found.len() > MOST {
         return;
     }
     if let Some(wanted) = shape.node().and_then(|node| wrong(value, node)) {
@@ -31,7 +36,7 @@ fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(map) => {
             for (name, below) in map {
-                let at = format!("{path}.{name}");
+                let at = step(path, [".", name, ""]);
                 if !shape.declares(name) && !shape.open() {
                     found.push(format!("{at}: field not declared in schema"));
                 } else {
@@ -46,16 +51,17 @@ fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
 
 fn items(list: &[Value], value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
     let kind = shape.kind(value);
-    let mut seen: Vec<PathElement> = Vec::new();
+    let mut seen: BTreeSet<PathElement> = BTreeSet::new();
     for (i, item) in list.iter().enumerate() {
         let at = match kind {
             Kind::Set | Kind::List(_) => match shape.element(item, kind) {
                 Ok(element) => {
+                    let at = step(path, [&element.to_string(), "", ""]);
                     if seen.contains(&element) {
                         found.push(format!("{path}: duplicate entries for key {element}"));
+                    } else {
+                        seen.insert(element);
                     }
-                    let at = format!("{path}{element}");
-                    seen.push(element);
                     at
                 }
                 Err(key) => {
@@ -64,10 +70,10 @@ fn items(list: &[Value], value: &Value, shape: Shape<'_>, path: &str, found: &mu
                          doesn't have default value)",
                         quote(&key)
                     ));
-                    format!("{path}[{i}]")
+                    index(path, i)
                 }
             },
-            _ => format!("{path}[{i}]"),
+            _ => index(path, i),
         };
         check(item, shape.item(), &at, found);
     }

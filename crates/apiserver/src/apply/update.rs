@@ -165,34 +165,27 @@ pub fn apply(
         let first = Manager::new("before-first-apply", false, writer.api_version, "");
         record(&mut managers, writer.blank, &base, first, writer);
     }
-    let attempt = |force: bool| applied(&base, config, managers.clone(), writer, force);
-    let mut object = match attempt(force) {
-        Err(ApplyError::Conflicts(conflicts)) if writer.manager == "kubectl" => {
-            let allowed = last_applied(&base, shape).paths();
-            let rest: Vec<Conflict> = conflicts
-                .into_iter()
-                .filter(|c| !allowed.contains(&c.path))
-                .collect();
-            if rest.is_empty() {
-                attempt(true)
-            } else {
-                Err(ApplyError::Conflicts(rest))
-            }
-        }
-        other => other,
-    }?;
+    // What kubectl applied on the client's side, and nobody has changed since, is its own to take over.
+    let tolerated = if writer.manager == "kubectl" {
+        last_applied(&base, shape)
+    } else {
+        FieldSet::default()
+    };
+    let tolerated = (!force).then_some(&tolerated);
+    let mut object = applied(&base, config, managers, writer, tolerated)?;
     if writer.manager == "kubectl" && annotation(&object).is_some() {
         set_annotation(&mut object, config);
     }
     Ok(object)
 }
 
+/// The object with what is wanted; `tolerated` is what may be taken from its owners unasked, none for everything.
 fn applied(
     base: &Value,
     config: &Value,
     mut managers: Managers,
     writer: Writer<'_>,
-    force: bool,
+    tolerated: Option<&FieldSet>,
 ) -> Result<Value, ApplyError> {
     let shape = Shape::root(writer.schema);
     let merged = merge(Some(base), Some(config), shape);
@@ -221,17 +214,20 @@ fn applied(
         .filter(|(other, _)| **other != manager)
     {
         let touched = owned.fields.intersection(&changed);
-        let name = describe_manager(other, &owned.version);
-        conflicts.extend(touched.paths().into_iter().map(|path| Conflict {
-            manager: name.clone(),
-            path,
-        }));
+        if let Some(tolerated) = tolerated {
+            let name = describe_manager(other, &owned.version);
+            let paths = touched.difference(tolerated).paths();
+            conflicts.extend(paths.into_iter().map(|path| Conflict {
+                manager: name.clone(),
+                path,
+            }));
+        }
         owned.fields = owned
             .fields
             .difference(&touched)
             .difference(&difference.removed);
     }
-    if !force && !conflicts.is_empty() {
+    if !conflicts.is_empty() {
         conflicts.sort();
         return Err(ApplyError::Conflicts(conflicts));
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::names::{self, NameRule};
-use crate::schema::{BadValue, ErrorKind, FieldError};
+use crate::schema::{BadValue, ErrorKind, FieldError, MAX_ERRORS};
 
 /// All annotations of an object together, in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
@@ -196,6 +196,9 @@ fn new_finalizers(new: &Value, old: &Value, errors: &mut Vec<FieldError>) {
 /// Labels: keys and values.
 pub(crate) fn labels(labels: Option<&Value>, path: &str, errors: &mut Vec<FieldError>) {
     for (key, value) in entries(labels) {
+        if errors.len() > MAX_ERRORS {
+            return;
+        }
         for problem in names::qualified_name(key) {
             errors.push(FieldError::invalid(path, key.as_str(), problem));
         }
@@ -210,6 +213,9 @@ fn annotations(annotations: Option<&Value>, path: &str, errors: &mut Vec<FieldEr
     let mut size = 0;
     for (key, value) in entries(annotations) {
         size += key.len() + value.as_str().map_or(0, str::len);
+        if errors.len() > MAX_ERRORS {
+            continue;
+        }
         for problem in names::qualified_name(&key.to_lowercase()) {
             errors.push(FieldError::invalid(path, key.as_str(), problem));
         }
@@ -224,7 +230,11 @@ fn owners(owners: Option<&Value>, path: &str, errors: &mut Vec<FieldError>) {
         .and_then(Value::as_array)
         .map_or(&[][..], Vec::as_slice);
     let mut controller: Option<String> = None;
+    let mut told = 0;
     for owner in owners {
+        if errors.len() > MAX_ERRORS {
+            return;
+        }
         let version = text(owner, "apiVersion");
         let (group, version_only) = version.split_once('/').unwrap_or(("", version));
         if version_only.is_empty() {
@@ -251,7 +261,12 @@ fn owners(owners: Option<&Value>, path: &str, errors: &mut Vec<FieldError>) {
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let named = format!("{kind}/{}", text(owner, "name"));
             if let Some(first) = &controller {
-                let shown: Vec<String> = owners.iter().map(owner_text).collect();
+                // Each refusal shows all owners: a few of both are enough.
+                told += 1;
+                if told > 4 {
+                    continue;
+                }
+                let shown: Vec<String> = owners.iter().take(100).map(owner_text).collect();
                 let detail = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} \
                      and {named}"
@@ -293,6 +308,9 @@ fn finalizers(finalizers: Option<&Value>, path: &str, errors: &mut Vec<FieldErro
         .filter_map(Value::as_str)
         .collect();
     for name in &names {
+        if errors.len() > MAX_ERRORS {
+            return;
+        }
         for problem in names::qualified_name(name) {
             errors.push(FieldError::invalid(path, *name, problem));
         }
@@ -329,21 +347,17 @@ pub fn core_finalizers(metadata: &Value) -> Vec<FieldError> {
 /// Warnings about finalizers without a domain that `new` adds to those of `old`.
 #[must_use]
 pub fn finalizer_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
-    let list = |value: Option<&Value>| -> Vec<String> {
+    fn list(value: Option<&Value>) -> impl Iterator<Item = &str> {
         let items = value
             .and_then(|m| m.get("finalizers"))
             .and_then(Value::as_array);
-        items
-            .into_iter()
-            .flatten()
-            .filter_map(|f| f.as_str().map(str::to_owned))
-            .collect()
-    };
-    let former = list(old);
+        items.into_iter().flatten().filter_map(Value::as_str)
+    }
+    let former: BTreeSet<&str> = list(old).collect();
     let standard = ["orphan", "foregroundDeletion"];
     list(Some(new))
-        .into_iter()
-        .filter(|f| !f.contains('/') && !former.contains(f) && !standard.contains(&f.as_str()))
+        .filter(|f| !f.contains('/') && !former.contains(f) && !standard.contains(f))
+        .take(MAX_ERRORS)
         .map(|f| {
             format!(
                 "metadata.finalizers: {f:?}: prefer a domain-qualified finalizer name to avoid accidental conflicts \

@@ -21,7 +21,7 @@ pub(super) fn with(code: u16, content_type: &str, body: Body, warnings: &[String
         HeaderValue::from_static("no-cache, private"),
     );
     set(headers, header::CONTENT_TYPE, content_type);
-    for warning in warnings {
+    for warning in told(warnings) {
         let text = format!(
             "299 - \"{}\"",
             warning.replace('\\', "\\\\").replace('"', "\\\"")
@@ -31,6 +31,28 @@ pub(super) fn with(code: u16, content_type: &str, body: Body, warnings: &[String
         }
     }
     response
+}
+
+/// The warnings that an answer carries: each once, and where they have more than 4,096 characters together the first of them,
+/// none with more than 256 (kube-apiserver's limits).
+fn told(warnings: &[String]) -> Vec<String> {
+    const TOGETHER: usize = 4 << 10;
+    const EACH: usize = 256;
+    let mut seen = std::collections::BTreeSet::new();
+    let all = warnings.iter().map(String::as_str);
+    let once: Vec<&str> = all.filter(|warning| seen.insert(*warning)).collect();
+    let length = |text: &str| text.chars().count();
+    if once.iter().map(|w| length(w)).sum::<usize>() <= TOGETHER {
+        return once.into_iter().map(str::to_owned).collect();
+    }
+    let mut told = 0;
+    let short = once.into_iter().map(|w| w.chars().take(EACH).collect());
+    let fits = |short: &String| {
+        let before = told;
+        told += length(short);
+        before < TOGETHER
+    };
+    short.take_while(fits).collect()
 }
 
 /// Sets a header; a value that no header can hold is left out.

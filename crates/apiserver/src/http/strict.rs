@@ -6,9 +6,14 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use crate::schema::{child, index};
+
 /// The key under which `serde_json` hands over a number that is no integer of 64 bits, where a crate of
 /// the same build asks it to keep numbers as they are written.
 const NUMBER: &str = "$serde_json::private::Number";
+
+/// So many duplicates are told at most.
+const MOST: usize = 1_000;
 
 /// Parses a text; returns the value and the paths of keys that stand twice, in the order of the text.
 pub(super) fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), serde_json::Error> {
@@ -74,7 +79,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut out = Vec::new();
         loop {
-            let path = format!("{}[{}]", self.path, out.len());
+            let path = index(&self.path, out.len());
             match items.next_element_seed(Node {
                 path,
                 found: self.found,
@@ -91,15 +96,17 @@ impl<'de> Visitor<'de> for Node<'_> {
             if key == NUMBER && out.is_empty() {
                 return number(&entries.next_value::<String>()?);
             }
-            let dot = if self.path.is_empty() { "" } else { "." };
-            let path = format!("{}{dot}{key}", self.path);
+            let path = child(&self.path, &key);
             let twice = out.contains_key(&key).then(|| path.clone());
             let value = entries.next_value_seed(Node {
                 path,
                 found: self.found,
             })?;
             if let Some(path) = twice {
-                self.found.borrow_mut().push(path);
+                let mut found = self.found.borrow_mut();
+                if found.len() < MOST {
+                    found.push(path);
+                }
             }
             out.insert(key, value);
         }

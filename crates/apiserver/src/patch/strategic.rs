@@ -3,9 +3,12 @@
 //! Lists with a merge key are merged item by item, lists of scalars with strategy `merge` as sets; the
 //! directives `$patch`, `$setElementOrder`, `$deleteFromPrimitiveList` and `$retainKeys` are followed.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value};
 
 use super::{PatchError, too_deep};
+use crate::schema::sorted_json;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN: &str = "$retainKeys";
@@ -126,7 +129,8 @@ fn retain(original: &mut Object, patch: &mut Object) -> Result<(), PatchError> {
     let Some(kept) = kept.as_array().cloned() else {
         return unfit("invalid patch format of $retainKeys");
     };
-    let listed = |name: &str| kept.iter().any(|k| k.as_str() == Some(name));
+    let kept: BTreeSet<&str> = kept.iter().filter_map(Value::as_str).collect();
+    let listed = |name: &str| kept.contains(name);
     for (name, value) in patch.iter() {
         let directive = name.starts_with(DELETE) || name.starts_with(ORDER);
         if !listed(name) && !value.is_null() && !directive {
@@ -191,17 +195,16 @@ fn lists(
     let objects = original.iter().chain(&patch).any(Value::is_object);
     if !objects {
         if deletes {
-            return Ok(original
-                .into_iter()
-                .filter(|v| !patch.contains(v))
-                .collect());
+            let gone = positions(&patch, "");
+            let stays = |item: &Value| position(&gone, item, "").is_none();
+            return Ok(original.into_iter().filter(stays).collect());
         }
-        let mut merged: Vec<Value> = Vec::new();
-        for value in original.iter().chain(&patch) {
-            if !merged.contains(value) {
-                merged.push(value.clone());
-            }
-        }
+        let mut seen = BTreeSet::new();
+        let all = original.iter().chain(&patch);
+        let merged: Vec<Value> = all
+            .filter(|item| seen.insert(sorted_json(item)))
+            .cloned()
+            .collect();
         return Ok(arrange(merged, &patch, &original, ""));
     }
     if place.key.is_empty() {
@@ -209,6 +212,7 @@ fn lists(
     }
     let former = original.clone();
     let (mut merged, patch) = special(original, patch, place.key)?;
+    let mut places = positions(&merged, place.key);
     for item in &patch {
         let Some(new) = item.as_object() else {
             return unfit("invalid patch format of a list item");
@@ -220,13 +224,19 @@ fn lists(
             ));
         }
         let items = place.schema.and_then(|s| s.get("items"));
-        let found = merged.iter().position(|old| same_key(old, item, place.key));
+        let found = position(&places, item, place.key);
         match found.and_then(|i| merged.get_mut(i)) {
             Some(old) => {
                 let map = old.as_object().cloned().unwrap_or_default();
                 *old = Value::Object(maps(map, new.clone(), items)?);
             }
-            None => merged.push(plain(without_nulls(item.clone()))?),
+            None => {
+                let new = plain(without_nulls(item.clone()))?;
+                if let Some(name) = name_of(&new, place.key) {
+                    places.entry(name).or_insert(merged.len());
+                }
+                merged.push(new);
+            }
         }
     }
     Ok(arrange(merged, &patch, &former, place.key))
@@ -240,6 +250,7 @@ fn special(
 ) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
     let mut rest = Vec::new();
     let mut replace = false;
+    let mut deleted = BTreeSet::new();
     for item in patch {
         match item.get(DIRECTIVE).and_then(Value::as_str) {
             None => rest.push(item),
@@ -247,52 +258,64 @@ fn special(
                 if item.get(key).is_none() {
                     return unfit("delete patch type with no merge key defined");
                 }
-                original.retain(|old| !same_key(old, &item, key));
+                deleted.extend(name_of(&item, key));
             }
             Some("replace") => replace = true,
             Some(other) => return unfit(format!("unknown patch type found: {other}")),
         }
     }
     if replace {
-        Ok((rest, Vec::new()))
-    } else {
-        Ok((original, rest))
+        return Ok((rest, Vec::new()));
     }
+    original.retain(|old| name_of(old, key).is_none_or(|name| !deleted.contains(&name)));
+    Ok((original, rest))
 }
 
-fn same_key(a: &Value, b: &Value, key: &str) -> bool {
+/// What tells an item of a list from the others: its key, or where the list has none the item itself.
+fn name_of(item: &Value, key: &str) -> Option<String> {
     if key.is_empty() {
-        a == b
-    } else {
-        a.get(key).is_some() && a.get(key) == b.get(key)
+        return Some(sorted_json(item));
     }
+    item.get(key).map(sorted_json)
+}
+
+/// Where each item of a list stands first. Lists of megabytes are merged, so nothing here looks through one for each item
+/// of another.
+fn positions(list: &[Value], key: &str) -> BTreeMap<String, usize> {
+    let named = list.iter().enumerate();
+    let named = named.filter_map(|(at, item)| name_of(item, key).map(|name| (name, at)));
+    named.rev().collect()
+}
+
+fn position(places: &BTreeMap<String, usize>, item: &Value, key: &str) -> Option<usize> {
+    name_of(item, key).and_then(|name| places.get(&name).copied())
 }
 
 /// Puts the items that `wanted` lists into its order; the others stay relative to those as they were in `former`.
 fn arrange(items: Vec<Value>, wanted: &[Value], former: &[Value], key: &str) -> Vec<Value> {
-    let position = |list: &[Value], item: &Value| list.iter().position(|v| same_key(v, item, key));
-    let (mut ours, mut others): (Vec<Value>, Vec<Value>) = items
-        .into_iter()
-        .partition(|item| position(wanted, item).is_some());
-    ours.sort_by_key(|item| position(wanted, item));
-    others.sort_by_key(|item| position(former, item));
+    let (wanted, former) = (positions(wanted, key), positions(former, key));
+    let placed = items.into_iter().map(|item| {
+        let (to, from) = (position(&wanted, &item, key), position(&former, &item, key));
+        (to, from, item)
+    });
+    let (mut ours, mut others): (Vec<_>, Vec<_>) = placed.partition(|(to, _, _)| to.is_some());
+    ours.sort_by_key(|(to, _, _)| *to);
+    others.sort_by_key(|(_, from, _)| *from);
     let mut out = Vec::with_capacity(ours.len() + others.len());
     let (mut ours, mut others) = (ours.into_iter().peekable(), others.into_iter().peekable());
     loop {
         let other_first = match (others.peek(), ours.peek()) {
-            (Some(other), Some(own)) => match (position(former, other), position(former, own)) {
-                (Some(a), Some(b)) => a < b,
-                _ => false,
-            },
+            (Some((_, Some(a), _)), Some((_, Some(b), _))) => a < b,
+            (Some(_), Some(_)) | (None, Some(_)) => false,
             (Some(_), None) => true,
-            (None, Some(_)) => false,
             (None, None) => return out,
         };
-        out.extend(if other_first {
+        let next = if other_first {
             others.next()
         } else {
             ours.next()
-        });
+        };
+        out.extend(next.map(|(_, _, item)| item));
     }
 }
 

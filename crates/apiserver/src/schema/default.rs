@@ -10,9 +10,10 @@ use super::validate::Validator;
 impl Structural {
     /// Fills in defaults, then drops nulls where null is no value and no default stands.
     ///
-    /// Doing it twice changes nothing.
+    /// Doing it twice changes nothing. What a few megabytes of empty items would become by large defaults is not made:
+    /// the object is larger than any store takes long before.
     pub fn default(&self, value: &mut Value) {
-        fill(value, self.root());
+        fill(value, self.root(), &mut { MOST_ADDED });
         drop_nulls(value, self.root());
     }
 }
@@ -21,26 +22,50 @@ fn wrongly_null(value: &Value, node: &Node) -> bool {
     value.is_null() && !node.nullable
 }
 
-fn fill(value: &mut Value, node: &Node) {
+/// So many bytes of memory the defaults of one object take at most, at a guess.
+const MOST_ADDED: usize = 64 << 20;
+
+/// The default, unless there was too much of them.
+fn afford(default: &Value, left: &mut usize) -> Option<Value> {
+    *left = left.saturating_sub(weight(default));
+    (*left > 0).then(|| default.clone())
+}
+
+/// About how many bytes of memory a value takes.
+fn weight(value: &Value) -> usize {
+    64 + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(map) => map
+            .iter()
+            .map(|(name, item)| name.len() + weight(item))
+            .sum(),
+        _ => 0,
+    }
+}
+
+fn fill(value: &mut Value, node: &Node, left: &mut usize) {
     match value {
         Value::Object(map) => {
             for (name, below) in &node.properties {
                 if let Some(default) = &below.default
                     && map.get(name).is_none_or(|found| wrongly_null(found, below))
+                    && let Some(default) = afford(default, left)
                 {
-                    map.insert(name.clone(), default.clone());
+                    map.insert(name.clone(), default);
                 }
             }
             for (name, found) in map.iter_mut() {
                 if let Some(below) = node.properties.get(name) {
-                    fill(found, below);
+                    fill(found, below, left);
                 } else if let Some(Additional::Schema(below)) = &node.additional {
                     if wrongly_null(found, below)
                         && let Some(default) = &below.default
+                        && let Some(default) = afford(default, left)
                     {
-                        *found = default.clone();
+                        *found = default;
                     }
-                    fill(found, below);
+                    fill(found, below, left);
                 }
             }
         }
@@ -49,10 +74,11 @@ fn fill(value: &mut Value, node: &Node) {
             for item in items {
                 if wrongly_null(item, below)
                     && let Some(default) = &below.default
+                    && let Some(default) = afford(default, left)
                 {
-                    *item = default.clone();
+                    *item = default;
                 }
-                fill(item, below);
+                fill(item, below, left);
             }
         }
         _ => {}

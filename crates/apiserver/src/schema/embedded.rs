@@ -5,10 +5,14 @@ use serde_json::{Map, Value};
 use super::error::FieldError;
 use super::node::{Additional, Node};
 use super::render::{child, index};
+use super::validate::MAX_ERRORS;
 use crate::builtin::names;
 
 /// Checks every embedded resource below.
 pub(crate) fn check(value: &Value, node: &Node, path: &str, errors: &mut Vec<FieldError>) {
+    if errors.len() > MAX_ERRORS {
+        return;
+    }
     match value {
         Value::Object(map) => {
             if node.embedded {

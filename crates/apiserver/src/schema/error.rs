@@ -250,13 +250,9 @@ impl std::error::Error for FieldError {}
 /// Joins errors as the real server's aggregate does: each text once, brackets from two on.
 #[must_use]
 pub fn aggregate(errors: &[FieldError]) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for error in errors {
-        let text = error.to_string();
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
+    let mut seen = std::collections::BTreeSet::new();
+    let texts = errors.iter().map(ToString::to_string);
+    let texts: Vec<String> = texts.filter(|text| seen.insert(text.clone())).collect();
     match texts.as_slice() {
         [one] => one.clone(),
         many => format!("[{}]", many.join(", ")),

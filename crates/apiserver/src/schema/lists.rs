@@ -1,13 +1,19 @@
 //! Lists of type set and map hold each element once.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::error::FieldError;
 use super::node::{Additional, ListType, Node};
 use super::render::{child, index, sorted_json};
+use super::validate::MAX_ERRORS;
 
 /// Reports each second and later element of sets and list maps.
 pub(crate) fn duplicates(value: &Value, node: &Node, path: &str, errors: &mut Vec<FieldError>) {
+    if errors.len() > MAX_ERRORS {
+        return;
+    }
     match value {
         Value::Object(map) => {
             for (name, found) in map {
@@ -21,20 +27,17 @@ pub(crate) fn duplicates(value: &Value, node: &Node, path: &str, errors: &mut Ve
             }
         }
         Value::Array(items) => {
-            let mut seen = std::collections::BTreeMap::new();
+            let mut seen = BTreeMap::new();
             for (i, item) in items.iter().enumerate() {
                 let shown = match &node.list_type {
                     ListType::Atomic => break,
                     ListType::Set => item.clone(),
                     ListType::Map(keys) => item_key(item, keys),
                 };
-                if let Some(times) = seen.get_mut(&sorted_json(&shown)) {
-                    *times += 1;
-                    if *times == 2 {
-                        errors.push(FieldError::duplicate(&index(path, i), shown));
-                    }
-                } else {
-                    seen.insert(sorted_json(&shown), 1);
+                let times = seen.entry(sorted_json(&shown)).or_insert(0_usize);
+                *times += 1;
+                if *times == 2 && errors.len() <= MAX_ERRORS {
+                    errors.push(FieldError::duplicate(&index(path, i), shown));
                 }
             }
             if let Some(below) = &node.items {
@@ -44,6 +47,36 @@ pub(crate) fn duplicates(value: &Value, node: &Node, path: &str, errors: &mut Ve
             }
         }
         _ => {}
+    }
+}
+
+/// The former items of a list by their keys, so that no item is looked for among all others; only list maps have them.
+#[derive(Debug)]
+pub(crate) struct Former<'a> {
+    keys: &'a [String],
+    items: BTreeMap<String, &'a Value>,
+}
+
+impl<'a> Former<'a> {
+    /// The items of a former value, if it was a list at all.
+    pub(crate) fn of(old: Option<&'a Value>, kind: &'a ListType) -> Self {
+        let (keys, items): (&[String], &[Value]) = match (kind, old.and_then(Value::as_array)) {
+            (ListType::Map(keys), Some(items)) => (keys, items),
+            _ => (&[], &[]),
+        };
+        let named = |item: &'a Value| (sorted_json(&item_key(item, keys)), item);
+        // Of several with one key the first counts.
+        let items = items.iter().rev().map(named).collect();
+        Self { keys, items }
+    }
+
+    /// The former self of an item.
+    pub(crate) fn find(&self, item: &Value) -> Option<&'a Value> {
+        if self.items.is_empty() {
+            return None;
+        }
+        let name = sorted_json(&item_key(item, self.keys));
+        self.items.get(&name).copied()
     }
 }
 

@@ -23,8 +23,9 @@ mod validate;
 pub use error::{BadValue, ErrorKind, FieldError, aggregate, invalid_message, skipped_rules};
 pub(crate) use node::object_meta_json;
 pub use node::{Additional, Limits, ListType, Logic, Node, Structural, Type, object_meta};
-pub(crate) use render::{quote, sorted_json};
+pub(crate) use render::{child, index, quote, sorted_json, step};
 pub use rules::Rule;
+pub(crate) use validate::MAX_ERRORS;
 
 /// A value as Go prints it into text: a string plainly, the rest as JSON.
 pub(crate) fn go_text(value: &serde_json::Value) -> String {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::node::{Additional, Node, Structural, object_meta};
 use super::render::{child, index};
+use super::validate::MAX_ERRORS;
 
 /// Fields of an object's root (and of embedded objects) that are never pruned by the kind's schema.
 const ROOT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -66,7 +67,9 @@ fn walk(
                     Some(Additional::Any) => {}
                     _ if keep => {}
                     _ => {
-                        unknown.push(at);
+                        if unknown.len() < MAX_ERRORS {
+                            unknown.push(at);
+                        }
                         return false;
                     }
                 }

@@ -100,21 +100,55 @@ fn json_text(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
 
+/// No path is longer: a key of a megabyte with a hundred thousand fields below it would be told as often.
+const LONGEST_PATH: usize = 1 << 10;
+
 /// The path of a property below `path`.
 pub(crate) fn child(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
+    let dot = if path.is_empty() { "" } else { "." };
+    step(path, [dot, name, ""])
 }
 
 /// The path of a list item below `path`.
 pub(crate) fn index(path: &str, index: usize) -> String {
-    format!("{path}[{index}]")
+    step(path, ["[", &index.to_string(), "]"])
 }
 
 /// The path of a map entry below `path`, in brackets (as `field.Path.Key` writes it).
 pub(crate) fn key(path: &str, key: &str) -> String {
-    format!("{path}[{key}]")
+    step(path, ["[", key, "]"])
+}
+
+/// A path with one more step, cut where it gets too long.
+pub(crate) fn step(path: &str, parts: [&str; 3]) -> String {
+    let length = path.len() + parts.iter().map(|part| part.len()).sum::<usize>();
+    let mut out = String::with_capacity(length.min(LONGEST_PATH + 4));
+    for part in std::iter::once(path).chain(parts) {
+        let room = LONGEST_PATH.saturating_sub(out.len());
+        if part.len() > room {
+            let end = (0..=room).rev().find(|at| part.is_char_boundary(*at));
+            out.push_str(part.get(..end.unwrap_or(0)).unwrap_or_default());
+            if !out.ends_with("...") {
+                out.push_str("...");
+            }
+            return out;
+        }
+        out.push_str(part);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_do_not_grow_without_end() {
+        assert_eq!(child("", "a"), "a");
+        assert_eq!(key(&index(&child("a", "b"), 3), "c"), "a.b[3][c]");
+        let long = child("a", &"ü".repeat(1_000));
+        assert!(long.len() <= LONGEST_PATH + 3 && long.ends_with("..."));
+        let longer = index(&child(&long, "more"), 7);
+        assert!(longer.len() <= LONGEST_PATH + 6, "{}", longer.len());
+    }
 }

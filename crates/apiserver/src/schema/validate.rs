@@ -6,12 +6,12 @@
 use serde_json::{Map, Value};
 
 use super::error::{BadValue, ErrorKind, FieldError};
-use super::node::{Additional, ListType, Logic, Node, Structural, Type};
+use super::node::{Additional, Logic, Node, Structural, Type};
 use super::render::{child, go_float, go_value, index, quote, sorted_json};
 use super::{embedded, formats, lists};
 
 /// Enough: a hostile object must not make an answer of megabytes.
-const MAX_ERRORS: usize = 1_000;
+pub(crate) const MAX_ERRORS: usize = 1_000;
 
 impl Structural {
     /// Validates an object; `old` is its former state on update.
@@ -196,11 +196,10 @@ impl Validator {
 
     fn list(&mut self, items: &[Value], old: Option<&Value>, node: &Node, path: &str) {
         let limits = &node.limits;
-        let former = old.and_then(Value::as_array);
+        let former = lists::Former::of(old, &node.list_type);
         if let Some(below) = &node.items {
             for (i, item) in items.iter().enumerate() {
-                let old = former.and_then(|f| correlate(item, f, &node.list_type));
-                self.node(item, old, below, &index(path, i));
+                self.node(item, former.find(item), below, &index(path, i));
             }
         }
         let count = items.len() as u64;
@@ -344,18 +343,4 @@ fn same(a: &Value, b: &Value) -> bool {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
         _ => a == b,
     }
-}
-
-/// The former self of a list item; only list maps have one.
-pub(crate) fn correlate<'a>(
-    item: &Value,
-    former: &'a [Value],
-    kind: &ListType,
-) -> Option<&'a Value> {
-    let ListType::Map(keys) = kind else {
-        return None;
-    };
-    former
-        .iter()
-        .find(|old| keys.iter().all(|k| old.get(k) == item.get(k)))
 }

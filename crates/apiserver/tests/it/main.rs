@@ -4,6 +4,7 @@ mod access;
 mod credentials;
 mod gateway;
 mod guarded;
+mod heavy;
 mod history;
 mod hostile;
 mod kubectl;

@@ -12,10 +12,10 @@ use expr::{Datum, ExprError, Rule as Program, Shape, Wanted};
 use serde_json::Value;
 
 use super::error::{BadValue, ErrorKind, FieldError};
+use super::lists::Former;
 use super::node::{Additional, Node, Structural, Type};
 use super::render::{child, index};
 use super::rules::Rule;
-use super::validate::correlate;
 
 pub(crate) use check::check;
 
@@ -117,9 +117,9 @@ impl Run {
             }
             Value::Array(items) => {
                 let Some(below) = &node.items else { return };
-                let former = old.and_then(Value::as_array);
+                let former = Former::of(old, &node.list_type);
                 for (i, item) in items.iter().enumerate() {
-                    let former = former.and_then(|f| correlate(item, f, &node.list_type));
+                    let former = former.find(item);
                     self.node(item, former, below, &index(path, i), below.embedded);
                 }
             }
