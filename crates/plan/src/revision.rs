@@ -16,7 +16,7 @@ use model::{Class, Refusal};
 
 pub use approve::{ApproveObserved, Publish, approve, next_number};
 pub use create::{CreateObserved, CreatePlan, Creation, Source, create};
-pub use delete::{DeleteObserved, DeletePlan, delete};
+pub use delete::{DeleteObserved, DeletePlan, Follower, delete, follows};
 pub use update::{Change, UpdateObserved, propose, save, update};
 
 /// A verb that is refused, in the peer's words where it has some.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use model::{Namespace, ObjectKey, PackageName, RepositoryName, Revision, Task, Uid};
+use model::{Namespace, ObjectKey, PackageName, RepositoryName, Revision, Uid};
 
 use super::keys::{Keys, add, find, take};
 use super::mirror::{Changed, Mirror, Versioned};
@@ -66,8 +66,6 @@ pub(crate) struct Revisions {
     mirror: Mirror<Revision>,
     packages: BTreeMap<PackageKey, Keys>,
     owners: BTreeMap<Uid, Keys>,
-    /// By the revisions that clone and upgrade tasks name as upstream.
-    sources: BTreeMap<ObjectKey, Keys>,
 }
 
 impl Revisions {
@@ -96,13 +94,6 @@ impl Revisions {
         let mut owned = self.all(self.owners.get(owner));
         owned.retain(|r| r.key.namespace == *namespace);
         owned
-    }
-
-    /// The names of records whose clone or upgrade task names this one as upstream.
-    pub(crate) fn made_from(&self, upstream: &ObjectKey) -> Vec<model::ObjectName> {
-        find(self.sources.get(upstream))
-            .map(|key| key.name.clone())
-            .collect()
     }
 
     /// All records of a repository, package by package.
@@ -192,33 +183,12 @@ impl Revisions {
             for owner in &old.meta.owners {
                 take(&mut self.owners, &owner.uid, &old.key);
             }
-            for source in sources(old) {
-                take(&mut self.sources, &source, &old.key);
-            }
         }
         if let Some(new) = &changed.new {
             add(&mut self.packages, PackageKey::of(new), &new.key);
             for owner in &new.meta.owners {
                 add(&mut self.owners, owner.uid.clone(), &new.key);
             }
-            for source in sources(new) {
-                add(&mut self.sources, source, &new.key);
-            }
         }
     }
-}
-
-fn sources(revision: &Revision) -> Vec<ObjectKey> {
-    let named =
-        |name: &model::ObjectName| ObjectKey::new(revision.key.namespace.clone(), name.clone());
-    let of_task = |task: &Task| match task {
-        Task::Clone { upstream } => vec![named(upstream)],
-        Task::Upgrade {
-            old_upstream,
-            new_upstream,
-            ..
-        } => vec![named(old_upstream), named(new_upstream)],
-        Task::Init { .. } | Task::CloneGit(_) | Task::Edit { .. } => Vec::new(),
-    };
-    revision.tasks.iter().flat_map(of_task).collect()
 }

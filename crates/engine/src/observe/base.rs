@@ -8,6 +8,7 @@ use plan::variant::{Base, BaseChoice, Lineage, OldUpstream};
 use store::Dir;
 
 use crate::discover;
+use crate::index::PackageKey;
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
 
@@ -62,6 +63,28 @@ fn by_records(revision: &Arc<Revision>, all: &[Arc<Revision>]) -> Option<Lineage
         };
         at = Arc::clone(all.iter().find(|r| r.key.name == *source)?);
     }
+}
+
+/// Whether the content of a published revision stems from a machine commit of ours, by the records or else by git.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn is_traced(engine: &Engine, revision: &Arc<Revision>) -> Result<bool> {
+    let siblings = engine.world(|w| w.revisions.of_package(&PackageKey::of(revision)));
+    match by_records(revision, &siblings) {
+        Some(Lineage::Trailer(_)) => return Ok(true),
+        Some(_) => return Ok(false),
+        None => {}
+    }
+    let registered = engine.world(|w| w.repository(&revision.key.namespace, &revision.repository));
+    let open = registered.and_then(|stored| engine.inner.repos.get(&stored.key));
+    // What cannot be read now stays held.
+    let Some(open) = open else {
+        return Ok(false);
+    };
+    let dir = open.layout.dir(&revision.package);
+    let lineage = discover::lineage(&open, &dir, revision.commit, None, || OldUpstream::Gone)?;
+    Ok(matches!(lineage, Lineage::Trailer(_)))
 }
 
 /// Whether what a lock names can still be had.

@@ -9,7 +9,7 @@ mod set;
 mod upstreams;
 mod variant;
 
-pub(crate) use base::old_files;
+pub(crate) use base::{is_traced, old_files};
 pub(crate) use facts::Facts;
 pub(crate) use set::{set, stands, targets_now};
 pub(crate) use upstreams::revision_sets;

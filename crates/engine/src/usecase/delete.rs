@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{Lifecycle, ObjectKey, Revision};
-use plan::revision::{DeleteObserved, DeletePlan, delete as judge};
+use plan::revision::{DeleteObserved, DeletePlan, Follower, delete as judge, follows};
 use store::{BranchEdit, Expect, RefEdit, RefName, Scope};
 
 use super::approve::relabel;
@@ -12,6 +12,7 @@ use super::{Caller, Held, Made, Preconditions, precondition, rejected};
 use crate::discover::{by_person, tag_of};
 use crate::git::{Message, Subject, author_of, committer};
 use crate::index::PackageKey;
+use crate::observe::is_traced;
 use crate::ports::{EventType, OurKind, rfc3339};
 use crate::shelve::{Follow, Shelf};
 use crate::{Engine, Error, Result};
@@ -29,14 +30,9 @@ pub(super) async fn delete(
         return forget(engine, by, revision).await;
     }
     engine.may_write(&held.open)?;
-    let referenced_by = if revision.lifecycle.is_published() {
-        engine.world(|w| w.revisions.made_from(key))
-    } else {
-        Vec::new()
-    };
     let plan = judge(&DeleteObserved {
         revision: Arc::clone(revision),
-        referenced_by,
+        followers: followers(engine, revision)?,
     })
     .map_err(rejected)?;
     if !revision.meta.finalizers.is_empty() {
@@ -46,6 +42,23 @@ pub(super) async fn delete(
         carry_out(engine, by, &held, &plan).await?;
     }
     Ok(None)
+}
+
+/// The revisions that were made from a published one.
+fn followers(engine: &Engine, upstream: &Revision) -> Result<Vec<Follower>> {
+    if !upstream.lifecycle.is_published() {
+        return Ok(Vec::new());
+    }
+    let namespace = &upstream.key.namespace;
+    let mut named = engine.world(|w| w.revisions.of_namespace(namespace));
+    named.retain(|r| follows(r, upstream));
+    let follower = |revision: Arc<Revision>| {
+        Ok(Follower {
+            traced: revision.lifecycle.is_published() && is_traced(engine, &revision)?,
+            revision,
+        })
+    };
+    named.into_iter().map(follower).collect()
 }
 
 /// Whether the record's namespace is on its way out: everything in it counts as orphaned, so that git stays as it is

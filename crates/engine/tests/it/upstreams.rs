@@ -2,14 +2,14 @@
 
 use engine::ports::Gvk;
 use model::{
-    Door, LabelSelector, PackageName, Pairs, RepositoryName, Status, Target, TargetSelection,
-    Upstream, UpstreamSource, UpstreamVersion,
+    Door, LabelSelector, Lifecycle, PackageName, Pairs, RepositoryName, Status, Target,
+    TargetSelection, Task, Upstream, UpstreamSource, UpstreamVersion,
 };
 use testkit::twin::key;
 
 use crate::sets::{ready_of, set, variants};
 use crate::variants::{DEPLOYMENT, package, quiet, ready};
-use crate::world::{NS, World, alice};
+use crate::world::{NS, World, alice, input};
 
 fn named(package: &str, version: UpstreamVersion) -> UpstreamSource {
     UpstreamSource::Package(Upstream {
@@ -233,4 +233,91 @@ async fn a_set_hears_of_what_its_selection_names_alone() {
     assert_eq!(world.engine.stats().set_reconciles, looks);
     label(&world, "blueprints.app.v1", Some("shop")).await;
     assert!(world.engine.stats().set_reconciles > looks);
+}
+
+/// V19: an old upstream is held by drafts and proposals that are made from it, and by locks that no commit of ours stands
+/// for; an upgrade needs it no more.
+#[tokio::test(start_paused = true)]
+async fn an_old_upstream_goes_once_nobody_needs_it() {
+    let world = ready().await;
+    let mut shop = crate::variants::variant("shop", "shop");
+    shop.spec.upstream.version = UpstreamVersion::Latest;
+    world.twin.put_variant(shop);
+    let task = |task| input("deploy", "hand", "one", task);
+    let clone = task(Task::Clone {
+        upstream: key(NS, "blueprints.app.v1").name,
+    });
+    let by = alice();
+    let here = key(NS, "any").namespace;
+    world
+        .engine
+        .create(&by, &here, clone)
+        .await
+        .expect("a clone");
+    world.rest().await;
+    let edit = |text: &str| text.replace("replicas: 1", "replicas: 5");
+    world
+        .edit("deploy.shop.packagevariant-1", "deployment.yaml", edit)
+        .await;
+    world.publish("deploy.shop.packagevariant-1").await;
+    crate::variants::push(&world, &DEPLOYMENT.replace("app:v1", "app:v2"), "v2").await;
+    world.rest().await;
+    world.publish("deploy.shop.packagevariant-2").await;
+    // A person's copy has no note of ours, and stems from one that has.
+    let copy = input(
+        "deploy",
+        "shop",
+        "copy",
+        Task::Edit {
+            source: key(NS, "deploy.shop.packagevariant-1").name,
+        },
+    );
+    world.engine.create(&by, &here, copy).await.expect("a copy");
+    world.publish("deploy.shop.copy").await;
+    world.rest().await;
+
+    let old = key(NS, "blueprints.app.v1");
+    let leave = world
+        .engine
+        .move_to(&by, &old, Door::Main, Lifecycle::DeletionProposed);
+    leave.await.expect("proposed");
+    let held = async |by_whom: &str| {
+        let why = world
+            .engine
+            .delete(&alice(), &old, &Default::default())
+            .await;
+        let why = why.expect_err("held").to_string();
+        let wanted =
+            format!("cannot delete package revision, it is referenced as upstream by: {by_whom}");
+        assert_eq!(why, wanted);
+    };
+    held("deploy.hand.one").await;
+    world.publish("deploy.hand.one").await;
+    held("deploy.hand.one").await;
+    let hand = key(NS, "deploy.hand.one");
+    let leave = world
+        .engine
+        .move_to(&by, &hand, Door::Main, Lifecycle::DeletionProposed);
+    leave.await.expect("proposed");
+    let gone = world.engine.delete(&by, &hand, &Default::default()).await;
+    gone.expect("deleted");
+    let gone = world.engine.delete(&by, &old, &Default::default()).await;
+    gone.expect("nobody needs it");
+    world.rest().await;
+    assert!(!world.names().contains(&"blueprints.app.v1".to_owned()));
+
+    crate::variants::push(&world, &DEPLOYMENT.replace("app:v1", "app:v3"), "v3").await;
+    world.rest().await;
+    let drafts: Vec<String> = world
+        .names()
+        .into_iter()
+        .filter(|n| n.contains("packagevariant-3"))
+        .collect();
+    assert_eq!(drafts, ["deploy.shop.packagevariant-3"]);
+    let text = world.file(&drafts[0], "deployment.yaml").await;
+    assert!(
+        text.contains("replicas: 5") && text.contains("app:v3"),
+        "{text}"
+    );
+    quiet(&world).await;
 }

@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use model::{Door, Lifecycle, Revision};
 use plan::revision::{
-    ApproveObserved, Change, CreateObserved, CreatePlan, Creation, DeleteObserved, Rejected,
-    Source, UpdateObserved, approve, create, delete, next_number, propose, save, update,
+    ApproveObserved, Change, CreateObserved, CreatePlan, Creation, DeleteObserved, Follower,
+    Rejected, Source, UpdateObserved, approve, create, delete, next_number, propose, save, update,
 };
 use plan::variant::RepositorySummary;
 
 use crate::cases;
-use crate::wire::{
-    Json, name, names, namespace, package, repo, revision, revisions, tree, workspace,
-};
+use crate::wire::{Json, names, namespace, package, repo, revision, revisions, tree, workspace};
 
 #[test]
 fn cases_of_revisions() {
@@ -156,11 +154,14 @@ fn approval(world: &Json) -> ApproveObserved {
 fn deletion(world: &Json) -> DeleteObserved {
     DeleteObserved {
         revision: of(world, "revision"),
-        referenced_by: world
-            .texts("referencedBy")
-            .iter()
-            .map(|n| name(n))
-            .collect(),
+        followers: world.list("followers").iter().map(follower).collect(),
+    }
+}
+
+fn follower(world: &Json) -> Follower {
+    Follower {
+        revision: Arc::new(revision(world, "")),
+        traced: world.flag("traced"),
     }
 }
 
