@@ -1,7 +1,7 @@
 //! The merge of a Kptfile: by identity, in order, in place (§1c.1, M15).
 
 use model::PackagePath;
-use yaml::{Edit, Kind, Limits, Node, Path, Step, Stream};
+use yaml::{Edit, Kind, Node, Path, Step, Stream};
 
 use super::apply;
 use super::documents::Outcome;
@@ -10,9 +10,10 @@ use super::functions;
 use super::marks::identity;
 use super::record::Recorder;
 use super::remarks;
+use super::runtime::run_as;
 use super::value::{Three, Walk};
 use super::{MergeError, Side};
-use crate::kptfile::{Kptfile, ReadError};
+use crate::kptfile::Kptfile;
 use crate::schema::Schema;
 
 /// What a downstream package calls its own: a raw upstream has nothing to say about it.
@@ -37,29 +38,25 @@ pub(super) fn merge(
 ) -> Result<Outcome, MergeError> {
     let root = path.dir().is_empty();
     let sides = [Side::Base, Side::Local, Side::Upstream];
-    let mut streams = Vec::with_capacity(3);
+    let mut read = Vec::with_capacity(3);
     for (side, text) in sides.into_iter().zip(texts) {
-        let Some(text) = text else {
-            streams.push(None);
-            continue;
-        };
-        match Kptfile::parse(text) {
-            Ok(_) => {}
+        match text.map(Kptfile::parse).transpose() {
+            Ok(kptfile) => read.push(kptfile),
             Err(source) if root => return Err(MergeError::ReadKptfile { side, source }),
             Err(_) => return Ok(Outcome::AsText),
         }
-        let parsed = Stream::parse(text, &Limits::default()).map_err(ReadError::Parse);
-        streams.push(Some(
-            parsed.map_err(|source| MergeError::ReadKptfile { side, source })?,
-        ));
     }
-    let [base, Some(local), Some(upstream)] = streams.as_slice() else {
+    let [base, Some(local), Some(upstream)] = read.as_slice() else {
         return Ok(Outcome::AsText);
     };
-    let local = reordered(base.as_ref(), local, upstream);
-    let base_stream = base.as_ref();
-    let base = base
-        .as_ref()
+    // What cannot be written there is compared as it stands.
+    let alike = |side: &Kptfile| run_as(side, local).unwrap_or_else(|_| side.clone());
+    let base = base.as_ref().map(alike);
+    let upstream = alike(upstream);
+    let (local, upstream) = (local.stream(), upstream.stream());
+    let base_stream = base.as_ref().map(Kptfile::stream);
+    let local = reordered(base_stream, local, upstream);
+    let base = base_stream
         .and_then(|stream| stream.document(0))
         .map(|d| d.root());
     let three = Three {

@@ -10,6 +10,7 @@ use yaml::Node;
 use super::file::{self, Files3, Kind, Own};
 use super::marks::unmarked;
 use super::record::Recorder;
+use super::runtime::without_runs;
 use super::{MergeError, MergeOptions, Merged, Side};
 use crate::ignore::Ignore;
 use crate::kptfile::{self, Kptfile, ReadError};
@@ -213,10 +214,18 @@ fn unchanged(base: &Content<'_>, local: &Content<'_>) -> bool {
             a == b
                 && (old == new
                     || match (old.as_text(), new.as_text()) {
-                        (Some(old), Some(new)) => unmarked(old) == unmarked(new),
+                        (Some(old), Some(new)) => bare(a, old) == bare(b, new),
                         _ => false,
                     })
         })
+}
+
+/// A file's text without identity marks and what runs left.
+fn bare(path: &PackagePath, text: &str) -> String {
+    let text = unmarked(text);
+    let kptfile = path.file_name() == kptfile::FILE_NAME;
+    let without = kptfile.then(|| without_runs(&text)).flatten();
+    without.unwrap_or(text)
 }
 
 /// A subpackage whose own upstream was changed locally follows that one, not ours (§1c.1).

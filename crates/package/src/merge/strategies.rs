@@ -11,11 +11,12 @@ use super::file::{self, Files3, Kind, Own};
 use super::layout::{Schemas, Sides, inside, subpackages};
 use super::marks::unmarked;
 use super::record::Recorder;
+use super::runtime::without_runs;
 use super::{MergeError, MergeOptions, Merged};
 use crate::kptfile::{self, Edit, Kptfile};
 
 /// Upstream's package, if nobody changed anything locally (M10: by bytes; `kpt-merge` comments, the
-/// lock and what a render noted do not count).
+/// lock and what runs left do not count).
 pub(super) fn fast_forward(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, MergeError> {
     sides.check(options)?;
     let mut changed: BTreeSet<String> = BTreeSet::new();
@@ -57,8 +58,7 @@ fn untouched(path: &PackagePath, base: Option<&File>, local: Option<&File>) -> b
         let name = name.clone().ok()?;
         let edits = [Edit::SetName(name), Edit::RemoveUpstream, Edit::RemoveLock];
         let bare = Kptfile::parse(text).ok()?.edit(&edits).ok()?;
-        let bare = bare.without_render().ok()?;
-        Some(unmarked(bare.text()))
+        Some(unmarked(&without_runs(bare.text())?))
     };
     bare(old).is_some_and(|old| Some(old) == bare(new))
 }

@@ -21,6 +21,7 @@ use desk::Desk;
 
 pub use inject::{Injected, Previous, previous};
 pub use pipeline::is_own_function;
+pub(crate) use points::CONDITION_PREFIX;
 pub use points::{INJECTED, INJECTED_NAME, INJECTION, Point, injection_points};
 
 /// One change of a package.

@@ -8,6 +8,9 @@ use super::desk::Desk;
 
 /// The annotation that makes a resource an injection point; `required` or `optional`.
 pub const INJECTION: &str = "kpt.dev/config-injection";
+/// What the types of injection points' conditions begin with (R83).
+pub(crate) const CONDITION_PREFIX: &str = "config.injection.";
+
 /// The annotation that names what was injected (R93, V7).
 pub const INJECTED_NAME: &str = "kpt.dev/injected-resource-name";
 /// The same under the name that existing packages read (V7).
@@ -37,7 +40,7 @@ pub struct Point {
 impl Point {
     /// The type of its condition: `config.injection.{Kind}.{name}` (R83).
     pub fn condition_type(&self) -> String {
-        format!("config.injection.{}.{}", self.kind, self.name)
+        format!("{CONDITION_PREFIX}{}.{}", self.kind, self.name)
     }
 
     /// `group/version/kind`, the key of [`model::Injection::found`]; the core group is empty.

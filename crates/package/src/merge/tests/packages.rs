@@ -154,3 +154,49 @@ fn v8_what_a_run_left_is_no_edit() {
         "{stripped:?}"
     );
 }
+
+/// A Kptfile in which a run left this.
+fn ran(summary: &str, injected: &str, settled: &str, about: &str) -> model::Files {
+    let text = format!(
+        "{KPTFILE}info:\n  description: {about}\n  readinessGates:\n  - conditionType: offshoot.dev/Conflicts\nstatus:\n  conditions:\n  - type: Rendered\n    status: \"{settled}\"\n    message: {summary}\n  - type: config.injection.ConfigMap.x\n    status: \"{injected}\"\n  - type: offshoot.dev/Conflicts\n    status: \"{settled}\"\n  - type: theirs.example.com/a\n    status: \"{injected}\"\n  renderStatus:\n    errorSummary: {summary}\n"
+    );
+    files(&[("Kptfile", &text), ("sub/Kptfile", &text)])
+}
+
+#[test]
+fn v8_no_merge_compares_what_runs_left() {
+    let (base, local, upstream) = (
+        ran("first", "True", "True", "one"),
+        ran("second", "True", "False", "one"),
+        ran("third", "False", "True", "two"),
+    );
+    let policy = ConflictPolicy::Block;
+    let all = [
+        MergeOptions::against_base(Strategy::ResourceMerge, policy),
+        MergeOptions::in_draft(policy),
+        MergeOptions::upgrade(Strategy::ResourceMerge, policy),
+    ];
+    for options in all {
+        let merged = merge(&base, &local, &upstream, &options).unwrap();
+        assert_eq!(merged.conflicts, []);
+        for path in ["Kptfile", "sub/Kptfile"] {
+            // The author's own condition merges, like the description.
+            let wanted = local[path].as_text().unwrap().replace("one", "two");
+            let wanted = wanted.replace(
+                "theirs.example.com/a\n    status: \"True\"",
+                "theirs.example.com/a\n    status: \"False\"",
+            );
+            assert_eq!(merged.files[path].as_text().unwrap(), wanted);
+        }
+    }
+    let fast = MergeOptions::upgrade(Strategy::FastForward, policy);
+    assert!(
+        merge(
+            &base,
+            &ran("second", "True", "False", "one"),
+            &upstream,
+            &fast
+        )
+        .is_ok()
+    );
+}
