@@ -38,8 +38,8 @@ pub struct RevisionInput {
     pub readiness_gates: Vec<ReadinessGate>,
     /// `spec.packageMetadata` (labels, annotations); `None` keeps what is there.
     pub package_metadata: Option<(Pairs, Pairs)>,
-    /// `spec.resolvedConflicts`
-    pub resolved_conflicts: Vec<ConflictId>,
+    /// `spec.resolvedConflicts`; `None` if not sent: typed clients of the peer drop it (V4a).
+    pub resolved_conflicts: Option<Vec<ConflictId>>,
     /// `status.conditions` as sent: the peer copies them into the Kptfile; `None` if not sent.
     pub conditions: Option<Vec<Condition>>,
 }
@@ -130,11 +130,11 @@ fn read_gates(spec: &Fields<'_>) -> Vec<ReadinessGate> {
         .collect()
 }
 
-fn read_ids(spec: &Fields<'_>) -> Vec<ConflictId> {
-    spec.texts("resolvedConflicts")
-        .into_iter()
-        .map(ConflictId)
-        .collect()
+fn read_ids(spec: &Fields<'_>) -> Option<Vec<ConflictId>> {
+    spec.raw("resolvedConflicts")
+        .filter(|sent| !sent.is_null())?;
+    let ids = spec.texts("resolvedConflicts");
+    Some(ids.into_iter().map(ConflictId).collect())
 }
 
 /// Reads a record that [`write_revision`] wrote.
@@ -179,7 +179,7 @@ pub fn read_revision(object: &Value) -> Result<Revision, String> {
         readiness_gates: input.readiness_gates,
         package_labels,
         package_annotations,
-        resolved_conflicts: input.resolved_conflicts,
+        resolved_conflicts: input.resolved_conflicts.unwrap_or_default(),
         upstream_lock: status.child("upstreamLock").and_then(|l| read_lock(&l)),
         self_lock: status.child("selfLock").and_then(|l| read_lock(&l)),
         conditions: read_conditions(status.raw("conditions")),

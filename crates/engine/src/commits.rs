@@ -32,8 +32,8 @@ pub(crate) struct DraftCommit<'a> {
     pub(crate) machine: Option<&'a Machine>,
     /// What the machine says about its result, beside what the Kptfile says.
     pub(crate) conditions: &'a [model::Condition],
-    /// What could not be decided alone.
-    pub(crate) conflicts: &'a [model::Conflict],
+    /// What could not be decided alone; `None` says nothing about it, which leaves what an earlier commit said.
+    pub(crate) conflicts: Option<&'a [model::Conflict]>,
 }
 
 /// A draft's commit that was built, with what has to be published beside it.
@@ -75,7 +75,7 @@ impl Engine {
             fits(open, files, opaque)?;
         }
         let dir = open.layout.dir(commit.package);
-        let mut text = (!commit.conflicts.is_empty()).then(|| conflicts::encode(commit.conflicts));
+        let mut text = commit.conflicts.map(conflicts::encode);
         let mut beside = None;
         if let Some(long) = text.as_ref().filter(|t| t.len() > conflicts::TRAILER_LIMIT) {
             let kept = self.keep_conflicts(open, long)?;
@@ -209,6 +209,11 @@ pub(crate) fn fits(open: &Open, files: &Files, opaque: &[store::Opaque]) -> Resu
         attempt: "write the package",
         source,
     })
+}
+
+/// What a commit says about conflicts: nothing where there are none.
+pub(crate) fn told(conflicts: &[model::Conflict]) -> Option<&[model::Conflict]> {
+    (!conflicts.is_empty()).then_some(conflicts)
 }
 
 /// A text in files that sort in its order.

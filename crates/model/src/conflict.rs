@@ -27,9 +27,10 @@ impl ConflictPolicy {
     }
 }
 
-/// The stable id of a conflict: the same (file, resource, path) has the same id in every draft.
+/// The id of a conflict: the same place with the same local and upstream values has the same id in every draft,
+/// and a conflict that opens again with other values has a new one (V4a).
 ///
-/// Sixteen lower-case hex digits, computed by `package` from those three (V18).
+/// Sixteen lower-case hex digits, computed by `package`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConflictId(pub String);
 
@@ -75,7 +76,7 @@ pub enum ConflictState {
 /// One recorded conflict: both sides changed, or one deleted what the other changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Its stable id.
+    /// Its id.
     pub id: ConflictId,
     /// The file, relative to the package.
     pub file: PackagePath,
@@ -99,6 +100,25 @@ pub struct Conflict {
 }
 
 impl Conflict {
+    /// Where it stands: file, resource and path. A draft has one conflict at one place (V18).
+    pub fn place(&self) -> (&PackagePath, &str, &str) {
+        (&self.file, &self.resource, &self.path)
+    }
+
+    /// Whether both are about the same local and the same upstream value: what people said about one holds for the
+    /// other.
+    pub fn same_values(&self, other: &Self) -> bool {
+        self.local == other.local && self.upstream == other.upstream
+    }
+
+    /// Whether a person has answered it.
+    pub fn is_settled(&self) -> bool {
+        matches!(
+            self.state,
+            ConflictState::Acknowledged | ConflictState::Resolved
+        )
+    }
+
     /// Whether this conflict keeps the draft's gate closed.
     pub fn blocks(&self) -> bool {
         self.state == ConflictState::Open && self.derived_from.is_none()

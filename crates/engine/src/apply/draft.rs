@@ -297,6 +297,7 @@ async fn open_draft(
         machine,
         tip: engine.snapshot(open, old.tree)?.files.clone(),
         conflicts: old.conflicts.clone(),
+        acknowledged: old.resolved_conflicts.clone(),
     })
 }
 

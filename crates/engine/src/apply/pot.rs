@@ -10,7 +10,7 @@ use package::cook::Cooked;
 use plan::variant::BaseRef;
 use store::{CommitSpec, Content, Opaque, Written};
 
-use crate::commits::{DraftCommit, Drafted};
+use crate::commits::{DraftCommit, Drafted, told};
 use crate::git::{Subject, committer};
 use crate::repos::Open;
 use crate::usecase::Caller;
@@ -146,7 +146,7 @@ impl Pot<'_> {
                 body,
                 machine: Some(machine),
                 conditions: &self.cooked.conditions,
-                conflicts: &self.cooked.conflicts,
+                conflicts: told(&self.cooked.conflicts),
             },
         )
     }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use model::{CommitId, Condition, Conflict, GitLock, Machine, Revision, RevisionNumber, Task};
+use model::{
+    CommitId, Condition, Conflict, Files, GitLock, Machine, Revision, RevisionNumber, Task,
+};
+use package::conflicts::resolved_by_edit;
 use plan::variant::{Lineage, OldUpstream};
 use store::Dir;
 
@@ -35,8 +38,10 @@ pub(crate) struct Told {
     pub(crate) machine: Option<Machine>,
     /// What the machine says about its result, if nobody has changed it since.
     pub(crate) conditions: Vec<Condition>,
-    /// The conflicts of its newest merge, as its newest commit has them.
+    /// The conflicts of its newest merge, as its newest commit of ours has them.
     pub(crate) conflicts: Vec<Conflict>,
+    /// That commit, if others lie above it.
+    pub(crate) below: Option<CommitId>,
     /// When the first of them was committed, in seconds since 1970.
     pub(crate) created: i64,
     /// Trailers of ours that cannot be read.
@@ -74,7 +79,7 @@ pub(crate) fn approval(open: &Open, dir: &Dir, message: &str) -> Option<(String,
 /// Reads the commits of one workspace from its tip back to where it started.
 pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str>) -> Result<Told> {
     let mut told = Told::default();
-    let mut foreign = 0;
+    let (mut foreign, mut conflicts) = (0, None);
     let commits = open.repo.first_parents(tip, LIMIT).map_err(failed)?;
     for (step, id) in commits.into_iter().enumerate() {
         let commit = open.repo.commit(id).map_err(failed)?;
@@ -95,33 +100,67 @@ pub(crate) fn told(open: &Open, dir: &Dir, tip: CommitId, workspace: Option<&str
             }
             continue;
         }
+        if told.created == 0 && step > 0 {
+            told.below = Some(id);
+        }
         foreign = 0;
         told.created = commit.committer.time.seconds;
         told.unreadable.extend(notes.unreadable.iter().cloned());
         if step == 0 {
             told.conditions.clone_from(&notes.conditions);
         }
+        // A commit above the merge says what people said about its conflicts since (V4a).
+        if told.machine.is_none() && conflicts.is_none() {
+            conflicts = listed(
+                open,
+                notes.conflicts,
+                notes.kept_conflicts,
+                &mut told.unreadable,
+            );
+        }
         if told.machine.is_none() {
             told.machine.clone_from(&notes.machine);
-            // A commit above the merge says what people said about its conflicts since (V4a).
-            if told.conflicts.is_empty() {
-                told.conflicts.clone_from(&notes.conflicts);
-                if let Some(kept) = notes.kept_conflicts {
-                    match kept_conflicts(open, kept) {
-                        Ok(conflicts) => told.conflicts = conflicts,
-                        Err(e) => told
-                            .unreadable
-                            .push(format!("trailer offshoot-conflicts: {e}")),
-                    }
-                }
-            }
         }
         if let Some(task) = mine.find_map(|k| k.task.clone()) {
             told.task = Some(task);
             break;
         }
     }
+    told.conflicts = conflicts.unwrap_or_default();
     Ok(told)
+}
+
+/// The conflicts that a commit lists, in its message or in a commit of their own.
+fn listed(
+    open: &Open,
+    line: Option<Vec<Conflict>>,
+    kept: Option<CommitId>,
+    unreadable: &mut Vec<String>,
+) -> Option<Vec<Conflict>> {
+    let Some(kept) = kept else { return line };
+    match kept_conflicts(open, kept) {
+        Ok(conflicts) => Some(conflicts),
+        Err(e) => {
+            unreadable.push(format!("trailer offshoot-conflicts: {e}"));
+            None
+        }
+    }
+}
+
+/// Marks the open conflicts whose fields somebody edited in commits above ours: those have no list of their own (V4a).
+pub(crate) fn resolved_by_push(open: &Open, dir: &Dir, told: &mut Told, tip: &Files) -> Result<()> {
+    let Some(below) = told
+        .below
+        .filter(|_| told.conflicts.iter().any(Conflict::blocks))
+    else {
+        return Ok(());
+    };
+    let root = open.repo.commit(below).map_err(failed)?.tree;
+    if let Some(tree) = open.repo.subtree(root, dir).map_err(failed)? {
+        let left = open.repo.snapshot(tree).map_err(failed)?;
+        resolved_by_edit(&mut told.conflicts, &left.files, tip);
+    }
+    Ok(())
 }
 
 /// Whether a draft holds anything of a person's: a commit on top of the machine's, or an edit that

@@ -144,8 +144,11 @@ pub(crate) fn build(
         .tag
         .as_ref()
         .and_then(|_| history::approval(open, &dir, &commit.message));
-    let told = told(open, &dir, origin, &commit.parents, approval.as_ref())?;
+    let mut told = told(open, &dir, origin, &commit.parents, approval.as_ref())?;
     problems.extend(told.unreadable.iter().cloned());
+    if let Some(snapshot) = &snapshot {
+        history::resolved_by_push(open, &dir, &mut told, &snapshot.files)?;
+    }
     let workspace = approval
         .as_ref()
         .and_then(|(ws, _)| WorkspaceName::parse(ws).ok())
@@ -239,9 +242,9 @@ fn blank(
         readiness_gates: Vec::new(),
         package_labels: Pairs::new(),
         package_annotations: Pairs::new(),
-        resolved_conflicts: before.map_or_else(
-            || acknowledged(&told.conflicts),
-            |b| b.resolved_conflicts.clone(),
+        resolved_conflicts: acknowledged(
+            before.map_or(&[], |b| &b.resolved_conflicts),
+            &told.conflicts,
         ),
         upstream_lock: None,
         self_lock: Some(self_lock(open, &key.package, origin, origin.commit)),
@@ -260,12 +263,19 @@ fn blank(
     }
 }
 
-/// What people acknowledged, as the commits have it.
-fn acknowledged(conflicts: &[Conflict]) -> Vec<ConflictId> {
-    let said = conflicts
-        .iter()
-        .filter(|conflict| conflict.state == ConflictState::Acknowledged);
-    said.map(|conflict| conflict.id.clone()).collect()
+/// What people acknowledged: as the commits have it, and what was said before of conflicts that they do not list.
+fn acknowledged(before: &[ConflictId], conflicts: &[Conflict]) -> Vec<ConflictId> {
+    let said = |id: &ConflictId| {
+        let conflict = conflicts.iter().find(|conflict| conflict.id == *id);
+        conflict.is_none_or(|c| c.state != ConflictState::Open)
+    };
+    let mut ids: Vec<ConflictId> = before.iter().filter(|id| said(id)).cloned().collect();
+    for conflict in conflicts {
+        if conflict.state == ConflictState::Acknowledged && !ids.contains(&conflict.id) {
+            ids.push(conflict.id.clone());
+        }
+    }
+    ids
 }
 
 /// The variant that a trailer names, if it is still that very one: a crash may have lost the record

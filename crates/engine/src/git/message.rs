@@ -138,8 +138,8 @@ pub(crate) struct Notes {
     pub(crate) machine: Option<Machine>,
     /// What the machine says about its result.
     pub(crate) conditions: Vec<Condition>,
-    /// The `offshoot-conflicts:` line.
-    pub(crate) conflicts: Vec<model::Conflict>,
+    /// The `offshoot-conflicts:` line; `None` where there is none, or none that can be read.
+    pub(crate) conflicts: Option<Vec<model::Conflict>>,
     /// The commit that holds them, where they are too long for a line.
     pub(crate) kept_conflicts: Option<CommitId>,
     /// Lines of ours that cannot be read, and why: said, never guessed.
@@ -167,7 +167,7 @@ impl Notes {
                     continue;
                 }
                 match package::conflicts::decode(json.trim()) {
-                    Ok(conflicts) => notes.conflicts = conflicts,
+                    Ok(conflicts) => notes.conflicts = Some(conflicts),
                     Err(e) => notes
                         .unreadable
                         .push(format!("trailer offshoot-conflicts: {e}")),

@@ -9,7 +9,7 @@ use store::Content;
 
 use super::{Caller, Held, Input, Made, Preconditions, approve, content, delete, lifecycle};
 use super::{metadata, precondition, rebase, rejected};
-use crate::commits::{DraftCommit, Drafted};
+use crate::commits::{DraftCommit, Drafted, told};
 use crate::discover::LATEST;
 use crate::git::Subject;
 use crate::shelve::{Follow, Shelf};
@@ -72,7 +72,10 @@ async fn change(
     if change.lifecycle == Some((Lifecycle::Proposed, Lifecycle::Published)) {
         return approve::approve(engine, by, &held, new).await;
     }
-    carry_out(engine, by, &held, &input, new, change).await
+    let said = (new.resolved_conflicts != old.resolved_conflicts).then(|| content::unknown(&new));
+    let mut made = carry_out(engine, by, &held, &input, new, change).await?;
+    made.warnings.extend(said.flatten());
+    Ok(made)
 }
 
 /// The revision as the input wants it; what only the server says stays.
@@ -98,7 +101,9 @@ fn wished(old: &Arc<Revision>, input: &Input) -> Revision {
         new.tasks.clone_from(&input.tasks);
     }
     new.readiness_gates.clone_from(&input.readiness_gates);
-    new.resolved_conflicts.clone_from(&input.resolved_conflicts);
+    if let Some(ids) = &input.resolved_conflicts {
+        new.resolved_conflicts.clone_from(ids);
+    }
     if let Some((labels, annotations)) = &input.package_metadata {
         new.package_labels.clone_from(labels);
         new.package_annotations.clone_from(annotations);
@@ -174,7 +179,8 @@ async fn commit(
     let mut files = snapshot.files.clone();
     metadata::apply(&mut files, &metadata::edits(input, Some(old)))?;
     content::settle_conflicts(&mut files, new)?;
-    if files == snapshot.files {
+    let said = new.conflicts != old.conflicts;
+    if files == snapshot.files && !said {
         return Ok(None);
     }
     let rendered = engine.render(files, Options::default()).await?;
@@ -191,10 +197,10 @@ async fn commit(
             body: String::new(),
             machine: None,
             conditions: &[],
-            conflicts: &new.conflicts,
+            conflicts: told(&new.conflicts),
         },
     )?;
-    if drafted.written.tree() == Some(old.tree) {
+    if drafted.written.tree() == Some(old.tree) && !said {
         return Err(Error::conflict("nothing would change"));
     }
     Ok(Some(Commit {

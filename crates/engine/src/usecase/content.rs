@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{CommitId, Files, ObjectKey, PackagePath, PackedRenderStatus, Revision};
+use model::{CommitId, ConflictId, Files, ObjectKey, PackagePath, PackedRenderStatus, Revision};
 use package::conflicts;
 use package::kptfile::Kptfile;
 use package::render::{Options, Rendered};
@@ -12,7 +12,7 @@ use store::{Content, Snapshot, Written};
 
 use super::create::keeps_failures;
 use super::{Caller, Held, Made, Preconditions, lifecycle, precondition, rejected};
-use crate::commits::{DraftCommit, fits};
+use crate::commits::{DraftCommit, fits, told};
 use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
 use crate::shelve::{Follow, Shelf};
@@ -34,7 +34,8 @@ pub(super) async fn save(
     readable(&files)?;
     fits(open, &files, &snapshot.opaque)?;
     // What is too large to be shown is gone with the next save: a package cannot be saved with it.
-    if files == snapshot.files && beyond.is_empty() && !is_unrendered(old) {
+    let done = !is_unrendered(old) && !settled_by_push(old);
+    if files == snapshot.files && beyond.is_empty() && done {
         return Ok(Made {
             files: Some(files),
             render: old.render_status.as_ref().map(PackedRenderStatus::unpack),
@@ -110,7 +111,7 @@ async fn put(
             body: String::new(),
             machine: None,
             conditions: &[],
-            conflicts: &new.conflicts,
+            conflicts: told(&new.conflicts),
         },
     )?;
     take(&mut new, &files, &drafted.written)?;
@@ -197,6 +198,37 @@ fn resolve(before: &Files, after: &Files, record: &mut Revision) {
     }
 }
 
+/// Whether the gate of conflicts is closed although they are all answered: by an edit that came by git.
+fn settled_by_push(old: &Revision) -> bool {
+    let closed = |c: &model::Condition| c.status != model::Status::True;
+    old.condition(conflicts::GATE).is_some_and(closed)
+        && !old.conflicts.iter().any(model::Conflict::blocks)
+}
+
+/// What to say about acknowledged ids that name no conflict of the draft.
+pub(super) fn unknown(record: &Revision) -> Option<String> {
+    let is_known = |id: &ConflictId| record.conflicts.iter().any(|c| c.id == *id);
+    let ids = &record.resolved_conflicts;
+    let mut named: Vec<&str> = ids
+        .iter()
+        .filter(|id| !is_known(id))
+        .map(|id| id.0.as_str())
+        .collect();
+    let more = named.len().saturating_sub(NAMED);
+    named.truncate(NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    (!named.is_empty()).then(|| {
+        format!(
+            "spec.resolvedConflicts: no conflict has the id {}{more}; a conflict that opens again with other values has another id, status.conflicts lists them",
+            named.join(", ")
+        )
+    })
+}
+
 /// Takes what people said about conflicts into their states, and those into gate and condition.
 pub(super) fn settle_conflicts(files: &mut Files, record: &mut Revision) -> Result<()> {
     if record.conflicts.is_empty() {
@@ -204,6 +236,11 @@ pub(super) fn settle_conflicts(files: &mut Files, record: &mut Revision) -> Resu
     }
     let ids = record.resolved_conflicts.clone();
     conflicts::acknowledge(&mut record.conflicts, &ids);
+    note_conflicts(files, record)
+}
+
+/// Writes gate and condition of a draft's conflicts into its Kptfile, or takes them off where there are none.
+pub(super) fn note_conflicts(files: &mut Files, record: &Revision) -> Result<()> {
     let noted = conflicts::put_gate(&readable(files)?, &record.conflicts);
     let noted = noted.map_err(|error| Error::Cook {
         attempt: "note the conflicts in the Kptfile",

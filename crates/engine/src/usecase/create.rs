@@ -13,7 +13,7 @@ use plan::variant::RepositorySummary;
 use store::{Content as Put, RefEdit, Written};
 
 use super::{Caller, Input, Made, PackageKey, content, metadata, rejected, sources};
-use crate::commits::DraftCommit;
+use crate::commits::{DraftCommit, told};
 use crate::discover::{Origin, self_lock};
 use crate::git::Subject;
 use crate::observe::repository_summary;
@@ -146,7 +146,7 @@ async fn carry_out(
             body: String::new(),
             machine: None,
             conditions: &[],
-            conflicts: &content.conflicts,
+            conflicts: told(&content.conflicts),
         },
     )?;
     let mut record = new_record(

@@ -84,8 +84,8 @@ pub struct Input {
     pub readiness_gates: Vec<ReadinessGate>,
     /// `spec.packageMetadata` (labels, annotations); `None` keeps what is there.
     pub package_metadata: Option<(Pairs, Pairs)>,
-    /// `spec.resolvedConflicts`
-    pub resolved_conflicts: Vec<ConflictId>,
+    /// `spec.resolvedConflicts`; `None` keeps what is there.
+    pub resolved_conflicts: Option<Vec<ConflictId>>,
     /// `status.conditions`, where a client sent them; `None` keeps what is there.
     pub conditions: Option<Vec<Condition>>,
 }
@@ -295,7 +295,7 @@ pub fn input_of(revision: &Revision) -> Input {
         tasks: revision.tasks.clone(),
         readiness_gates: revision.readiness_gates.clone(),
         package_metadata: None,
-        resolved_conflicts: revision.resolved_conflicts.clone(),
+        resolved_conflicts: None,
         conditions: None,
     }
 }

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use model::{ConflictPolicy, Lifecycle, Revision};
-use package::conflicts::carry;
+use model::{Conflict, ConflictPolicy, ConflictState, Files, Lifecycle, Revision};
+use package::conflicts::{Draft, carry, sort};
 use package::merge::{MergeOptions, merge};
 use store::Content;
 
 use super::{Caller, Held, Made, approve, content, lifecycle};
-use crate::commits::DraftCommit;
+use crate::commits::{DraftCommit, told};
 use crate::discover::chain;
 use crate::git::Subject;
 use crate::shelve::{Follow, Shelf};
@@ -53,20 +53,25 @@ pub(super) async fn rebase(
     let upstream = engine.snapshot(open, now)?.files.clone();
     let local = tip.files.clone();
     let options = MergeOptions::in_draft(ConflictPolicy::Block);
+    let theirs = upstream.clone();
     let merged = engine
         .inner
         .options
         .cpu
-        .run(move || merge(&base, &local, &upstream, &options))
+        .run(move || merge(&base, &local, &theirs, &options))
         .await?
         .map_err(|error| Error::Cook {
             attempt: "base the draft on the branch",
             class: error.class(),
             message: chain(&error),
         })?;
-    new.conflicts = carry(&old.conflicts, Vec::new(), merged.conflicts);
+    new.conflicts = carried(&new, merged.conflicts, &upstream, &merged.files);
     let mut files = merged.files;
     content::settle_conflicts(&mut files, &mut new)?;
+    if new.conflicts.is_empty() {
+        // Neither the draft's own gate is left, nor one of the revision that it is based on.
+        content::note_conflicts(&mut files, &new)?;
+    }
     let rendered = engine.render(files, Default::default()).await?;
     content::check(&rendered)?;
     let drafted = engine.build(
@@ -81,7 +86,8 @@ pub(super) async fn rebase(
             body: format!("based on {} anew", open.layout.branch()),
             machine: None,
             conditions: &[],
-            conflicts: &new.conflicts,
+            // Where there were some, their end is said, too.
+            conflicts: told(&new.conflicts).or_else(|| told(&old.conflicts).and(Some(&[]))),
         },
     )?;
     content::take(&mut new, &rendered.files, &drafted.written)?;
@@ -91,6 +97,32 @@ pub(super) async fn rebase(
     };
     drafted.shelve(&mut shelf);
     finish(engine, by, held, shelf, new).await
+}
+
+/// The conflicts of a draft that was based anew: what nobody answered stays (V18), and so does the account of what was
+/// decided when it was made.
+fn carried(
+    draft: &Revision,
+    found: Vec<Conflict>,
+    branch: &Files,
+    merged: &Files,
+) -> Vec<Conflict> {
+    let now = Draft {
+        machine: branch,
+        tip: merged,
+        policy: ConflictPolicy::Block,
+        acknowledged: &draft.resolved_conflicts,
+        is_stated: &|_| false,
+    };
+    let mut all = carry(&draft.conflicts, Vec::new(), found, &now);
+    let recorded = |c: &&Conflict| c.state == ConflictState::Recorded;
+    for told in draft.conflicts.iter().filter(recorded) {
+        if !all.iter().any(|c| c.place() == told.place()) {
+            all.push(told.clone());
+        }
+    }
+    sort(&mut all);
+    all
 }
 
 async fn finish(

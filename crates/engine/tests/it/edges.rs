@@ -63,7 +63,7 @@ async fn conflicts_that_fit_no_trailer_stand_under_a_ref_and_outlive_all_records
     assert_eq!(kept.len(), 1, "{kept:?}");
     // What a person accepted is a commit of its own, so it comes back as well.
     let mut wish = engine::usecase::input_of(&upgraded);
-    wish.resolved_conflicts = vec![upgraded.conflicts[7].id.clone()];
+    wish.resolved_conflicts = Some(vec![upgraded.conflicts[7].id.clone()]);
     let settled = world
         .engine
         .update(&alice(), &upgraded.key, Door::Main, wish)

@@ -20,7 +20,7 @@ async fn push_to(world: &World, repo: &str, branch: &str, dir: &str, files: &[(&
 }
 
 /// The same, on top of what another branch holds.
-async fn push_onto(
+pub(crate) async fn push_onto(
     world: &World,
     repo: &str,
     (from, branch): (&str, &str),

@@ -420,7 +420,7 @@ pub(crate) fn input(repo: &str, package: &str, workspace: &str, task: Task) -> I
         tasks: vec![task],
         readiness_gates: Vec::new(),
         package_metadata: None,
-        resolved_conflicts: Vec::new(),
+        resolved_conflicts: None,
         conditions: None,
     }
 }

@@ -41,7 +41,12 @@ fn input(call: &Call) -> Result<Input, Refusal> {
         tasks: input.tasks,
         readiness_gates: input.readiness_gates,
         package_metadata: input.package_metadata,
-        resolved_conflicts: input.resolved_conflicts,
+        // A patch of an object that had the field and has it no more took it off; whoever puts a whole object may not
+        // know the field (decisions.md V4a).
+        resolved_conflicts: match (input.resolved_conflicts, call.verb) {
+            (None, Verb::Patch) => Some(Vec::new()),
+            (sent, _) => sent,
+        },
         conditions: input.conditions,
     })
 }

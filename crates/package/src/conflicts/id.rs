@@ -1,20 +1,47 @@
 //! The id of a conflict.
 
-use model::{ConflictId, PackagePath};
+use model::{Conflict, ConflictId, ConflictValue, PackagePath};
 use sha2::{Digest, Sha256};
 
-/// The id of the conflict at one place: the same (file, resource, path) has the same id in every
-/// draft, whatever its values are (V18).
+/// The id of the conflict at one place between a local and an upstream value (V4a): a conflict that opens again with
+/// other values has another id, so that what was said about the old one cannot be taken for an answer. The base does
+/// not count.
 ///
-/// Sixteen lower-case hex digits: the beginning of the SHA-256 over the three, each ended by a NUL,
-/// which none of them can hold.
-pub fn conflict_id(file: &PackagePath, resource: &str, path: &str) -> ConflictId {
+/// Sixteen lower-case hex digits: the beginning of the SHA-256 over the five, each ended by a NUL, which none of them
+/// can hold.
+pub fn conflict_id(
+    (file, resource, path): (&PackagePath, &str, &str),
+    local: &ConflictValue,
+    upstream: &ConflictValue,
+) -> ConflictId {
     let mut hash = Sha256::new();
-    for part in [file.as_str(), resource, path] {
+    let (local, upstream) = (tagged(local), tagged(upstream));
+    for (tag, part) in [
+        ("", file.as_str()),
+        ("", resource),
+        ("", path),
+        local,
+        upstream,
+    ] {
+        hash.update(tag.as_bytes());
         hash.update(part.as_bytes());
         hash.update([0]);
     }
     ConflictId(hex(&hash.finalize(), 8))
+}
+
+/// A value as it is hashed: no two kinds of it look the same.
+fn tagged(value: &ConflictValue) -> (&'static str, &str) {
+    match value {
+        ConflictValue::Absent => ("absent", ""),
+        ConflictValue::Json(text) => ("json ", text),
+        ConflictValue::Hash(text) => ("hash ", text),
+    }
+}
+
+/// Gives a conflict the id that its place and its values make.
+pub(crate) fn identify(conflict: &mut Conflict) {
+    conflict.id = conflict_id(conflict.place(), &conflict.local, &conflict.upstream);
 }
 
 /// The first `bytes` bytes as lower-case hex digits.

@@ -1,7 +1,7 @@
 //! Conflicts of a three-way merge: their ids, their life through further merges, their text form.
 //!
-//! A merge makes conflicts (`merge`); this room names them the same in every draft (V18), carries
-//! what people said about them, tells which ones an edit has settled, and writes and reads the
+//! A merge makes conflicts (`merge`); this room names them the same in every draft (V4a), carries
+//! them and what people said about them (V18), tells which ones an edit has settled, and writes and reads the
 //! trailer line that keeps them in a commit (V4a). It never merges and never decides a value.
 
 mod carry;
@@ -9,16 +9,20 @@ mod codec;
 mod gate;
 mod id;
 mod path;
+mod place;
 mod resolve;
+mod take;
 
-pub(crate) use carry::sort;
-pub use carry::{acknowledge, carry};
+pub(crate) use carry::is_unanswered;
+pub use carry::{Draft, acknowledge, carry, sort};
 pub use codec::{CodecError, TRAILER_LIMIT, decode, encode};
 pub use gate::{GATE, REASON_OPEN, REASON_SETTLED, condition, open, put_gate};
 pub use id::conflict_id;
-pub(crate) use id::hex;
+pub(crate) use id::{hex, identify};
 pub use path::{FieldPath, PathStep};
-pub use resolve::{derived_by_render, resolved_by_edit, value_at};
+pub use place::value_at;
+pub use resolve::{derived_by_render, resolved_by_edit};
+pub(crate) use take::take;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 //! answer. Nothing here sees a ref, a cluster or a clock.
 
 mod derived;
+mod drafted;
 mod error;
 mod kitchen;
 mod overwritten;
@@ -17,7 +18,9 @@ mod walk;
 
 use std::sync::Arc;
 
-use model::{Condition, Conflict, Files, GitLock, GitUpstream, Problem, Recipe, RenderStatus};
+use model::{
+    Condition, Conflict, ConflictId, Files, GitLock, GitUpstream, Problem, Recipe, RenderStatus,
+};
 
 use crate::mutate::Injected;
 use crate::render::{Conversation, Failure, Output, Step};
@@ -63,6 +66,8 @@ pub struct OpenDraft {
     pub tip: Files,
     /// The conflicts recorded so far, with what people said about them.
     pub conflicts: Vec<Conflict>,
+    /// The ids that people acknowledged (`spec.resolvedConflicts`), also of conflicts that are not there now.
+    pub acknowledged: Vec<ConflictId>,
 }
 
 /// The machine's own output that a package stems from (V19a).

@@ -3,9 +3,9 @@
 //! A push by git is not rendered, so that a person may publish a value at a field which a function writes. The next
 //! draft is rendered, and holds the function's value there: nobody decides that, and nobody shall miss it.
 
-use model::{Conflict, ConflictState, ConflictValue, Decision, Files};
+use model::{Conflict, ConflictId, ConflictState, ConflictValue, Decision, Files};
 
-use crate::conflicts::{conflict_id, value_at};
+use crate::conflicts::{identify, value_at};
 use crate::merge::{Difference, diff};
 
 /// What a person said in `local`, kept in `merged`, and lost in `rendered`. `stem` is the machine's own output that
@@ -24,7 +24,7 @@ pub(super) fn overwritten(
         .filter(|d| !d.is_form() && touched(d))
         .filter_map(|d| {
             let record = record(d, stem, local)?;
-            let told = known.iter().any(|c| c.id == record.id);
+            let told = known.iter().any(|c| c.place() == record.place());
             (!told).then_some(record)
         });
     records.collect()
@@ -39,7 +39,7 @@ fn record(difference: Difference, stem: &Files, local: &Files) -> Option<Conflic
         after,
     } = difference;
     let mut record = Conflict {
-        id: conflict_id(&file, &resource, &path),
+        id: ConflictId(String::new()),
         file,
         resource,
         path,
@@ -53,6 +53,7 @@ fn record(difference: Difference, stem: &Files, local: &Files) -> Option<Conflic
     // Hashes compare with hashes alone, as the sides that are known already say.
     let said = value_at(local, &record);
     record.base = value_at(stem, &record);
+    identify(&mut record);
     let persons = said == record.local && said != record.base;
     persons.then_some(record)
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Conflict, ConflictState, ConflictValue, Decision, Files, GitLock, GitUpstream, PackagePath,
-    Recipe,
+    Conflict, ConflictId, ConflictState, ConflictValue, Decision, Files, GitLock, GitUpstream,
+    PackagePath, Recipe,
 };
 use yaml::{Limits, Stream};
 
-use crate::conflicts::{FieldPath, PathStep, conflict_id, value_at};
+use crate::conflicts::{FieldPath, PathStep, identify, value_at};
 use crate::merge::identity;
 use crate::mutate::{INJECTED, INJECTED_NAME, injection_points, is_own_function};
 use crate::{context, kptfile};
@@ -112,7 +112,7 @@ fn resource(files: &Files, file: &PackagePath, index: usize) -> String {
 }
 
 impl Place {
-    fn covers(&self, conflict: &Conflict) -> bool {
+    pub(super) fn covers(&self, conflict: &Conflict) -> bool {
         let below = || {
             FieldPath::parse(&conflict.path).is_some_and(|path| path.0.starts_with(&self.path.0))
         };
@@ -120,12 +120,11 @@ impl Place {
     }
 
     fn probe(&self) -> Conflict {
-        let path = self.path.to_string();
         Conflict {
-            id: conflict_id(&self.file, &self.resource, &path),
+            id: ConflictId(String::new()),
             file: self.file.clone(),
             resource: self.resource.clone(),
-            path,
+            path: self.path.to_string(),
             base: ConflictValue::Absent,
             local: ConflictValue::Absent,
             upstream: ConflictValue::Absent,
@@ -155,6 +154,7 @@ pub(super) fn settle(
         record.upstream = value_at(stated, &record);
         let edited = record.local != record.base && record.local != record.upstream;
         if edited && (base_is_ours || record.base != ConflictValue::Absent) {
+            identify(&mut record);
             all.push(record);
         }
     }

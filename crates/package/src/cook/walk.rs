@@ -17,7 +17,7 @@ use super::kitchen::{Halt, Kitchen};
 use super::overwritten::overwritten;
 use super::recook::{own_previous, recook_recipe};
 use super::same::{alike, alike_but_status, bare, point_conditions, without_gates};
-use super::{CookError, CookInput, Cooked, MachineFiles, derived, stated};
+use super::{CookError, CookInput, Cooked, MachineFiles, derived, drafted, stated};
 
 /// An upstream package and where it is from.
 #[derive(Clone, Copy)]
@@ -71,11 +71,11 @@ pub(super) fn cook(input: &CookInput, kitchen: &mut Kitchen) -> Result<Cooked, H
         Some(base) => stem(input, kitchen, &base.machine, &base.published)?,
         None => None,
     };
-    let drafted = match &input.draft {
+    let drafted_stem = match &input.draft {
         Some(draft) => stem_of_draft(input, kitchen, draft)?,
         None => None,
     };
-    let previous = previous(input, stem.as_ref(), drafted.as_ref());
+    let previous = previous(input, stem.as_ref(), drafted_stem.as_ref());
     let upstream = Upstream {
         files: &input.upstream,
         marked: input.marked.as_deref(),
@@ -91,7 +91,7 @@ pub(super) fn cook(input: &CookInput, kitchen: &mut Kitchen) -> Result<Cooked, H
         twice: None,
         notes: Vec::new(),
     };
-    walk.kinds = walk.point_kinds(stem.as_ref(), drafted.as_ref());
+    walk.kinds = walk.point_kinds(stem.as_ref(), drafted_stem.as_ref());
     let m = match &input.base {
         Some(base) => {
             let stem = stem.unwrap_or_else(|| Stem::of(&v));
@@ -112,10 +112,15 @@ pub(super) fn cook(input: &CookInput, kitchen: &mut Kitchen) -> Result<Cooked, H
     };
     let (tip, conflicts) = match &input.draft {
         Some(draft) => {
-            let stem = drafted.unwrap_or_else(|| Stem::of(&m.dish));
+            let stem = drafted_stem.unwrap_or_else(|| Stem::of(&m.dish));
             let options = MergeOptions::in_draft(recipe.conflict_policy);
-            let tip = walk.blend(kitchen, "the draft", &stem, &draft.tip, &m.dish, &options)?;
-            let joined = conflicts::carry(&draft.conflicts, m.conflicts.clone(), tip.conflicts);
+            let ready = drafted::ready(draft, recipe, &stem.files, &m.dish.files);
+            let (files, local) = (ready.stem, ready.local);
+            let stem = Stem { files, ..stem };
+            let mut tip = walk.blend(kitchen, "the draft", &stem, &local, &m.dish, &options)?;
+            tip.conflicts.extend(ready.taken);
+            let merges = (m.conflicts.clone(), tip.conflicts);
+            let joined = drafted::carried(input, draft, merges, (&m.dish, &tip.dish));
             (tip.dish, joined)
         }
         None => (m.dish.clone(), m.conflicts.clone()),

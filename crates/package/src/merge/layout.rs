@@ -257,12 +257,17 @@ fn record(
         return;
     };
     let mut record = Recorder::new(options, &path);
-    record.subpackage(contents.map(tree_value));
+    record.subpackage(contents.map(content_value));
     conflicts.extend(record.finish());
 }
 
-/// A subpackage's value in a record: the hash of its files.
-fn tree_value(content: &Content<'_>) -> ConflictValue {
+/// A subpackage's value in a record.
+pub(crate) fn tree_value(files: &Files, dir: &str) -> ConflictValue {
+    content_value(&content(files, dir))
+}
+
+/// The hash of all files of a subpackage.
+fn content_value(content: &Content<'_>) -> ConflictValue {
     if content.is_empty() {
         return ConflictValue::Absent;
     }

@@ -33,6 +33,7 @@ pub(crate) use comments::texts as comment_texts;
 pub(crate) use compare::canonical;
 pub use diff::{Difference, diff};
 pub(crate) use functions::runs as function_runs;
+pub(crate) use layout::tree_value;
 pub(crate) use marks::{IDENTIFIER, MERGE_COMMENT, merge_comment};
 pub use marks::{Identity, identity};
 pub(crate) use record::{file_value, hash, hidden, node_value};

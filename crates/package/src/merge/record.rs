@@ -203,11 +203,12 @@ impl<'o> Recorder<'o> {
         state: ConflictState,
     ) {
         let path = path.to_string();
-        let id = conflict_id(&self.file, &self.resource, &path);
-        if self.conflicts.iter().any(|c| c.id == id) {
+        let place = (&self.file, self.resource.as_str(), path.as_str());
+        if self.conflicts.iter().any(|c| c.place() == place) {
             return;
         }
         let [base, local, upstream] = values;
+        let id = conflict_id(place, &local, &upstream);
         self.conflicts.push(Conflict {
             id,
             file: self.file.clone(),

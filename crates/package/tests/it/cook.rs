@@ -1,5 +1,6 @@
 //! Cooking: the machine's output, people's edits, and how the two meet.
 
+mod carried;
 mod conflicts;
 mod drafts;
 
@@ -346,6 +347,7 @@ fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
         machine: known(draft.m.clone()),
         tip,
         conflicts: draft.conflicts,
+        acknowledged: Vec::new(),
     });
     let cooked = cook(third);
     let deployment = text(&cooked.tip, "deployment.yaml");

@@ -13,7 +13,7 @@ use model::{
     Function, GitLock, GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName,
     PackagePath, Pairs, Pipeline, Recipe, Strategy as MergeStrategy,
 };
-use package::conflicts::{acknowledge, conflict_id, resolved_by_edit};
+use package::conflicts::{acknowledge, conflict_id, resolved_by_edit, value_at};
 use package::cook::{Base, Cook, CookInput, Cooked, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
 use proptest::prelude::*;
@@ -34,6 +34,8 @@ enum Act {
     Spec(u8),
     /// An injected object changes.
     Inject(u8),
+    /// The variant's policy for conflicts changes.
+    Policy(ConflictPolicy),
     /// The variant looks again: a first draft, an upgrade, or another look at the open draft.
     Look,
     /// A person accepts what is open.
@@ -59,6 +61,7 @@ fn act() -> impl Strategy<Value = Act> {
         4 => (place(), value()).prop_map(|(place, value)| Act::Edit(place, value)),
         1 => (0..3_u8).prop_map(Act::Spec),
         1 => (0..3_u8).prop_map(Act::Inject),
+        1 => policy().prop_map(Act::Policy),
         4 => Just(Act::Look),
         1 => Just(Act::Acknowledge),
         2 => Just(Act::Publish),
@@ -192,6 +195,7 @@ impl History {
                 machine: known(&draft.m),
                 tip: draft.tip.clone(),
                 conflicts: draft.conflicts.clone(),
+                acknowledged: Vec::new(),
             }),
         };
         vectors::drive(Cook::new(input)).map_err(|error| error.message())
@@ -206,11 +210,14 @@ impl History {
             return Err(format!("the render failed: {:?}", cooked.render.error));
         }
         for conflict in &cooked.conflicts {
-            let id = conflict_id(&conflict.file, &conflict.resource, &conflict.path);
+            let id = conflict_id(conflict.place(), &conflict.local, &conflict.upstream);
             if id != conflict.id {
-                return Err(format!("the id of {conflict:?} is not that of its place"));
+                return Err(format!(
+                    "the id of {conflict:?} is not that of its place and values"
+                ));
             }
         }
+        self.nothing_vanished(&cooked)?;
         if self.draft.is_none() && self.published.is_some() && cooked.m_equals_p {
             return Ok(());
         }
@@ -235,6 +242,24 @@ impl History {
             tip,
             conflicts,
         });
+        Ok(())
+    }
+
+    /// V18: what nobody answered is there still, unless both sides agree or upstream is back at the base.
+    fn nothing_vanished(&self, cooked: &Cooked) -> Result<(), String> {
+        let old = self.draft.iter().flat_map(|draft| &draft.conflicts);
+        for before in old.filter(|c| c.state == ConflictState::Open) {
+            let (tip, machine) = (value_at(&cooked.tip, before), value_at(&cooked.m, before));
+            let here = |c: &&Conflict| c.place() == before.place();
+            let now = cooked.conflicts.iter().find(here);
+            let over = tip == machine || machine == before.base;
+            let blocks = self.policy != ConflictPolicy::Block || now.is_some_and(Conflict::blocks);
+            if !over && (now.is_none() || !blocks) {
+                return Err(format!(
+                    "nobody answered {before:?}, and now there is {now:?}"
+                ));
+            }
+        }
         Ok(())
     }
 
@@ -308,6 +333,7 @@ impl History {
             Act::Edit(place, value) => self.edit(*place, *value),
             Act::Spec(namespace) => self.namespace = *namespace,
             Act::Inject(region) => self.region = *region,
+            Act::Policy(policy) => self.policy = *policy,
             Act::Look => self.look()?,
             Act::Acknowledge => self.acknowledge(),
             Act::Publish => self.publish(),

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use model::{
-    Condition, Digest, Lifecycle, Machine, ObjectKey, ObjectName, ProposedPolicy, Recipe, Revision,
-    Status, Task, Uid, Variant, WorkspaceName,
+    Condition, Conflict, Digest, Lifecycle, Machine, ObjectKey, ObjectName, ProposedPolicy, Recipe,
+    Revision, Status, Task, Uid, Variant, WorkspaceName,
 };
 
 use super::decide::{Stop, again, not_ready};
@@ -300,16 +300,27 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What a person pushed without rendering is rendered at once (V14).
+    /// What a person pushed without rendering is rendered at once (V14), and the gate of conflicts opens where an edit
+    /// that was pushed answered the last of them (V4a).
     fn render(&mut self, draft: &Revision) {
-        let gate = draft.condition(words::RENDERED).map(|c| c.status);
-        if draft.lifecycle != Lifecycle::Draft || gate != Some(Status::Unknown) {
+        let gate = |kind| draft.condition(kind).map(|c| c.status);
+        let answered = gate(words::CONFLICTS).is_some_and(|status| status != Status::True)
+            && !draft.conflicts.iter().any(Conflict::blocks);
+        let unrendered = gate(words::RENDERED) == Some(Status::Unknown);
+        if draft.lifecycle != Lifecycle::Draft || !(unrendered || answered) {
             return;
         }
-        "draft is not rendered".clone_into(&mut self.report.state);
         let name = &draft.key.name;
-        self.report
-            .note(format!("Draft '{name}' was pushed without being rendered"));
+        let (state, what) = if unrendered {
+            ("draft is not rendered", "was pushed without being rendered")
+        } else {
+            (
+                "conflicts are decided",
+                "was pushed with an answer to its conflicts",
+            )
+        };
+        state.clone_into(&mut self.report.state);
+        self.report.note(format!("Draft '{name}' {what}"));
         let digest = digest::render(&self.inputs.full, draft.commit);
         if self.failed_before(&digest) {
             return;

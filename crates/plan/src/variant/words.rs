@@ -24,6 +24,8 @@ pub const RECONCILE: &str = "offshoot.dev/reconcile";
 pub const OUR_GATES: &str = "offshoot.dev/";
 /// The gate of a draft that nobody rendered, or whose render failed (V14, M12).
 pub const RENDERED: &str = "offshoot.dev/Rendered";
+/// The gate of a draft with conflicts that nobody answered (V4a).
+pub const CONFLICTS: &str = "offshoot.dev/Conflicts";
 /// The prefix of workspaces that variants make (R50).
 pub const WORKSPACE_PREFIX: &str = "packagevariant-";
 

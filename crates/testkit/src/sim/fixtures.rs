@@ -321,7 +321,7 @@ pub(super) fn copy(repo: &str, package: &str, workspace: &str, of: &str) -> Inpu
         }],
         readiness_gates: Vec::new(),
         package_metadata: None,
-        resolved_conflicts: Vec::new(),
+        resolved_conflicts: None,
         conditions: None,
     }
 }

@@ -106,6 +106,7 @@ fn v4_what_stays_local_is_gated_like_everything_else() {
         machine: known(draft.m.clone()),
         tip: edited(&draft.tip, "deployment.yaml", "replicas: 1", "replicas: 5"),
         conflicts: Vec::new(),
+        acknowledged: Vec::new(),
     });
     let cooked = cook(next);
     let place = "deployment.yaml spec.replicas".to_owned();

@@ -10,6 +10,7 @@ fn v18_an_untouched_draft_follows_the_machine() {
         machine: known(old.m.clone()),
         tip: old.tip,
         conflicts: Vec::new(),
+        acknowledged: Vec::new(),
     });
     let cooked = cook(second);
     assert!(cooked.tip_equals_m && cooked.v_equals_m);
@@ -31,6 +32,7 @@ fn v18_an_acknowledgement_holds_while_the_values_stay() {
             machine: known(draft.m.clone()),
             tip: draft.tip.clone(),
             conflicts: conflicts.clone(),
+            acknowledged: Vec::new(),
         });
         cook(next).conflicts[0].state
     };

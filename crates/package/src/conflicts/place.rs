@@ -1,0 +1,216 @@
+//! What a package holds at the place of a conflict.
+
+use std::collections::BTreeSet;
+
+use model::{Conflict, ConflictValue, File, Files, PackagePath};
+use yaml::{Document, Kind, Limits, Node, Reader, Stream};
+
+use super::{FieldPath, PathStep};
+use crate::kptfile;
+use crate::merge::{
+    canonical, comment_texts, file_value, function_runs, hash, hidden, identity, node_value,
+    standing, tree_value,
+};
+
+/// What a package holds at the place of a conflict.
+pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {
+    value_in(files, &conflict.file, conflict)
+}
+
+/// What two packages hold at the place of a conflict, and the file that it stands in in the second one. A resource that
+/// stands in one file alone in both of them, but not in the same, was moved: it is the same resource.
+pub(super) fn values_in(
+    first: &Files,
+    second: &Files,
+    conflict: &Conflict,
+) -> (ConflictValue, ConflictValue, PackagePath) {
+    let here = &conflict.file;
+    let moved = [first, second]
+        .iter()
+        .any(|f| !holds(f.get(here), conflict));
+    let homes =
+        (moved && !is_file(conflict)).then(|| (home(first, conflict), home(second, conflict)));
+    let (one, other) = match homes {
+        Some((Some(one), Some(other))) => (one, other),
+        _ => (here, here),
+    };
+    let values = (
+        value_in(first, one, conflict),
+        value_in(second, other, conflict),
+    );
+    (values.0, values.1, other.clone())
+}
+
+/// What a package holds in a file, elsewhere than the conflict says.
+fn value_in(files: &Files, at: &PackagePath, conflict: &Conflict) -> ConflictValue {
+    let Some(path) = FieldPath::parse(&conflict.path) else {
+        return ConflictValue::Absent;
+    };
+    if is_file(conflict) {
+        return match subpackage(conflict) {
+            Some(dir) => tree_value(files, dir),
+            None => file_value(files.get(at)),
+        };
+    }
+    let Some(stream) = files.get(at).and_then(parsed) else {
+        return ConflictValue::Absent;
+    };
+    let Some(document) = document(&stream, conflict) else {
+        return ConflictValue::Absent;
+    };
+    if path.0 == [PathStep::Comment] {
+        return comments_at(document, conflict);
+    }
+    let secret = hashed(conflict) && hidden(&path);
+    let (steps, comment) = match path.0.split_last() {
+        Some((PathStep::Comment, steps)) => (steps, true),
+        _ => (path.0.as_slice(), false),
+    };
+    match find(document.root(), steps) {
+        Some(node) if comment => {
+            let text = comment_texts(node).concat();
+            if text.is_empty() {
+                return ConflictValue::Absent;
+            }
+            if secret {
+                return hash(text.as_bytes());
+            }
+            ConflictValue::Json(serde_json::Value::from(text).to_string())
+        }
+        node => node_value(node, secret),
+    }
+}
+
+/// Whether a conflict is about a whole file, or a whole subpackage.
+pub(super) fn is_file(conflict: &Conflict) -> bool {
+    conflict.resource.is_empty() && conflict.path.is_empty()
+}
+
+/// The directory of the subpackage that a conflict is about: it stands at the Kptfile, and its values are hashes of
+/// all files.
+pub(super) fn subpackage(conflict: &Conflict) -> Option<&str> {
+    let dir = conflict.file.dir();
+    let whole = is_file(conflict) && !dir.is_empty();
+    let text = [&conflict.base, &conflict.local, &conflict.upstream]
+        .into_iter()
+        .any(|value| matches!(value, ConflictValue::Json(_)));
+    (whole && conflict.file.file_name() == kptfile::FILE_NAME && !text).then_some(dir)
+}
+
+/// The only file that holds the resource of a conflict.
+fn home<'f>(files: &'f Files, conflict: &Conflict) -> Option<&'f PackagePath> {
+    let name = conflict.resource.rsplit('/').next().unwrap_or_default();
+    if name.is_empty() || conflict.file.file_name() == kptfile::FILE_NAME {
+        return None;
+    }
+    let named = |file: &File| file.as_text().is_some_and(|text| text.contains(name));
+    let mut homes = files
+        .iter()
+        .filter(|(path, file)| is_yaml(path) && named(file) && holds(Some(file), conflict));
+    match (homes.next(), homes.next()) {
+        (Some((path, _)), None) => Some(path),
+        _ => None,
+    }
+}
+
+fn holds(file: Option<&File>, conflict: &Conflict) -> bool {
+    let stream = file.and_then(parsed);
+    stream.is_some_and(|stream| document(&stream, conflict).is_some())
+}
+
+fn is_yaml(path: &PackagePath) -> bool {
+    let name = path.file_name();
+    (name.ends_with(".yaml") || name.ends_with(".yml")) && name != kptfile::FILE_NAME
+}
+
+pub(super) fn parsed(file: &File) -> Option<Stream> {
+    Stream::parse(file.as_text()?, &Limits::default()).ok()
+}
+
+/// The resource of a conflict in a file.
+pub(super) fn document<'s>(stream: &'s Stream, conflict: &Conflict) -> Option<Document<'s>> {
+    stream
+        .documents()
+        .find(|document| identity(document.root()).record() == conflict.resource)
+}
+
+/// The node at a path.
+pub(super) fn find<'a>(root: Node<'a>, steps: &[PathStep]) -> Option<Node<'a>> {
+    steps.iter().try_fold(root, |node, step| child(node, step))
+}
+
+/// Which of the comments that a record of a whole document names stand in it.
+fn comments_at(document: Document<'_>, conflict: &Conflict) -> ConflictValue {
+    if hashed(conflict) {
+        return match standing(document, None).join("\n").as_str() {
+            "" => ConflictValue::Absent,
+            text => hash(text.as_bytes()),
+        };
+    }
+    let sides = [&conflict.base, &conflict.local, &conflict.upstream];
+    let texts = sides.map(|value| match value {
+        ConflictValue::Json(json) => serde_json::from_str::<String>(json).unwrap_or_default(),
+        ConflictValue::Hash(_) | ConflictValue::Absent => String::new(),
+    });
+    let named: BTreeSet<&str> = texts.iter().flat_map(|text| text.lines()).collect();
+    match standing(document, Some(&named)).join("\n") {
+        text if text.is_empty() => ConflictValue::Absent,
+        text => ConflictValue::Json(serde_json::Value::from(text).to_string()),
+    }
+}
+
+/// Whether the record holds hashes: then every value that it is compared with is one.
+fn hashed(conflict: &Conflict) -> bool {
+    let sides = [&conflict.base, &conflict.local, &conflict.upstream];
+    sides
+        .into_iter()
+        .any(|value| matches!(value, ConflictValue::Hash(_)))
+}
+
+fn child<'a>(node: Node<'a>, step: &PathStep) -> Option<Node<'a>> {
+    match step {
+        PathStep::Field(name) => node.get(name),
+        PathStep::Index(index) => node.at(*index),
+        PathStep::Item(text) => node.items().find(|item| match item.kind() {
+            Kind::Scalar | Kind::Alias => scalar(*item) == Some(text),
+            _ => {
+                let json = item
+                    .to_value(Reader::V3)
+                    .ok()
+                    .and_then(|value| value.to_json());
+                json.is_some_and(|json| canonical(&json) == *text)
+            }
+        }),
+        PathStep::Element(keys) => element(node, keys),
+        PathStep::Comment => None,
+    }
+}
+
+fn scalar<'a>(node: Node<'a>) -> Option<&'a str> {
+    node.target().ok()?.scalar()
+}
+
+/// The element with these keys. A key that the element leaves out has its default, which may be it;
+/// an exact match goes first.
+fn element<'a>(list: Node<'a>, keys: &[(String, String)]) -> Option<Node<'a>> {
+    if let Some((key, wanted)) = keys.first()
+        && key == "runs"
+    {
+        let nth = keys
+            .get(1)
+            .and_then(|(_, nth)| nth.parse::<usize>().ok())
+            .unwrap_or(1);
+        let unnamed = |item: &Node<'a>| {
+            item.get("name").is_none() && function_runs(*item).trim_start_matches('/') == wanted
+        };
+        return list.items().filter(unnamed).nth(nth - 1);
+    }
+    let matches = |item: Node<'a>, lenient: bool| {
+        keys.iter().all(|(key, wanted)| match item.effective(key) {
+            Some(value) => scalar(value) == Some(wanted),
+            None => lenient,
+        })
+    };
+    let exact = list.items().find(|item| matches(*item, false));
+    exact.or_else(|| list.items().find(|item| matches(*item, true)))
+}

@@ -1,0 +1,81 @@
+//! What an open draft holds against the machine, from merge to merge (decisions.md V18).
+
+use model::{Conflict, ConflictPolicy, ConflictState, Decision, Files, Recipe};
+
+use crate::conflicts::{self, Draft, identify, is_unanswered, take, value_at};
+
+use super::walk::Dish;
+use super::{CookInput, OpenDraft, stated};
+
+/// A draft as it is merged with what the machine made anew.
+pub(super) struct Ready {
+    /// What the draft stems from.
+    pub(super) stem: Files,
+    /// What it holds.
+    pub(super) local: Files,
+    /// Records of what the policy took from upstream.
+    pub(super) taken: Vec<Conflict>,
+}
+
+/// Prepares the merge at the places of conflicts that nobody answered. Where upstream is back at what it was, nobody
+/// contradicts the edit any more: the base is what it was, too. Where the policy takes upstream's value, there is no
+/// edit any more.
+pub(super) fn ready(draft: &OpenDraft, recipe: &Recipe, stem: &Files, machine: &Files) -> Ready {
+    let mut ready = Ready {
+        stem: stem.clone(),
+        local: draft.tip.clone(),
+        taken: Vec::new(),
+    };
+    let mut waiting = draft
+        .conflicts
+        .iter()
+        .filter(|c| is_unanswered(c))
+        .peekable();
+    if waiting.peek().is_none() {
+        return ready;
+    }
+    let places = stated::places(machine, recipe);
+    for conflict in waiting.filter(|c| !places.iter().any(|place| place.covers(c))) {
+        let mine = value_at(&ready.local, conflict);
+        let theirs = value_at(machine, conflict);
+        if mine == theirs {
+            continue;
+        }
+        if theirs == conflict.base {
+            take(&mut ready.stem, machine, conflict);
+        } else if recipe.conflict_policy == ConflictPolicy::Upstream
+            && take(&mut ready.local, stem, conflict)
+        {
+            let mut record = Conflict {
+                local: mine,
+                upstream: theirs,
+                decision: Decision::Upstream,
+                state: ConflictState::Recorded,
+                derived_from: None,
+                ..conflict.clone()
+            };
+            identify(&mut record);
+            ready.taken.push(record);
+        }
+    }
+    ready
+}
+
+/// The conflicts of a draft after its merges.
+pub(super) fn carried(
+    input: &CookInput,
+    draft: &OpenDraft,
+    (against_base, in_draft): (Vec<Conflict>, Vec<Conflict>),
+    (machine, tip): (&Dish, &Dish),
+) -> Vec<Conflict> {
+    let places = stated::places(&tip.files, &input.recipe);
+    let is_stated = |conflict: &Conflict| places.iter().any(|place| place.covers(conflict));
+    let now = Draft {
+        machine: &machine.files,
+        tip: &tip.files,
+        policy: input.recipe.conflict_policy,
+        acknowledged: &draft.acknowledged,
+        is_stated: &is_stated,
+    };
+    conflicts::carry(&draft.conflicts, against_base, in_draft, &now)
+}
