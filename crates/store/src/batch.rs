@@ -19,8 +19,9 @@ use crate::journal::{Edit, Entry};
 use crate::judge::Judged;
 use crate::lru::{SLOT, lock};
 use crate::object::commit_id;
+use crate::reuse::Offer;
 use crate::room::Room;
-use crate::staged::{Bundle, Packed};
+use crate::staged::Packed;
 use crate::stats::add;
 use crate::{Answer, IntentId, Published, RefName, Refusal, Scope, Submission};
 
@@ -60,8 +61,9 @@ pub(crate) struct Accepted {
 /// One look at a batch: what is to be written and moved.
 #[derive(Default)]
 pub(crate) struct Round {
-    objects: Vec<Arc<Packed>>,
-    pub(crate) seen: BTreeSet<ObjectId>,
+    pub(crate) objects: Vec<Arc<Packed>>,
+    /// All that comes along with what was judged so far.
+    pub(crate) offer: Offer,
     /// Where each ref is after the submissions judged so far.
     pub(crate) now: BTreeMap<RefName, Edit>,
     pub(crate) accepted: Vec<Accepted>,
@@ -105,7 +107,16 @@ pub(crate) enum Landed {
 const ROUNDS: usize = 10;
 
 impl<D: Disk> Room<D> {
-    pub(crate) fn publish(&self, mut waiting: Vec<Waiting>, who: &Who) {
+    /// Publishes a batch. Until it is over, nobody who tidies the repository takes away what it wrote: no ref shows it yet.
+    pub(crate) fn publish(&self, waiting: Vec<Waiting>, who: &Who) {
+        self.publish_held(waiting, who);
+        lock(&self.kept).clear();
+        if self.alive().is_ok() {
+            self.disk.release();
+        }
+    }
+
+    fn publish_held(&self, mut waiting: Vec<Waiting>, who: &Who) {
         for _ in 0..ROUNDS {
             let round = match self.judge(&mut waiting) {
                 Ok(round) => round,
@@ -120,7 +131,7 @@ impl<D: Disk> Room<D> {
                 Ok(Landed::OneByOne) => {
                     return waiting
                         .into_iter()
-                        .for_each(|one| self.publish(vec![one], who));
+                        .for_each(|one| self.publish_held(vec![one], who));
                 }
                 Ok(Landed::Unheard) => return self.answer_later(waiting, round),
                 Ok(Landed::Refused(refusal)) => return self.refuse(waiting, &refusal),
@@ -138,7 +149,7 @@ impl<D: Disk> Room<D> {
 
     /// Judges all submissions; those that are refused or make no sense are answered and go.
     fn judge(&self, waiting: &mut Vec<Waiting>) -> Result<Round> {
-        self.alive()?;
+        self.look()?;
         let view = self.disk.view()?;
         let mut round = Round::default();
         let mut stay = Vec::with_capacity(waiting.len());
@@ -157,6 +168,7 @@ impl<D: Disk> Room<D> {
             }
         }
         *waiting = stay;
+        self.choose(&*view, &mut round)?;
         Ok(round)
     }
 
@@ -171,23 +183,6 @@ impl<D: Disk> Room<D> {
         Ok(Some(Answer::Published(published(tried, one.intent))))
     }
 
-    pub(crate) fn collect(&self, bundle: &Bundle, round: &mut Round) -> Result<()> {
-        for object in &bundle.objects {
-            self.collect_one(Arc::clone(object), round)?;
-        }
-        bundle
-            .needs
-            .iter()
-            .try_for_each(|needed| self.collect(needed, round))
-    }
-
-    pub(crate) fn collect_one(&self, object: Arc<Packed>, round: &mut Round) -> Result<()> {
-        if round.seen.insert(object.id) && !self.has(&object.id)? {
-            round.objects.push(object);
-        }
-        Ok(())
-    }
-
     /// Durable, then visible.
     fn land(&self, waiting: &mut [Waiting], round: &Round, who: &Who) -> Result<Landed> {
         self.fault(Point::BeforePack)?;
@@ -195,7 +190,7 @@ impl<D: Disk> Room<D> {
             self.disk.put(&round.objects)?;
             self.fault(Point::PackWritten)?;
             self.disk.put_durable()?;
-            self.note_landed(round);
+            self.note_put(round);
         }
         self.fault(Point::PackDurable)?;
         self.note_intents(waiting, round)?;
@@ -208,10 +203,11 @@ impl<D: Disk> Room<D> {
     }
 
     /// What a round wrote is here, and nobody has to look into a pack for what its refs lead to.
-    fn note_landed(&self, round: &Round) {
+    fn note_put(&self, round: &Round) {
         let heads: BTreeSet<ObjectId> = round.now.values().filter_map(|e| e.new).collect();
+        let mut kept = lock(&self.kept);
         for object in &round.objects {
-            self.note_present(&object.id);
+            kept.insert(object.id);
             if object.kind == Kind::Commit && heads.contains(&object.id) {
                 self.peeled.put(object.id, Some(object.id), SLOT);
             }
@@ -272,27 +268,28 @@ impl<D: Disk> Room<D> {
 
     fn answer_all(&self, waiting: Vec<Waiting>, round: Round) {
         for (one, accepted) in waiting.into_iter().zip(round.accepted) {
+            self.note_anchors(&one.submission, &accepted);
             let published = published(&accepted, one.intent);
             one.answer(Ok(Answer::Published(published)));
         }
     }
 
     fn refuse(&self, waiting: Vec<Waiting>, refusal: &Refusal) {
-        self.forget(&waiting);
+        self.drop_intents(&waiting);
         for one in waiting {
             one.answer(Ok(Answer::Refused(refusal.clone())));
         }
     }
 
     fn fail(&self, waiting: Vec<Waiting>, error: &Error) {
-        self.forget(&waiting);
+        self.drop_intents(&waiting);
         for one in waiting {
             one.answer(Err(error.clone()));
         }
     }
 
     /// Nothing of these stands, so their intents go; an intent that stays is looked at in vain.
-    fn forget(&self, waiting: &[Waiting]) {
+    fn drop_intents(&self, waiting: &[Waiting]) {
         let ids: Vec<u64> = waiting.iter().filter_map(|one| one.intent).collect();
         if self.alive().is_ok()
             && !ids.is_empty()

@@ -36,6 +36,8 @@ pub trait World: Send + Sync {
     async fn outside(&self) -> Result<Arc<dyn Repo>, crate::Error>;
     /// Ends our process uncleanly and starts it again.
     fn restart(&self);
+    /// Drops what no ref of the repository reaches, at the remote if there is one, as `git gc --prune=now` does.
+    fn tidy(&self);
 }
 
 /// A case: its name and what it does.
@@ -79,6 +81,7 @@ pub fn cases() -> Vec<Case> {
         publish::a_taken_tag_refuses_all_of_it,
         publish::a_package_is_removed,
         outside::a_push_from_outside_is_seen,
+        outside::what_was_tidied_away_is_written_again,
         outside::a_forced_branch_is_a_conflict,
         outside::a_deleted_draft_is_a_conflict,
         restart::what_was_answered_is_there,

@@ -85,6 +85,9 @@ pub(crate) trait Disk: Send + Sync + 'static {
 
     /// Reads an object.
     fn read(&self, id: &ObjectId) -> Result<Option<(Kind, Arc<[u8]>)>>;
+    /// Looks at where objects are kept: what went is not found any more. Whether it is another repository than at the
+    /// last look, which stands at the same place.
+    fn look(&self) -> Result<bool>;
     /// Whether an object is surely here; may miss what just came from outside.
     fn has(&self, id: &ObjectId) -> Result<bool>;
     /// What an object is, without reading all of it.
@@ -101,6 +104,9 @@ pub(crate) trait Disk: Send + Sync + 'static {
     fn put(&self, objects: &[Arc<Packed>]) -> Result<()>;
     /// Makes what was put durable, then visible.
     fn put_durable(&self) -> Result<()>;
+
+    /// Refs keep what was put, or nobody needs it: whoever tidies may have it from now on.
+    fn release(&self);
 
     /// Moves all refs or none, in [turns](RawEdit::turn), calling `each` after each that moves on
     /// its own. Only the last turn is left for [`Disk::refs_durable`].

@@ -3,9 +3,8 @@
 //! Nothing is written here: what is found is a refusal, or the edits and the objects that would
 //! make it true.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
-use std::sync::Arc;
 
 use gix::ObjectId;
 use gix::objs::Kind;
@@ -16,8 +15,9 @@ use crate::disk::{Disk, View};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
 use crate::object::{CommitText, Oid as _, commit_id, tree_id};
+use crate::reuse::Offer;
 use crate::room::Room;
-use crate::staged::Packed;
+use crate::staged::Parts;
 use crate::{BranchEdit, Expect, RefEdit, RefName, Refusal, Scope, Submission};
 
 /// What was found.
@@ -44,7 +44,12 @@ impl<D: Disk> Room<D> {
                 return Ok(Judged::No(refusal));
             }
         }
-        let mut made = Vec::new();
+        let mut offer = Offer::default();
+        let shown: BTreeSet<ObjectId> = trial.edits.values().filter_map(|e| e.old).collect();
+        for written in &submission.written {
+            offer.take_all(&written.bundle, &shown);
+        }
+        let mut made = Parts::default();
         let mut commit = None;
         if let Some(branch) = &submission.branch {
             self.check_target(branch.second_parent, submission, trial.round)?;
@@ -53,7 +58,11 @@ impl<D: Disk> Room<D> {
                 Err(refusal) => return Ok(Judged::No(refusal)),
             }
         }
+        offer.take(&made);
         let edits: Vec<Edit> = trial.edits.into_values().collect();
+        if let Some(refusal) = self.take_offer(offer, round)? {
+            return Ok(Judged::No(refusal));
+        }
         for edit in &edits {
             let first = round
                 .now
@@ -66,12 +75,6 @@ impl<D: Disk> Room<D> {
                     ..edit.clone()
                 },
             );
-        }
-        for written in &submission.written {
-            self.collect(&written.bundle, round)?;
-        }
-        for object in made {
-            self.collect_one(object, round)?;
         }
         Ok(Judged::Fine(Accepted { commit, edits }))
     }
@@ -87,7 +90,7 @@ impl<D: Disk> Room<D> {
             return Ok(());
         };
         let comes = |w: &crate::Written| w.bundle.holds(&to);
-        if round.seen.contains(&to) || submission.written.iter().any(comes) {
+        if round.offer.holds(&to) || submission.written.iter().any(comes) {
             return Ok(());
         }
         match self.disk.kind(&to)? {
@@ -138,7 +141,7 @@ impl<D: Disk> Room<D> {
         &self,
         edit: &BranchEdit,
         trial: &mut Trial<'_>,
-        made: &mut Vec<Arc<Packed>>,
+        made: &mut Parts,
     ) -> Result<Result<ObjectId, Refusal>> {
         let Some(head) = trial.get(&edit.branch)? else {
             return Ok(Err(Refusal::NoBranch {
@@ -157,8 +160,9 @@ impl<D: Disk> Room<D> {
         }
         let content = edit.content.map(|tree: TreeId| tree.oid()).transpose()?;
         if let Some(content) = &content {
-            self.gather(content, made)?;
+            self.gather(content, made);
         }
+        self.note_held(Some(root), &edit.dir, content.as_ref(), made)?;
         let root = self.graft(Some(root), &edit.dir, content, made)?;
         let mut parents = vec![head];
         parents.extend(edit.second_parent.map(|p| p.oid()).transpose()?);
@@ -170,7 +174,7 @@ impl<D: Disk> Room<D> {
             message: &edit.message,
         })?;
         let id = commit.id;
-        made.push(commit);
+        made.build(commit);
         trial.set(&edit.branch, Some(head), Some(id), Scope::Remote);
         for tag in &edit.tags {
             let create = RefEdit::create(tag.clone(), commit_id(&id));

@@ -33,6 +33,7 @@ mod queue;
 mod recover;
 mod refname;
 mod remote;
+mod reuse;
 mod room;
 mod snapshot;
 mod staged;

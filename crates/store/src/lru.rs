@@ -66,6 +66,14 @@ impl<K: Hash + Eq + Clone, V: Clone> Lru<K, V> {
         Some(value.clone())
     }
 
+    /// Drops everything.
+    pub(crate) fn clear(&self) {
+        let mut inner = lock(&self.inner);
+        inner.map.clear();
+        inner.order.clear();
+        inner.used = 0;
+    }
+
     /// Keeps a value that costs so many bytes; one larger than the whole cache is not kept.
     pub(crate) fn put(&self, key: K, value: V, cost: usize) {
         let limit = self.share.0.load(Ordering::Relaxed) / self.part;

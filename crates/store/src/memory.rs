@@ -7,6 +7,7 @@
 mod site;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -82,6 +83,20 @@ impl MemoryStore {
     pub fn decline(&self, url: &str, prefix: Option<&str>) {
         if let Some(site) = lock(&self.world).sites.get(url) {
             lock(site).declines = prefix.map(str::to_owned).into_iter().collect();
+        }
+    }
+
+    /// Tidies the repository at a URL as `git gc --prune=now` does: what no ref reaches goes.
+    pub fn prune(&self, url: &str) {
+        if let Some(site) = lock(&self.world).sites.get(url) {
+            lock(site).prune();
+        }
+    }
+
+    /// Makes the repository at a URL anew, empty.
+    pub fn replace(&self, url: &str) {
+        if let Some(site) = lock(&self.world).sites.get(url) {
+            lock(site).replace();
         }
     }
 
@@ -223,6 +238,8 @@ pub(crate) struct MemoryDisk {
     counters: Arc<Counters>,
     /// Whether this is us: others' writes are durable at once, as far as we are concerned.
     ours: bool,
+    /// Which of the repositories that stood here was looked at last.
+    incarnation: AtomicU64,
 }
 
 impl MemoryDisk {
@@ -232,11 +249,13 @@ impl MemoryDisk {
         counters: &Arc<Counters>,
         ours: bool,
     ) -> Self {
+        let incarnation = lock(&site).incarnation;
         Self {
             site,
             remote,
             counters: Arc::clone(counters),
             ours,
+            incarnation: AtomicU64::new(incarnation),
         }
     }
 }
@@ -276,6 +295,11 @@ impl Disk for MemoryDisk {
             .map(|(kind, raw)| (*kind, Arc::clone(raw))))
     }
 
+    fn look(&self) -> Result<bool> {
+        let incarnation = lock(&self.site).incarnation;
+        Ok(self.incarnation.swap(incarnation, Ordering::Relaxed) != incarnation)
+    }
+
     fn has(&self, id: &ObjectId) -> Result<bool> {
         Ok(lock(&self.site).objects.contains_key(id))
     }
@@ -313,6 +337,8 @@ impl Disk for MemoryDisk {
         }
         Ok(())
     }
+
+    fn release(&self) {}
 
     fn move_refs(&self, edits: &[RawEdit], each: &mut dyn FnMut() -> Result<()>) -> Result<Moved> {
         let stale = lock(&self.site).stale(edits);

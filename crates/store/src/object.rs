@@ -69,6 +69,7 @@ pub(crate) struct Entry {
 pub(crate) const TREE: u32 = 0o40000;
 pub(crate) const BLOB: u32 = 0o100_644;
 pub(crate) const EXEC: u32 = 0o100_755;
+pub(crate) const SUBMODULE: u32 = 0o160_000;
 
 impl Entry {
     pub(crate) fn is_tree(&self) -> bool {

@@ -1,6 +1,6 @@
 //! One repository: reads with caches, and the wall's trait over any disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -20,6 +20,7 @@ use crate::packages::Found;
 use crate::push::Unheard;
 use crate::queue::{Job, Queue};
 use crate::refname::PENDING;
+use crate::reuse::Anchor;
 use crate::staged::Shelf;
 use crate::stats::{Counters, Stats, add};
 use crate::tree::find_dir;
@@ -54,7 +55,10 @@ pub(crate) struct Room<D> {
     pub(crate) peeled: Lru<ObjectId, Option<ObjectId>>,
     commits: Lru<ObjectId, Arc<Commit>>,
     trees: Lru<ObjectId, Arc<[u8]>>,
-    present: Lru<ObjectId, ()>,
+    /// Which ref keeps what we wrote.
+    pub(crate) anchors: Lru<ObjectId, Anchor>,
+    /// What the batch that is being published wrote.
+    pub(crate) kept: Mutex<BTreeSet<ObjectId>>,
     listed: Mutex<Option<(Arc<RawRefs>, Arc<Refs>)>>,
     pub(crate) lanes: Mutex<Vec<Lane>>,
     pub(crate) journal: Mutex<Journal>,
@@ -80,7 +84,8 @@ impl<D: Disk> Room<D> {
             peeled: Lru::new(share, 8),
             commits: Lru::new(share, 16),
             trees: Lru::new(share, 4),
-            present: Lru::new(share, 16),
+            anchors: Lru::new(share, 16),
+            kept: Mutex::default(),
             listed: Mutex::default(),
             lanes: Mutex::default(),
             journal: Mutex::new(journal),
@@ -146,20 +151,32 @@ impl<D: Disk> Room<D> {
         }
     }
 
-    /// Whether the disk surely has an object; a wrong "no" costs a few bytes, never correctness.
+    /// Whether the repository has an object already, as far as it is known: what is there now may go before it is needed
+    /// (see `reuse`).
     pub(crate) fn has(&self, id: &ObjectId) -> Result<bool> {
-        if self.present.get(id).is_some() {
-            return Ok(true);
-        }
-        let has = self.disk.has(id)?;
-        if has {
-            self.note_present(id);
-        }
-        Ok(has)
+        Ok(self.anchors.get(id).is_some() || self.disk.has(id)?)
     }
 
-    pub(crate) fn note_present(&self, id: &ObjectId) {
-        self.present.put(*id, (), SLOT);
+    /// Looks at the directory of objects itself. What was read of another repository, that stood at the same
+    /// place before, is forgotten.
+    pub(crate) fn look(&self) -> Result<()> {
+        self.alive()?;
+        if self.disk.look()? {
+            self.forget();
+        }
+        Ok(())
+    }
+
+    /// Forgets everything that was read: caches make things faster, never different.
+    pub(crate) fn forget(&self) {
+        self.snapshots.clear();
+        self.found.clear();
+        self.peeled.clear();
+        self.commits.clear();
+        self.trees.clear();
+        self.anchors.clear();
+        *lock(&self.listed) = None;
+        lock(&self.lanes).clear();
     }
 
     pub(crate) fn find_subtree(&self, root: &ObjectId, dir: &Dir) -> Result<Option<ObjectId>> {
@@ -175,7 +192,7 @@ impl<D: Disk> Room<D> {
     }
 
     pub(crate) fn list_refs(&self) -> Result<Arc<Refs>> {
-        self.alive()?;
+        self.look()?;
         let raw = self.disk.list()?;
         let mut listed = lock(&self.listed);
         if let Some((before, refs)) = &*listed
@@ -205,7 +222,7 @@ impl<D: Disk> Room<D> {
     }
 
     pub(crate) fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>> {
-        self.alive()?;
+        self.look()?;
         if name.as_str().starts_with(PENDING) {
             return Ok(None);
         }
@@ -216,7 +233,7 @@ impl<D: Disk> Room<D> {
     }
 
     pub(crate) fn find_refs_below(&self, dir: &RefName) -> Result<Refs> {
-        self.alive()?;
+        self.look()?;
         let mut refs = Refs::new();
         for (name, id) in self.disk.view()?.below(dir)? {
             if name.as_str().starts_with(PENDING) {

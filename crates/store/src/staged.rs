@@ -5,7 +5,7 @@
 //! share one object, hashed and deflated once.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use flate2::{Compress, Compression, FlushCompress, Status};
@@ -14,7 +14,7 @@ use gix::objs::Kind;
 
 use crate::error::{Error, Result};
 use crate::lru::lock;
-use crate::object::hash;
+use crate::object::{SUBMODULE, hash, next_entry};
 
 /// An object with everything that a pack needs of it.
 #[derive(Debug)]
@@ -82,11 +82,101 @@ pub(crate) fn deflate(raw: &[u8]) -> Vec<u8> {
     })
 }
 
+/// An object that comes along with a commit.
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    /// Built here, ready for a pack.
+    Built(Arc<Packed>),
+    /// The repository had it when it was looked for; its content comes along, as it may be gone by the time refs
+    /// move (decisions.md X10).
+    Kept(ObjectId, Arc<[u8]>),
+}
+
+impl Part {
+    pub(crate) fn id(&self) -> ObjectId {
+        match self {
+            Self::Built(packed) => packed.id,
+            Self::Kept(id, _) => *id,
+        }
+    }
+
+    /// What a tree names, files and directories; nothing of anything else.
+    pub(crate) fn links(&self) -> Vec<ObjectId> {
+        let mut links = Vec::new();
+        if let Self::Built(packed) = self
+            && packed.kind == Kind::Tree
+        {
+            let mut rest = &*packed.raw;
+            while let Some((entry, after)) = next_entry(rest) {
+                if entry.mode != SUBMODULE {
+                    links.push(entry.id);
+                }
+                rest = after;
+            }
+        }
+        links
+    }
+
+    /// The object as a pack takes it; `None` if the bytes are those of another one.
+    pub(crate) fn packed(self) -> Result<Option<Arc<Packed>>> {
+        match self {
+            Self::Built(packed) => Ok(Some(packed)),
+            Self::Kept(id, raw) => {
+                let packed = Packed::new(Kind::Blob, raw)?;
+                Ok((packed.id == id).then(|| Arc::new(packed)))
+            }
+        }
+    }
+}
+
 /// The objects of one commit.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    /// All that it is made of, as far as the content is known here.
+    pub(crate) all: BTreeMap<ObjectId, Part>,
+    /// Those that its first parent has at the same place: who keeps the parent keeps them.
+    pub(crate) held: BTreeSet<ObjectId>,
+    /// Objects named by id alone, which must be in the repository when refs move.
+    pub(crate) relies: BTreeSet<ObjectId>,
+}
+
+impl Parts {
+    pub(crate) fn add(&mut self, part: Part) {
+        self.all.entry(part.id()).or_insert(part);
+    }
+
+    pub(crate) fn build(&mut self, packed: Arc<Packed>) {
+        self.add(Part::Built(packed));
+    }
+
+    /// Notes an object, and all below it, as held by the parent.
+    pub(crate) fn hold(&mut self, id: &ObjectId) {
+        let mut left = vec![*id];
+        while let Some(id) = left.pop() {
+            if let Some(part) = self.all.get(&id)
+                && self.held.insert(id)
+            {
+                left.extend(part.links());
+            }
+        }
+    }
+}
+
+/// A commit that was built here.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) commit: ObjectId,
+    pub(crate) parents: Vec<ObjectId>,
+    /// The directory that it is about.
+    pub(crate) tree: Option<ObjectId>,
+}
+
+/// A commit with its objects.
 #[derive(Debug)]
 pub(crate) struct Bundle {
     shelf: Arc<Shelf>,
-    pub(crate) objects: Vec<Arc<Packed>>,
+    pub(crate) of: Built,
+    pub(crate) parts: Parts,
     /// Commits not yet in the repository that this one stands on.
     pub(crate) needs: Vec<Arc<Self>>,
 }
@@ -94,23 +184,27 @@ pub(crate) struct Bundle {
 impl Bundle {
     /// Whether an object comes along with this commit.
     pub(crate) fn holds(&self, id: &ObjectId) -> bool {
-        self.objects.iter().any(|o| o.id == *id) || self.needs.iter().any(|n| n.holds(id))
+        self.parts.all.contains_key(id) || self.needs.iter().any(|n| n.holds(id))
     }
 }
 
 impl Drop for Bundle {
     fn drop(&mut self) {
-        let objects = std::mem::take(&mut self.objects);
-        let ids: Vec<ObjectId> = objects.iter().map(|o| o.id).collect();
-        drop(objects);
-        self.shelf.sweep(&ids);
+        let parts = std::mem::take(&mut self.parts);
+        let ids: Vec<ObjectId> = parts.all.keys().copied().collect();
+        drop(parts);
+        self.shelf.sweep(&ids, &self.of);
     }
 }
+
+type Bundles = HashMap<ObjectId, Vec<Weak<Bundle>>>;
 
 #[derive(Debug, Default)]
 struct Inner {
     objects: HashMap<ObjectId, Weak<Packed>>,
-    commits: HashMap<ObjectId, Weak<Bundle>>,
+    commits: Bundles,
+    /// By the directory that they are about.
+    trees: Bundles,
     /// How many objects there may be before those that nobody holds any more are looked for: one that turned out to be
     /// in the repository comes along with no commit, so no commit takes it off.
     full: usize,
@@ -177,34 +271,63 @@ impl Shelf {
 
     pub(crate) fn bundle(
         self: &Arc<Self>,
-        commit: ObjectId,
-        objects: Vec<Arc<Packed>>,
+        of: Built,
+        parts: Parts,
         needs: Vec<Arc<Bundle>>,
     ) -> Arc<Bundle> {
+        let (commit, tree) = (of.commit, of.tree);
         let bundle = Arc::new(Bundle {
             shelf: Arc::clone(self),
-            objects,
+            of,
+            parts,
             needs,
         });
-        lock(&self.inner)
-            .commits
-            .insert(commit, Arc::downgrade(&bundle));
+        let mut inner = lock(&self.inner);
+        let note = |of: &mut Bundles, id: ObjectId| {
+            of.entry(id).or_default().push(Arc::downgrade(&bundle))
+        };
+        note(&mut inner.commits, commit);
+        if let Some(tree) = tree {
+            note(&mut inner.trees, tree);
+        }
+        drop(inner);
         bundle
     }
 
     pub(crate) fn commit(&self, id: &ObjectId) -> Option<Arc<Bundle>> {
-        lock(&self.inner).commits.get(id)?.upgrade()
+        first(lock(&self.inner).commits.get(id)?)
     }
 
-    fn sweep(&self, ids: &[ObjectId]) {
+    /// A commit that was built and is about this directory.
+    pub(crate) fn about(&self, tree: &ObjectId) -> Option<Arc<Bundle>> {
+        first(lock(&self.inner).trees.get(tree)?)
+    }
+
+    fn sweep(&self, ids: &[ObjectId], of: &Built) {
         let mut inner = lock(&self.inner);
         for id in ids {
             if inner.objects.get(id).is_some_and(|w| w.strong_count() == 0) {
                 inner.objects.remove(id);
             }
-            if inner.commits.get(id).is_some_and(|w| w.strong_count() == 0) {
-                inner.commits.remove(id);
-            }
+        }
+        let inner = &mut *inner;
+        forget(&mut inner.commits, &of.commit);
+        if let Some(tree) = &of.tree {
+            forget(&mut inner.trees, tree);
+        }
+    }
+}
+
+fn first(bundles: &[Weak<Bundle>]) -> Option<Arc<Bundle>> {
+    bundles.iter().find_map(Weak::upgrade)
+}
+
+/// Takes those off that nobody holds any more; others may be about the same.
+fn forget(bundles: &mut Bundles, id: &ObjectId) {
+    if let Some(some) = bundles.get_mut(id) {
+        some.retain(|bundle| bundle.strong_count() > 0);
+        if some.is_empty() {
+            bundles.remove(id);
         }
     }
 }

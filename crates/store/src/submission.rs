@@ -223,6 +223,12 @@ pub enum Refusal {
         /// The one that is in its way.
         other: String,
     },
+    /// Something that it stands on is not in the repository.
+    #[error("object {id}, which this stands on, is not in the repository any more")]
+    Gone {
+        /// The id of the object.
+        id: String,
+    },
     /// A push that was not answered did not arrive, as a later look shows.
     #[error("the remote did not take the push whose answer was lost")]
     NotTaken,
@@ -240,9 +246,11 @@ impl Refusal {
     /// What kind of failure a refusal is: conflicts, except where somebody said no.
     pub fn class(&self) -> Class {
         match self {
-            Self::Ref { .. } | Self::Directory { .. } | Self::Shadowed { .. } | Self::NotTaken => {
-                Class::Conflict
-            }
+            Self::Ref { .. }
+            | Self::Directory { .. }
+            | Self::Shadowed { .. }
+            | Self::Gone { .. }
+            | Self::NotTaken => Class::Conflict,
             Self::NoBranch { .. } => Class::NotFound,
             Self::Declined { .. } => Class::Denied,
         }

@@ -10,9 +10,11 @@ use model::{File, FileMode, Files};
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::object::{BLOB, EXEC, Entry, Oid as _, TREE, encode_tree, next_entry, push_entry};
+use crate::object::{
+    BLOB, EXEC, Entry, Oid as _, SUBMODULE, TREE, encode_tree, next_entry, push_entry,
+};
 use crate::room::Room;
-use crate::staged::{Delta, Packed, deflate};
+use crate::staged::{Delta, Packed, Part, Parts, deflate};
 use crate::{Dir, Opaque};
 
 /// Trees smaller than this are written whole: a difference would save nothing.
@@ -24,12 +26,12 @@ enum Node {
 }
 
 impl<D: Disk> Room<D> {
-    /// The tree of a package's files; new objects are added to `out`. `None` if there is nothing.
+    /// The tree of a package's files, with all that it is made of. `None` if there is nothing.
     pub(crate) fn build_tree(
         &self,
         files: &Files,
         opaque: &[Opaque],
-        out: &mut Vec<Arc<Packed>>,
+        out: &mut Parts,
     ) -> Result<Option<ObjectId>> {
         let mut top = BTreeMap::new();
         for (path, file) in files {
@@ -42,6 +44,10 @@ impl<D: Disk> Room<D> {
         }
         for entry in opaque {
             plant(&mut top, &entry.path, entry.mode, entry.oid()?)?;
+            // A submodule's commit is in another repository.
+            if entry.mode & 0o170_000 != SUBMODULE {
+                out.relies.insert(entry.oid()?);
+            }
         }
         if top.is_empty() {
             return Ok(None);
@@ -49,31 +55,34 @@ impl<D: Disk> Room<D> {
         self.build_dir(top, out).map(Some)
     }
 
-    fn build_blob(&self, file: &File, out: &mut Vec<Arc<Packed>>) -> Result<ObjectId> {
+    fn build_blob(&self, file: &File, out: &mut Parts) -> Result<ObjectId> {
         match file {
             File::Kept { id, bytes, .. } => {
                 let id = id.oid()?;
-                if !self.has(&id)? {
-                    out.push(self.shelf.stage_as(id, Kind::Blob, Arc::clone(bytes))?);
-                }
+                out.add(if self.has(&id)? {
+                    Part::Kept(id, Arc::clone(bytes))
+                } else {
+                    Part::Built(self.shelf.stage_as(id, Kind::Blob, Arc::clone(bytes))?)
+                });
                 Ok(id)
             }
-            File::New { bytes, .. } => {
-                let blob = self.shelf.stage(Kind::Blob, Arc::clone(bytes))?;
-                let id = blob.id;
-                if !self.has(&id)? {
-                    out.push(blob);
-                }
-                Ok(id)
-            }
+            File::New { bytes, .. } => self.build(Kind::Blob, Arc::clone(bytes), out),
         }
     }
 
-    fn build_dir(
-        &self,
-        dir: BTreeMap<Vec<u8>, Node>,
-        out: &mut Vec<Arc<Packed>>,
-    ) -> Result<ObjectId> {
+    /// An object that was made here; the repository may have it all the same.
+    fn build(&self, kind: Kind, raw: Arc<[u8]>, out: &mut Parts) -> Result<ObjectId> {
+        let packed = Packed::new(kind, raw)?;
+        let id = packed.id;
+        out.build(if self.has(&id)? {
+            Arc::new(packed)
+        } else {
+            self.shelf.keep(packed)?
+        });
+        Ok(id)
+    }
+
+    fn build_dir(&self, dir: BTreeMap<Vec<u8>, Node>, out: &mut Parts) -> Result<ObjectId> {
         let mut entries = Vec::with_capacity(dir.len());
         for (name, node) in dir {
             let (mode, id) = match node {
@@ -82,21 +91,16 @@ impl<D: Disk> Room<D> {
             };
             entries.push(Entry { mode, name, id });
         }
-        let tree = self.shelf.stage(Kind::Tree, encode_tree(entries).into())?;
-        let id = tree.id;
-        if !self.has(&id)? {
-            out.push(tree);
-        }
-        Ok(id)
+        self.build(Kind::Tree, encode_tree(entries).into(), out)
     }
 
-    /// The root tree with another directory at `dir` (or none); new trees are added to `out`.
+    /// The root tree with another directory at `dir` (or none); its new trees are added to `out`.
     pub(crate) fn graft(
         &self,
         root: Option<ObjectId>,
         dir: &Dir,
         content: Option<ObjectId>,
-        out: &mut Vec<Arc<Packed>>,
+        out: &mut Parts,
     ) -> Result<ObjectId> {
         let segments: Vec<&str> = dir.segments().collect();
         match self.graft_below(root, &segments, content, out)? {
@@ -104,7 +108,7 @@ impl<D: Disk> Room<D> {
             None => {
                 let empty = self.shelf.stage(Kind::Tree, Arc::from(&[][..]))?;
                 let id = empty.id;
-                out.push(empty);
+                out.build(empty);
                 Ok(id)
             }
         }
@@ -115,7 +119,7 @@ impl<D: Disk> Room<D> {
         tree: Option<ObjectId>,
         segments: &[&str],
         content: Option<ObjectId>,
-        out: &mut Vec<Arc<Packed>>,
+        out: &mut Parts,
     ) -> Result<Option<ObjectId>> {
         let Some((first, rest)) = segments.split_first() else {
             return Ok(content);
@@ -143,9 +147,7 @@ impl<D: Disk> Room<D> {
         }
         let packed = self.shelf.keep(packed)?;
         let id = packed.id;
-        if !self.has(&id)? {
-            out.push(packed);
-        }
+        out.build(packed);
         Ok(Some(id))
     }
 }

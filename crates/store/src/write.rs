@@ -1,5 +1,6 @@
 //! Building commits in memory: in parallel, without a ref, without anything durable.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gix::ObjectId;
@@ -8,9 +9,9 @@ use model::{CommitId, Files, TreeId};
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::object::{CommitText, Oid as _, commit_id, encode_commit, tree_id};
+use crate::object::{CommitText, Entry, Oid as _, commit_id, decode_tree, encode_commit, tree_id};
 use crate::room::Room;
-use crate::staged::{Bundle, Packed};
+use crate::staged::{Built, Bundle, Packed, Part, Parts};
 use crate::{Dir, Opaque, Signature};
 
 /// What a directory becomes.
@@ -73,13 +74,13 @@ impl Written {
 
 impl<D: Disk> Room<D> {
     pub(crate) fn write_commit(&self, spec: &CommitSpec<'_>) -> Result<Written> {
-        let mut objects = Vec::new();
+        let mut parts = Parts::default();
         let mut needs = Vec::new();
         let content = match spec.content {
-            Content::Files(files, opaque) => self.build_tree(files, opaque, &mut objects)?,
+            Content::Files(files, opaque) => self.build_tree(files, opaque, &mut parts)?,
             Content::Tree(tree) => {
                 let tree = tree.oid()?;
-                self.gather(&tree, &mut objects)?;
+                self.gather(&tree, &mut parts);
                 Some(tree)
             }
             Content::Remove => None,
@@ -87,18 +88,24 @@ impl<D: Disk> Room<D> {
         let base = match spec.base {
             Some(base) => {
                 let base = base.oid()?;
-                needs.extend(self.shelf.commit(&base));
+                match self.shelf.commit(&base) {
+                    Some(bundle) => needs.push(bundle),
+                    None => drop(parts.relies.insert(base)),
+                }
                 Some(self.read_commit(&base)?.tree.oid()?)
             }
             None => None,
         };
-        let root = self.graft(base, spec.dir, content, &mut objects)?;
+        self.note_held(base, spec.dir, content.as_ref(), &mut parts)?;
+        let root = self.graft(base, spec.dir, content, &mut parts)?;
         let mut parents = Vec::with_capacity(spec.parents.len());
         for parent in spec.parents {
             let parent = parent.oid()?;
             match self.shelf.commit(&parent) {
                 Some(bundle) => needs.push(bundle),
-                None if self.kind(&parent)? == Some(Kind::Commit) => {}
+                None if self.kind(&parent)? == Some(Kind::Commit) => {
+                    parts.relies.insert(parent);
+                }
                 None => return Err(self.missing("commit", &parent)),
             }
             parents.push(parent);
@@ -110,13 +117,17 @@ impl<D: Disk> Room<D> {
             committer: spec.committer,
             message: spec.message,
         })?;
-        let id = commit.id;
-        objects.push(commit);
+        let of = Built {
+            commit: commit.id,
+            parents,
+            tree: content,
+        };
+        parts.build(commit);
         Ok(Written {
-            commit: commit_id(&id),
+            commit: commit_id(&of.commit),
             root: tree_id(&root),
             tree: content.as_ref().map(tree_id),
-            bundle: self.shelf.bundle(id, objects, needs),
+            bundle: self.shelf.bundle(of, parts, needs),
         })
     }
 
@@ -124,23 +135,63 @@ impl<D: Disk> Room<D> {
         self.shelf.stage(Kind::Commit, encode_commit(text)?.into())
     }
 
-    /// Takes along what of a tree is not in the repository yet.
-    pub(crate) fn gather(&self, tree: &ObjectId, out: &mut Vec<Arc<Packed>>) -> Result<()> {
-        if self.has(tree)? {
-            return Ok(());
-        }
-        let Some(staged) = self.shelf.find(tree) else {
-            return Err(self.missing("tree", tree));
+    /// Takes along what a tree is made of: from a commit that was built of it, or it has to be in the repository.
+    pub(crate) fn gather(&self, tree: &ObjectId, out: &mut Parts) {
+        let Some(bundle) = self.shelf.about(tree) else {
+            out.relies.insert(*tree);
+            return;
         };
-        out.push(staged);
-        for entry in self.tree(tree)?.iter() {
-            if entry.is_tree() {
-                self.gather(&entry.id, out)?;
-            } else if let Some(blob) = self.shelf.find(&entry.id)
-                && !self.has(&entry.id)?
-            {
-                out.push(blob);
+        let from = &bundle.parts;
+        let mut left = vec![*tree];
+        while let Some(id) = left.pop() {
+            if out.all.contains_key(&id) || out.relies.contains(&id) {
+                continue;
             }
+            let Some(part) = from.all.get(&id) else {
+                out.relies.insert(id);
+                continue;
+            };
+            left.extend(part.links());
+            out.add(part.clone());
+        }
+    }
+
+    /// Notes what the directory has in common with the one that it replaces, place by place.
+    pub(crate) fn note_held(
+        &self,
+        base: Option<ObjectId>,
+        dir: &Dir,
+        content: Option<&ObjectId>,
+        parts: &mut Parts,
+    ) -> Result<()> {
+        let before = match base {
+            Some(base) => self.find_subtree(&base, dir)?,
+            None => None,
+        };
+        let (Some(before), Some(after)) = (before, content) else {
+            return Ok(());
+        };
+        let mut left = vec![(before, *after)];
+        while let Some((before, after)) = left.pop() {
+            if before == after {
+                parts.hold(&after);
+                continue;
+            }
+            let Some(Part::Built(new)) = parts.all.get(&after) else {
+                continue;
+            };
+            if new.kind != Kind::Tree {
+                continue;
+            }
+            let new = decode_tree(&after, &new.raw)?;
+            let old = self.tree(&before)?;
+            let old: BTreeMap<&[u8], &Entry> = old.iter().map(|e| (&*e.name, e)).collect();
+            let same = |e: &&Entry| {
+                old.get(&*e.name)
+                    .is_some_and(|o| o.is_tree() == e.is_tree())
+            };
+            let both = new.iter().filter(same);
+            left.extend(both.filter_map(|e| Some((old.get(&*e.name)?.id, e.id))));
         }
         Ok(())
     }

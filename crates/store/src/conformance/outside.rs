@@ -26,6 +26,26 @@ pub(super) async fn a_push_from_outside_is_seen(desk: &Desk) -> Outcome {
     check(!repo.fetch().await?.contains_key(&name), "it is gone")
 }
 
+pub(super) async fn what_was_tidied_away_is_written_again(desk: &Desk) -> Outcome {
+    let repo = desk.repo().await?;
+    let name = branch("drafts/tidied/ws");
+    for _ in 0..2 {
+        let written = draft(&*repo, "tidied", &name).await?;
+        let outside = desk.world.outside().await?;
+        let tree = super::tree_of(&*outside, written.commit(), "tidied")?.ok_or("no tree")?;
+        same(&outside.snapshot(tree)?.files, &package("tidied")?, "files")?;
+        let delete = RefEdit::delete(name.clone(), written.commit());
+        let gone = Submission {
+            refs: vec![delete],
+            ..Submission::default()
+        };
+        taken(repo.submit(gone).await?)?;
+        drop(written);
+        desk.world.tidy();
+    }
+    Ok(())
+}
+
 pub(super) async fn a_forced_branch_is_a_conflict(desk: &Desk) -> Outcome {
     let repo = desk.repo().await?;
     let first = head(&*repo)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use gix::ObjectId;
@@ -11,8 +12,9 @@ use crate::RefName;
 use crate::disk::{Disk, Moved, RawEdit, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::git::journal::JournalFile;
+use crate::git::layout;
 use crate::git::odb::Odb;
-use crate::git::pack::{self, Draft};
+use crate::git::pack::{self, Draft, Keep};
 use crate::git::refs::RefFiles;
 use crate::git::send::Fresh;
 use crate::git::transport::Git;
@@ -41,6 +43,10 @@ pub(crate) struct GitDisk {
     journal: JournalFile,
     counters: Arc<Counters>,
     draft: Mutex<Option<Draft>>,
+    /// What keeps packs of ours that no ref shows yet.
+    keeps: Mutex<Vec<Keep>>,
+    /// Which directory of objects was looked at last.
+    incarnation: AtomicU64,
     /// The newest pack, for the push that follows it.
     pub(crate) fresh: Fresh,
     upkeep: Arc<Upkeep>,
@@ -65,6 +71,8 @@ impl GitDisk {
             journal: JournalFile::new(place.journal.clone(), place.sync),
             counters: Arc::clone(counters),
             draft: Mutex::default(),
+            keeps: Mutex::default(),
+            incarnation: AtomicU64::new(0),
             fresh: Fresh::default(),
             upkeep: Arc::new(Upkeep::new(place.roll_up)),
             place,
@@ -113,6 +121,17 @@ impl Disk for GitDisk {
         Ok(found)
     }
 
+    fn look(&self) -> Result<bool> {
+        self.exists()?;
+        let now = self.odb.look()?;
+        if self.incarnation.load(Ordering::Acquire) == now {
+            return Ok(false);
+        }
+        layout::check_format(&self.git.url, &self.place.git_dir)?;
+        self.incarnation.store(now, Ordering::Release);
+        Ok(true)
+    }
+
     fn has(&self, id: &ObjectId) -> Result<bool> {
         Ok(self.odb.has(id))
     }
@@ -156,10 +175,18 @@ impl Disk for GitDisk {
             return Ok(());
         };
         let first = draft.first;
-        self.count_syncs(draft.publish(self.place.sync)?);
+        let (syncs, keep) = draft.publish(self.place.sync)?;
+        self.count_syncs(syncs);
+        lock(&self.keeps).push(keep);
         self.odb.note_pack(&first)?;
         self.upkeep.note_pack(&self.git);
         Ok(())
+    }
+
+    fn release(&self) {
+        for keep in std::mem::take(&mut *lock(&self.keeps)) {
+            drop(keep);
+        }
     }
 
     fn move_refs(&self, edits: &[RawEdit], each: &mut dyn FnMut() -> Result<()>) -> Result<Moved> {

@@ -39,7 +39,7 @@ pub(crate) fn find_local(url: &str, path: &Path, spec: &RemoteSpec) -> Result<(P
 }
 
 /// Refuses what we would misread: SHA-256 ids and reftables (engine.md, "Walls").
-fn check_format(url: &str, dir: &Path) -> Result<()> {
+pub(crate) fn check_format(url: &str, dir: &Path) -> Result<()> {
     let config = read_text(&dir.join("config"))?
         .unwrap_or_default()
         .to_lowercase();

@@ -1,8 +1,14 @@
 //! Reading objects: loose and packed, from any thread, over gitoxide's object database.
 
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
+use std::time::{Duration, SystemTime};
 
 use gix::ObjectId;
 use gix::objs::{Exists as _, Find as _, FindHeader as _, Kind};
@@ -16,11 +22,55 @@ const SPARE: usize = 64;
 
 type Reader = Handle<Arc<gix_odb::Store>>;
 
-/// An object database that survives new packs and removed ones.
+/// An object database that survives new packs and removed ones, and another repository in its place.
 pub(crate) struct Odb {
     objects: PathBuf,
     open: RwLock<Arc<Opened>>,
     puts: AtomicUsize,
+    seen: Mutex<Seen>,
+    /// How many directories of objects stood here one after the other.
+    incarnation: AtomicU64,
+}
+
+/// The directory of objects as it was looked at last.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Device, number and birth of the directory: a repository that was made anew has another one.
+    identity: Option<(u64, u64, Option<SystemTime>)>,
+    packs: BTreeSet<OsString>,
+    /// When the directory of packs changed, if that was so long ago that a later change shows.
+    changed: Option<SystemTime>,
+}
+
+/// Changes of a directory within this time may have the same date.
+const TICK: Duration = Duration::from_secs(2);
+
+impl Seen {
+    fn identity(objects: &Path) -> io::Result<(u64, u64, Option<SystemTime>)> {
+        let found = fs::metadata(objects)?;
+        Ok((found.dev(), found.ino(), found.created().ok()))
+    }
+
+    /// The files in the directory of packs by name; an index over several of them is another one once it is
+    /// written anew.
+    fn packs(dir: &Path) -> io::Result<BTreeSet<OsString>> {
+        let mut packs = BTreeSet::new();
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            let mut name = entry.file_name();
+            let kind = Path::new(&name).extension().and_then(OsStr::to_str);
+            let counts = kind.is_some_and(|kind| kind == "pack" || kind == "idx");
+            let several = name == "multi-pack-index";
+            if several {
+                let found = entry.metadata()?;
+                name.push(format!(" {} {}", found.ino(), found.mtime_nsec()));
+            }
+            if counts || several {
+                packs.insert(name);
+            }
+        }
+        Ok(packs)
+    }
 }
 
 /// One opening of the database, with readers that are handed from thread to thread.
@@ -62,11 +112,62 @@ impl Opened {
 impl Odb {
     pub(crate) fn open(objects: PathBuf) -> Result<Self> {
         let open = RwLock::new(Opened::new(&objects)?);
-        Ok(Self {
+        let odb = Self {
             objects,
             open,
             puts: AtomicUsize::new(0),
-        })
+            seen: Mutex::default(),
+            incarnation: AtomicU64::new(0),
+        };
+        odb.refresh()?;
+        Ok(odb)
+    }
+
+    /// The directory as it is now, counted: another number is another directory.
+    pub(crate) fn look(&self) -> Result<u64> {
+        self.refresh()?;
+        Ok(self.incarnation.load(Ordering::Acquire))
+    }
+
+    /// Looks at the directory itself: what lay in a pack that is gone is not found any more, as its index would go on
+    /// saying.
+    fn refresh(&self) -> Result<()> {
+        let dir = self.objects.join("pack");
+        let attempt = |e| Error::io(format!("look into {}", self.objects.display()), e);
+        let mut seen = lock(&self.seen);
+        let identity = Some(Seen::identity(&self.objects).map_err(attempt)?);
+        let replaced = seen.identity.is_some() && seen.identity != identity;
+        let now = SystemTime::now();
+        let changed = match fs::metadata(&dir).and_then(|dir| dir.modified()) {
+            Ok(changed) => changed,
+            // Without a pack there need not be a place for them.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => SystemTime::UNIX_EPOCH,
+            Err(e) => return Err(attempt(e)),
+        };
+        if seen.identity == identity && seen.changed == Some(changed) {
+            return Ok(());
+        }
+        let packs = match Seen::packs(&dir) {
+            Ok(packs) => packs,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => BTreeSet::new(),
+            Err(e) => return Err(attempt(e)),
+        };
+        let gone = replaced || !seen.packs.is_subset(&packs);
+        let settled = now.duration_since(changed).is_ok_and(|age| age > TICK);
+        *seen = Seen {
+            identity,
+            packs,
+            changed: settled.then_some(changed),
+        };
+        // Whoever looks next must find a table of what was seen.
+        if gone {
+            self.reopen()?;
+        }
+        if replaced {
+            self.incarnation.fetch_add(1, Ordering::Release);
+        }
+        drop(seen);
+        Ok(())
     }
 
     fn opened(&self) -> Arc<Opened> {
@@ -107,12 +208,12 @@ impl Odb {
 
     pub(crate) fn kind(&self, id: &ObjectId) -> Result<Option<Kind>> {
         let look = |reader: &Reader| reader.try_header(id).map(|h| h.map(|h| h.kind));
-        self.twice(id, look)
+        self.again(id, look)
     }
 
     pub(crate) fn size(&self, id: &ObjectId) -> Result<Option<u64>> {
         let look = |reader: &Reader| reader.try_header(id).map(|h| h.map(|h| h.size));
-        self.twice(id, look)
+        self.again(id, look)
     }
 
     pub(crate) fn read(&self, id: &ObjectId) -> Result<Option<(Kind, Arc<[u8]>)>> {
@@ -121,22 +222,37 @@ impl Odb {
             let found = reader.try_find(id, &mut buffer);
             found.map(|data| data.map(|data| (data.kind, Arc::from(data.data))))
         };
-        self.twice(id, look)
+        self.again(id, look)
     }
 
-    /// Packs may have been rolled up under our feet: an error gets a second look at a fresh table.
-    fn twice<T, E: std::fmt::Display>(
+    /// Packs may have been rolled up under our feet: what is not found, or fails, gets another look at a fresh table
+    /// where the directory is not what it was.
+    fn again<T, E: std::fmt::Display>(
         &self,
         id: &ObjectId,
         look: impl Fn(&Reader) -> std::result::Result<Option<T>, E>,
     ) -> Result<Option<T>> {
-        if let Ok(found) = self.opened().with(&look) {
-            return Ok(found);
+        for _ in 0..TRIES {
+            let open = self.opened();
+            let found = open.with(&look);
+            if let Ok(Some(found)) = found {
+                return Ok(Some(found));
+            }
+            if found.is_err() {
+                self.reopen()?;
+                continue;
+            }
+            self.refresh()?;
+            if Arc::ptr_eq(&open, &self.opened()) {
+                return Ok(None);
+            }
         }
-        self.reopen()?;
         self.opened().with(&look).map_err(|e| Error::Damaged {
             id: id.to_string(),
             why: e.to_string(),
         })
     }
 }
+
+/// How often one object is looked for while packs come and go.
+const TRIES: usize = 4;

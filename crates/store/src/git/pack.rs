@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use flate2::Crc;
 use gix::ObjectId;
@@ -234,13 +235,28 @@ fn encode_distance(distance: u64) -> Vec<u8> {
     out
 }
 
+/// How the names of our files begin before anybody may see them.
+const UNSEEN: &str = "offshoot_tmp_";
+
+/// A name that no pack has: whoever tidies may be about to remove one of the same content.
+fn free_name(dir: &Path, checksum: &ObjectId) -> Result<String> {
+    let mut id = *checksum;
+    loop {
+        let name = format!("pack-{id}");
+        if !dir.join(format!("{name}.pack")).exists() {
+            return Ok(name);
+        }
+        id = digest(id.as_bytes())?;
+    }
+}
+
 impl Draft {
-    /// Writes both files under names that git passes over.
+    /// Writes both files under names that git passes over, and that it does not take for what a crash of its own left.
     pub(crate) fn write(objects: &Path, bytes: &Bytes, first: ObjectId) -> Result<Self> {
         let dir = objects.join("pack");
-        let name = format!("pack-{}", bytes.checksum);
+        let name = free_name(&dir, &bytes.checksum)?;
         let file = |kind: &str, bytes: &[u8]| {
-            let path = dir.join(format!("tmp_{kind}_{name}"));
+            let path = dir.join(format!("{UNSEEN}{kind}_{name}"));
             let attempt = || format!("write {}", path.display());
             let mut options = OpenOptions::new();
             let file = options.write(true).create(true).truncate(true).open(&path);
@@ -267,26 +283,67 @@ impl Draft {
     }
 
     /// Makes both files durable and then visible, the index last: without it git sees no pack.
-    /// How many times the disk was asked to sync.
-    pub(crate) fn publish(self, sync: bool) -> Result<usize> {
+    /// How many times the disk was asked to sync, and what keeps the pack from being tidied away.
+    pub(crate) fn publish(self, sync: bool) -> Result<(usize, Keep)> {
         let attempt = || format!("publish {} in {}", self.name, self.dir.display());
         let publish = || {
             if sync {
                 self.pack.1.sync_data()?;
                 self.index.1.sync_data()?;
             }
+            let keep = Keep::new(self.dir.join(format!("{}.keep", self.name)))?;
             fs::rename(&self.pack.0, self.dir.join(format!("{}.pack", self.name)))?;
             fs::rename(&self.index.0, self.dir.join(format!("{}.idx", self.name)))?;
             if sync {
                 File::open(&self.dir)?.sync_all()?;
             }
-            Ok(if sync { 3 } else { 0 })
+            Ok((if sync { 3 } else { 0 }, keep))
         };
         publish().map_err(|e| Error::io(attempt(), e))
     }
 }
 
-/// Removes what a crash left of packs that nobody ever saw.
+/// A file by which git leaves a pack alone, as it does for packs that come by a push: until refs show what is in it,
+/// `git gc` and `git repack` would drop it.
+#[derive(Debug)]
+pub(crate) struct Keep(Option<PathBuf>);
+
+/// What such a file of ours says.
+const KEPT: &[u8] = b"offshoot is about to show this\n";
+
+/// How old such a file is before we take it for what a crash left behind: another process of ours may need it.
+const STALE: Duration = Duration::from_secs(3_600);
+
+impl Keep {
+    fn new(path: PathBuf) -> io::Result<Self> {
+        // Somebody else may keep the same pack.
+        if path.exists() {
+            return Ok(Self(None));
+        }
+        let name = path.file_name().unwrap_or_default();
+        let fresh = path.with_file_name(format!("{UNSEEN}keep_{}", name.display()));
+        fs::write(&fresh, KEPT)?;
+        fs::rename(&fresh, &path)?;
+        Ok(Self(Some(path)))
+    }
+
+    /// Whether a file was left behind.
+    fn is_stale(path: &Path) -> bool {
+        let age = fs::metadata(path).and_then(|found| found.modified());
+        let old = age.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > STALE));
+        old && fs::read(path).is_ok_and(|said| said == KEPT)
+    }
+}
+
+impl Drop for Keep {
+    fn drop(&mut self) {
+        if let Some(path) = self.0.take() {
+            drop(fs::remove_file(path));
+        }
+    }
+}
+
+/// Removes what a crash left: packs that nobody ever saw, and what kept those whose refs were about to move.
 pub(crate) fn sweep(objects: &Path) {
     let Ok(entries) = fs::read_dir(objects.join("pack")) else {
         return;
@@ -294,7 +351,11 @@ pub(crate) fn sweep(objects: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with("tmp_pack_pack-") || name.starts_with("tmp_idx_pack-") {
+        if name.starts_with(UNSEEN) {
+            drop(fs::remove_file(entry.path()));
+        }
+        let keep = name.starts_with("pack-") && name.ends_with(".keep");
+        if keep && Keep::is_stale(&entry.path()) {
             drop(fs::remove_file(entry.path()));
         }
     }

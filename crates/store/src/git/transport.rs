@@ -58,14 +58,14 @@ struct Secret {
 
 impl Git {
     /// Runs a command on the git directory, without a remote.
-    pub(crate) fn here(&self, args: &[&str]) -> Result<String> {
+    pub(crate) fn here(&self, args: &[&str], input: Option<Vec<u8>>) -> Result<String> {
         if self.bounds.are_over() {
             return Err(self.error("tidy", Class::Unavailable, Cut::Ended.text()));
         }
         let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
         match self
             .runtime
-            .block_on(self.run(&args, None, &Secret::default()))
+            .block_on(self.run(&args, input, &Secret::default()))
         {
             Ok(said) if said.fine => Ok(said.out),
             Ok(said) => Err(self.error("tidy", Class::Unavailable, said.err.trim())),

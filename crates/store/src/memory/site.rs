@@ -27,6 +27,8 @@ pub(super) struct Site {
     pub(super) durable_journal: usize,
     /// Prefixes of refs that are declined when pushed.
     pub(super) declines: Vec<String>,
+    /// How often it was made anew.
+    pub(super) incarnation: u64,
 }
 
 impl Site {
@@ -48,6 +50,24 @@ impl Site {
     pub(super) fn stale(&self, edits: &[RawEdit]) -> Vec<RefName> {
         let moved = |e: &&RawEdit| self.refs.get(&e.name).copied() != e.old;
         edits.iter().filter(moved).map(|e| e.name.clone()).collect()
+    }
+
+    /// Drops what no ref reaches.
+    pub(super) fn prune(&mut self) {
+        let mut reached = Self::default();
+        let refs = self.refs.values().chain(self.durable_refs.values());
+        reached.copy(self, refs.copied().collect());
+        self.objects = reached.objects;
+    }
+
+    /// Another repository takes its place, with nothing in it.
+    pub(super) fn replace(&mut self) {
+        *self = Self {
+            incarnation: self.incarnation + 1,
+            journal: std::mem::take(&mut self.journal),
+            durable_journal: self.durable_journal,
+            ..Self::default()
+        };
     }
 
     /// Takes along everything that these ids reach and that is not here.

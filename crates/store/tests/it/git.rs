@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use store::conformance::{World, cases, run};
-use store::{Error, GitOptions, GitStore, Limits, RemoteSpec, Repo, Store, Sync};
+use store::{Error, Faults, GitOptions, GitStore, Limits, RemoteSpec, Repo, Store, Sync};
 
 use crate::oracle::{available, fsck, git};
 
@@ -28,6 +28,12 @@ impl Local {
             store: Mutex::new(Arc::new(store)),
             options,
         }
+    }
+
+    /// Starts anew with these faults.
+    pub(crate) fn set_faults(&mut self, faults: Arc<dyn Faults>) {
+        self.options.faults = faults;
+        self.restart();
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -57,6 +63,10 @@ impl World for Local {
     fn restart(&self) {
         let store = GitStore::new(self.dir.path().join("data"), self.options.clone());
         *self.store.lock().unwrap() = Arc::new(store);
+    }
+
+    fn tidy(&self) {
+        git(&self.path(), &["gc", "-q", "--prune=now"]);
     }
 }
 

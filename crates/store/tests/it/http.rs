@@ -87,6 +87,10 @@ impl World for Remote {
         let store = GitStore::new(self.dir.path().join("data"), self.options.clone());
         *self.store.lock().unwrap() = Arc::new(store);
     }
+
+    fn tidy(&self) {
+        git(&self.served(), &["gc", "-q", "--prune=now"]);
+    }
 }
 
 /// Credentials that change when told to, and count how often they are asked for.

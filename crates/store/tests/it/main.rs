@@ -30,6 +30,7 @@ macro_rules! both {
 
 mod announced;
 mod git;
+mod gone;
 mod hang;
 mod http;
 mod kill;

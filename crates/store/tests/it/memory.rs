@@ -34,6 +34,10 @@ impl World for Memory {
     fn restart(&self) {
         self.store.crash(|_, _| false);
     }
+
+    fn tidy(&self) {
+        self.store.prune(self.url);
+    }
 }
 
 async fn all(url: &'static str) {
