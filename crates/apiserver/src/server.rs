@@ -28,7 +28,7 @@ use crate::registry::{Converter, Resource, builtins};
 use crate::status::Failure;
 use crate::storage::{Backend, Durability, Memory, Options, RedbFile, StorageError, Store};
 use crate::verbs::handle::ServerHandle;
-use crate::verbs::{Core, Target};
+use crate::verbs::{Core, Target, keep as housekeeping};
 
 use connections::Serving;
 pub(crate) use tls::key_pair;
@@ -410,7 +410,7 @@ impl Server {
         let serving = Serving { router, ..serving };
         let mut tasks = JoinSet::new();
         tasks.spawn(connections::accept(listener, serving, stopped.clone()));
-        tasks.spawn(keep(Arc::clone(&self.core), stopped));
+        tasks.spawn(housekeeping(Arc::clone(&self.core), stopped));
         Ok(Running {
             address: bound,
             ca: self.identity.ca_pem.clone(),
@@ -463,18 +463,5 @@ impl Running {
             "apiVersion: v1\nkind: Config\ncurrent-context: {context}\nclusters:\n- name: {context}\n  cluster:\n    certificate-authority-data: {ca}\n    server: https://{}\ncontexts:\n- name: {context}\n  context:\n    cluster: {context}\n    user: {context}\nusers:\n- name: {context}\n  user:\n    token: {token}\n",
             self.address
         )
-    }
-}
-
-async fn keep(core: Arc<Core>, mut stopped: watch::Receiver<bool>) {
-    loop {
-        if let Err(failure) = core.housekeeping().await {
-            tracing::warn!(%failure, "housekeeping will be tried again");
-            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        }
-        tokio::select! {
-            () = core.store.changed() => {}
-            _ = stopped.changed() => return,
-        }
     }
 }

@@ -39,24 +39,8 @@ pub(crate) struct Followed {
 }
 
 impl Core {
-    /// Gives every namespace its account `default`: new ones, and those that lost it. Returns how many were made.
-    pub(crate) async fn default_accounts(&self) -> Result<usize, Failure> {
-        let mut done = 0;
-        for namespace in self.without_account() {
-            match self.make_account(&namespace).await {
-                Ok(made) => done += made,
-                Err(failure) => {
-                    // All are looked at again by the next call.
-                    *lock(&self.accounts) = None;
-                    return Err(failure);
-                }
-            }
-        }
-        Ok(done)
-    }
-
     /// The namespaces that may lack their account: all of them at first, and where events were missed.
-    fn without_account(&self) -> Vec<String> {
+    pub(crate) fn without_account(&self) -> Vec<String> {
         let mut slot = lock(&self.accounts);
         if let Some(followed) = slot.as_mut() {
             match followed.news() {
@@ -79,7 +63,8 @@ impl Core {
             .collect()
     }
 
-    async fn make_account(&self, namespace: &str) -> Result<usize, Failure> {
+    /// Gives a namespace its account `default`, if it lacks it; returns how many were made.
+    pub(crate) async fn make_account(&self, namespace: &str) -> Result<usize, Failure> {
         let catalog = self.registry.catalog();
         let there = self
             .store

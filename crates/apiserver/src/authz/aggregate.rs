@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::GROUP;
 use crate::logic::select::Labels;
 use crate::status::Failure;
-use crate::storage::lock;
+use crate::storage::{Object, ObjectRef, lock};
 use crate::verbs::{Core, Target};
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:clusterrole-aggregation-controller";
-const RESOURCE: &str = "clusterroles.rbac.authorization.k8s.io";
+/// Where cluster roles are kept.
+pub(crate) const RESOURCE: &str = "clusterroles.rbac.authorization.k8s.io";
 
 impl Core {
     /// Whether cluster roles were written since this was asked last.
@@ -24,58 +24,80 @@ impl Core {
         true
     }
 
-    /// Writes the rules of every gathering role, if cluster roles changed; returns how many were written.
-    pub(crate) async fn aggregate_roles(&self) -> Result<usize, Failure> {
+    /// The roles that gather others', if cluster roles changed.
+    pub(crate) fn gathering_roles(&self) -> Vec<ObjectRef> {
         if !self.roles_changed() {
-            return Ok(0);
+            return Vec::new();
         }
-        let catalog = self.registry.catalog();
-        let Some(resource) = catalog.get(GROUP, "clusterroles") else {
+        let all = self.store.list(RESOURCE, "").objects.into_iter();
+        let gathers = |role: &Object| selectors(&role.value()).is_some();
+        all.filter(|(_, role)| gathers(role))
+            .map(|(key, _)| (RESOURCE.into(), key))
+            .collect()
+    }
+
+    /// Writes the rules that a role gathers, if they are others than it holds; returns how many roles were written.
+    pub(crate) async fn gather(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
+        let role = object.value();
+        let Some(selectors) = selectors(&role) else {
             return Ok(0);
         };
         let all = self.store.list(RESOURCE, "").objects;
-        let mut done = 0;
-        for (_, object) in &all {
-            let role = object.value();
-            let selectors = role.pointer("/aggregationRule/clusterRoleSelectors");
-            let Some(selectors) = selectors.and_then(Value::as_array) else {
-                continue;
-            };
-            let mut rules: Vec<Value> = Vec::new();
-            for selector in selectors.iter().filter_map(labels) {
-                let chosen = all
-                    .iter()
-                    .map(|(_, other)| other)
-                    .filter(|other| other.fields.name != object.fields.name)
-                    .filter(|other| selector.matches(other));
-                for other in chosen {
-                    let listed = other
-                        .value()
-                        .get("rules")
-                        .and_then(Value::as_array)
-                        .cloned();
-                    for rule in listed.unwrap_or_default() {
-                        if !rules.contains(&rule) {
-                            rules.push(rule);
-                        }
+        let mut rules: Vec<Value> = Vec::new();
+        for selector in selectors.iter().filter_map(labels) {
+            let chosen = all
+                .iter()
+                .map(|(_, other)| other)
+                .filter(|other| other.fields.name != object.fields.name)
+                .filter(|other| selector.matches(other));
+            for other in chosen {
+                let listed = other
+                    .value()
+                    .get("rules")
+                    .and_then(Value::as_array)
+                    .cloned();
+                for rule in listed.unwrap_or_default() {
+                    if !rules.contains(&rule) {
+                        rules.push(rule);
                     }
                 }
             }
-            let held = role.get("rules").and_then(Value::as_array);
-            if held.map_or(rules.is_empty(), |held| *held == rules) {
-                continue;
-            }
-            let target = Target::stored(resource, "", &object.fields.name);
-            let whose = self.own(CONTROLLER);
-            let write = self.edit(&target, &whose, |value| {
-                if let Some(root) = value.as_object_mut() {
-                    root.insert("rules".to_owned(), rules.clone().into());
-                }
-            });
-            done += write.await?;
         }
-        Ok(done)
+        let held = role.get("rules").and_then(Value::as_array);
+        if held.map_or(rules.is_empty(), |held| *held == rules) {
+            return Ok(0);
+        }
+        let whose = self.own(CONTROLLER);
+        let write = self.edit(target, &whose, |value| {
+            if let Some(root) = value.as_object_mut() {
+                root.insert("rules".to_owned(), rules.clone().into());
+            }
+        });
+        write.await
     }
+
+    /// Brings all gathering roles up to date, when a server starts.
+    pub(crate) async fn gather_all(&self) -> Result<(), Failure> {
+        loop {
+            let mut done = 0;
+            for (resource, key) in self.gathering_roles() {
+                if let Some(object) = self.store.get(&resource, &key)
+                    && let Some(target) = self.target_of(&(resource, key), &object)
+                {
+                    done += self.gather(&target, &object).await?;
+                }
+            }
+            if done == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The selectors of a role that gathers others'.
+fn selectors(role: &Value) -> Option<&Vec<Value>> {
+    let found = role.pointer("/aggregationRule/clusterRoleSelectors");
+    found.and_then(Value::as_array)
 }
 
 /// A `LabelSelector`; `None` if it cannot be read.

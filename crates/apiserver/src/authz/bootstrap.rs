@@ -56,8 +56,7 @@ impl Core {
                 CommitError::Conflict { .. } => Failure::internal("the default roles changed"),
             })?;
         }
-        while self.aggregate_roles().await? > 0 {}
-        Ok(())
+        self.gather_all().await
     }
 }
 

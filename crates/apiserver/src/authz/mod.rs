@@ -13,6 +13,7 @@ mod rbac;
 mod rule;
 mod writer;
 
+pub(crate) use aggregate::RESOURCE as GATHERING;
 pub use rbac::Rbac;
 pub use rule::Rule;
 pub use writer::Writers;

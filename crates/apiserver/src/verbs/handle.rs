@@ -337,10 +337,16 @@ impl ServerHandle {
     /// Does all housekeeping that is due (definitions, namespaces, garbage): for programs without a runtime.
     ///
     /// # Errors
-    /// The store or a gateway failed; call again.
+    /// What the store or a gateway refused first; everything else is done, and what failed is due again later.
     pub async fn settle(&self) -> Result<(), Failure> {
-        while self.core.housekeeping().await? > 0 {}
-        Ok(())
+        let mut failed = None;
+        loop {
+            let (done, failure) = self.core.housekeeping().await;
+            failed = failed.or(failure);
+            if done == 0 {
+                return failed.map_or(Ok(()), Err);
+            }
+        }
     }
 }
 

@@ -1,16 +1,17 @@
-//! Housekeeping: garbage collection by owner references, emptying namespaces and definitions that are deleted.
+//! What housekeeping does to an object: garbage collection by owner references, emptying namespaces and definitions that are deleted.
 //!
 //! Level-triggered: the store names what changed, everything is decided anew from the current state, and what
-//! could not be done is looked at again.
+//! could not be done is looked at again (`chores`).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::crds::CLEANUP;
+
 use super::owners::Found;
 use super::{Core, Target, Whose};
+use crate::authz::GATHERING;
 use crate::gateway::Verb;
 use crate::logic::delete::DeleteOptions;
 use crate::logic::update::Means;
@@ -20,42 +21,8 @@ use crate::storage::{Object, ObjectRef, Owner, Touched};
 
 const COLLECTOR: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
 impl Core {
-    /// Looks at everything that changed since the last call; returns how much was done.
-    ///
-    /// # Errors
-    /// The store or a gateway failed; what is left is looked at again by the next call.
-    pub async fn housekeeping(&self) -> Result<usize, Failure> {
-        let touched = self.store.take_touched();
-        let mut done = 0;
-        let mut left: BTreeSet<Touched> = touched.clone();
-        for item in touched {
-            let step = match &item {
-                Touched::Gone(uid) => self.orphaned(uid).await,
-                Touched::Look(at) => self.look(at).await,
-            };
-            match step {
-                Ok(count) => done += count,
-                Err(failure) => {
-                    self.store.touch(left);
-                    return Err(failure);
-                }
-            }
-            left.remove(&item);
-        }
-        done += self.default_accounts().await?;
-        Ok(done + self.aggregate_roles().await?)
-    }
-
-    /// An object is gone: its dependents are looked at.
-    async fn orphaned(&self, uid: &str) -> Result<usize, Failure> {
-        let mut done = 0;
-        for at in self.store.dependents(uid) {
-            done += self.look(&at).await?;
-        }
-        Ok(done)
-    }
-
-    fn target_of(&self, at: &ObjectRef, object: &Object) -> Option<Target> {
+    /// What an object in the store is served as.
+    pub(crate) fn target_of(&self, at: &ObjectRef, object: &Object) -> Option<Target> {
         let (resource, _) = at;
         let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
         let catalog = self.registry.catalog();
@@ -68,7 +35,7 @@ impl Core {
     }
 
     /// Decides what is due for one object.
-    async fn look(&self, at: &ObjectRef) -> Result<usize, Failure> {
+    pub(super) async fn look(&self, at: &ObjectRef) -> Result<usize, Failure> {
         let Some(object) = self.store.get(&at.0, &at.1) else {
             return Ok(0);
         };
@@ -78,10 +45,15 @@ impl Core {
         if object.fields.deletion_timestamp.is_some() {
             return self.terminate(&target, &object).await;
         }
-        if object.fields.owners.is_empty() {
-            return Ok(0);
+        let mut done = match at.0.as_ref() {
+            "namespaces" => self.make_account(&object.fields.name).await?,
+            GATHERING => self.gather(&target, &object).await?,
+            _ => 0,
+        };
+        if !object.fields.owners.is_empty() {
+            done += self.collect(&target, &object).await?;
         }
-        self.collect(&target, &object).await
+        Ok(done)
     }
 
     /// Deletes an object without a living owner; drops references to owners that are gone.
@@ -130,11 +102,12 @@ impl Core {
     /// Moves an object that waits to be deleted on.
     async fn terminate(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
         let resource = target.resource.key();
-        let mut done = 0;
         if has(object, "orphan") {
+            let mut each = Each::default();
             for at in self.store.dependents(&object.fields.uid) {
-                done += self.release(&at, &object.fields.uid).await?;
+                each.add(self.release(&at, &object.fields.uid).await);
             }
+            let done = each.end()?;
             return Ok(done + self.unfinalize(target, "orphan").await?);
         }
         if has(object, "foregroundDeletion") {
@@ -154,7 +127,7 @@ impl Core {
     /// Foreground deletion: dependents first, then the owner; those that block hold it.
     async fn foreground(&self, target: &Target, object: &Object) -> Result<usize, Failure> {
         let uid = &object.fields.uid;
-        let mut done = 0;
+        let mut each = Each::default();
         for at in self.store.dependents(uid) {
             let Some(dependent) = self.store.get(&at.0, &at.1) else {
                 continue;
@@ -162,9 +135,10 @@ impl Core {
             if dependent.fields.deletion_timestamp.is_none()
                 && let Some(target) = self.target_of(&at, &dependent)
             {
-                done += self.collect(&target, &dependent).await?;
+                each.add(self.collect(&target, &dependent).await);
             }
         }
+        let done = each.end()?;
         let blocking = self.store.dependents(uid).iter().any(|at| {
             let dependent = self.store.get(&at.0, &at.1);
             dependent.is_some_and(|d| {
@@ -234,25 +208,22 @@ impl Core {
             return Ok(0);
         };
         let catalog = self.registry.catalog();
-        let mut done = 0;
+        let mut each = Each::default();
         if let Some(resource) = catalog.get(group, plural) {
             let whose = self.own(COLLECTOR);
             for (_, object) in self.store.list(&resource.key(), "").objects {
                 if object.fields.deletion_timestamp.is_none() {
                     let one =
                         Target::stored(resource, &object.fields.namespace, &object.fields.name);
-                    done += tolerate(
-                        self.delete(&one, &whose, &DeleteOptions::default())
-                            .await
-                            .map(|_| 1),
-                    )?;
+                    let deleted = self.delete(&one, &whose, &DeleteOptions::default()).await;
+                    each.add(tolerate(deleted.map(|_| 1)));
                 }
             }
             if !self.store.list(&resource.key(), "").objects.is_empty() {
-                return Ok(done);
+                return each.end();
             }
         }
-        Ok(done + self.unfinalize(target, CLEANUP).await?)
+        Ok(each.end()? + self.unfinalize(target, CLEANUP).await?)
     }
 
     /// Changes an object outside the rules of updates, and removes it once nothing holds it.
@@ -319,6 +290,26 @@ impl Core {
             );
         }
         Ok(())
+    }
+}
+
+/// What was done to several objects, none of which keeps the others: the first failure is told once all had their turn.
+#[derive(Debug, Default)]
+pub(super) struct Each {
+    done: usize,
+    pub(super) failed: Option<Failure>,
+}
+
+impl Each {
+    pub(super) fn add(&mut self, step: Result<usize, Failure>) {
+        match step {
+            Ok(count) => self.done += count,
+            Err(failure) => drop(self.failed.get_or_insert(failure)),
+        }
+    }
+
+    pub(super) fn end(self) -> Result<usize, Failure> {
+        self.failed.map_or(Ok(self.done), Err)
     }
 }
 

@@ -3,6 +3,7 @@
 //! The HTTP door and the in-process [`handle`] call the same functions, so a write means the same whoever asks.
 //! Each verb reads what it needs, lets the pure rules compute, and commits with the version that it has read.
 
+mod chores;
 mod claims;
 pub mod crds;
 pub mod handle;
@@ -32,6 +33,7 @@ use crate::registry::{Converter, Registry, Resource, Version};
 use crate::status::Failure;
 use crate::storage::{CommitError, Object, Store, Watch};
 
+pub(crate) use chores::keep;
 pub use target::{Target, Whose};
 
 /// Everything that the verbs work with.
@@ -51,6 +53,8 @@ pub struct Core {
     pub(crate) writers: OnceLock<Writers>,
     /// Tells when the rules of gathering cluster roles may have changed.
     pub(crate) aggregated: Mutex<Option<Watch>>,
+    /// What housekeeping tries again, and when.
+    pub(crate) chores: chores::Chores,
     /// Tells which namespaces may lack their service account.
     pub(crate) accounts: Mutex<Option<crate::authn::accounts::Followed>>,
     pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
@@ -134,6 +138,7 @@ impl Core {
             authorizer: OnceLock::new(),
             writers: OnceLock::new(),
             aggregated: Mutex::new(None),
+            chores: chores::Chores::default(),
             accounts: Mutex::new(None),
             converters: BTreeMap::new(),
             claims: claims::Claims::default(),

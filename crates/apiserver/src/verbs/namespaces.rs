@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::keep::tolerate;
+use super::keep::{Each, tolerate};
 use super::remove::NAMESPACE_FINALIZER;
 use super::{Core, Target};
 use crate::logic::delete::DeleteOptions;
@@ -23,6 +23,8 @@ struct Left {
     resources: BTreeMap<String, usize>,
     /// Objects by finalizer.
     finalizers: BTreeMap<String, usize>,
+    /// Why an object could not be deleted.
+    failed: Option<String>,
 }
 
 impl Core {
@@ -33,7 +35,7 @@ impl Core {
         namespace: &Object,
     ) -> Result<usize, Failure> {
         let whose = self.own(CONTROLLER);
-        let mut done = 0;
+        let mut each = Each::default();
         let mut left = Left::default();
         let catalog = self.registry.catalog();
         let kept = |backing| matches!(backing, Backing::Stored | Backing::WriteThrough);
@@ -52,7 +54,9 @@ impl Core {
                         propagation,
                         ..DeleteOptions::default()
                     };
-                    done += tolerate(self.delete(&one, &whose, &options).await.map(|_| 1))?;
+                    each.add(tolerate(
+                        self.delete(&one, &whose, &options).await.map(|_| 1),
+                    ));
                 }
                 if let Some(object) = self.store.get(&resource.key(), &key) {
                     *left
@@ -66,14 +70,16 @@ impl Core {
             }
         }
         if !left.resources.is_empty() {
-            return Ok(done + self.tell_what_is_left(target, &left).await?);
+            left.failed = each.failed.as_ref().map(ToString::to_string);
+            let told = self.tell_what_is_left(target, &left).await?;
+            return Ok(each.end()? + told);
         }
         let released = self.edit_raw(target, |value| {
             if let Some(Value::Array(list)) = value.pointer_mut("/spec/finalizers") {
                 list.retain(|f| f != NAMESPACE_FINALIZER);
             }
         });
-        Ok(done + released.await?)
+        Ok(each.end()? + released.await?)
     }
 
     /// Writes the conditions of a namespace that waits for its content.
@@ -147,12 +153,23 @@ fn conditions(left: &Left) -> Vec<(&'static str, &'static str, &'static str, Str
             "ParsedGroupVersions",
             text("All legacy kube types successfully parsed"),
         ),
-        (
-            "NamespaceDeletionContentFailure",
-            "False",
-            "ContentDeleted",
-            text("All content successfully deleted, may be waiting on finalization"),
-        ),
+        match &left.failed {
+            None => (
+                "NamespaceDeletionContentFailure",
+                "False",
+                "ContentDeleted",
+                text("All content successfully deleted, may be waiting on finalization"),
+            ),
+            Some(why) => (
+                "NamespaceDeletionContentFailure",
+                "True",
+                "ContentDeletionFailed",
+                format!(
+                    "Failed to delete all resource types, {} remaining: {why}",
+                    left.resources.len()
+                ),
+            ),
+        },
         (
             "NamespaceContentRemaining",
             "True",

@@ -1,6 +1,7 @@
 //! The crate's promises over real TLS and in process.
 
 mod access;
+mod chores;
 mod credentials;
 mod gateway;
 mod guarded;
