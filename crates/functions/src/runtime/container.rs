@@ -1,4 +1,6 @@
 //! Functions as container images, through podman, docker or nerdctl; off unless somebody enables them (X2).
+//!
+//! An image's name comes from a package, so it is never read as a flag.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +8,13 @@ use async_trait::async_trait;
 
 use super::{Call, Limits, Outcome, RunError, Runner, filter, process};
 
-/// Runs images: no network, no privileges, nobody's user, a bound on memory.
+/// Processes and threads of one function.
+const PROCESSES: &str = "256";
+/// What a function may write to; it counts as its memory.
+const SCRATCH: &str = "/tmp:rw,nosuid,nodev,size=64m";
+
+/// Runs images: no network, no privileges, nobody's user, nothing to write to but `/tmp`, bounds on memory and
+/// processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
     /// The command and its own flags, as in `podman --cgroup-manager cgroupfs`.
@@ -59,10 +67,15 @@ impl Container {
             &self.pull,
             "--memory",
             &memory,
+            "--pids-limit",
+            PROCESSES,
+            "--read-only",
+            "--tmpfs",
+            SCRATCH,
         ];
         argv.extend(fixed.map(str::to_owned));
         argv.extend_from_slice(&self.flags);
-        argv.push(image.to_owned());
+        argv.extend(["--", image].map(str::to_owned));
         argv
     }
 }
@@ -72,6 +85,7 @@ impl Runner for Container {
     async fn run(&self, call: Call, limits: &Limits) -> Result<Outcome, RunError> {
         static STARTED: AtomicU64 = AtomicU64::new(0);
         let image = call.function.image.clone().unwrap_or_default();
+        check(&image)?;
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let name = format!("offshoot-fn-{}-{number}", std::process::id());
         let answer = filter(&image, &self.argv(&name, &image, limits), &call, limits).await;
@@ -85,5 +99,63 @@ impl Runner for Container {
             }
         }
         answer
+    }
+}
+
+/// Refuses what is no name of an image, before a program reads it.
+fn check(image: &str) -> Result<(), RunError> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || "._-/:@+".contains(c);
+    if image.starts_with(|c: char| c.is_ascii_alphanumeric()) && image.chars().all(fine) {
+        return Ok(());
+    }
+    Err(RunError::Start {
+        function: image.to_owned(),
+        why: "it is no name of an image: write it as in ghcr.io/owner/name:tag".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_never_read_as_a_flag() {
+        for image in [
+            "ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2",
+            "localhost:5000/a_b/c--d@sha256:0123",
+            "set-labels",
+        ] {
+            assert!(check(image).is_ok(), "{image}");
+        }
+        for image in [
+            "",
+            "-v/:/host",
+            "--privileged",
+            " a",
+            "a b",
+            "a\n--privileged",
+            ".a",
+        ] {
+            assert!(check(image).is_err(), "{image:?}");
+        }
+        let container = Container::new("podman --cgroup-manager cgroupfs", "--env A=b").unwrap();
+        let argv = container.argv("name", "image:v1", &Limits::default());
+        let line = argv.join(" ");
+        assert!(
+            line.starts_with("podman --cgroup-manager cgroupfs run --rm "),
+            "{line}"
+        );
+        assert!(line.ends_with(" --env A=b -- image:v1"), "{line}");
+        for flag in [
+            "--network none",
+            "--user 65534:65534",
+            "--security-opt=no-new-privileges",
+            "--cap-drop=ALL",
+            "--pids-limit 256",
+            "--read-only",
+            "--tmpfs /tmp:",
+        ] {
+            assert!(line.contains(flag), "{flag}: {line}");
+        }
     }
 }
