@@ -358,7 +358,7 @@ pub(crate) enum Repo {
 /// Flags of `repo reg`.
 #[derive(Debug, Args)]
 pub(crate) struct RegArgs {
-    /// The repository's address.
+    /// The repository's address, or its absolute path on the server's machine.
     pub(crate) address: String,
     /// The object's name; the last part of the address by default.
     #[arg(long)]

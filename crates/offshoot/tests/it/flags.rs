@@ -212,6 +212,28 @@ async fn repositories_are_registered_as_porchctl_does() {
     assert!(server.get(&format!("{SECRETS}/new-auth")).await.is_null());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_is_registered_as_what_can_be_opened() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = server(root).await;
+    let path = root.join("plain.git").display().to_string();
+    let (code, out, err) = typed(root, &["repo", "reg", &path, "--create", "--create-branch"]);
+    assert_eq!((code, out.as_str()), (0, "plain registered\n"), "{err}");
+    let object = format!("{REPOSITORIES}/plain");
+    let made = server.get(&object).await;
+    assert_eq!(made["spec"]["git"]["repo"], format!("file://{path}"));
+    crate::edges::until(&server, &object, "Ready", |c| c.0 == "True").await;
+    for wrong in ["plain.git", "git@git.test:a.git", "ssh://git.test/a.git"] {
+        let (code, out, err) = typed(root, &["repo", "reg", wrong, "--name=wrong"]);
+        assert!(
+            code == 64 && out.is_empty() && err.contains("https://"),
+            "{err}"
+        );
+    }
+    assert!(server.get(&format!("{REPOSITORIES}/wrong")).await.is_null());
+}
+
 fn init(root: &Path, package: &str) {
     let flags = ["--repository=deploy", "--workspace=one"];
     let (code, _, err) = typed(root, &[&["rpkg", "init", package], &flags[..]].concat());

@@ -7,10 +7,8 @@ use crate::client::{Client, REPOSITORIES, SECRETS, collection, object};
 use crate::exit::Failure;
 
 pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Failure> {
-    let name = flags
-        .name
-        .clone()
-        .unwrap_or_else(|| last_part(&flags.address));
+    let address = address(&flags.address)?;
+    let name = flags.name.clone().unwrap_or_else(|| last_part(&address));
     if let Some(schedule) = &flags.sync_schedule {
         let fields = schedule.split_whitespace().count();
         if fields != 5 {
@@ -20,7 +18,7 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
         }
     }
     let mut git = json!({
-        "repo": flags.address,
+        "repo": address,
         "branch": flags.branch,
         "directory": flags.directory,
     });
@@ -89,6 +87,21 @@ fn credentials(flags: &RegArgs) -> Option<(&'static str, Value)> {
     Some(("kubernetes.io/basic-auth", data))
 }
 
+/// What is registered: a path of this machine is a `file://` URL.
+fn address(given: &str) -> Result<String, Failure> {
+    let address = match given.starts_with('/') {
+        true => format!("file://{given}"),
+        false => given.to_owned(),
+    };
+    let fits = store::RemoteSpec::new(&address).kind();
+    fits.map_err(|why| {
+        Failure::usage(why.to_string()).hint(
+            "write https://host/path.git, or the absolute path of a repository on the server's machine; SSH is not spoken",
+        )
+    })?;
+    Ok(address)
+}
+
 fn last_part(address: &str) -> String {
     let last = address
         .trim_end_matches('/')
@@ -96,4 +109,32 @@ fn last_part(address: &str) -> String {
         .next()
         .unwrap_or(address);
     last.strip_suffix(".git").unwrap_or(last).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_registered_as_a_url_and_what_is_neither_not_at_all() {
+        for (given, registered) in [
+            ("/srv/a.git", "file:///srv/a.git"),
+            ("file:///srv/a.git", "file:///srv/a.git"),
+            ("https://git.test/a.git", "https://git.test/a.git"),
+        ] {
+            assert_eq!(address(given).unwrap(), registered);
+        }
+        for wrong in [
+            "a.git",
+            "./a.git",
+            "git@git.test:a.git",
+            "ssh://git.test/a.git",
+            "file://a.git",
+            "https://ada:secret@git.test/a.git",
+            "/srv/with blanks.git",
+        ] {
+            let why = address(wrong).unwrap_err().text();
+            assert!(!why.contains("secret"), "{why}");
+        }
+    }
 }
