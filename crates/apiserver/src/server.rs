@@ -2,7 +2,6 @@
 
 mod connections;
 mod gather;
-mod private;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -235,7 +234,7 @@ impl ServerBuilder {
                     path: path.clone(),
                     source,
                 };
-                std::fs::create_dir_all(path).map_err(prepare)?;
+                crate::files::directory(path).map_err(prepare)?;
                 let file = RedbFile::open(&path.join("objects.redb"), self.durability);
                 Box::new(file.map_err(StartError::Store)?)
             }

@@ -2,13 +2,14 @@
 //!
 //! A file that would grow beyond its limit becomes `FILE.1`, what was `FILE.1` becomes `FILE.2`, and so on; the oldest goes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use serde_json::Value;
 
+use crate::files;
 use crate::storage::lock;
 
 /// When a file is full, and how many full ones are kept.
@@ -97,14 +98,7 @@ impl Audit {
 
 impl Open {
     fn at(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        let file = options.open(path)?;
+        let file = files::append(path)?;
         let length = file.metadata()?.len();
         Ok(Self { file, length })
     }

@@ -70,7 +70,7 @@ pub(crate) fn key_pair(data: Option<&Path>, name: &str) -> Result<KeyPair, TlsEr
         path: directory.clone(),
         source,
     };
-    std::fs::create_dir_all(&directory).map_err(fail)?;
+    crate::files::directory(&directory).map_err(fail)?;
     write_private(&path, &pair.serialize_pem())?;
     Ok(pair)
 }
@@ -222,7 +222,7 @@ fn read(path: &Path) -> Result<String, TlsError> {
 
 /// Writes a file of the authority durably.
 fn write_private(path: &Path, text: &str) -> Result<(), TlsError> {
-    super::private::write(path, text).map_err(|source| TlsError::File {
+    crate::files::write(path, text).map_err(|source| TlsError::File {
         path: path.to_owned(),
         source,
     })

@@ -15,6 +15,7 @@ use super::backend::{Backend, Change, Loaded, LogEntry, StorageError};
 use super::object::Object;
 use super::state::{Key, ResourceKey};
 use super::text::Packers;
+use crate::files;
 
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
 const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
@@ -124,13 +125,15 @@ impl RedbFile {
                 detail: e.to_string(),
             });
         }
+        let failed = |detail: String| StorageError::Open {
+            path: self.path.display().to_string(),
+            detail,
+        };
+        let file = files::open(&self.path).map_err(|e| failed(e.to_string()))?;
         let builder = Database::builder()
             .set_cache_size(CACHE_BYTES)
-            .create(&self.path);
-        builder.map_err(|e| StorageError::Open {
-            path: self.path.display().to_string(),
-            detail: e.to_string(),
-        })
+            .create_file(file);
+        builder.map_err(|e| failed(e.to_string()))
     }
 
     fn database(&self) -> Result<&Database, redb::Error> {

@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io::{BufReader, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use apiserver::files;
 use apiserver::storage::Copy;
 
 use crate::cli::BackupArgs;
@@ -34,13 +34,7 @@ async fn copy(args: &BackupArgs) -> Result<ExitCode, Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let client = Client::connect(&args.connect).await?;
-    let mut file = File::options()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(&draft)
-        .map_err(failed)?;
+    let mut file = files::create(&draft).map_err(failed)?;
     let got = client.download("/backup", &mut file).await;
     let done = got.and_then(|()| {
         file.flush()

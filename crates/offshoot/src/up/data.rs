@@ -3,17 +3,21 @@
 //! One process at a time: a lock on `lock` keeps others out, and goes with the process whatever
 //! ends it. A directory of a newer version is refused untouched (decisions.md X7).
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use apiserver::files;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::exit::Failure;
 
 /// The layout that this version writes.
 const FORMAT: u32 = 1;
+
+/// Group and others may write.
+const OTHERS_WRITE: u32 = 0o022;
 
 /// A locked data directory.
 #[derive(Debug)]
@@ -31,20 +35,10 @@ impl DataDir {
     pub(crate) fn open(root: &Path) -> Result<Self, Failure> {
         let attempt = format!("open the data directory {}", root.display());
         let failed = |e: std::io::Error| Failure::of(&attempt, &e);
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(root)
-            .map_err(failed)?;
+        files::directory(root).map_err(failed)?;
         let root = root.canonicalize().map_err(failed)?;
-        let mut lock = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .write(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(root.join("lock"))
-            .map_err(failed)?;
+        check_owner(&root)?;
+        let mut lock = files::open(&root.join("lock")).map_err(failed)?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             let mut holder = String::new();
             // Who holds it is a help, not a need.
@@ -82,25 +76,38 @@ impl DataDir {
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
     let failed = |e: std::io::Error| Failure::of(&format!("write {}", path.display()), &e);
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .map_err(failed)?;
+        files::directory(directory).map_err(failed)?;
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let mut file = OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&draft)
-        .map_err(failed)?;
-    file.write_all(text.as_bytes())
-        .and_then(|()| file.sync_all())
-        .map_err(failed)?;
-    std::fs::rename(&draft, path).map_err(failed)
+    files::write(path, text).map_err(failed)
+}
+
+/// Whoever owns the directory can put other files in the place of ours: it must be this process's user, or root (who
+/// owns what is mounted into a container). Where others may write, too, they are warned of.
+fn check_owner(root: &Path) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| Failure::of(&format!("look at {}", root.display()), &e);
+    let meta = std::fs::metadata(root).map_err(failed)?;
+    let own = rustix::process::geteuid().as_raw();
+    if !may_hold(meta.uid(), own) {
+        return Err(Failure::new(format!(
+            "the data directory {} belongs to user {}, and this process runs as user {own}",
+            root.display(),
+            meta.uid()
+        ))
+        .hint("run it as the user who owns the directory, or give the directory to this one (chown -R)"));
+    }
+    if meta.mode() & OTHERS_WRITE != 0 {
+        tracing::warn!(
+            directory = %root.display(),
+            mode = format!("{:o}", meta.mode() & 0o7777),
+            "others may write to the data directory, and so put other files in the place of its own: chmod 700"
+        );
+    }
+    Ok(())
+}
+
+/// Whether a directory of this owner may hold the data of a process of this user.
+fn may_hold(owner: u32, own: u32) -> bool {
+    owner == own || owner == 0
 }
 
 fn check_format(root: &Path) -> Result<(), Failure> {
@@ -130,6 +137,13 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+
+    #[test]
+    fn a_directory_of_somebody_else_is_not_used() {
+        for (owner, own, fits) in [(7, 7, true), (0, 7, true), (8, 7, false), (8, 0, false)] {
+            assert_eq!(may_hold(owner, own), fits, "{owner} {own}");
+        }
+    }
 
     /// R182.
     #[test]

@@ -1,4 +1,6 @@
-//! Which places a `Repository` may name.
+//! Which places a `Repository` may name, and what others may read in ours.
+
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
@@ -40,4 +42,40 @@ async fn a_repository_opens_nothing_outside_of_its_fence() {
     let server = Process::start(root.path(), &["--repositories-below", &below]).await;
     let path = format!("{REPOSITORIES}/made");
     until(&server, &path, "Ready", |c| c.0 == "True").await;
+}
+
+/// Files that others could read: in directories that they may enter.
+fn open_to_others(at: &std::path::Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(at).unwrap().flatten() {
+        let meta = entry.metadata().unwrap();
+        let open = meta.permissions().mode() & 0o077 != 0;
+        if meta.is_dir() && open {
+            open_to_others(&entry.path(), found);
+        } else if open {
+            found.push(entry.path().display().to_string());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_else_reads_what_is_stored_whatever_the_directory() {
+    let root = tempfile::tempdir().unwrap();
+    let data = root.path().join("data");
+    let shared = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(root.path(), shared.clone()).unwrap();
+    std::fs::create_dir(&data).unwrap();
+    std::fs::set_permissions(&data, shared).unwrap();
+    let log = data.join("audit.log").display().to_string();
+    let mut server = Process::start(root.path(), &["--audit-log", &log]).await;
+    register(&server, root.path(), "deploy", false).await;
+    let mut found = Vec::new();
+    open_to_others(&data, &mut found);
+    assert_eq!(found, [""; 0]);
+    server.kill();
+    // What an earlier version left open is closed.
+    let objects = data.join("objects.redb");
+    std::fs::set_permissions(&objects, std::fs::Permissions::from_mode(0o644)).unwrap();
+    drop(Process::start(root.path(), &["--audit-log", &log]).await);
+    open_to_others(&data, &mut found);
+    assert_eq!(found, [""; 0]);
 }
