@@ -15,6 +15,7 @@ mod codec;
 mod commits;
 pub mod controllers;
 mod cpu;
+mod credentials;
 mod discover;
 mod engine;
 mod error;

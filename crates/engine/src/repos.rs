@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use async_trait::async_trait;
 use model::{Class, CommitId, Namespace, ObjectKey, Repository, RepositoryName};
-use store::{Credential, CredentialError, Credentials, RefName, RemoteSpec};
+use store::{RefName, RemoteSpec};
 
 use crate::discover::Numbers;
 use crate::git::{Layout, committer};
 use crate::index::Wake;
-use crate::ports::Cluster;
+use crate::ports::Reader;
 use crate::{Engine, Error, Result};
 
 /// A registered repository that is open.
@@ -206,7 +205,15 @@ impl Engine {
             create_repository: git.create,
             branch: Some(git.branch.clone()),
             create_branch: (git.create_branch || git.create).then(|| committer(self.now())),
-            credentials: self.credentials(&repository.key.namespace, git.secret.as_deref()),
+            credentials: self.credentials(
+                &repository.key.namespace,
+                git.secret.as_deref(),
+                &git.repo,
+                Reader::Repository {
+                    key: repository.key.clone(),
+                    address: git.repo.clone(),
+                },
+            ),
             ..RemoteSpec::new(&git.repo)
         };
         let repo = self.inner.store.open(spec).await;
@@ -233,68 +240,5 @@ impl Engine {
         let open = Arc::new(open);
         lock(&self.inner.repos.open).insert(open.key().clone(), Arc::clone(&open));
         open
-    }
-
-    /// The credentials in a Secret, read anew for each attempt.
-    pub(crate) fn credentials(
-        &self,
-        namespace: &Namespace,
-        secret: Option<&str>,
-    ) -> Arc<dyn Credentials> {
-        let Some(name) = secret else {
-            return Arc::new(store::NoCredentials);
-        };
-        Arc::new(FromSecret {
-            cluster: Arc::clone(&self.ports().cluster),
-            namespace: namespace.clone(),
-            name: name.to_owned(),
-        })
-    }
-}
-
-/// Credentials of a Secret (package-orchestration.md §4 "Auth").
-struct FromSecret {
-    cluster: Arc<dyn Cluster>,
-    namespace: Namespace,
-    name: String,
-}
-
-#[async_trait]
-impl Credentials for FromSecret {
-    async fn credential(&self, _url: &str) -> Result<Credential, CredentialError> {
-        let fail = |text: String| CredentialError { text };
-        let name = model::ObjectName::parse(&self.name).map_err(|e| fail(e.to_string()))?;
-        let key = ObjectKey::new(self.namespace.clone(), name);
-        let secret = self.cluster.secret(&key).await;
-        let secret = secret
-            .map_err(|e| fail(e.to_string()))?
-            .ok_or_else(|| fail(format!("secret {key} not found")))?;
-        let text = |field: &str| {
-            let bytes = secret.data.get(field)?;
-            String::from_utf8(bytes.clone()).ok()
-        };
-        if let Some(token) = text("bearerToken") {
-            return Ok(Credential::Bearer { token });
-        }
-        match (text("username"), text("password")) {
-            (username, Some(password)) => Ok(Credential::Basic {
-                username: username.unwrap_or_default(),
-                password,
-            }),
-            _ => Err(fail(format!(
-                "secret {key} of type {:?} holds neither username and password nor bearerToken",
-                secret.kind
-            ))),
-        }
-    }
-
-    async fn ca_bundle(&self, _url: &str) -> Result<Option<Vec<u8>>, CredentialError> {
-        let fail = |text: String| CredentialError { text };
-        let name = format!("{}-ca-bundle", self.namespace);
-        let name = model::ObjectName::parse(&name).map_err(|e| fail(e.to_string()))?;
-        let key = ObjectKey::new(self.namespace.clone(), name);
-        let secret = self.cluster.secret(&key).await;
-        let secret = secret.map_err(|e| fail(e.to_string()))?;
-        Ok(secret.and_then(|s| s.data.get("ca.crt").cloned()))
     }
 }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use model::Class;
+
 use crate::error::{Error, Result};
+use crate::hosts::authority;
 
 /// How a URL is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +94,11 @@ impl RemoteSpec {
         if host.is_empty() || rest.contains(['?', '#']) {
             return Err(refuse("it needs a host and a path without query"));
         }
+        if authority(host).is_none() {
+            return Err(refuse(
+                "its host must be a name of letters, digits, dots and hyphens (xn--… for others) or an address",
+            ));
+        }
         Ok((url, Kind::Remote))
     }
 }
@@ -141,6 +149,8 @@ impl fmt::Debug for Credential {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{text}")]
 pub struct CredentialError {
+    /// Whether it was refused, or could not be looked up now.
+    pub class: Class,
     /// What happened; no secret stands in it.
     pub text: String,
 }

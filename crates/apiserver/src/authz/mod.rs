@@ -11,11 +11,13 @@ mod grants;
 mod index;
 mod rbac;
 mod rule;
+mod setter;
 mod writer;
 
 pub(crate) use aggregate::RESOURCE as GATHERING;
 pub use rbac::Rbac;
 pub use rule::Rule;
+pub use setter::Setters;
 pub use writer::Writers;
 
 /// The API group of roles and bindings.

@@ -122,7 +122,7 @@ impl Core {
     }
 }
 
-fn write(object: &mut Value, annotation: &str, record: Option<Value>) {
+pub(super) fn write(object: &mut Value, annotation: &str, record: Option<Value>) {
     let Some(metadata) = metadata_mut(object) else {
         return;
     };

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::authz::Writers;
+use crate::authz::{Setters, Writers};
 use crate::clock::{Clock, Uids, seconds};
 use crate::gateway::{Authorizer, Gateway, Refusal, RefusalClass};
 use crate::logic::{Moment, convert};
@@ -51,6 +51,8 @@ pub struct Core {
     pub(crate) authorizer: OnceLock<Arc<dyn Authorizer>>,
     /// Which objects say who wrote them.
     pub(crate) writers: OnceLock<Writers>,
+    /// Which field says who set it.
+    pub(crate) setters: OnceLock<Setters>,
     /// Tells when the rules of gathering cluster roles may have changed.
     pub(crate) aggregated: Mutex<Option<Watch>>,
     /// What housekeeping tries again, and when.
@@ -137,6 +139,7 @@ impl Core {
             gateway: OnceLock::new(),
             authorizer: OnceLock::new(),
             writers: OnceLock::new(),
+            setters: OnceLock::new(),
             aggregated: Mutex::new(None),
             chores: chores::Chores::default(),
             accounts: Mutex::new(None),

@@ -111,6 +111,7 @@ impl Core {
         }
         self.check_grant(target, whose, None, &prepared.object)?;
         self.sign(target, whose, None, &mut prepared.object);
+        self.sign_field(target, whose, None, &mut prepared.object);
         if target.resource.backing != Backing::Stored {
             let call = (Verb::Create, None, Some(prepared.object));
             return self
@@ -268,6 +269,7 @@ impl Core {
         };
         self.check_grant(target, whose, Some(&old), &prepared.object)?;
         self.sign(target, whose, Some(&old), &mut prepared.object);
+        self.sign_field(target, whose, Some(&old), &mut prepared.object);
         if handed {
             let call = (verb, Some(old), Some(prepared.object));
             return self

@@ -15,6 +15,7 @@ mod protobuf;
 mod recorded;
 mod restart;
 mod rules;
+mod setters;
 mod twin;
 mod walls;
 mod webhook;

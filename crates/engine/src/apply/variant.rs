@@ -245,6 +245,7 @@ fn learn(
 pub(super) fn service(engine: &Engine, key: &ObjectKey) -> Caller {
     Caller {
         user: engine.inner.options.service.clone(),
+        groups: Vec::new(),
         acting_for: format!("packagevariant {key}"),
         dry_run: false,
     }

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use model::{Class, Namespace, ObjectName, Uid};
 
 pub use cluster::{
-    Cluster, ClusterEvent, EventType, Found, Gvk, ObjectContent, ObjectSummary, OurKind, Requester,
-    Secret, Stored, StoredRepository, StoredSet, StoredVariant,
+    Cluster, ClusterEvent, EventType, Found, Gvk, ObjectContent, ObjectSummary, OurKind, Reader,
+    Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
 pub use feed::{Delta, Feed, Known};
 pub use records::{Change, Expect, RecordWrite, Records};

@@ -130,7 +130,7 @@ async fn carry_out(
     plan: CreatePlan,
 ) -> Result<Made> {
     let uid = engine.unrecorded(&plan.key).await?;
-    let mut content = sources::content(engine, open, key, &plan.source).await?;
+    let mut content = sources::content(engine, by, open, key, &plan.source).await?;
     metadata::apply(&mut content.files, &metadata::edits(&input, None))?;
     let rendered = render(engine, &input, &content).await?;
     let head = engine.head(open)?;

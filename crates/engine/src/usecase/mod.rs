@@ -38,6 +38,8 @@ use crate::{Engine, Error, Result};
 pub struct Caller {
     /// The user: the author of what is committed (A9).
     pub user: String,
+    /// The user's groups.
+    pub groups: Vec<String>,
     /// For whom a service acts: the `offshoot-for:` trailer; empty for nobody.
     pub acting_for: String,
     /// Do everything but write.
@@ -49,9 +51,17 @@ impl Caller {
     pub fn user(name: impl Into<String>) -> Self {
         Self {
             user: name.into(),
+            groups: Vec::new(),
             acting_for: String::new(),
             dry_run: false,
         }
+    }
+
+    /// The same caller as a member of these groups.
+    #[must_use]
+    pub fn of_groups(mut self, groups: &[String]) -> Self {
+        self.groups = groups.to_vec();
+        self
     }
 
     /// The same caller, asking only.

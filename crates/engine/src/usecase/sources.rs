@@ -13,8 +13,9 @@ use package::merge::{MergeOptions, merge};
 use plan::revision::Source;
 use store::{Dir, Opaque, RemoteSpec};
 
-use super::PackageKey;
+use super::{Caller, PackageKey};
 use crate::discover::chain;
+use crate::ports::Reader;
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
 
@@ -56,6 +57,7 @@ fn cannot(attempt: &'static str, class: Class, error: &dyn std::error::Error) ->
 /// Makes the content.
 pub(super) async fn content(
     engine: &Engine,
+    by: &Caller,
     open: &Arc<Open>,
     key: &PackageKey,
     source: &Source,
@@ -78,7 +80,7 @@ pub(super) async fn content(
             cloned(open, &key.package, &files, &opaque, &lock)
         }
         Source::CloneGit(git) => {
-            let (files, opaque, lock) = elsewhere(engine, &key.namespace, git).await?;
+            let (files, opaque, lock) = elsewhere(engine, by, &key.namespace, git).await?;
             cloned(open, &key.package, &files, &opaque, &lock)
         }
         Source::Edit(revision) => {
@@ -171,6 +173,7 @@ fn cloned(
 /// A package in a repository that need not be registered: branch, tag or commit.
 async fn elsewhere(
     engine: &Engine,
+    by: &Caller,
     namespace: &Namespace,
     git: &GitSource,
 ) -> Result<(Files, Vec<Opaque>, GitLock)> {
@@ -178,8 +181,12 @@ async fn elsewhere(
         attempt: "fetch the upstream package",
         source,
     };
+    let reader = Reader::Caller {
+        user: by.user.clone(),
+        groups: by.groups.clone(),
+    };
     let spec = RemoteSpec {
-        credentials: engine.credentials(namespace, git.secret.as_deref()),
+        credentials: engine.credentials(namespace, git.secret.as_deref(), &git.repo, reader),
         ..RemoteSpec::new(&git.repo)
     };
     let repo = engine.inner.store.open(spec).await.map_err(failed)?;

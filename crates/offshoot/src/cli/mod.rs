@@ -157,6 +157,9 @@ pub(crate) struct BackupArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) at: DataArg,
+    /// Succeed although records of some repositories could not be compared; they are named all the same.
+    #[arg(long)]
+    pub(crate) skip_uncompared: bool,
 }
 
 /// Flags of `user`.
@@ -252,6 +255,15 @@ pub(crate) struct UpArgs {
         env = "OFFSHOOT_REPOSITORIES_BELOW"
     )]
     pub(crate) repositories: Vec<PathBuf>,
+    /// A host that git is fetched from and pushed to, also more than once: git.example.com, git.example.com:8443 or
+    /// *.example.com. Others are not contacted; all are by default.
+    #[arg(
+        long,
+        value_name = "HOST",
+        value_delimiter = ',',
+        env = "OFFSHOOT_GIT_HOSTS"
+    )]
+    pub(crate) git_hosts: Vec<String>,
     #[command(flatten)]
     pub(crate) runtimes: local::RuntimeArgs,
     /// At most this many writes of one repository share a batch; for tests.

@@ -60,7 +60,9 @@ impl Gateway for PackageGateway {
 
 /// Who asks, as the engine wants to know it.
 fn caller(call: &Call) -> Caller {
-    Caller::user(call.user.name.clone()).dry_run(call.dry_run)
+    Caller::user(call.user.name.clone())
+        .of_groups(&call.user.groups)
+        .dry_run(call.dry_run)
 }
 
 /// The object that a call names.

@@ -1,6 +1,5 @@
 //! Variants, sets, repositories and Secrets over the server.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
@@ -10,11 +9,9 @@ use apiserver::logic::delete::DeleteOptions;
 use apiserver::logic::update::Means;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use async_trait::async_trait;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use engine::ports::{
     Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,
-    PortError, Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
+    PortError, Reader, Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
 use model::{
     Class, Namespace, ObjectKey, Problem, RepositoryStatus, SetStatus, Uid, UpstreamSource,
@@ -22,7 +19,9 @@ use model::{
 };
 use serde_json::{Value, json};
 
-use super::{controllers, events, failed, feed, objects, repositories, requester, sets, variants};
+use super::{
+    controllers, events, failed, feed, objects, repositories, requester, secrets, sets, variants,
+};
 
 /// The cluster that the embedded server is.
 pub(super) struct ServerCluster {
@@ -264,14 +263,12 @@ impl Cluster for ServerCluster {
         }))
     }
 
-    async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError> {
-        let resource = ResourceName::new("", "v1", "secrets");
-        let found = self
-            .handle
-            .get(&resource, key.namespace.as_str(), key.name.as_str())
-            .await;
-        let object = found.map_err(|f| failed(format!("read secret {key}"), &f))?;
-        Ok(object.as_ref().map(read_secret))
+    async fn secret(&self, key: &ObjectKey, reader: &Reader) -> Result<Found<Secret>, PortError> {
+        secrets::secret(&self.handle, key, reader).await
+    }
+
+    async fn trusted(&self, namespace: &Namespace) -> Result<Option<Vec<u8>>, PortError> {
+        secrets::trusted(&self.handle, namespace).await
     }
 
     async fn set_variant_status(
@@ -471,16 +468,4 @@ fn write_variant(variant: &Variant) -> Value {
         ("metadata", api::write_meta(&variant.key, &variant.meta)),
         ("spec", api::write_variant_spec(&variant.spec)),
     ])
-}
-
-/// `data` of a Secret, decoded; what is no base64 was refused when it was stored.
-fn read_secret(object: &Value) -> Secret {
-    let entries = api::object_at(object, &["data"]).into_iter().flatten();
-    let data: BTreeMap<String, Vec<u8>> = entries
-        .filter_map(|(key, value)| Some((key.clone(), STANDARD.decode(value.as_str()?).ok()?)))
-        .collect();
-    let kind = api::str_at(object, &["type"])
-        .unwrap_or("Opaque")
-        .to_owned();
-    Secret { kind, data }
 }

@@ -7,11 +7,12 @@ mod feed;
 mod objects;
 mod records;
 mod requester;
+mod secrets;
 mod time;
 
 use std::sync::Arc;
 
-use apiserver::authz::Writers;
+use apiserver::authz::{Setters, Writers};
 use apiserver::verbs::Whose;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use engine::ports::{NoFaults, PortError, Ports};
@@ -22,13 +23,23 @@ const MANAGER: &str = "offshoot-controllers";
 
 /// Who last wrote a variant or a set, by the server's word (X6).
 const WRITTEN_BY: &str = "offshoot.dev/written-by";
+/// Who named the Secret of a repository, or its address, by the server's word (X8).
+const SECRET_SET_BY: &str = "offshoot.dev/secret-set-by";
 
-/// Every port over one server; from now on variants and sets say who wrote them.
+/// Every port over one server; from now on variants and sets say who wrote them, and repositories who named
+/// their Secret.
 pub(crate) fn over(handle: &ServerHandle, functions: Arc<dyn functions::Runner>) -> Ports {
     let resource = |r: ResourceName| (r.group, r.plural);
     handle.core().record_writers(Writers {
         annotation: WRITTEN_BY,
         resources: vec![resource(variants()), resource(sets())],
+        own: controllers(handle).user.name,
+    });
+    handle.core().record_setters(Setters {
+        annotation: SECRET_SET_BY,
+        resource: resource(repositories()),
+        field: "/spec/git/secretRef/name",
+        beside: &["/spec/git/repo"],
         own: controllers(handle).user.name,
     });
     Ports {

@@ -18,7 +18,7 @@ use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use apiserver::verbs::records::Record;
 use apiserver::{Server, server};
 use engine::Engine;
-use store::{GitOptions, GitStore, Limits, Local, Sync};
+use store::{GitOptions, GitStore, Hosts, Limits, Local, Sync};
 use tokio::task::JoinHandle;
 
 use crate::cli::UpArgs;
@@ -54,6 +54,8 @@ pub struct Options {
     /// Directories that `file://` repositories may lie below; by default the one that holds the
     /// data directory.
     pub repositories: Vec<PathBuf>,
+    /// The hosts that git is fetched from and pushed to; `None` for all.
+    pub git_hosts: Option<Hosts>,
     /// What runs functions.
     pub functions: Arc<dyn functions::Runner>,
 }
@@ -77,6 +79,7 @@ impl Options {
             durable: true,
             batch: None,
             repositories: Vec::new(),
+            git_hosts: None,
             functions: Arc::new(functions::runtime::Runtimes::default()),
         }
     }
@@ -102,6 +105,7 @@ impl Options {
             durable: !args.no_fsync,
             batch: args.batch_limit,
             repositories: args.repositories.clone(),
+            git_hosts: git_hosts(&args.git_hosts)?,
             functions: Arc::new(crate::runtimes::of(&args.runtimes)?),
         })
     }
@@ -256,10 +260,30 @@ fn local_repositories(data: &DataDir, options: &Options) -> Local {
     }
 }
 
+/// The hosts that flags or the environment name.
+fn git_hosts(list: &[String]) -> Result<Option<Hosts>, Failure> {
+    if list.is_empty() {
+        return Ok(None);
+    }
+    let list = list.join(",");
+    let wrong = |why: String| {
+        Failure::usage(format!("--git-hosts: {why}"))
+            .hint("write git.example.com, git.example.com:8443 or *.example.com")
+    };
+    if list.trim_matches([',', ' ']).is_empty() {
+        return Err(wrong("it names no host".to_owned()));
+    }
+    let hosts = Hosts::parse(&list);
+    hosts
+        .map(Some)
+        .map_err(|entry| wrong(format!("{entry:?} is no host")))
+}
+
 fn git_options(data: &DataDir, options: &Options) -> GitOptions {
     let limits = Limits::default();
     GitOptions {
         local: local_repositories(data, options),
+        hosts: options.git_hosts.clone(),
         sync: if options.durable {
             Sync::Always
         } else {

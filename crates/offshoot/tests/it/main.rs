@@ -20,6 +20,7 @@ mod porchctl;
 mod process;
 mod recorded;
 mod requests;
+mod secrets;
 mod story;
 mod tenancy;
 mod use_cases;

@@ -153,7 +153,7 @@ impl Body for Sent {
 pub(crate) async fn ask(ask: Ask<'_>, who: &Who, silence: Duration) -> Result<Bytes, Failure> {
     let place =
         parse(ask.url).ok_or_else(|| Failure::before(Class::Invalid, "it is no HTTP URL"))?;
-    let denied = |e: crate::CredentialError| Failure::before(Class::Denied, e.text);
+    let denied = |e: crate::CredentialError| Failure::before(e.class, e.text);
     let authorization = header(&who.credential(ask.url).await.map_err(denied)?);
     let bundle = who.ca_bundle(ask.url).await.map_err(denied)?;
     let post = ask.body.is_some();

@@ -1,12 +1,13 @@
 //! The journal's file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
 use crate::error::{Error, Result};
 use crate::git::lockfile::sync_dir;
+use crate::git::private;
 use crate::lru::lock;
 
 /// One file, appended to by the writer.
@@ -61,7 +62,7 @@ impl JournalFile {
         let attempt = |e| Error::io(format!("replace {}", self.path.display()), e);
         let mut open = lock(&self.open);
         let write = || {
-            let mut file = File::create(&fresh)?;
+            let mut file = private::create(&fresh)?;
             file.write_all(bytes)?;
             if self.sync {
                 file.sync_data()?;
@@ -86,9 +87,7 @@ impl JournalFile {
         let (file, size) = match &mut *open {
             Some(open) => open,
             none => {
-                let mut options = OpenOptions::new();
-                options.read(true).write(true).create(true).truncate(false);
-                let file = options.open(&self.path).map_err(failed)?;
+                let file = private::open(&self.path).map_err(failed)?;
                 let size = file.metadata().map_err(failed)?.len();
                 none.insert((file, size))
             }

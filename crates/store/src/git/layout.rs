@@ -65,9 +65,14 @@ pub(crate) fn check_format(url: &str, dir: &Path) -> Result<()> {
     }
 }
 
+/// Where the mirror of a remote is.
+pub(crate) fn mirror_in(home: &Path) -> PathBuf {
+    home.join("mirror.git")
+}
+
 /// The mirror of a remote, made where it is missing.
 pub(crate) fn mirror(home: &Path) -> Result<PathBuf> {
-    let dir = home.join("mirror.git");
+    let dir = mirror_in(home);
     if !dir.join("HEAD").is_file() {
         init_bare(&dir, "main")?;
     }

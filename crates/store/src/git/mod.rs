@@ -12,6 +12,7 @@ mod odb;
 mod pack;
 mod packed;
 mod pkt;
+mod private;
 mod refs;
 mod remote;
 mod send;
@@ -19,6 +20,7 @@ mod transport;
 mod upkeep;
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +34,7 @@ use crate::fault::{Faults, NoFaults};
 use crate::git::bounds::Bounds;
 use crate::git::disk::{GitDisk, Place};
 use crate::git::transport::Git;
+use crate::hosts::Hosts;
 use crate::lru::Share;
 use crate::remote::{Kind, RemoteSpec};
 use crate::room::{Room, Setup, Shared};
@@ -73,6 +76,8 @@ pub struct GitOptions {
     pub roll_up: usize,
     /// Which local repositories may be opened at all.
     pub local: Local,
+    /// Which hosts may be contacted; `None` for all.
+    pub hosts: Option<Hosts>,
 }
 
 impl Default for GitOptions {
@@ -87,6 +92,7 @@ impl Default for GitOptions {
             direct: true,
             roll_up: 48,
             local: Local::default(),
+            hosts: None,
         }
     }
 }
@@ -177,17 +183,31 @@ impl GitStore {
         .await
     }
 
-    /// Where mirror and journal of a URL are: named by a digest, as no two URLs may share one
-    /// (the peer's names collide, reliability-and-performance.md S2).
+    /// Where the mirror of a remote is, whether it was made or not, for whoever looks at what no server uses.
+    pub fn mirror_of(data: &Path, url: &str) -> PathBuf {
+        layout::mirror_in(&home_of(data, url.trim_end_matches('/')))
+    }
+
     fn home(&self, url: &str) -> Result<PathBuf> {
-        let digest = Sha256::digest(url.as_bytes());
-        let name: String = digest.iter().take(16).map(|b| format!("{b:02x}")).collect();
-        let home = self.data.join("git").join(name);
-        let made = std::fs::create_dir_all(&home);
-        made.and_then(|()| std::fs::write(home.join("url"), format!("{url}\n")))
+        let home = home_of(&self.data, url);
+        let name_it = || {
+            let mut file = private::create(&home.join("url"))?;
+            file.write_all(format!("{url}\n").as_bytes())
+        };
+        private::directory(&self.data.join("git"))
+            .and_then(|()| private::directory(&home))
+            .and_then(|()| name_it())
             .map_err(|e| Error::io(format!("make {}", home.display()), e))?;
         Ok(home)
     }
+}
+
+/// Where mirror and journal of a URL are: named by a digest, as no two URLs may share one
+/// (the peer's names collide, reliability-and-performance.md S2).
+fn home_of(data: &Path, url: &str) -> PathBuf {
+    let digest = Sha256::digest(url.as_bytes());
+    let name: String = digest.iter().take(16).map(|b| format!("{b:02x}")).collect();
+    data.join("git").join(name)
 }
 
 /// Runs work that blocks beside the reactor.
@@ -205,8 +225,10 @@ async fn blocking<T: Send + 'static>(
 impl Store for GitStore {
     async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>> {
         let (url, kind) = spec.kind()?;
-        if let Kind::Local(path) = &kind {
-            self.options.local.check(&url, path)?;
+        match (&kind, &self.options.hosts) {
+            (Kind::Local(path), _) => self.options.local.check(&url, path)?,
+            (Kind::Remote, Some(hosts)) => hosts.check(&url)?,
+            (Kind::Remote, None) => {}
         }
         let (url, kind) = layout::canonical(url, kind);
         let slot = self.slot(&url).await;

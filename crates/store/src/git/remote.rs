@@ -294,26 +294,81 @@ fn classify(err: &str) -> Option<Class> {
     has(&["unable to access"]).then_some(Class::Unavailable)
 }
 
-/// What matters of git's words, on one line.
+/// What git's words come to. What the other side answered is not repeated: whoever may name an address must not
+/// read with our eyes what is served there.
 fn essence(err: &str) -> String {
-    let mut lines: Vec<&str> = err
-        .lines()
-        .map(str::trim)
-        .filter(|l| !l.is_empty())
-        .collect();
-    lines.retain(|l| !l.starts_with("hint:"));
-    let fatal = lines.iter().filter_map(|l| {
-        l.strip_prefix("fatal: ")
-            .or_else(|| l.strip_prefix("error: "))
+    const KNOWN: [(&str, &str); 11] = [
+        (
+            "terminal prompts disabled",
+            "it asks for credentials and none were accepted",
+        ),
+        (
+            "Authentication failed",
+            "it asks for credentials and none were accepted",
+        ),
+        (
+            "not our ref",
+            "it lists an object that it does not hand out (not our ref)",
+        ),
+        ("No space left on device", "no space is left on this device"),
+        ("mismatched algorithms", "it uses another object format"),
+        ("unknown object format", "it uses another object format"),
+        ("early EOF", "the connection was lost"),
+        ("hung up unexpectedly", "the connection was lost"),
+        ("unexpected disconnect", "the connection was lost"),
+        ("' not found", "there is no such repository"),
+        (
+            "is this a git repository?",
+            "it does not answer as a git server does",
+        ),
+    ];
+    // The words of the program's HTTP client, or the status of the answer.
+    let reached = err.lines().find_map(|line| {
+        let (_, said) = line.split_once("unable to access '")?;
+        said.split_once("': ").map(|(_, said)| said.trim())
     });
-    let said: Vec<&str> = fatal.take(3).collect();
-    let mut text = if said.is_empty() {
-        lines.join("; ")
-    } else {
-        said.join("; ")
-    };
-    if text.contains("terminal prompts disabled") {
-        "it asks for credentials and none were accepted".clone_into(&mut text);
+    if let Some(said) = reached {
+        return said.chars().take(400).collect();
     }
-    text.chars().take(400).collect()
+    let known = KNOWN.iter().find(|(part, _)| err.contains(part));
+    known
+        .map_or("git could not read its answer", |(_, said)| said)
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_answered_is_not_repeated() {
+        for (err, told) in [
+            (
+                "remote: internal secret\nfatal: unable to access 'http://h/x/': The requested URL returned error: 500\n",
+                "The requested URL returned error: 500",
+            ),
+            (
+                "fatal: invalid server response; got 'root:x:0:0'\n",
+                "git could not read its answer",
+            ),
+            (
+                "fatal: protocol error: bad line length character: root\n",
+                "git could not read its answer",
+            ),
+            (
+                "remote: secret\nfatal: http://h/x/info/refs not valid: is this a git repository?\n",
+                "it does not answer as a git server does",
+            ),
+            (
+                "fatal: could not read Username for 'http://h': terminal prompts disabled\n",
+                "it asks for credentials and none were accepted",
+            ),
+            (
+                "fatal: remote error: upload-pack: not our ref 1234\n",
+                "it lists an object that it does not hand out (not our ref)",
+            ),
+        ] {
+            assert_eq!(essence(err), told);
+        }
+    }
 }

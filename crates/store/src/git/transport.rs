@@ -5,18 +5,22 @@
 //! environment variable of the one process that needs them, for the one host that they are meant
 //! for; redirects are not followed. They never stand on a command line or in an error.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use model::Class;
+use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
 use crate::disk::Who;
 use crate::error::{Error, Result};
 use crate::git::bounds::{Bounds, Cut, end};
+use crate::git::private;
 use crate::remote::Credential;
 
 /// The program, one git directory, one remote.
@@ -135,9 +139,8 @@ impl Git {
     }
 
     async fn secret(&self, who: &Who) -> Result<Secret> {
-        let failed = |e: crate::CredentialError| {
-            self.error("read the credentials for", Class::Denied, &e.text)
-        };
+        let failed =
+            |e: crate::CredentialError| self.error("read the credentials for", e.class, &e.text);
         let mut secret = Secret::default();
         match who.credential(&self.url).await.map_err(failed)? {
             Credential::None => {}
@@ -163,12 +166,30 @@ impl Git {
             ));
         }
         if let Some(pem) = who.ca_bundle(&self.url).await.map_err(failed)? {
-            let path = self.home.join("ca.pem");
-            std::fs::write(&path, pem)
-                .map_err(|e| Error::io(format!("write {}", path.display()), e))?;
-            secret.ca_file = Some(path);
+            secret.ca_file = Some(self.ca_file(&pem)?);
         }
         Ok(secret)
+    }
+
+    /// A file with these certificates. It is named by what it holds: another registration of the URL may trust others,
+    /// and its conversation may run beside this one.
+    fn ca_file(&self, pem: &[u8]) -> Result<PathBuf> {
+        static DRAFTS: AtomicU64 = AtomicU64::new(0);
+        let digest = Sha256::digest(pem);
+        let name: String = digest.iter().take(16).map(|b| format!("{b:02x}")).collect();
+        let path = self.home.join(format!("ca-{name}.pem"));
+        if std::fs::read(&path).is_ok_and(|there| there == pem) {
+            return Ok(path);
+        }
+        let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+        let draft = self
+            .home
+            .join(format!("ca-{name}.{}-{number}", std::process::id()));
+        let written = private::create(&draft)
+            .and_then(|mut file| file.write_all(pem))
+            .and_then(|()| std::fs::rename(&draft, &path));
+        written.map_err(|e| Error::io(format!("write {}", path.display()), e))?;
+        Ok(path)
     }
 
     async fn run(
@@ -322,4 +343,58 @@ async fn up_to(stream: Option<impl AsyncRead + Unpin>, most: u64) -> std::io::Re
         tokio::io::copy(&mut stream.into_inner(), &mut tokio::io::sink()).await?;
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::{CredentialError, Credentials};
+
+    struct Trusts(&'static str);
+
+    #[async_trait]
+    impl Credentials for Trusts {
+        async fn credential(&self, _url: &str) -> Result<Credential, CredentialError> {
+            Ok(Credential::None)
+        }
+
+        async fn ca_bundle(&self, _url: &str) -> Result<Option<Vec<u8>>, CredentialError> {
+            Ok(Some(self.0.as_bytes().to_vec()))
+        }
+    }
+
+    #[tokio::test]
+    async fn two_registrations_of_a_url_trust_their_own_certificates_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let git = Git {
+            program: "git".into(),
+            dir: home.path().to_owned(),
+            home: home.path().to_owned(),
+            url: "https://git.test/a.git".to_owned(),
+            bounds: Bounds {
+                whole: Duration::from_secs(1),
+                silence: Duration::from_secs(1),
+                ended: tokio::sync::watch::Sender::new(false).subscribe(),
+            },
+            runtime: tokio::runtime::Handle::current(),
+        };
+        let (one, two): (Who, Who) = (Arc::new(Trusts("one")), Arc::new(Trusts("two")));
+        let first = git.secret(&one).await.unwrap().ca_file.unwrap();
+        let second = git.secret(&two).await.unwrap().ca_file.unwrap();
+        let third = git.secret(&one).await.unwrap().ca_file.unwrap();
+        assert_eq!(std::fs::read_to_string(&first).unwrap(), "one");
+        assert_eq!(std::fs::read_to_string(&second).unwrap(), "two");
+        assert_eq!(first, third);
+        // A crash left half of it.
+        std::fs::write(&first, "o").unwrap();
+        git.secret(&one).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&first).unwrap(), "one");
+        let left = std::fs::read_dir(home.path()).unwrap().count();
+        assert_eq!(left, 2, "no draft stays");
+    }
 }

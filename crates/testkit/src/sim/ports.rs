@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use engine::ports::{
     Change, Cluster, ClusterEvent, Expect, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary,
-    OurKind, Point, PortError, RecordWrite, Records, Requester, Secret, StoredRepository,
+    OurKind, Point, PortError, Reader, RecordWrite, Records, Requester, Secret, StoredRepository,
     StoredSet, StoredVariant,
 };
 use model::{
@@ -368,8 +368,12 @@ impl Cluster for Ports {
         self.twin.revision_set(key, requester).await
     }
 
-    async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError> {
-        self.twin.secret(key).await
+    async fn secret(&self, key: &ObjectKey, reader: &Reader) -> Result<Found<Secret>, PortError> {
+        self.twin.secret(key, reader).await
+    }
+
+    async fn trusted(&self, namespace: &Namespace) -> Result<Option<Vec<u8>>, PortError> {
+        self.twin.trusted(namespace).await
     }
 
     async fn set_variant_status(

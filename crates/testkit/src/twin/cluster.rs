@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use engine::ports::{
     Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,
-    PortError, Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
+    PortError, Reader, Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
 use model::{
     Class, Namespace, ObjectKey, Problem, RepositoryStatus, SetStatus, Uid, UpstreamSource,
@@ -171,8 +171,13 @@ impl Cluster for Twin {
         })
     }
 
-    async fn secret(&self, key: &ObjectKey) -> Result<Option<Secret>, PortError> {
-        Ok(self.state().secrets.get(key).cloned())
+    async fn secret(&self, key: &ObjectKey, _reader: &Reader) -> Result<Found<Secret>, PortError> {
+        let secret = self.state().secrets.get(key).cloned();
+        Ok(secret.map_or(Found::Absent, Found::Here))
+    }
+
+    async fn trusted(&self, _namespace: &Namespace) -> Result<Option<Vec<u8>>, PortError> {
+        Ok(None)
     }
 
     async fn set_variant_status(
