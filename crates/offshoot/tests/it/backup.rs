@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use crate::edges::{CORE, REVISIONS, VARIANTS, condition, register, until, variant};
+use crate::edges::{CORE, REPOSITORIES, REVISIONS, VARIANTS, condition, register, until, variant};
 use crate::process::{Process, git, push};
 
 fn offshoot(root: &Path, arguments: &[&str]) -> Output {
@@ -139,4 +139,72 @@ async fn a_check_names_what_git_no_longer_holds() {
     let nothing = offshoot(root, &["check", "--data", "nothing"]);
     assert_eq!(nothing.status.code(), Some(1));
     assert!(!root.join("nothing").exists(), "a check makes nothing");
+}
+
+/// Records of a repository that is elsewhere are compared with its mirror; where that cannot be, it is said, and nothing
+/// is said to hold.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_says_what_it_could_not_compare() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let served = root.join("served");
+    std::fs::create_dir(&served).unwrap();
+    git(&served, &["init", "--quiet", "--bare", "far.git"]);
+    git(
+        &served.join("far.git"),
+        &["config", "http.receivepack", "true"],
+    );
+    let remote = testkit::git_http::Server::start(served).unwrap();
+    let mut server = Process::start(root, &[]).await;
+    let far = json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha1", "kind": "Repository", "metadata": {"name": "far"},
+        "spec": {"type": "git", "git": {"repo": remote.url("far.git"), "createBranch": true}},
+    });
+    server.create(REPOSITORIES, &far).await;
+    let path = format!("{REPOSITORIES}/far");
+    until(&server, &path, "Ready", |c| c.0 == "True").await;
+    let draft = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision", "metadata": {},
+        "spec": {"packageName": "p", "repository": "far", "workspaceName": "one", "lifecycle": "Draft",
+            "tasks": [{"type": "init", "init": {"description": "a package"}}]},
+    });
+    server.create(REVISIONS, &draft).await;
+    server.kill();
+    let check = ["check", "--data", "data"];
+    let output = offshoot(root, &check);
+    let said = told(&output);
+    assert!(
+        output.status.success() && said.contains("everything holds"),
+        "{said}"
+    );
+    assert!(
+        said.contains("default/far: compared with the mirror of http://"),
+        "{said}"
+    );
+    assert!(
+        said.contains("git: 1 records compared in 1 repositories"),
+        "{said}"
+    );
+
+    let mirrors = std::fs::read_dir(root.join("data/git/git")).unwrap();
+    let mirrors = mirrors.map(|home| home.unwrap().path().join("mirror.git"));
+    let mirror = mirrors.into_iter().find(|m| m.exists()).unwrap();
+    git(&mirror, &["update-ref", "-d", "refs/heads/drafts/p/one"]);
+    let output = offshoot(root, &check);
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert!(
+        told(&output).contains("far.p.one: no ref of"),
+        "{}",
+        told(&output)
+    );
+
+    std::fs::remove_dir_all(&mirror).unwrap();
+    let output = offshoot(root, &check);
+    let said = told(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("default/far: not compared"), "{said}");
+    assert!(!said.contains("everything holds"), "{said}");
+    let output = offshoot(root, &[&check[..], &["--skip-uncompared"]].concat());
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(!told(&output).contains("everything holds"));
 }

@@ -1,12 +1,13 @@
-//! Records against refs: what a record says must be in git, at the tip of a branch where it can still be edited.
+//! Records against refs: what a record says must be in git, and a ref must lead to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use model::{Lifecycle, Revision};
+use model::Revision;
 use serde_json::Value;
+use store::GitStore;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -17,21 +18,27 @@ pub(super) struct Compared {
     pub(super) compared: usize,
     /// What is broken.
     pub(super) problems: Vec<String>,
-    /// What could not be looked into.
+    /// What else is to be known.
     pub(super) notes: Vec<String>,
+    /// Repositories whose records could not be compared, and why.
+    pub(super) uncompared: Vec<String>,
 }
 
-/// Compares the records of package revisions with the repositories on this machine.
-pub(super) fn compare(objects: &[(&str, Value)]) -> Compared {
+/// Namespace and name of a repository.
+type At = (String, String);
+
+/// Compares the records of package revisions with the repositories on this machine, and with the mirrors of others.
+pub(super) fn compare(objects: &[(&str, Value)], mirrors: &Path) -> Compared {
     let mut out = Compared::default();
-    let mut repositories: BTreeMap<(String, String), String> = BTreeMap::new();
-    let mut records: BTreeMap<(String, String), Vec<Revision>> = BTreeMap::new();
+    let mut repositories: BTreeMap<At, Result<String, String>> = BTreeMap::new();
+    let mut records: BTreeMap<At, Vec<Revision>> = BTreeMap::new();
     for (resource, object) in objects {
         if resource.starts_with("repositories.") {
-            if let Ok(repository) = api::read_repository(object) {
-                let namespace = repository.key.namespace.as_str().to_owned();
-                let at = (namespace, repository.name.as_str().to_owned());
-                repositories.insert(at, repository.git.repo);
+            if let Some(key) = api::read_key(object) {
+                let at = (key.namespace.to_string(), key.name.to_string());
+                let read = api::read_repository(object).map(|repository| repository.git.repo);
+                let read = read.map_err(|problems| model::join_problems(&problems));
+                repositories.insert(at, read);
             }
             continue;
         }
@@ -45,25 +52,42 @@ pub(super) fn compare(objects: &[(&str, Value)]) -> Compared {
         }
     }
     for (at, records) in records {
+        let name = format!("{}/{}", at.0, at.1);
+        let count = records.len();
         match repositories.get(&at) {
-            None => out.notes.push(format!(
-                "{}/{}: {} records of a repository that is not registered",
-                at.0,
-                at.1,
-                records.len()
+            None => out.uncompared.push(format!(
+                "{name}: not compared: {count} records of a repository that is not registered"
             )),
-            Some(url) => one(&format!("{}/{}", at.0, at.1), url, &records, &mut out),
+            Some(Err(why)) => out.uncompared.push(format!(
+                "{name}: not compared: {count} records of a repository that cannot be read: {why}"
+            )),
+            Some(Ok(url)) => one(&name, url, mirrors, &records, &mut out),
         }
     }
     out
 }
 
-/// Compares the records of one repository.
-fn one(name: &str, url: &str, records: &[Revision], out: &mut Compared) {
-    let Some(path) = url.strip_prefix("file://").map(PathBuf::from) else {
-        out.notes.push(format!(
-            "{name}: {url} is elsewhere and was not looked into"
+/// Where the git directory of a repository is, or why it cannot be looked into.
+fn place(name: &str, url: &str, mirrors: &Path, out: &mut Compared) -> Option<PathBuf> {
+    if let Some(path) = url.strip_prefix("file://") {
+        return Some(PathBuf::from(path));
+    }
+    let mirror = GitStore::mirror_of(mirrors, url);
+    if !mirror.join("HEAD").is_file() {
+        out.uncompared.push(format!(
+            "{name}: not compared: {url} is elsewhere, and this data directory holds no mirror of it; a start makes one"
         ));
+        return None;
+    }
+    out.notes.push(format!(
+        "{name}: compared with the mirror of {url}; what changed there since is read at the next start"
+    ));
+    Some(mirror)
+}
+
+/// Compares the records of one repository.
+fn one(name: &str, url: &str, mirrors: &Path, records: &[Revision], out: &mut Compared) {
+    let Some(path) = place(name, url, mirrors, out) else {
         return;
     };
     let found = tips(&path).and_then(|tips| {
@@ -81,11 +105,10 @@ fn one(name: &str, url: &str, records: &[Revision], out: &mut Compared) {
     for record in records {
         out.compared += 1;
         let (key, commit) = (&record.key, record.commit.to_string());
-        let open = matches!(record.lifecycle, Lifecycle::Draft | Lifecycle::Proposed);
         if missing.contains(&commit) {
             out.problems
                 .push(format!("{key}: commit {commit} is not in {url}"));
-        } else if open && !tips.contains(&commit) {
+        } else if !record.placeholder && !tips.contains(&commit) {
             out.problems.push(format!(
                 "{key}: no ref of {url} leads to commit {commit}; a start reads what git holds"
             ));
@@ -93,14 +116,15 @@ fn one(name: &str, url: &str, records: &[Revision], out: &mut Compared) {
     }
 }
 
-/// The commits that refs lead to, annotated tags followed.
+/// The commits that refs lead to, annotated tags followed; what is on its way to a remote does not count.
 fn tips(path: &Path) -> Result<BTreeSet<String>, String> {
-    let text = git(
-        path,
-        &["for-each-ref", "--format=%(objectname) %(*objectname)"],
-        "",
-    )?;
-    Ok(text.split_whitespace().map(str::to_owned).collect())
+    let format = "--format=%(refname) %(objectname) %(*objectname)";
+    let text = git(path, &["for-each-ref", format], "")?;
+    let lines = text.lines().filter_map(|line| line.split_once(' '));
+    let there = lines.filter(|(name, _)| !name.starts_with("refs/offshoot/pending/"));
+    Ok(there
+        .flat_map(|(_, ids)| ids.split_whitespace().map(str::to_owned))
+        .collect())
 }
 
 /// Those of `wanted` that the repository does not have.

@@ -12,10 +12,11 @@ use crate::cli::CheckArgs;
 use crate::exit::Failure;
 use crate::up::DataDir;
 
-/// Checks the object store, then every record of a package revision against its repository.
+/// Checks the object store, then every record of a package revision against its repository, or against the mirror of one
+/// that is elsewhere.
 ///
 /// # Errors
-/// The directory is in use or cannot be read; broken things end with exit code 1.
+/// The directory is in use or cannot be read; what is broken or could not be compared ends with exit code 1.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     if !args.at.data.join("objects.redb").is_file() {
         return Err(
@@ -32,8 +33,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         findings.events,
         findings.rv
     ));
-    let records = git::compare(&objects(&findings));
-    for line in &records.notes {
+    let records = git::compare(&objects(&findings), &directory.git());
+    for line in records.notes.iter().chain(&records.uncompared) {
         super::say(line);
     }
     let problems: Vec<&String> = findings.problems.iter().chain(&records.problems).collect();
@@ -47,12 +48,21 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         "git: {} records compared in {} repositories",
         records.compared, records.repositories
     ));
-    Ok(if problems.is_empty() {
-        super::say("everything holds");
-        ExitCode::SUCCESS
-    } else {
+    if !problems.is_empty() {
         super::say(&format!("{} problems", problems.len()));
-        ExitCode::FAILURE
+        return Ok(ExitCode::FAILURE);
+    }
+    if records.uncompared.is_empty() {
+        super::say("everything holds");
+        return Ok(ExitCode::SUCCESS);
+    }
+    super::say(&format!(
+        "what was compared holds; {} repositories were not (--skip-uncompared accepts that)",
+        records.uncompared.len()
+    ));
+    Ok(match args.skip_uncompared {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
     })
 }
 
