@@ -137,6 +137,9 @@ impl Engine {
                     while let Some(delta) = feed.next().await {
                         self.learn(|world| objects(world, kind, delta));
                     }
+                    // Most likely the kind is no longer served: those who select it are to know soon.
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
                 }
                 Ok(None) => {
                     let served = self.world(|w| w.objects.kind(kind).is_some());

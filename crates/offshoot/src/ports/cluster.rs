@@ -205,7 +205,7 @@ impl Cluster for ServerCluster {
             // S4: Secrets are never selectable.
             return Ok(Found::Forbidden("Secrets cannot be selected".to_owned()));
         }
-        let Some((_, namespaced)) = objects::served(&self.handle, kind) else {
+        let Some((_, namespaced)) = objects::selectable(&self.handle, kind) else {
             return Ok(Found::KindMissing);
         };
         let wanted = requester::Wanted {

@@ -20,6 +20,9 @@ type Events = BoxStream<'static, Result<WatchEvent, Gone>>;
 /// Makes an object of the engine of one of the wire; `None` leaves it out.
 type Read<T> = dyn Fn(&Value) -> Option<T> + Send + Sync;
 
+/// Under which key the engine knows an object; `None` leaves its deletion out.
+pub(super) type Key = fn(&Value) -> Option<ObjectKey>;
+
 /// Where a feed stands.
 enum State {
     /// Everything is to be listed.
@@ -34,7 +37,13 @@ pub(super) fn feed<T: Send + 'static>(
     resource: &ResourceName,
     read: fn(&Value) -> Option<T>,
 ) -> Feed<T> {
-    feed_of(handle, resource, "", Arc::new(read), Known::nothing())
+    feed_of(
+        handle,
+        resource,
+        Arc::new(read),
+        api::read_key,
+        Known::nothing(),
+    )
 }
 
 /// The same, without what is known already.
@@ -44,35 +53,31 @@ pub(super) fn feed_of_unknown<T: Send + 'static>(
     read: fn(&Value) -> Option<T>,
     known: Known,
 ) -> Feed<T> {
-    feed_of(handle, resource, "", Arc::new(read), known)
+    feed_of(handle, resource, Arc::new(read), api::read_key, known)
 }
 
-/// A feed of one resource in one namespace (empty: all).
+/// The same of objects of any kind, known by a key of their own.
 pub(super) fn feed_of<T: Send + 'static>(
     handle: &ServerHandle,
     resource: &ResourceName,
-    namespace: &str,
     read: Arc<Read<T>>,
+    key: Key,
     known: Known,
 ) -> Feed<T> {
     let start = (
         handle.clone(),
         resource.clone(),
-        namespace.to_owned(),
-        (read, known),
+        (read, key, known),
         State::List,
     );
-    let deltas = stream::unfold(
-        start,
-        |(handle, resource, namespace, reader, state)| async move {
-            let (read, known) = &reader;
-            let (delta, state) = match state {
-                State::List => list(&handle, &resource, &namespace, &**read).await?,
-                State::Follow(events) => follow(events, &**read, known).await,
-            };
-            Some((delta, (handle, resource, namespace, reader, state)))
-        },
-    );
+    let deltas = stream::unfold(start, |(handle, resource, reader, state)| async move {
+        let (read, key, known) = &reader;
+        let (delta, state) = match state {
+            State::List => list(&handle, &resource, &**read).await?,
+            State::Follow(events) => follow(events, &**read, *key, known).await,
+        };
+        Some((delta, (handle, resource, reader, state)))
+    });
     deltas.filter_map(|delta| async move { delta }).boxed()
 }
 
@@ -80,10 +85,9 @@ pub(super) fn feed_of<T: Send + 'static>(
 async fn list<T>(
     handle: &ServerHandle,
     resource: &ResourceName,
-    namespace: &str,
     read: &Read<T>,
 ) -> Option<(Option<Delta<T>>, State)> {
-    let list = match handle.list(resource, namespace, "").await {
+    let list = match handle.list(resource, "", "").await {
         Ok(list) => list,
         Err(failure) if failure.code == 404 => return None,
         Err(failure) => {
@@ -92,7 +96,7 @@ async fn list<T>(
             return Some((None, State::List));
         }
     };
-    match handle.watch(resource, namespace, list.rv) {
+    match handle.watch(resource, "", list.rv) {
         Ok(events) => {
             let items = list.items.iter().filter_map(read).collect();
             Some((Some(Delta::Snapshot(items)), State::Follow(events.boxed())))
@@ -101,7 +105,12 @@ async fn list<T>(
     }
 }
 
-async fn follow<T>(mut events: Events, read: &Read<T>, known: &Known) -> (Option<Delta<T>>, State) {
+async fn follow<T>(
+    mut events: Events,
+    read: &Read<T>,
+    key: Key,
+    known: &Known,
+) -> (Option<Delta<T>>, State) {
     let Some(Ok(event)) = events.next().await else {
         return (None, State::List);
     };
@@ -116,7 +125,7 @@ async fn follow<T>(mut events: Events, read: &Read<T>, known: &Known) -> (Option
     }
     let object = event.object.value();
     let delta = match event.kind {
-        EventKind::Deleted => api::read_key(&object).map(|key| Delta::Deleted {
+        EventKind::Deleted => key(&object).map(|key| Delta::Deleted {
             key,
             version: event.object.rv.to_string(),
         }),
