@@ -8,6 +8,7 @@ mod conditions;
 mod convert;
 mod definitions;
 mod fields;
+mod guard;
 mod labels;
 mod meta;
 mod names;

@@ -3,12 +3,13 @@
 
 use model::{
     DownstreamTarget, Lifecycle, ObjectName, PackedRenderStatus, RepositoryStatus, RevisionNumber,
-    SetStatus, Uid, VariantStatus, WorkspaceName,
+    SetStatus, VariantStatus, WorkspaceName,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::conditions::merge_conditions;
 use crate::fields::{Fields, put, put_list};
+use crate::guard;
 use crate::revision_status::{read_lock, write_lock};
 use crate::{read_conditions, read_render_status, write_render_status};
 
@@ -136,23 +137,14 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
     for (key, count) in counts {
         out.insert(key.to_owned(), count.into());
     }
-    let mut ours = Map::new();
-    let confirmed = status
-        .confirmed_deletions
-        .iter()
-        .map(|uid| uid.as_str().into())
-        .collect();
-    put_list(&mut ours, "confirmedDeletions", confirmed);
-    if let Some((count, at)) = status.peak {
-        ours.insert("peak".to_owned(), json!({ "variants": count, "at": at }));
-    }
+    let ours = guard::write(&status.guard);
     if !ours.is_empty() {
         out.insert("offshoot".to_owned(), Value::Object(ours));
     }
     Value::Object(out)
 }
 
-fn count(fields: &Fields<'_>, key: &str) -> usize {
+pub(crate) fn count(fields: &Fields<'_>, key: &str) -> usize {
     let count = fields.int(key).and_then(|n| usize::try_from(n).ok());
     count.unwrap_or_default()
 }
@@ -179,14 +171,7 @@ pub fn read_set_status(object: &Value) -> SetStatus {
         ..SetStatus::default()
     };
     if let Some(ours) = fields.child("offshoot") {
-        let confirmed = ours.texts("confirmedDeletions");
-        out.confirmed_deletions = confirmed
-            .iter()
-            .filter_map(|t| Uid::parse(t).ok())
-            .collect();
-        out.peak = ours
-            .child("peak")
-            .map(|p| (count(&p, "variants"), p.int("at").unwrap_or_default()));
+        out.guard = guard::read(&ours, out.variants);
     }
     out
 }

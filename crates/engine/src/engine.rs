@@ -53,6 +53,8 @@ pub struct Options {
     pub variants: bool,
     /// Whether the controller of sets works.
     pub sets: bool,
+    /// How long a selection must be quiet before deletions that follow from it are judged (S3).
+    pub quiet: plan::set::QuietTime,
 }
 
 impl Default for Options {
@@ -69,6 +71,7 @@ impl Default for Options {
             cache_bytes: 32 << 20,
             variants: true,
             sets: true,
+            quiet: plan::set::QuietTime::default(),
         }
     }
 }

@@ -11,6 +11,7 @@ mod conflict;
 mod digest;
 mod files;
 pub mod git;
+mod guard;
 mod label;
 mod lifecycle;
 mod lock;
@@ -34,6 +35,7 @@ pub use conflict::{Conflict, ConflictId, ConflictPolicy, ConflictState, Conflict
 pub use digest::Digest;
 pub use files::{File, FileMode, Files, total_bytes};
 pub use git::{BlobId, CommitId, TreeId};
+pub use guard::{GuardMemory, Shrink, UidMark, WaitingDeletions};
 pub use label::{label, label_key};
 pub use lifecycle::{Door, Lifecycle, Refusal, transition};
 pub use lock::{GitLock, Upstream as GitUpstream};

@@ -27,7 +27,7 @@ pub struct VariantSetSpec {
     pub targets: Vec<Target>,
     /// Whether one target's failure stops the others (S2).
     pub on_error: OnError,
-    /// The shrink fuse (S3).
+    /// The deletion guard (S3).
     pub deletion_guard: DeletionGuard,
     /// How many variants are changed at a time, if that is limited.
     pub max_in_flight: Option<usize>,
@@ -169,12 +169,12 @@ pub enum OnError {
     Stop,
 }
 
-/// The shrink fuse (S3).
+/// The deletion guard (S3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeletionGuard {
     /// Whether it is on.
     pub enabled: bool,
-    /// The share of variants that may be deleted at once, in per cent.
+    /// The share of variants that may go within an hour unconfirmed, in per cent; three always may.
     pub percent: u8,
 }
 

@@ -1,9 +1,7 @@
 //! What variants and sets say about themselves (variant-semantics.md §1.G, decisions.md V6, S6).
 
-use std::collections::BTreeSet;
-
 use crate::{
-    Condition, GitLock, Lifecycle, ObjectName, PackedRenderStatus, RevisionNumber, Uid,
+    Condition, GitLock, GuardMemory, Lifecycle, ObjectName, PackedRenderStatus, RevisionNumber,
     WorkspaceName,
 };
 
@@ -76,10 +74,8 @@ pub struct SetStatus {
     pub published: usize,
     /// Targets that cannot be rendered or written.
     pub failed: usize,
-    /// Variants whose deletion was confirmed and not carried out yet (S3).
-    pub confirmed_deletions: BTreeSet<Uid>,
-    /// The number of variants before the newest shrink, and when that was, in Unix seconds (S3).
-    pub peak: Option<(usize, i64)>,
+    /// What the deletion guard remembers (S3).
+    pub guard: GuardMemory,
     /// The request to look now (annotation `offshoot.dev/reconcile`) that was answered last.
     pub handled: Option<String>,
 }

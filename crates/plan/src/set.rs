@@ -23,9 +23,11 @@ pub use alone::evaluate;
 pub use compile::Compiled;
 pub use decide::{MAX_TARGETS, decide};
 pub use explain::explain;
+pub use guard::uid_mark;
 pub use names::{CONFIRM, EXPLICIT, LABEL, variant_name};
 pub use observed::{
-    Existing, Followed, Object, Observed, RepositoryObject, SelectionFailure, Subject, Unread,
+    Existing, Followed, Object, Observed, QuietTime, RepositoryObject, SelectionFailure, Subject,
+    Unread,
 };
 pub use status::{news, next_after, status_after};
 pub use step::{Outcome, Plan, Step};

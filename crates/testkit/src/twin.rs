@@ -201,6 +201,12 @@ impl Twin {
         self.state().objects.entry(kind.clone()).or_default();
     }
 
+    /// Removes a kind with all its objects, as the end of its definition does: nobody is told of each of them.
+    pub fn unserve(&self, kind: &Gvk) {
+        self.wrote();
+        self.state().objects.remove(kind);
+    }
+
     /// Makes or changes any object; its kind is served from then on.
     pub fn put_object(
         &self,

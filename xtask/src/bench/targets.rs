@@ -111,6 +111,8 @@ impl<'a> Targets<'a> {
             "spec": {
                 "upstream": { "repo": "blueprints", "package": "bench", "revision": revision },
                 "targets": [target],
+                // What one deletion costs is measured, not how long it waits for others.
+                "deletionGuard": { "enabled": false },
             },
         })
     }

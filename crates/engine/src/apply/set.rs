@@ -34,12 +34,13 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
         .unwrap_or(plan.steps.len());
     let (writes, deletes) = plan.steps.split_at(deletions);
     let mut outcomes = all(engine, observed, writes).await?;
-    if outcomes.iter().all(|o| *o == Outcome::Done) {
-        if confirmed(engine, observed, deletes).await? {
-            outcomes.extend(all(engine, observed, deletes).await?);
-        } else {
-            outcomes.extend(deletes.iter().map(|_| Outcome::Conflict));
-        }
+    let written = outcomes.iter().all(|o| *o == Outcome::Done);
+    if written && !confirmed(engine, observed, &plan, deletes).await? {
+        count(&engine.counters().conflicts);
+        return Ok(Done::Again);
+    }
+    if written {
+        outcomes.extend(all(engine, observed, deletes).await?);
     } else {
         outcomes.extend(deletes.iter().map(|_| Outcome::Skipped));
     }
@@ -70,8 +71,15 @@ pub(crate) async fn set(engine: &Engine, observed: &Observed, plan: Plan) -> Res
 
 /// Whether the deletions would be decided on what the store says now as well: what a watch listed may
 /// be from the past, and a variant whose target was only missing there would take its drafts along.
-async fn confirmed(engine: &Engine, observed: &Observed, deletes: &[Step]) -> Result<bool> {
-    if deletes.is_empty() {
+async fn confirmed(
+    engine: &Engine,
+    observed: &Observed,
+    plan: &Plan,
+    deletes: &[Step],
+) -> Result<bool> {
+    let decided = &plan.status.guard.decided;
+    let new = !decided.is_subset(&observed.status.guard.decided);
+    if deletes.is_empty() && !new {
         return Ok(true);
     }
     let now = observe::targets_now(engine, observed).await?;
@@ -79,7 +87,8 @@ async fn confirmed(engine: &Engine, observed: &Observed, deletes: &[Step]) -> Re
     let again = cpu.run(move || plan::set::decide(&now)).await?;
     let agreed: BTreeSet<_> = again.steps.iter().filter_map(deleted).collect();
     let mut wanted = deletes.iter().filter_map(deleted);
-    Ok(wanted.all(|variant| agreed.contains(&variant)))
+    Ok(decided.is_subset(&again.status.guard.decided)
+        && wanted.all(|variant| agreed.contains(&variant)))
 }
 
 fn deleted(step: &Step) -> Option<(&ObjectKey, &Uid)> {

@@ -44,6 +44,7 @@ pub(crate) async fn set(engine: &Engine, key: &ObjectKey) -> Result<Option<Obser
         set: subject,
         status: stored.status.clone(),
         now: engine.now(),
+        quiet: engine.inner.options.quiet,
         upstreams,
         unread,
         repositories: Arc::new(repositories(w, key)),

@@ -211,9 +211,11 @@ async fn upstreams_are_selected_by_labels() {
     quiet(&world).await;
     // One that is unlabelled leaves; all at once would be too many.
     label(&world, "blueprints.app.v1", None).await;
+    world.pass(12).await;
     assert_eq!(variants(&world), ["fan-deploy-db"]);
     label(&world, "blueprints.db.v2", None).await;
     label(&world, "blueprints.db.v1", None).await;
+    world.pass(12).await;
     assert_eq!(variants(&world), ["fan-deploy-db"]);
     assert_eq!(ready_of(&world, "fan", "Stalled").0, Status::True);
 }

@@ -149,6 +149,15 @@ impl World {
         assert_eq!(self.deaths.died(), None);
     }
 
+    /// Lets time pass, for timers and for whoever asks what time it is.
+    pub(crate) async fn pass(&self, seconds: u32) {
+        for _ in 0..seconds {
+            self.clock.pass(1);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        self.settle().await;
+    }
+
     /// Starts again after a death, with or without what was not durable yet, and without the
     /// journal if so wanted; as often as it dies.
     pub(crate) async fn revive(&mut self, keep: impl Fn(&RefName) -> bool, lose_journal: bool) {

@@ -123,7 +123,7 @@ pub(super) async fn join_and_leave(story: &Story, world: &World) -> Result<(), F
         .await?;
     story.claim(
         true,
-        "relabelled, it is no target any more: variant and unpublished draft are gone",
+        "relabelled, it is no target any more: after a quiet time, variant and unpublished draft are gone",
         String::new,
     )
 }

@@ -65,6 +65,8 @@ impl World {
         let mut options = up::Options::at(&self.root.join("data"));
         options.rebuild = rebuild;
         options.sync_every = Duration::from_secs(1);
+        // A story need not wait for as long as people need to notice their mistakes.
+        options.quiet.quiet = 1;
         let server = up::start(options).await?;
         self.client = Some(Client::with(server.kubeconfig()).await?);
         self.server = Some(server);

@@ -47,6 +47,8 @@ pub struct Options {
     pub sync_every: Duration,
     /// How often everything is looked at again.
     pub resync_every: Duration,
+    /// How long a selection must be quiet before deletions that follow from it are judged.
+    pub quiet: plan::set::QuietTime,
     /// Whether answers wait for the disk.
     pub durable: bool,
     /// Writes of one batch, if limited.
@@ -76,6 +78,7 @@ impl Options {
             ],
             sync_every: Duration::from_secs(60),
             resync_every: Duration::from_secs(600),
+            quiet: plan::set::QuietTime::default(),
             durable: true,
             batch: None,
             repositories: Vec::new(),
@@ -102,6 +105,7 @@ impl Options {
             reconcilers: args.reconcilers.clone(),
             sync_every: Duration::from_secs(args.sync_seconds),
             resync_every: Duration::from_secs(args.resync_seconds),
+            quiet: plan::set::QuietTime::default(),
             durable: !args.no_fsync,
             batch: args.batch_limit,
             repositories: args.repositories.clone(),
@@ -302,6 +306,7 @@ fn engine_options(options: &Options) -> engine::Options {
         remote_poll: options.sync_every,
         local_poll: options.sync_every.min(Duration::from_secs(2)),
         resync: options.resync_every,
+        quiet: options.quiet,
         rebuild: options.rebuild,
         variants: options.reconcilers.iter().any(|r| r == "packagevariants"),
         sets: options

@@ -1,11 +1,12 @@
 //! What follows from the comparison: which changes are made now, which wait, and what the status says (S2, S3).
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use model::{Condition, OnError, Status, VariantSet};
+use model::{Condition, ObjectName, OnError, Status, VariantSet};
 
 use super::diff::{Desired, Diff};
-use super::guard::{self, Verdict};
+use super::guard::{self, Candidates, Doubt, Verdict};
 use super::observed::{Existing, Observed};
 use super::status::{self, Failure};
 use super::unroll::Unrolled;
@@ -49,7 +50,7 @@ pub(super) fn conclude(
     let pace = Pace::of(set, &ours, &mut writes);
     let halt = Halt {
         stopped,
-        stuck: unrolled.unknown() > 0 || desired.unknown,
+        stuck: unrolled.is_stuck() || desired.unknown,
         waiting: pace.waiting,
     };
     let verdict = judge(o, set, &ours, surplus, &halt, unrolled, &mut report);
@@ -60,34 +61,57 @@ pub(super) fn conclude(
             uid: v.meta.uid.clone()?,
         })
     }));
-    state(&steps, &halt, &failures, &verdict).clone_into(&mut report.state);
+    let due = newly_decided(o, &verdict);
+    let changes = steps.len() + halt.waiting + due;
+    state(changes, &failures, &verdict).clone_into(&mut report.state);
+    explain(o, &failures, &verdict, &mut report);
     if set.spec.suspend {
-        return status::suspended(o, report, unrolled, &steps, &failures);
+        return status::suspended(o, report, unrolled, &steps, &failures, &verdict.waiting);
     }
     let mut status = status::of(o, unrolled, &ours, &steps, &failures, &verdict, stopped);
-    if halt.deletions() {
-        status
-            .confirmed_deletions
-            .clone_from(&o.status.confirmed_deletions);
-    }
+    status::deleting(&mut status.conditions, due);
     pace.tell(&mut status.conditions, &mut report);
-    explain(&failures, &verdict, &mut report);
     Plan {
         steps,
         report,
         status,
-        next: Next::Rest,
+        held: held(&verdict),
+        next: next(o, &verdict),
+    }
+}
+
+/// The variants that wait for a confirmation, by name.
+fn held(verdict: &Verdict) -> Vec<ObjectName> {
+    let held = verdict.hash.iter().flat_map(|_| &verdict.waiting);
+    held.map(|v| v.key.name.clone()).collect()
+}
+
+/// Deletions that were decided just now: they are remembered first and done then (S3).
+fn newly_decided(o: &Observed, verdict: &Verdict) -> usize {
+    let decided = &verdict.memory.decided;
+    decided.difference(&o.status.guard.decided).count()
+}
+
+fn next(o: &Observed, verdict: &Verdict) -> Next {
+    if newly_decided(o, verdict) > 0 {
+        return Next::Again;
+    }
+    match verdict.look_after {
+        Some(seconds) => Next::After(Duration::from_secs(seconds)),
+        None => Next::Rest,
     }
 }
 
 /// How it stands, in a few words.
-fn state(steps: &[Step], halt: &Halt, failures: &[Failure], verdict: &Verdict) -> &'static str {
-    if !steps.is_empty() || halt.waiting > 0 {
+fn state(changes: usize, failures: &[Failure], verdict: &Verdict) -> &'static str {
+    if changes > 0 {
         "out of step"
     } else if !failures.is_empty() {
         "not everything can be made"
-    } else if !verdict.held.is_empty() {
+    } else if verdict.hash.is_some() {
         "waiting for a confirmation"
+    } else if !verdict.waiting.is_empty() {
+        "waiting until the selection is quiet"
     } else {
         "up to date"
     }
@@ -117,23 +141,37 @@ fn judge(
             surplus.len()
         ));
     }
-    let considered = if halt.deletions() {
-        Vec::new()
-    } else {
-        surplus
+    if halt.deletions() {
+        return Verdict::postponed(&o.status.guard, &surplus);
+    }
+    let doubt = match (unrolled.unserved, unrolled.empty.as_slice()) {
+        (1.., _) => Doubt::Unserved,
+        (0, []) => Doubt::None,
+        (0, _) => Doubt::Empty,
     };
-    guard::judge(o, set, ours.len(), considered, !unrolled.empty.is_empty())
+    let candidates = Candidates {
+        surplus,
+        present: ours.iter().filter(|v| !v.meta.is_deleting()).count(),
+        doubt,
+    };
+    guard::judge(o, set, candidates)
 }
 
-fn explain(failures: &[Failure], verdict: &Verdict, report: &mut Report) {
+fn explain(o: &Observed, failures: &[Failure], verdict: &Verdict, report: &mut Report) {
     for (_, message) in failures {
         report.note(message.clone());
     }
-    if !verdict.held.is_empty() {
-        report.hint(
-            format!("{} deletion(s) wait for a confirmation", verdict.held.len()),
-            format!("annotate the set with {}={}", super::CONFIRM, verdict.hash),
-        );
+    let count = verdict.waiting.len();
+    match &verdict.hash {
+        Some(hash) => report.hint(
+            format!("{count} deletion(s) wait for a confirmation"),
+            format!("annotate the set with {}={hash}", super::CONFIRM),
+        ),
+        None if count > 0 => report.note(status::moving(count, o.quiet)),
+        None => {}
+    }
+    for variant in &verdict.waiting {
+        report.note(format!("would delete {}", variant.key.name));
     }
 }
 

@@ -33,7 +33,8 @@ pub const MAX_TARGETS: usize = 50_000;
 /// 3. Its upstream must be there (§2.1.4); of several, those that are there are followed, and nothing is deleted.
 /// 4. Targets are unrolled and rendered, all before anything is written (S2).
 /// 5. What shall be is compared with what is (S1, S8).
-/// 6. The shrink fuse judges the deletions (S3).
+/// 6. The deletion guard judges the deletions: they wait until the selection is quiet, and too many of them until
+///    somebody confirms them (S3).
 pub fn decide(o: &Observed) -> Plan {
     if o.set.meta().is_deleting() {
         return still(o, "deleting");
@@ -54,6 +55,7 @@ fn still(o: &Observed, state: &str) -> Plan {
         steps: Vec::new(),
         report: Report::of(state),
         status: o.status.clone(),
+        held: Vec::new(),
         next: Next::Rest,
     }
 }

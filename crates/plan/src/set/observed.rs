@@ -57,8 +57,10 @@ pub struct Observed {
     pub set: Subject,
     /// Its status as it stands.
     pub status: SetStatus,
-    /// Unix seconds: how old the last shrink is (S3).
+    /// Unix seconds: how long deletions wait, and how old those before them are (S3).
     pub now: i64,
+    /// How long a selection must be quiet before deletions that follow from it are judged (S3).
+    pub quiet: QuietTime,
     /// The upstream packages, all sources put together in the set's order, each once.
     pub upstreams: Vec<Followed>,
     /// Sources of upstream packages that cannot be read: what they would name is unknown.
@@ -73,6 +75,24 @@ pub struct Observed {
     /// Whether the last apply failed in a way that passes by itself, how often in a row, and
     /// whether the time to try again has come.
     pub failure: Option<crate::variant::Failure>,
+}
+
+/// How long a selection must be quiet before deletions that follow from it are judged, in seconds (S3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuietTime {
+    /// So long no target may have left or returned.
+    pub quiet: i64,
+    /// And so long they wait at most.
+    pub longest: i64,
+}
+
+impl Default for QuietTime {
+    fn default() -> Self {
+        Self {
+            quiet: 10,
+            longest: 60,
+        }
+    }
 }
 
 /// An upstream package of a set.

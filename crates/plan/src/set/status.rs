@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use model::{Condition, Lifecycle, SetStatus, Status};
+use model::{Condition, Lifecycle, ObjectName, SetStatus, Status};
 
 use super::guard::Verdict;
-use super::observed::{Existing, Observed};
+use super::observed::{Existing, Observed, QuietTime};
 use super::unroll::Unrolled;
 use super::{Outcome, Plan, Step};
 use crate::news::turned;
@@ -26,6 +26,17 @@ pub(super) fn passes(reason: &str) -> bool {
 
 /// How many failures or packages a message names.
 const NAMED: usize = 3;
+/// How many variants a condition names whose deletion waits.
+const LISTED: usize = 10;
+/// How many bytes of their names an event has room for: all of them, in as many events as that takes.
+const EVENT: usize = 16 << 10;
+
+/// Condition: deletions wait (S3).
+const GUARDED: &str = "DeletionGuarded";
+/// Its reason while targets leave and return.
+const MOVING: &str = "SelectionMoving";
+/// Its reason where somebody has to confirm them.
+const CONFIRMATION: &str = "ConfirmationNeeded";
 
 fn condition(kind: &str, status: Status, reason: &str, message: &str) -> Condition {
     Condition::new(kind, status, reason, message)
@@ -47,6 +58,7 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
         steps: Vec::new(),
         report,
         status,
+        held: Vec::new(),
         next: Next::Rest,
     }
 }
@@ -101,18 +113,20 @@ pub(super) fn suspended(
     unrolled: &Unrolled,
     steps: &[Step],
     failures: &[Failure],
+    waiting: &[Arc<Existing>],
 ) -> Plan {
     let mut status = begin(o);
     let variants = owned(o);
     count(&mut status, &variants);
-    let ready = if steps.is_empty() {
+    let changes = steps.len() + waiting.len();
+    let ready = if changes == 0 {
         reconciled()
     } else {
         "suspended".clone_into(&mut report.state);
         for step in steps {
             report.note(format!("would {}", step.summary()));
         }
-        let message = format!("suspended; {} change(s) wait", steps.len());
+        let message = format!("suspended; {changes} change(s) wait");
         condition("Ready", Status::False, "Suspended", &message)
     };
     let new = steps
@@ -125,6 +139,7 @@ pub(super) fn suspended(
         steps: Vec::new(),
         report,
         status,
+        held: Vec::new(),
         next: Next::Rest,
     }
 }
@@ -163,19 +178,16 @@ pub(super) fn of(
     status.variants = (ours.len() + created).saturating_sub(deleted);
     status.targets = unrolled.entries.len();
     status.failed = failures.len();
-    status.confirmed_deletions.clone_from(&verdict.confirmed);
-    status.peak = verdict.peak;
-    let held = verdict.held.len();
+    status.guard.clone_from(&verdict.memory);
+    let guarded = guarded(o, verdict, ours.len());
     let (stalled, ready) = verdicts(
         failures,
         stopped || failures.len() >= (unrolled.entries.len() + unrolled.unknown()).max(1),
-        held,
+        guarded.as_ref(),
     );
     let lacking = lacking(unrolled, failures);
     status.conditions = vec![stalled, ready, variants_ready(ours, created, lacking)];
-    if held > 0 {
-        status.conditions.push(guarded(verdict, ours.len()));
-    }
+    status.conditions.extend(guarded);
     if !unrolled.empty.is_empty() {
         let targets: Vec<String> = unrolled
             .empty
@@ -198,16 +210,16 @@ fn adds(step: &Step) -> bool {
     matches!(step, Step::Create(_) | Step::Update { adopt: true, .. })
 }
 
-fn verdicts(failures: &[Failure], hopeless: bool, held: usize) -> (Condition, Condition) {
+fn verdicts(
+    failures: &[Failure],
+    hopeless: bool,
+    guarded: Option<&Condition>,
+) -> (Condition, Condition) {
     let Some((reason, _)) = failures.first() else {
-        if held > 0 {
-            let message = format!("{held} deletion(s) wait for a confirmation");
-            return (
-                valid(),
-                condition("Ready", Status::False, "DeletionGuarded", &message),
-            );
-        }
-        return (valid(), reconciled());
+        let ready = guarded.map_or_else(reconciled, |guarded| {
+            condition("Ready", Status::False, GUARDED, &guarded.message)
+        });
+        return (valid(), ready);
     };
     let message = summary(failures);
     let passing = failures.iter().any(|(reason, _)| passes(reason));
@@ -232,28 +244,49 @@ pub(super) fn summary(failures: &[Failure]) -> String {
     named.join("; ")
 }
 
-fn guarded(verdict: &Verdict, ours: usize) -> Condition {
-    let mut names: Vec<&str> = verdict
-        .held
+/// A set is not ready before deletions that were decided are carried out.
+pub(super) fn deleting(conditions: &mut [Condition], due: usize) {
+    let ready = conditions.iter_mut().find(|c| c.kind == "Ready");
+    if let Some(ready) = ready.filter(|c| due > 0 && c.status == Status::True) {
+        let message = format!("{due} package variant(s) are deleted next");
+        *ready = condition("Ready", Status::False, "Deleting", &message);
+    }
+}
+
+/// Deletions that wait, with what lets them go: counted, and a few of them named.
+fn guarded(o: &Observed, verdict: &Verdict, ours: usize) -> Option<Condition> {
+    let names: Vec<&str> = verdict
+        .waiting
         .iter()
-        .take(10)
         .map(|v| v.key.name.as_str())
         .collect();
-    if verdict.held.len() > names.len() {
-        names.push("…");
+    let count = names.len();
+    if count == 0 {
+        return None;
     }
-    let message = format!(
-        "{} of {ours} package variants would be deleted ({}); to confirm, annotate the set with {}={}",
-        verdict.held.len(),
-        names.join(", "),
-        super::CONFIRM,
-        verdict.hash
-    );
-    condition(
-        "DeletionGuarded",
-        Status::True,
-        "ConfirmationNeeded",
-        &message,
+    let mut named = names.get(..LISTED).unwrap_or(&names).join(", ");
+    if count > LISTED {
+        let (more, set) = (count - LISTED, &o.set.key().name);
+        named = format!("{named} and {more} more, see `offshoot why pvset/{set}`");
+    }
+    let (reason, message) = match &verdict.hash {
+        Some(hash) => (
+            CONFIRMATION,
+            format!(
+                "{count} of {ours} package variants would be deleted ({named}); to confirm, annotate the set with {}={hash}",
+                super::CONFIRM
+            ),
+        ),
+        None => (MOVING, format!("{}: {named}", moving(count, o.quiet))),
+    };
+    Some(condition(GUARDED, Status::True, reason, &message))
+}
+
+/// That deletions wait until it is clear how many there are.
+pub(super) fn moving(count: usize, quiet: QuietTime) -> String {
+    format!(
+        "{count} deletion(s) wait until no target has left or returned for {} s",
+        quiet.quiet
     )
 }
 
@@ -347,7 +380,7 @@ pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<S
     }
     if !failures.is_empty() {
         status.failed += failures.len();
-        let (_, ready) = verdicts(&failures, false, 0);
+        let (_, ready) = verdicts(&failures, false, None);
         for old in &mut status.conditions {
             if old.kind == "Ready" {
                 *old = ready.clone();
@@ -355,7 +388,6 @@ pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<S
         }
         // What was not done is counted when it is seen.
         status.variants = owned(o).len();
-        status.peak = o.status.peak.or(status.peak);
     }
     (status != o.status).then_some(status)
 }
@@ -365,10 +397,28 @@ pub fn status_after(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> Option<S
 pub fn news(before: &SetStatus, after: &SetStatus, plan: &Plan, outcomes: &[Outcome]) -> Vec<News> {
     let kinds = [
         ("Stalled", true),
-        ("DeletionGuarded", true),
+        (GUARDED, true),
         ("EmptySelection", false),
     ];
-    let mut news = turned(&before.conditions, &after.conditions, &kinds);
+    let mut news = Vec::new();
+    for mut told in turned(&before.conditions, &after.conditions, &kinds) {
+        if told.reason == MOVING {
+            // It is said once it is clear what would go.
+            continue;
+        }
+        let mut lists = Vec::new();
+        if told.reason == CONFIRMATION && plan.held.len() > LISTED {
+            lists = listed(&plan.held);
+            told.message = format!("{}; all of them: {}", told.message, lists.remove(0));
+        }
+        let reason = told.reason.clone();
+        news.push(told);
+        news.extend(lists.into_iter().map(|list| News {
+            warning: true,
+            reason: reason.clone(),
+            message: format!("package variants that would be deleted, continued: {list}"),
+        }));
+    }
     let done = |kind: fn(&Step) -> bool| {
         let steps = plan.steps.iter().zip(outcomes);
         steps
@@ -389,6 +439,23 @@ pub fn news(before: &SetStatus, after: &SetStatus, plan: &Plan, outcomes: &[Outc
         });
     }
     news
+}
+
+/// All names, in texts that fit into events; at least one.
+fn listed(names: &[ObjectName]) -> Vec<String> {
+    let mut lists = vec![String::new()];
+    for name in names {
+        let full = |list: &String| !list.is_empty() && list.len() + name.as_str().len() > EVENT;
+        if lists.last().is_some_and(full) {
+            lists.push(String::new());
+        }
+        if let Some(list) = lists.last_mut() {
+            let comma = if list.is_empty() { "" } else { ", " };
+            list.push_str(comma);
+            list.push_str(name.as_str());
+        }
+    }
+    lists
 }
 
 /// When to look again after applying a plan.

@@ -1,6 +1,6 @@
 //! What a set's plan says.
 
-use model::{ObjectKey, SetStatus, Uid, Variant};
+use model::{ObjectKey, ObjectName, SetStatus, Uid, Variant};
 
 use crate::variant::Failure;
 use crate::{Next, Report};
@@ -15,6 +15,8 @@ pub struct Plan {
     pub report: Report,
     /// The status once every step has succeeded.
     pub status: SetStatus,
+    /// The variants whose deletion waits for a confirmation, by name.
+    pub held: Vec<ObjectName>,
     /// When to look again.
     pub next: Next,
 }

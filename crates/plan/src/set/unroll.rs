@@ -42,6 +42,8 @@ pub(super) struct Unrolled {
     pub(super) lost: Vec<Failure>,
     /// Selections that are unknown, with the reason (S2).
     pub(super) failed: Vec<Failure>,
+    /// How many of those are of kinds that are not served: their deletions can be confirmed (S3).
+    pub(super) unserved: usize,
     /// Targets whose selector selects nothing (S3).
     pub(super) empty: Vec<usize>,
 }
@@ -80,6 +82,9 @@ pub(super) fn unroll(o: &Observed, set: &VariantSet, upstreams: &[Source]) -> Un
                         unrolled.select(i, objects.into_iter(), upstreams, packages);
                     }
                     Err(failure) => {
+                        let why = o.selected.get(&i).and_then(|s| s.as_ref().err());
+                        let unserved = why == Some(&SelectionFailure::KindMissing);
+                        unrolled.unserved += usize::from(unserved);
                         unrolled.failed.push(failure);
                         continue;
                     }
@@ -133,6 +138,11 @@ impl Unrolled {
     /// How many things are not known that targets would follow from.
     pub(super) fn unknown(&self) -> usize {
         self.failed.len() + self.lost.len()
+    }
+
+    /// Whether something is not known that may be known again: nothing is deleted, whoever confirms it (S2).
+    pub(super) fn is_stuck(&self) -> bool {
+        self.unknown() > self.unserved
     }
 }
 

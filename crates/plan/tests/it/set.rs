@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use expr::MAX_NESTING;
 use model::{
-    DeletionGuard, DeletionPolicy, Downstream, FunctionTemplate, InjectorTemplate, LabelSelector,
-    MapExpr, ObjectKey, ObjectSelector, OnError, PackageContextTemplate, Problem, SetStatus,
-    Status, Target, TargetSelection, Template, UpstreamSource, Variant, VariantSet, VariantSetSpec,
+    DeletionGuard, DeletionPolicy, Downstream, FunctionTemplate, GuardMemory, InjectorTemplate,
+    LabelSelector, MapExpr, ObjectKey, ObjectSelector, OnError, PackageContextTemplate, Problem,
+    SetStatus, Shrink, Status, Target, TargetSelection, Template, UpstreamSource, Variant,
+    VariantSet, VariantSetSpec, WaitingDeletions,
 };
 use plan::set::{
-    Compiled, EXPLICIT, Existing, Followed, LABEL, Object, Observed, Outcome, RepositoryObject,
-    SelectionFailure, Step, Subject, Unread, decide, next_after, status_after, variant_name,
+    Compiled, EXPLICIT, Existing, Followed, LABEL, Object, Observed, Outcome, QuietTime,
+    RepositoryObject, SelectionFailure, Step, Subject, Unread, decide, next_after, status_after,
+    uid_mark, variant_name,
 };
 use plan::variant::{Failure, resolve_upstream};
 
@@ -40,7 +42,14 @@ fn cases_of_sets() {
 }
 
 fn answer(world: &Json) -> String {
-    let observed = observed(world);
+    let mut observed = observed(world);
+    let now = observed.now;
+    // How many seconds ago somebody looked at the same world, and wrote what followed from it into the status.
+    for ago in world.texts("looked") {
+        observed.now = now - ago.parse::<i64>().expect("seconds");
+        observed.status = decide(&observed).status;
+    }
+    observed.now = now;
     let plan = decide(&observed);
     let mut text = plan.to_string();
     let outcomes: Vec<Outcome> = world.list("outcomes").iter().map(outcome).collect();
@@ -61,11 +70,36 @@ fn answer(world: &Json) -> String {
         }
         writeln!(text, "next: {}", next_after(&plan, &outcomes)).expect("a text");
     }
-    if let Some((count, at)) = plan.status.peak {
-        writeln!(text, "peak: {count} at {at}").expect("a text");
+    text + &remembered(&observed, &plan.status.guard)
+}
+
+/// What the guard remembers, with the names that its marks stand for.
+fn remembered(o: &Observed, memory: &GuardMemory) -> String {
+    let mut text = String::new();
+    let uid = |v: &Existing| v.meta.uid.clone().expect("a uid");
+    let decided = o
+        .variants
+        .iter()
+        .filter(|v| memory.decided.contains(&uid_mark(uid(v).as_str())));
+    for variant in decided {
+        writeln!(text, "decided: delete {}", variant.key.name).expect("a text");
     }
-    for uid in &plan.status.confirmed_deletions {
-        writeln!(text, "confirmed: {uid}").expect("a text");
+    if let Some(w) = &memory.waiting {
+        let (since, changed) = (o.now - w.since, o.now - w.changed);
+        let held = if w.held { ", held" } else { "" };
+        writeln!(
+            text,
+            "waiting: for {since} s, unchanged for {changed} s{held}"
+        )
+        .expect("a text");
+    }
+    for s in &memory.recent {
+        writeln!(
+            text,
+            "recent: {} of {} at {}",
+            s.deletions, s.variants, s.at
+        )
+        .expect("a text");
     }
     text
 }
@@ -106,6 +140,7 @@ pub(crate) fn observed(world: &Json) -> Observed {
         set,
         status: status(world),
         now: world.or("now", "10000").parse().expect("a time"),
+        quiet: QuietTime::default(),
         upstreams: followed(world, &wanted, &revisions),
         unread: unread(world),
         repositories: Arc::new(repositories(world)),
@@ -311,13 +346,39 @@ fn status(world: &Json) -> SetStatus {
     let Some(said) = world.get("status") else {
         return SetStatus::default();
     };
+    let now: i64 = world.or("now", "10000").parse().expect("a time");
+    let waiting = said.get("waiting").map(|waiting| WaitingDeletions {
+        hash: "of others".to_owned(),
+        since: now - waiting.or("for", "0").parse::<i64>().expect("seconds"),
+        changed: now
+            - waiting
+                .or("unchanged", "0")
+                .parse::<i64>()
+                .expect("seconds"),
+        held: waiting.flag("held"),
+    });
+    let decided = said.texts("decided");
     SetStatus {
-        confirmed_deletions: said.texts("confirmed").iter().map(|u| uid(u)).collect(),
-        peak: said.text("peak").map(|p| {
-            let (count, at) = p.split_once('@').expect("count@time");
-            (count.parse().expect("a count"), at.parse().expect("a time"))
-        }),
+        guard: GuardMemory {
+            decided: decided.iter().map(|uid| uid_mark(uid)).collect(),
+            waiting,
+            recent: said.texts("recent").iter().map(|s| shrink(s)).collect(),
+        },
         ..SetStatus::default()
+    }
+}
+
+/// `2 of 10 at 9000`
+fn shrink(text: &str) -> Shrink {
+    let words: Vec<i64> = text.split(' ').filter_map(|w| w.parse().ok()).collect();
+    let [deletions, variants, at] = words[..] else {
+        panic!("no shrink: {text}");
+    };
+    let count = |n: i64| usize::try_from(n).expect("a count");
+    Shrink {
+        at,
+        deletions: count(deletions),
+        variants: count(variants),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Laws of sets over random worlds: applying a plan leaves nothing to do, a crash after any step
-//! leads to the same end, order does not matter, and the fuse lets go of no more than its share.
+//! leads to the same end, order does not matter, and what the deletion guard holds goes once it is confirmed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{Status, Uid};
+use plan::Next;
 use plan::set::{CONFIRM, Existing, Observed, Outcome, Plan, Step, Subject, decide, status_after};
 use proptest::prelude::*;
 
@@ -113,7 +114,7 @@ fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
 
 /// Decides and applies until nothing is to be done.
 fn settle(o: &mut Observed) {
-    for _ in 0..5 {
+    for _ in 0..12 {
         let plan = decide(o);
         let mut other = o.clone();
         other.variants.reverse();
@@ -125,8 +126,10 @@ fn settle(o: &mut Observed) {
         if let Some(status) = status {
             o.status = status;
         }
-        if at_rest {
-            return;
+        match plan.next {
+            Next::After(time) => o.now += i64::try_from(time.as_secs()).expect("seconds"),
+            _ if at_rest => return,
+            _ => {}
         }
     }
     panic!("no rest: {}", decide(o));

@@ -206,7 +206,7 @@ fn what_was_refused_is_counted() {
     let mut two = two_places();
     two["variants"] =
         json!([{"name": "fan-east-nginx", "downstream": "east/nginx", "listed": true}]);
-    two["status"] = json!({"peak": "5@100"});
+    two["status"] = json!({"recent": ["1 of 5 at 100"]});
     let o = world(two);
     let plan = plan(&o);
     assert_eq!(plan.steps.len(), 1);
@@ -222,7 +222,7 @@ fn what_was_refused_is_counted() {
     let after = |outcomes: &[Outcome]| status_after(&o, &plan, outcomes);
     let status = after(&[refused.clone(), refused, Outcome::Conflict]).expect("a status");
     assert_eq!((status.variants, status.failed), (1, 2));
-    assert_eq!(status.peak, Some((5, 100)));
+    assert_eq!(status.guard, o.status.guard);
     let ready = status.condition("Ready").expect("a condition");
     assert_eq!(
         (ready.status, ready.reason.as_str(), ready.message.as_str()),
@@ -345,27 +345,30 @@ fn the_first_variants_that_are_not_ready_are_named() {
     assert_eq!(said(6), format!("{}; {}; and 3 more", total(6), named(3)));
 }
 
-/// S3: ten of the deletions that wait are named; three dots stand for the others.
+/// S3: ten of the deletions that wait are named, and the others counted.
 #[test]
 fn the_first_deletions_that_wait_are_named() {
     let said = |count: usize| {
-        let o = world(json!({
+        let mut o = world(json!({
             "set": {"targets": [{"labels": {"on": "yes"}}]},
             "repositories": {"east": {"labels": {"on": "yes"}}},
             "variants": variants(count, &json!({})),
         }));
+        o.status.guard.waiting = plan(&o).status.guard.waiting;
+        o.now += 11;
         message(&plan(&o), "DeletionGuarded")
     };
     let named = |count: usize| {
         let all = (0..count).map(|i| format!("fan-r{i:02}-nginx"));
         all.collect::<Vec<_>>().join(", ")
     };
-    for (count, names) in [
-        (2, named(2)),
-        (10, named(10)),
-        (11, format!("{}, …", named(10))),
-        (13, format!("{}, …", named(10))),
-    ] {
+    let more = |more: usize| {
+        format!(
+            "{} and {more} more, see `offshoot why pvset/fan`",
+            named(10)
+        )
+    };
+    for (count, names) in [(4, named(4)), (10, named(10)), (11, more(1)), (13, more(3))] {
         let begins =
             format!("{count} of {count} package variants would be deleted ({names}); to confirm, ");
         let said = said(count);
