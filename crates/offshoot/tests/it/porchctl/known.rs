@@ -46,9 +46,19 @@ pub(super) const KNOWN: &[(&str, usize, &str)] = &[
         "a Go template sees the object, not a table without values",
     ),
     (
+        "repo-register-basic-auth",
+        1,
+        "the server says who named the Secret (decisions.md X8)",
+    ),
+    (
         "repo-register-errors",
         1,
         "a second address is refused, not ignored",
+    ),
+    (
+        "repo-register-errors",
+        5,
+        "what can never be opened is refused, not registered",
     ),
     (
         "repo-sync-errors",
