@@ -99,6 +99,38 @@ pub struct Conflict {
     pub derived_from: Option<ConflictId>,
 }
 
+/// The longest value that a sentence shows, in characters.
+const SHOWN: usize = 40;
+
+impl fmt::Display for ConflictValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => f.write_str("nothing"),
+            Self::Hash(_) => f.write_str("something that is not shown"),
+            Self::Json(text) => match text.char_indices().nth(SHOWN) {
+                Some((end, _)) => write!(f, "{}…", text.get(..end).unwrap_or_default()),
+                None => f.write_str(text),
+            },
+        }
+    }
+}
+
+/// Id, place and both values, as far as they fit a sentence.
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (file, resource, path) = self.place();
+        let words = [file.as_str(), resource, path];
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        write!(f, "{} ({}: ", self.id, words.join(" "))?;
+        let taken = match self.decision {
+            Decision::Upstream => "upstream",
+            Decision::Local => "local",
+        };
+        let (local, upstream) = (&self.local, &self.upstream);
+        write!(f, "local {local}, upstream {upstream}, {taken} was taken)")
+    }
+}
+
 impl Conflict {
     /// Where it stands: file, resource and path. A draft has one conflict at one place (V18).
     pub fn place(&self) -> (&PackagePath, &str, &str) {

@@ -5,6 +5,7 @@
 //! of which says what it expects to find. This crate never sees file contents or git, never reads
 //! a clock, and never does what it decides.
 
+mod conflicts;
 pub mod digest;
 mod news;
 mod report;

@@ -79,15 +79,49 @@ fn of_class(call: &Call, class: Class, text: &str) -> Refusal {
 }
 
 fn causes(problems: &[Problem]) -> Vec<Cause> {
-    let cause = |p: &Problem| Cause {
-        field: p.field.clone(),
-        reason: "FieldValueInvalid".to_owned(),
-        // A cause names its field apart from its message.
-        message: p
+    let cause = |p: &Problem| {
+        // A cause names its field apart from its message; where nothing else is named, it is the object.
+        let field = if p.field.is_empty() {
+            "spec"
+        } else {
+            p.field.as_str()
+        };
+        let what = p
             .what
-            .strip_prefix(&format!("{}: ", p.field))
-            .unwrap_or(&p.what)
-            .to_owned(),
+            .strip_prefix(&format!("{field}: "))
+            .unwrap_or(&p.what);
+        // kubectl shows causes alone: the way out belongs to them.
+        let hint = p.hint.as_ref().map(|hint| format!(" ({hint})"));
+        Cause {
+            field: field.to_owned(),
+            reason: "FieldValueInvalid".to_owned(),
+            message: format!("{what}{}", hint.unwrap_or_default()),
+        }
     };
     problems.iter().map(cause).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_names_a_field_and_the_way_out() {
+        let plain = Problem::new("", "readiness conditions not met: mine");
+        let with_hint = Problem {
+            hint: Some("look at it".to_owned()),
+            ..Problem::new("spec.tasks", "spec.tasks: field is immutable")
+        };
+        let told: Vec<String> = causes(&[plain, with_hint])
+            .into_iter()
+            .map(|cause| format!("{}: {}", cause.field, cause.message))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "spec: readiness conditions not met: mine",
+                "spec.tasks: field is immutable (look at it)"
+            ]
+        );
+    }
 }

@@ -64,7 +64,7 @@ pub fn approve(o: &ApproveObserved) -> Result<Publish, Rejected> {
         .into_iter()
         .filter(|gate| author_gates || gate.starts_with("offshoot.dev/"))
         .collect();
-    gates(&open)?;
+    gates(revision, Lifecycle::Proposed, &open)?;
     base(o)?;
     let number = next_number(&o.siblings, o.highest);
     Ok(Publish {

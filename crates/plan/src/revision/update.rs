@@ -6,6 +6,8 @@ use std::sync::Arc;
 use model::{Class, Door, Lifecycle, Revision, transition};
 
 use super::Rejected;
+use crate::conflicts;
+use crate::variant::words;
 
 /// The label that the server alone sets (package-orchestration.md §1.1).
 const LATEST: &str = "kpt.dev/latest-revision";
@@ -133,19 +135,49 @@ pub fn propose(revision: &Revision) -> Result<(), Rejected> {
         .into_iter()
         .filter(|gate| gate.starts_with(OUR_GATES))
         .collect();
-    gates(&open)
+    gates(revision, Lifecycle::Draft, &open)
 }
 
-/// A refusal that names open gates.
-pub(super) fn gates(open: &[&str]) -> Result<(), Rejected> {
+/// A refusal that names open gates, what they wait for, and the way out from the lifecycle where it stands.
+pub(super) fn gates(revision: &Revision, at: Lifecycle, open: &[&str]) -> Result<(), Rejected> {
     if open.is_empty() {
         return Ok(());
     }
-    Err(Rejected::new(
-        Class::Invalid,
-        format!("readiness conditions not met: {}", open.join(", ")),
+    let mut message = format!("readiness conditions not met: {}", open.join(", "));
+    let mut ways = Vec::new();
+    for gate in open {
+        if *gate == words::CONFLICTS
+            && let Some(listed) = conflicts::listed(revision)
+        {
+            message.push_str(&format!("; open conflicts: {listed}"));
+            ways.push(match at {
+                Lifecycle::Proposed => rejected_first(revision),
+                _ => conflicts::way_out(revision),
+            });
+        } else if let Some(said) = revision.condition(gate).filter(|c| !c.message.is_empty()) {
+            message.push_str(&format!("; {gate}: {}", said.message));
+        }
+    }
+    if ways.is_empty() {
+        let name = &revision.key.name;
+        ways.push(format!(
+            "`offshoot why pkgrev/{name}` tells what each gate waits for"
+        ));
+    }
+    Err(Rejected {
+        field: Some("spec.lifecycle"),
+        ..Rejected::new(Class::Invalid, message)
+    }
+    .hint(ways.join("; ")))
+}
+
+/// Only a draft's conflicts can be decided (V4a).
+fn rejected_first(revision: &Revision) -> String {
+    let name = &revision.key.name;
+    format!(
+        "take it back into draft with `offshoot rpkg reject {name}`, and then {}",
+        conflicts::way_out(revision)
     )
-    .hint("look at status.conditions of the package revision"))
 }
 
 /// Whether the files of a revision may be saved: only of a Draft (package-orchestration.md §1.1).
@@ -156,11 +188,14 @@ pub fn save(revision: &Revision) -> Result<(), Rejected> {
     if revision.lifecycle == Lifecycle::Draft && !revision.placeholder {
         return Ok(());
     }
-    Err(Rejected::new(
-        Class::Invalid,
-        format!(
-            "cannot update a package revision with lifecycle value \"{}\"; package must be Draft",
-            revision.lifecycle
-        ),
-    ))
+    Err(Rejected {
+        field: Some("spec.lifecycle"),
+        ..Rejected::new(
+            Class::Invalid,
+            format!(
+                "cannot update a package revision with lifecycle value \"{}\"; package must be Draft",
+                revision.lifecycle
+            ),
+        )
+    })
 }

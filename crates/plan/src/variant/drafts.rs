@@ -1,11 +1,13 @@
 //! Drafts: made where a published state is behind its inputs, brought in line where one is open
 //! (decisions.md V3, V17–V22; states of variant-semantics.md R22).
 
+mod proposed;
+
 use std::sync::Arc;
 
 use model::{
-    Condition, Conflict, Digest, Lifecycle, Machine, ObjectKey, ObjectName, ProposedPolicy, Recipe,
-    Revision, Status, Task, Uid, Variant, WorkspaceName,
+    Condition, Conflict, Digest, Lifecycle, Machine, ObjectKey, ObjectName, Recipe, Revision,
+    Status, Task, Uid, Variant, WorkspaceName,
 };
 
 use super::decide::{Stop, again, not_ready};
@@ -347,48 +349,6 @@ impl Work<'_> {
             why.push("merge policies changed".to_owned());
         }
         why
-    }
-
-    /// A proposed revision is the approver's: it is left alone, or taken back on request (V3).
-    fn proposed(&mut self, revision: &Arc<Revision>, why: &[String]) {
-        let name = &revision.key.name;
-        "waiting for approval".clone_into(&mut self.report.state);
-        if self.inputs.variant.spec.proposed == ProposedPolicy::RevertToDraft {
-            self.report
-                .note(format!("Proposed '{name}' is behind: {}", why.join(", ")));
-            self.steps.push(Step::RevertToDraft {
-                revision: RevisionRef::of(revision),
-            });
-            return;
-        }
-        let message = format!("'{name}' waits for approval, but {}", why.join(", "));
-        self.report.hint(
-            message.clone(),
-            "approve or reject it, or set spec.proposedRevisions to revertToDraft",
-        );
-        self.waiting = Some(not_ready("WaitingForApproval", &message));
-    }
-
-    /// Nothing should have been proposed while a gate of ours is open (V3).
-    fn gates_of_proposed(&mut self, revision: &Arc<Revision>) {
-        if revision.lifecycle != Lifecycle::Proposed {
-            return;
-        }
-        let open: Vec<&str> = revision
-            .open_gates()
-            .into_iter()
-            .filter(|gate| gate.starts_with(words::OUR_GATES))
-            .collect();
-        if open.is_empty() {
-            return;
-        }
-        let message = format!(
-            "'{}' is proposed, but cannot be approved: {} not true",
-            revision.key.name,
-            open.join(", ")
-        );
-        self.report.hint(message.clone(), "reject it");
-        self.waiting = Some(not_ready("ProposedNotApprovable", &message));
     }
 
     /// The same input failed before: it is not tried again until it is time (V16).

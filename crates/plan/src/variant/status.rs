@@ -12,6 +12,7 @@ use model::{
 use super::decide::not_ready;
 use super::holdings::Holdings;
 use super::{Failure, Observed, Outcome, Plan, Step, Subject, words};
+use crate::conflicts;
 use crate::news::turned;
 use crate::{News, Next};
 
@@ -59,8 +60,11 @@ pub(super) fn of(
 pub(super) fn ready(open: &[Arc<Revision>]) -> Condition {
     match trouble(open) {
         Some(Trouble {
-            reason, message, ..
-        }) => not_ready(reason, &message),
+            reason,
+            message,
+            hint,
+            ..
+        }) => not_ready(reason, &format!("{message}; {hint}")),
         None => Condition::new(
             words::READY,
             Status::True,
@@ -92,14 +96,15 @@ pub(super) fn trouble(open: &[Arc<Revision>]) -> Option<Trouble> {
                 hint: "mend the draft (`offshoot rpkg pull` and `push`), or the upstream package and the spec".to_owned(),
             });
         }
-        let conflicts = open_conflicts(revision);
-        (conflicts > 0).then(|| Trouble {
+        let count = open_conflicts(revision);
+        (count > 0).then(|| Trouble {
             state: "conflicts to decide",
             reason: "Conflicted",
-            message: format!("'{name}' has {conflicts} conflict(s) to acknowledge or resolve"),
-            hint: format!(
-                "`offshoot why pkgrev/{name}` lists them; edit the field of each in the draft, or put its id into the draft's spec.resolvedConflicts"
+            message: format!(
+                "'{name}' has {count} conflict(s) to acknowledge or resolve: {}",
+                conflicts::listed(revision).unwrap_or_default()
             ),
+            hint: conflicts::way_out(revision),
         })
     })
 }

@@ -370,11 +370,13 @@ fn trouble_goes_with_the_draft_that_was_mended() {
     assert_eq!(after(another("0"), true), fine);
     let conflicts = |ws: u8| {
         format!(
-            "Conflicted: 'deploy.shop.packagevariant-{ws}' has 1 conflict(s) to acknowledge or resolve"
+            "Conflicted: 'deploy.shop.packagevariant-{ws}' has 1 conflict(s) to acknowledge or resolve: "
         )
     };
-    assert_eq!(after(another("1"), true), conflicts(2));
-    assert_eq!(after(another("1"), false), conflicts(1));
+    for (mended, ws) in [(true, 2), (false, 1)] {
+        let told = after(another("1"), mended);
+        assert!(told.starts_with(&conflicts(ws)), "{told}");
+    }
 }
 
 /// R32, R115, R116: a draft that was made is a target whatever failed beside it, one that was not made is none.

@@ -1,0 +1,35 @@
+//! Open conflicts as people are told of them: which they are, and the command that decides them (V4a).
+
+use model::{Conflict, ConflictState, Revision};
+
+/// How many are named.
+const NAMED: usize = 10;
+
+/// The open conflicts of a revision, by id, place and values; `None` if none is.
+pub(crate) fn listed(revision: &Revision) -> Option<String> {
+    let open: Vec<&Conflict> = revision.conflicts.iter().filter(|c| c.blocks()).collect();
+    let mut named: Vec<String> = open.iter().take(NAMED).map(ToString::to_string).collect();
+    if let Some(more) = open.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        named.push(format!("and {more} more"));
+    }
+    (!named.is_empty()).then(|| named.join("; "))
+}
+
+/// How a person decides them. The command says what is accepted already, too: the list is the whole of it.
+pub(crate) fn way_out(revision: &Revision) -> String {
+    let name = &revision.key.name;
+    let said = |c: &&Conflict| c.state == ConflictState::Acknowledged;
+    let open = revision.conflicts.iter().filter(|c| c.blocks()).take(NAMED);
+    let ids: Vec<String> = revision
+        .conflicts
+        .iter()
+        .filter(said)
+        .chain(open)
+        .map(|c| format!("\"{}\"", c.id))
+        .collect();
+    format!(
+        "edit the fields in the draft (`offshoot rpkg pull {name}` and `push`), or accept what it holds: `kubectl patch packagerevision {name} -n {} --type merge -p '{{\"spec\":{{\"resolvedConflicts\":[{}]}}}}'`; `offshoot why pkgrev/{name}` lists them all",
+        revision.key.namespace,
+        ids.join(",")
+    )
+}

@@ -1,0 +1,64 @@
+//! Proposed revisions, which are the approver's (decisions.md V3).
+
+use std::sync::Arc;
+
+use model::{Lifecycle, ProposedPolicy, Revision};
+
+use super::super::decide::not_ready;
+use super::super::{RevisionRef, Step, words};
+use super::Work;
+use crate::conflicts;
+
+impl Work<'_> {
+    /// A proposed revision is the approver's: it is left alone, or taken back on request (V3).
+    pub(super) fn proposed(&mut self, revision: &Arc<Revision>, why: &[String]) {
+        let name = &revision.key.name;
+        "waiting for approval".clone_into(&mut self.report.state);
+        if self.inputs.variant.spec.proposed == ProposedPolicy::RevertToDraft {
+            self.report
+                .note(format!("Proposed '{name}' is behind: {}", why.join(", ")));
+            self.steps.push(Step::RevertToDraft {
+                revision: RevisionRef::of(revision),
+            });
+            return;
+        }
+        let message = format!("'{name}' waits for approval, but {}", why.join(", "));
+        let way_out = format!(
+            "`offshoot rpkg approve {name}` publishes it as it is, `offshoot rpkg reject {name}` lets the variant bring it in line, and so does spec.proposedRevisions: revertToDraft"
+        );
+        self.waiting = Some(not_ready(
+            "WaitingForApproval",
+            &format!("{message}; {way_out}"),
+        ));
+        self.report.hint(message, way_out);
+    }
+
+    /// Nothing should have been proposed while a gate of ours is open (V3).
+    pub(super) fn gates_of_proposed(&mut self, revision: &Arc<Revision>) {
+        if revision.lifecycle != Lifecycle::Proposed {
+            return;
+        }
+        let open: Vec<&str> = revision
+            .open_gates()
+            .into_iter()
+            .filter(|gate| gate.starts_with(words::OUR_GATES))
+            .collect();
+        if open.is_empty() {
+            return;
+        }
+        let name = &revision.key.name;
+        let mut message = format!(
+            "'{name}' is proposed, but cannot be approved: {} not true",
+            open.join(", ")
+        );
+        if let Some(listed) = conflicts::listed(revision) {
+            message.push_str(&format!(": {listed}"));
+        }
+        let way_out = format!("take it back into draft with `offshoot rpkg reject {name}`");
+        self.waiting = Some(not_ready(
+            "ProposedNotApprovable",
+            &format!("{message}; {way_out}"),
+        ));
+        self.report.hint(message, way_out);
+    }
+}
