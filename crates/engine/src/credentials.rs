@@ -82,6 +82,7 @@ impl Credentials for FromSecret {
             }
             Found::Absent | Found::KindMissing => Err(unfit("not found".to_owned())),
             Found::Forbidden(why) => Err(refused(why)),
+            Found::WriterUnknown => Err(unfit("is named by nobody who is recorded".to_owned())),
         }
     }
 

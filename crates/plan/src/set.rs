@@ -24,7 +24,7 @@ pub use compile::Compiled;
 pub use decide::{MAX_TARGETS, decide};
 pub use explain::explain;
 pub use guard::uid_mark;
-pub use names::{CONFIRM, EXPLICIT, LABEL, variant_name};
+pub use names::{CONFIRM, EXPLICIT, LABEL, WRITTEN_BY, variant_name};
 pub use observed::{
     Existing, Followed, Object, Observed, QuietTime, RepositoryObject, SelectionFailure, Subject,
     Unread,

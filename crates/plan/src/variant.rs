@@ -29,7 +29,7 @@ pub use drafts::digests;
 pub use explain::explain;
 pub use observed::{
     Base, Failure, Feeder, Lineage, Observed, OldUpstream, Rank, RepositorySummary, Rival, Stated,
-    Subject,
+    Subject, Writer,
 };
 pub use seen::seen;
 pub(crate) use status::retry;

@@ -46,6 +46,8 @@ struct State {
     /// What package revision sets take; the objects themselves are among the others.
     revision_sets: BTreeMap<ObjectKey, Vec<UpstreamSource>>,
     events: Vec<ClusterEvent>,
+    /// Variants and sets of which nobody knows who wrote them.
+    unsigned: BTreeSet<ObjectKey>,
     /// Namespaces that are on their way out.
     leaving: BTreeSet<Namespace>,
 }
@@ -354,6 +356,17 @@ impl Twin {
             let mut past = table.all();
             past.retain(|thing| was_there(&thing.summary.key));
             table.list_late(past);
+        }
+    }
+
+    /// Whether it is known who wrote a variant or set, from now on.
+    pub fn know_writer(&self, object: &ObjectKey, known: bool) {
+        let state = &mut *self.state();
+        self.wrote();
+        if known {
+            state.unsigned.remove(object);
+        } else {
+            state.unsigned.insert(object.clone());
         }
     }
 

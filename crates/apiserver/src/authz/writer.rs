@@ -2,8 +2,9 @@
 //!
 //! What an object makes the program read on its behalf is authorised as that user. The record is an
 //! annotation that only the server writes: what a client sends under its name counts for nothing. A write
-//! that changes nothing that a user asks for (a status, a finalizer) leaves it as it is; one of the
-//! program itself that does takes it away.
+//! that changes nothing that a user asks for (a status, a finalizer, an owner that goes) leaves it as it is. Who
+//! becomes its controlling owner decides on whose behalf it is there: that is a wish like any other. The program
+//! itself says whose the objects are that it writes for somebody.
 
 use std::collections::BTreeMap;
 
@@ -36,9 +37,11 @@ impl Writers {
 
     /// Whether a user asks for the same in both, the record apart.
     fn same_wish(&self, old: &Value, new: &Value) -> bool {
+        let controlled = controller(new);
         old["spec"] == new["spec"]
             && old["metadata"]["labels"] == new["metadata"]["labels"]
             && self.notes(old) == self.notes(new)
+            && (controlled.is_none() || controlled == controller(old))
     }
 
     /// The annotations, the record apart, in the order of their names.
@@ -48,6 +51,14 @@ impl Writers {
         let others = all.filter(|(name, _)| *name != self.annotation);
         others.map(|(name, value)| (name.as_str(), value)).collect()
     }
+}
+
+/// What identifies the owner that controls an object.
+fn controller(object: &Value) -> Option<[&Value; 4]> {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    let mut owners = owners.into_iter().flatten();
+    let of = owners.find(|owner| owner["controller"] == true)?;
+    Some(["apiVersion", "kind", "name", "uid"].map(|field| &of[field]))
 }
 
 /// As much of a stored object as says who wrote it.
@@ -84,10 +95,10 @@ impl Core {
             return;
         }
         let same = old.is_some_and(|old| writers.same_wish(old, new));
-        let record = if same {
+        let record = if whose.user.name == writers.own && whose.user.is_master() {
+            writers.recorded(new).cloned()
+        } else if same {
             old.and_then(|old| writers.recorded(old)).cloned()
-        } else if whose.user.name == writers.own && whose.user.is_master() {
-            None
         } else {
             let User { name, groups, .. } = &whose.user;
             let record = json!({ "username": name, "groups": groups });
@@ -101,7 +112,7 @@ impl Core {
     pub fn writer_of(&self, object: &Object) -> Option<User> {
         let writers = self.writers.get()?;
         let text = object.bytes();
-        // Most objects of a fleet were made by the program and name no writer: they need no parsing.
+        // What names no writer needs no parsing.
         memchr::memmem::find(&text, writers.annotation.as_bytes())?;
         let signed: Signed = serde_json::from_slice(&text).ok()?;
         let annotations = signed.metadata.annotations?;

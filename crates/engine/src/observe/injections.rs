@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Injection, InjectionOutcome, Injector, ObjectKey, ObjectName, Variant};
+use model::{Injection, InjectionOutcome, Injector, KeptInjection, ObjectKey, ObjectName, Variant};
+use plan::variant::Writer;
 
 use crate::controllers::port;
 use crate::ports::{Found, Gvk, ObjectContent, OurKind, Requester};
@@ -14,7 +15,9 @@ pub(super) async fn injections(
     engine: &Engine,
     variant: &Variant,
     points: &BTreeSet<String>,
-) -> Result<Vec<Injection>> {
+    before: &[KeptInjection],
+) -> Result<(Vec<Injection>, Writer)> {
+    let mut writer = Writer::Known;
     let mut wanted = BTreeSet::new();
     let mut injections = Vec::with_capacity(variant.spec.injectors.len());
     for injector in &variant.spec.injectors {
@@ -25,7 +28,19 @@ pub(super) async fn injections(
             };
             wanted.insert((gvk.clone(), key.clone()));
             engine.follow(&gvk);
-            found.insert(gvk.to_string(), look(engine, variant, &gvk, &key).await?);
+            let outcome = match look(engine, variant, &gvk, &key).await? {
+                Some(outcome) => outcome,
+                None => {
+                    let text = gvk.to_string();
+                    let lacks = points.contains(&text) && !before.iter().any(|k| k.gvk == text);
+                    let lacked = matches!(writer, Writer::Unknown { lacking: true });
+                    writer = Writer::Unknown {
+                        lacking: lacked || lacks,
+                    };
+                    stays(before, &text, &injector.name)
+                }
+            };
+            found.insert(gvk.to_string(), outcome);
         }
         injections.push(Injection {
             group: injector.group.clone(),
@@ -39,7 +54,16 @@ pub(super) async fn injections(
         world.objects.want(&variant.key, wanted);
         crate::index::Wake::default()
     });
-    Ok(injections)
+    Ok((injections, writer))
+}
+
+/// What an injector came to when it was looked up last, as far as the package tells.
+fn stays(before: &[KeptInjection], gvk: &str, name: &str) -> InjectionOutcome {
+    let mut before = before.iter();
+    let kept = before.find(|k| k.gvk == gvk && k.injected == name);
+    kept.map_or(InjectionOutcome::Absent, |kept| {
+        InjectionOutcome::Content(kept.content.clone())
+    })
 }
 
 fn key_of(variant: &Variant, injector: &Injector) -> Option<ObjectKey> {
@@ -70,23 +94,25 @@ fn kinds(injector: &Injector, points: &BTreeSet<String>) -> BTreeSet<Gvk> {
     kinds
 }
 
+/// What is found; `None` if it is read for nobody (X6).
 async fn look(
     engine: &Engine,
     variant: &Variant,
     gvk: &Gvk,
     key: &ObjectKey,
-) -> Result<InjectionOutcome> {
+) -> Result<Option<InjectionOutcome>> {
     let requester = Requester {
         kind: OurKind::Variant,
         key: variant.key.clone(),
     };
     let found = engine.ports().cluster.object(gvk, key, &requester).await;
-    Ok(match found.map_err(port)? {
+    Ok(Some(match found.map_err(port)? {
+        Found::WriterUnknown => return Ok(None),
         Found::Here(object) => content(gvk, &object),
         Found::Absent => InjectionOutcome::Absent,
         Found::KindMissing => InjectionOutcome::KindMissing,
         Found::Forbidden(why) => InjectionOutcome::Unreadable(why),
-    })
+    }))
 }
 
 /// `data` of a ConfigMap, `spec` of anything else (R92).

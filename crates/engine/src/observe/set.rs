@@ -117,6 +117,7 @@ async fn select(
         Ok(Found::Here(())) => {}
         Ok(Found::KindMissing | Found::Absent) => return Err(SelectionFailure::KindMissing),
         Ok(Found::Forbidden(why)) => return Err(SelectionFailure::Forbidden(why)),
+        Ok(Found::WriterUnknown) => return Err(SelectionFailure::WriterUnknown),
         Err(error) => return Err(SelectionFailure::Unavailable(error.to_string())),
     }
     let unread = || SelectionFailure::Unavailable(format!("{gvk} has not been read yet"));

@@ -95,7 +95,11 @@ async fn read(
         key: set.key.clone(),
     };
     let what = format!("PackageRevisionSet '{name}'");
-    let stays = |why: String| Unread { why, passes: false };
+    let stays = |why: String| Unread {
+        why,
+        passes: false,
+        writer_unknown: false,
+    };
     match engine.ports().cluster.revision_set(&key, &requester).await {
         Ok(Found::Here(Ok(sources))) => Ok(sources),
         Ok(Found::Here(Err(problems))) => {
@@ -104,9 +108,13 @@ async fn read(
         }
         Ok(Found::Absent | Found::KindMissing) => Err(stays(format!("could not find {what}"))),
         Ok(Found::Forbidden(why)) => Err(stays(format!("{what} may not be read: {why}"))),
+        Ok(Found::WriterUnknown) => Err(Unread {
+            writer_unknown: true,
+            ..stays(what)
+        }),
         Err(error) => Err(Unread {
-            why: format!("{what} cannot be read now: {error}"),
             passes: true,
+            ..stays(format!("{what} cannot be read now: {error}"))
         }),
     }
 }

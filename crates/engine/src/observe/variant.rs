@@ -9,7 +9,7 @@ use model::{
 };
 use plan::variant::{
     Base, Failure, Feeder, Lineage, Observed, RepositorySummary, Resolution, Rival, Stated,
-    Subject, base_of, resolve_upstream,
+    Subject, Writer, base_of, resolve_upstream,
 };
 
 use super::{base, injections};
@@ -84,6 +84,7 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         claimed_elsewhere: BTreeSet::new(),
         rivals: Vec::new(),
         injections: Vec::new(),
+        writer: Writer::Known,
         base: None,
         stated: Stated::default(),
         failure: None,
@@ -291,7 +292,8 @@ async fn contents(engine: &Engine, variant: &Variant, o: &mut Observed) -> Resul
     {
         return unreadable(engine, o, Side::Downstream, error);
     }
-    o.injections = injections::injections(engine, variant, &points).await?;
+    let before = &o.stated.injections;
+    (o.injections, o.writer) = injections::injections(engine, variant, &points, before).await?;
     Ok(())
 }
 

@@ -126,6 +126,21 @@ pub enum Found<T> {
     KindMissing,
     /// Whoever asks may not read it, and why (X6).
     Forbidden(String),
+    /// Nobody knows who wrote the object that it is read for: it is read for nobody (X6).
+    WriterUnknown,
+}
+
+impl<T> Found<T> {
+    /// Why it is not there, as an answer about something else; `None` if it is there.
+    pub fn why_not<U>(self) -> Option<Found<U>> {
+        match self {
+            Self::Here(_) => None,
+            Self::Absent => Some(Found::Absent),
+            Self::KindMissing => Some(Found::KindMissing),
+            Self::Forbidden(why) => Some(Found::Forbidden(why)),
+            Self::WriterUnknown => Some(Found::WriterUnknown),
+        }
+    }
 }
 
 /// A kind of ours.

@@ -19,3 +19,4 @@ mod tenancy;
 mod upstreams;
 mod variants;
 mod world;
+mod writers;

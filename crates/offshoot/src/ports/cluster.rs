@@ -194,8 +194,8 @@ impl Cluster for ServerCluster {
             namespace: key.namespace.as_str(),
             name: key.name.as_str(),
         };
-        if let Some(why) = requester::refused(&self.handle, requester, &wanted)? {
-            return Ok(Found::Forbidden(why));
+        if let Some(not) = requester::may(&self.handle, requester, &wanted)?.why_not() {
+            return Ok(not);
         }
         objects::content(&self.handle, kind, key).await
     }
@@ -217,8 +217,8 @@ impl Cluster for ServerCluster {
             },
             name: "",
         };
-        if let Some(why) = requester::refused(&self.handle, requester, &wanted)? {
-            return Ok(Found::Forbidden(why));
+        if let Some(not) = requester::may(&self.handle, requester, &wanted)?.why_not() {
+            return Ok(not);
         }
         if namespaced {
             return Ok(Found::Here(()));
@@ -252,8 +252,8 @@ impl Cluster for ServerCluster {
             namespace,
             name,
         };
-        if let Some(why) = requester::refused(&self.handle, requester, &wanted)? {
-            return Ok(Found::Forbidden(why));
+        if let Some(not) = requester::may(&self.handle, requester, &wanted)?.why_not() {
+            return Ok(not);
         }
         let resource = ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "packagerevisionsets");
         let found = self.handle.get(&resource, namespace, name).await;

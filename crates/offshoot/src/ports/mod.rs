@@ -21,8 +21,6 @@ use model::Class;
 /// The user agent, and so the field manager, of the controllers.
 const MANAGER: &str = "offshoot-controllers";
 
-/// Who last wrote a variant or a set, by the server's word (X6).
-const WRITTEN_BY: &str = "offshoot.dev/written-by";
 /// Who named the Secret of a repository, or its address, by the server's word (X8).
 const SECRET_SET_BY: &str = "offshoot.dev/secret-set-by";
 
@@ -31,7 +29,7 @@ const SECRET_SET_BY: &str = "offshoot.dev/secret-set-by";
 pub(crate) fn over(handle: &ServerHandle, functions: Arc<dyn functions::Runner>) -> Ports {
     let resource = |r: ResourceName| (r.group, r.plural);
     handle.core().record_writers(Writers {
-        annotation: WRITTEN_BY,
+        annotation: plan::set::WRITTEN_BY,
         resources: vec![resource(variants()), resource(sets())],
         own: controllers(handle).user.name,
     });

@@ -1,11 +1,11 @@
 //! For whom something is read: the user who last wrote the variant, or the set that makes it, as the
-//! server recorded it (decisions.md X6). Objects of a time before that was recorded, and those that the
-//! controllers alone wrote, are nobody's: nothing is refused for them.
+//! server recorded it (decisions.md X6). Where nobody is recorded, as on objects of a time before that was,
+//! nothing is read.
 
 use apiserver::gateway::{Attributes, User};
-use apiserver::storage::Object;
+use apiserver::storage::{Object, Owner};
 use apiserver::verbs::handle::ServerHandle;
-use engine::ports::{Gvk, OurKind, PortError, Requester};
+use engine::ports::{Found, Gvk, OurKind, PortError, Requester};
 
 use super::{failed, objects, sets, variants};
 
@@ -21,20 +21,20 @@ pub(super) struct Wanted<'a> {
     pub(super) name: &'a str,
 }
 
-/// Why the requester may not read it; `None` if they may.
+/// Whether the requester may read it, as [`Found::Here`]; anything else says why not.
 ///
 /// # Errors
 /// The requester cannot be read now.
-pub(super) fn refused(
+pub(super) fn may(
     handle: &ServerHandle,
     requester: &Requester,
     wanted: &Wanted<'_>,
-) -> Result<Option<String>, PortError> {
+) -> Result<Found<()>, PortError> {
     let Some(user) = writer(handle, requester)? else {
-        return Ok(None);
+        return Ok(Found::WriterUnknown);
     };
     let Some((resource, _)) = objects::served(handle, wanted.kind) else {
-        return Ok(None);
+        return Ok(Found::KindMissing);
     };
     let decision = handle.core().may(&Attributes {
         user: &user,
@@ -47,7 +47,7 @@ pub(super) fn refused(
         path: "",
     });
     if decision.allowed {
-        return Ok(None);
+        return Ok(Found::Here(()));
     }
     let Wanted {
         verb, namespace, ..
@@ -56,13 +56,14 @@ pub(super) fn refused(
         "" => "at the cluster scope".to_owned(),
         namespace => format!("in the namespace {namespace:?}"),
     };
-    Ok(Some(format!(
+    Ok(Found::Forbidden(format!(
         "user {:?}, who last wrote {}, cannot {verb} resource {:?} in API group {:?} {scope}",
         user.name, requester.key, resource.plural, resource.group
     )))
 }
 
-/// Who last wrote a variant or a set. A variant that its set wrote is the set's writer's.
+/// Who last wrote a variant or a set. A variant that only its set wrote is the set's writer's, also one of a time before
+/// sets noted that on their variants: whoever else makes the set its controller is its writer.
 fn writer(handle: &ServerHandle, requester: &Requester) -> Result<Option<User>, PortError> {
     let resource = match requester.kind {
         OurKind::Variant => variants(),
@@ -81,19 +82,19 @@ fn writer(handle: &ServerHandle, requester: &Requester) -> Result<Option<User>, 
     if let Some(user) = handle.core().writer_of(&object) {
         return Ok(Some(user));
     }
-    let Some(set) = set_of(&object) else {
+    let Some(owner) = set_of(&object) else {
         return Ok(None);
     };
-    let read = handle.stored(&sets(), namespace, set);
+    let read = handle.stored(&sets(), namespace, &owner.name);
     let set = read.map_err(|f| failed(attempt(), &f))?;
+    let set = set.filter(|set| set.fields.uid == owner.uid);
     Ok(set.and_then(|set| handle.core().writer_of(&set)))
 }
 
 /// The set that makes a variant.
-fn set_of(variant: &Object) -> Option<&str> {
+fn set_of(variant: &Object) -> Option<&Owner> {
     let mut owners = variant.fields.owners.iter();
-    let set = owners.find(|owner| owner.kind == "PackageVariantSet" && owner.controller);
-    set.map(|set| set.name.as_str())
+    owners.find(|owner| owner.kind == "PackageVariantSet" && owner.controller)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::status::{self, Failure};
 use super::unroll::{Origin, Unrolled, unroll};
 use super::{Compiled, Plan};
 use crate::variant::Resolution;
+use crate::variant::words::{WRITER_UNKNOWN, writer_unknown};
 use crate::{Next, Report};
 
 /// An upstream package and its revision to follow.
@@ -107,11 +108,17 @@ fn secrets(set: &VariantSet) -> Option<String> {
 fn upstreams(o: &Observed) -> (Vec<Source>, Vec<Failure>) {
     let mut lost: Vec<Failure> = Vec::new();
     for unread in &o.unread {
+        let mut why = unread.why.clone();
         let reason = match unread.passes {
             true => "SelectionUnknown",
+            false if unread.writer_unknown => {
+                let unknown = writer_unknown("pvset", o.set.key());
+                why = format!("{why} is read for nobody: {unknown}");
+                WRITER_UNKNOWN
+            }
             false => "UpstreamNotFound",
         };
-        lost.push((reason, unread.why.clone()));
+        lost.push((reason, why));
     }
     if o.unread.is_empty() && o.upstreams.is_empty() {
         let what = "no package revision is selected as upstream";

@@ -8,7 +8,7 @@ use model::{
 };
 
 use super::Step;
-use super::names::{EXPLICIT, LABEL, owner, variant_name};
+use super::names::{EXPLICIT, LABEL, WRITTEN_BY, owner, variant_name};
 use super::observed::{Existing, Observed};
 use super::render::Failed;
 
@@ -173,7 +173,7 @@ pub(super) fn diff(o: &Observed, set: &VariantSet, uid: &Uid, desired: &mut Desi
                 "VariantDeleting",
                 format!("packagevariant '{name}' is being deleted; it is made again afterwards"),
             )),
-            Some(existing) if existing.meta.is_owned_by(uid) => Ok(update(existing, wanted)),
+            Some(existing) if existing.meta.is_owned_by(uid) => Ok(update(set, existing, wanted)),
             Some(existing) => adopt(set, uid, existing, wanted)
                 .map(Some)
                 .map_err(|message| ("NameTaken", message)),
@@ -192,7 +192,7 @@ fn create(set: &VariantSet, uid: &Uid, name: ObjectName, wanted: Wanted) -> Step
         owners: vec![owner(&set.key, uid)],
         ..ObjectMeta::default()
     };
-    mark(&mut meta, wanted.explicit);
+    mark(&mut meta, set, wanted.explicit);
     Step::Create(Box::new(Variant {
         key: ObjectKey::new(set.key.namespace.clone(), name),
         meta: Arc::new(meta),
@@ -200,14 +200,14 @@ fn create(set: &VariantSet, uid: &Uid, name: ObjectName, wanted: Wanted) -> Step
     }))
 }
 
-/// Only the spec is written, and only where it differs; a person's `suspend` stays (R165).
-fn update(existing: &Existing, wanted: Wanted) -> Option<Step> {
-    let known = is_marked(&existing.meta, wanted.explicit);
+/// Only the spec and what the set notes are written, and only where they differ; a person's `suspend` stays (R165).
+fn update(set: &VariantSet, existing: &Existing, wanted: Wanted) -> Option<Step> {
+    let known = is_marked(&existing.meta, set, wanted.explicit);
     if known && matches!(wanted.spec, Spec::Is(_)) {
         return None;
     }
     let mut meta = ObjectMeta::clone(&existing.meta);
-    mark(&mut meta, wanted.explicit);
+    mark(&mut meta, set, wanted.explicit);
     let is = existing.variant.as_ref();
     let mut spec = wanted.spec.rendered();
     spec.suspend = is.is_some_and(|v| v.spec.suspend);
@@ -253,7 +253,7 @@ fn adopt(set: &VariantSet, uid: &Uid, existing: &Existing, wanted: Wanted) -> Re
     let mut meta = ObjectMeta::clone(&existing.meta);
     meta.owners.push(owner(&set.key, uid));
     meta.labels.insert(LABEL.to_owned(), uid.to_string());
-    mark(&mut meta, wanted.explicit);
+    mark(&mut meta, set, wanted.explicit);
     Ok(Step::Update {
         resource_version: existing.meta.resource_version.clone(),
         variant: Box::new(Variant {
@@ -266,16 +266,21 @@ fn adopt(set: &VariantSet, uid: &Uid, existing: &Existing, wanted: Wanted) -> Re
 }
 
 /// Whether [`mark`] would change nothing.
-fn is_marked(meta: &ObjectMeta, explicit: bool) -> bool {
+fn is_marked(meta: &ObjectMeta, set: &VariantSet, explicit: bool) -> bool {
     let found = meta.annotations.get(EXPLICIT).map(String::as_str);
+    let writer = |annotations: &Pairs| annotations.get(WRITTEN_BY).cloned();
     found == explicit.then_some("true")
+        && writer(&meta.annotations) == writer(&set.meta.annotations)
 }
 
-fn mark(meta: &mut ObjectMeta, explicit: bool) {
-    if explicit {
-        meta.annotations
-            .insert(EXPLICIT.to_owned(), "true".to_owned());
-    } else {
-        meta.annotations.remove(EXPLICIT);
+/// Notes on a variant that it follows from an explicit list, and who wrote the set: its spec is theirs (X6).
+fn mark(meta: &mut ObjectMeta, set: &VariantSet, explicit: bool) {
+    let explicit = explicit.then_some("true");
+    let writer = set.meta.annotations.get(WRITTEN_BY).map(String::as_str);
+    for (name, value) in [(EXPLICIT, explicit), (WRITTEN_BY, writer)] {
+        match value {
+            Some(value) => drop(meta.annotations.insert(name.to_owned(), value.to_owned())),
+            None => drop(meta.annotations.remove(name)),
+        }
     }
 }

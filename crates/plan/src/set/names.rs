@@ -10,6 +10,9 @@ pub const LABEL: &str = "config.porch.kpt.dev/packagevariantset";
 /// On a variant: it follows from an entry of an explicit list, whose removal needs no
 /// confirmation (S3).
 pub const EXPLICIT: &str = "offshoot.dev/explicit-target";
+/// On a set, and on its variants: who wrote the set last, by the server's word. What a variant injects is read as that
+/// user, also once it has no set any more (X6).
+pub const WRITTEN_BY: &str = "offshoot.dev/written-by";
 /// On a set: the hash of the deletions that are confirmed (S3).
 pub const CONFIRM: &str = "offshoot.dev/confirm-deletion";
 

@@ -113,6 +113,8 @@ pub struct Unread {
     pub why: String,
     /// Whether that passes by itself: nobody has to act.
     pub passes: bool,
+    /// Whether it is read for nobody, as nobody knows who wrote the set (X6).
+    pub writer_unknown: bool,
 }
 
 /// What templates see of a repository.
@@ -144,6 +146,8 @@ pub enum SelectionFailure {
     KindMissing,
     /// Whoever wrote the set may not list it, and why (S5, X6).
     Forbidden(String),
+    /// Nobody knows who wrote the set: it is listed for nobody (X6).
+    WriterUnknown,
     /// It cannot be listed now.
     Unavailable(String),
 }

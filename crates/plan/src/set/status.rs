@@ -10,7 +10,7 @@ use super::observed::{Existing, Observed, QuietTime};
 use super::unroll::Unrolled;
 use super::{Outcome, Plan, Step};
 use crate::news::turned;
-use crate::variant::words::RECONCILE;
+use crate::variant::words::{RECONCILE, WRITER_UNKNOWN};
 use crate::{News, Next, Report};
 
 /// Reason and message.
@@ -54,6 +54,9 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
         condition("Ready", Status::False, reason, message),
         variants_ready(&variants, 0, Lacking::Everything),
     ];
+    if reason == WRITER_UNKNOWN {
+        status.conditions.push(nobody_knows(message));
+    }
     Plan {
         steps: Vec::new(),
         report,
@@ -187,6 +190,11 @@ pub(super) fn of(
     );
     let lacking = lacking(unrolled, failures);
     status.conditions = vec![stalled, ready, variants_ready(ours, created, lacking)];
+    let mut unknown = failures
+        .iter()
+        .filter(|(reason, _)| *reason == WRITER_UNKNOWN);
+    let unknown = unknown.next().map(|(_, message)| nobody_knows(message));
+    status.conditions.extend(unknown);
     status.conditions.extend(guarded);
     if !unrolled.empty.is_empty() {
         let targets: Vec<String> = unrolled
@@ -203,6 +211,11 @@ pub(super) fn of(
         ));
     }
     status
+}
+
+/// What is read for nobody, since nobody knows who wrote the set, and the way out (X6).
+fn nobody_knows(message: &str) -> Condition {
+    condition(WRITER_UNKNOWN, Status::True, "NoRecordedWriter", message)
 }
 
 /// Whether a step adds a variant to the set's: what is adopted was nobody's before (S8).
@@ -399,6 +412,7 @@ pub fn news(before: &SetStatus, after: &SetStatus, plan: &Plan, outcomes: &[Outc
         ("Stalled", true),
         (GUARDED, true),
         ("EmptySelection", false),
+        (WRITER_UNKNOWN, true),
     ];
     let mut news = Vec::new();
     for mut told in turned(&before.conditions, &after.conditions, &kinds) {

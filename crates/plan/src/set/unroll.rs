@@ -7,6 +7,7 @@ use model::{ObjectSelector, PackageName, TargetSelection, VariantSet};
 use super::decide::{MAX_TARGETS, Source};
 use super::observed::{Object, Observed, SelectionFailure};
 use super::status::Failure;
+use crate::variant::words::{WRITER_UNKNOWN, writer_unknown};
 
 /// What an entry stems from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,6 +180,13 @@ fn objects(
         Some(Err(SelectionFailure::Forbidden(why))) => Err((
             "SelectionForbidden",
             format!("spec.targets[{target}]: {kind} cannot be listed: {why}"),
+        )),
+        Some(Err(SelectionFailure::WriterUnknown)) => Err((
+            WRITER_UNKNOWN,
+            format!(
+                "spec.targets[{target}]: {kind} is listed for nobody: {}",
+                writer_unknown("pvset", o.set.key())
+            ),
         )),
         Some(Err(SelectionFailure::Unavailable(why))) => Err((
             "SelectionUnknown",

@@ -6,7 +6,8 @@ use model::{Condition, Downstream, Status, Uid, UpstreamVersion, Variant};
 
 use super::holdings::Holdings;
 use super::{
-    Observed, Plan, Resolution, Step, Subject, adopt, drafts, leave, retry, status, validate, words,
+    Observed, Plan, Resolution, Step, Subject, Writer, adopt, drafts, leave, retry, status,
+    validate, words,
 };
 use crate::{Next, Note, Report};
 
@@ -187,6 +188,7 @@ fn work(o: &Observed, variant: &Variant) -> Result<Plan, Box<Stop>> {
     }
     let mut extra = contested;
     extra.extend(adoption.conditions);
+    extra.extend(writer(o, variant)?);
     let inputs = drafts::Inputs::of(o, variant, &uid, &upstream, repository, &holdings);
     let mut plan = drafts::plan(o, &inputs, &holdings, extra)?;
     let made = plan.steps.iter().any(|s| matches!(s, Step::CreateDraft(_)));
@@ -364,6 +366,44 @@ fn rivals(
             )])
         }
     }
+}
+
+/// Without a known writer nothing is read: what was injected stays, and where that is not all there is to inject, no
+/// draft is made or changed (X6).
+fn writer(o: &Observed, variant: &Variant) -> Result<Option<Condition>, Box<Stop>> {
+    let Writer::Unknown { lacking } = o.writer else {
+        return Ok(None);
+    };
+    let set = variant
+        .meta
+        .controller()
+        .filter(|c| c.kind == "PackageVariantSet");
+    let set = set.and_then(|set| model::ObjectName::parse(&set.name).ok());
+    let (short, key) = match set {
+        Some(set) => (
+            "pvset",
+            model::ObjectKey::new(variant.key.namespace.clone(), set),
+        ),
+        None => ("pvar", variant.key.clone()),
+    };
+    let message = format!(
+        "objects to inject are read for nobody, and what was injected stays: {}",
+        words::writer_unknown(short, &key)
+    );
+    let says = |message: &str| {
+        Condition::new(
+            words::WRITER_UNKNOWN,
+            Status::True,
+            "NoRecordedWriter",
+            message,
+        )
+    };
+    if !lacking {
+        return Ok(Some(says(&message)));
+    }
+    let mut stop = Stop::stalled(words::WRITER_UNKNOWN, message.as_str());
+    stop.extra = vec![says(&message)];
+    Err(stop)
 }
 
 /// A published downstream whose deletion a person proposed and somebody approved (V10).

@@ -75,6 +75,8 @@ pub struct Observed {
     pub rivals: Vec<Rival>,
     /// The variant's injectors, each with what the cluster holds under its name (R90).
     pub injections: Vec<Injection>,
+    /// On whose behalf that was read.
+    pub writer: Writer,
     /// About the base *p* that [`super::base_of`] chooses; `None` if there is none.
     pub base: Option<Base>,
     /// What earlier recipes stated, read from the newest machine output of this downstream: the
@@ -125,6 +127,19 @@ pub struct Rival {
     pub key: ObjectKey,
     /// Whether it is being deleted: it claims nothing any more.
     pub deleting: bool,
+}
+
+/// On whose behalf injected objects are read (X6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Writer {
+    /// The user who last wrote the variant, or the set that makes it; or nothing is to be read.
+    #[default]
+    Known,
+    /// Nobody, since nobody is recorded: `injections` say what was injected before.
+    Unknown {
+        /// Whether something is to be injected that was not injected before: no draft would be complete.
+        lacking: bool,
+    },
 }
 
 impl Rival {

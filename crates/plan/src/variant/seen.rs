@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use model::{InjectionOutcome, Revision};
 
-use super::{Observed, Resolution, Subject};
+use super::{Observed, Resolution, Subject, Writer};
 
 /// What was seen, one fact a line.
 pub fn seen(o: &Observed) -> String {
@@ -47,6 +47,9 @@ pub fn seen(o: &Observed) -> String {
         for (gvk, outcome) in &injection.found {
             line(format!("{gvk} {}: {}", injection.name, found(outcome)));
         }
+    }
+    if o.writer != Writer::Known {
+        line("it is not recorded who wrote the variant last: nothing is read for it".to_owned());
     }
     if let Subject::Valid(variant) = &o.variant
         && variant.spec.suspend

@@ -236,6 +236,7 @@ pub fn news(before: &VariantStatus, after: &VariantStatus, outcomes: &[Outcome])
         (words::STALLED, true),
         (words::CONTESTED, true),
         (words::EXISTS_UNOWNED, false),
+        (words::WRITER_UNKNOWN, true),
     ];
     turned(&before.conditions, &after.conditions, &kinds)
 }

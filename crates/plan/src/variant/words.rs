@@ -42,6 +42,21 @@ pub const DIVERGED: &str = "DownstreamDiverged";
 /// Condition: somebody changed the package on the branch since it was published (V20).
 pub const BRANCH_CHANGED: &str = "BranchChanged";
 
+/// Condition: nobody knows who wrote the variant or set last, so that nothing is read on their behalf (X6).
+pub const WRITER_UNKNOWN: &str = "WriterUnknown";
+
+/// That nobody knows who wrote an object, and the one command that makes somebody its writer (X6).
+pub(crate) fn writer_unknown(short: &str, key: &ObjectKey) -> String {
+    let command = format!(
+        "kubectl annotate --overwrite {short} {} -n {} {RECONCILE}=\"$(date +%s)\"",
+        key.name, key.namespace
+    );
+    format!(
+        "it is not recorded who wrote {short}/{} last; whoever may read it makes it their own with `{command}`",
+        key.name
+    )
+}
+
 /// The mark of a variant on revisions.
 pub(crate) fn mark(key: &ObjectKey) -> String {
     key.to_string()

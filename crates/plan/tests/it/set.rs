@@ -169,13 +169,18 @@ fn followed(world: &Json, set: &Json, revisions: &[Arc<model::Revision>]) -> Vec
         .collect()
 }
 
-/// Sources that cannot be read, for good (`unread`) or now (`unreadNow`).
+/// Sources that cannot be read, for good (`unread`, `unreadForNobody`) or now (`unreadNow`).
 fn unread(world: &Json) -> Vec<Unread> {
-    let of = |key: &str, passes: bool| {
+    let of = |key: &'static str, passes: bool| {
         let texts = world.texts(key).into_iter();
-        texts.map(move |why| Unread { why, passes })
+        texts.map(move |why| Unread {
+            why,
+            passes,
+            writer_unknown: key == "unreadForNobody",
+        })
     };
-    of("unread", false).chain(of("unreadNow", true)).collect()
+    let stay = of("unread", false).chain(of("unreadForNobody", false));
+    stay.chain(of("unreadNow", true)).collect()
 }
 
 /// `upstream`, or the list `upstreams`.
@@ -399,6 +404,7 @@ fn repositories(world: &Json) -> BTreeMap<model::RepositoryName, RepositoryObjec
 fn objects(list: &Json) -> Result<Vec<Arc<Object>>, SelectionFailure> {
     match list.0.as_str() {
         Some("kind missing") => return Err(SelectionFailure::KindMissing),
+        Some("writer unknown") => return Err(SelectionFailure::WriterUnknown),
         Some("forbidden") => {
             return Err(SelectionFailure::Forbidden(
                 "list is not allowed".to_owned(),

@@ -10,7 +10,7 @@ use model::{
 };
 use plan::variant::{
     Base, Failure, Feeder, Lineage, Observed, OldUpstream, Outcome, RepositorySummary, Resolution,
-    Rival, Stated, Subject, base_of, check, decide, digests, next_after, resolve_upstream,
+    Rival, Stated, Subject, Writer, base_of, check, decide, digests, next_after, resolve_upstream,
     status_after, validate, words,
 };
 
@@ -131,6 +131,12 @@ pub(crate) fn observed(world: &Json) -> Observed {
             .collect(),
         rivals: world.list("rivals").iter().map(rival).collect(),
         injections: world.list("injections").iter().map(injection).collect(),
+        writer: match world.text("writer").as_deref() {
+            None => Writer::Known,
+            Some(word) => Writer::Unknown {
+                lacking: word == "lacking",
+            },
+        },
         base: None,
         stated: stated(world),
         failure: None,

@@ -2,7 +2,7 @@
 
 use model::DeletionPolicy::{Delete, Orphan};
 use model::{ObjectMeta, Pairs, SetStatus, Status};
-use plan::set::{EXPLICIT, LABEL, Observed, Outcome, Plan, Step, decide, status_after};
+use plan::set::{EXPLICIT, LABEL, Observed, Outcome, Plan, Step, WRITTEN_BY, decide, status_after};
 use serde_json::{Value, json};
 
 use crate::set::{observed, on_large_stack};
@@ -133,6 +133,50 @@ fn an_adopted_variant_is_marked_as_its_sets() {
         variant.meta.annotations,
         texts(&[("note", "hello"), (EXPLICIT, "true")])
     );
+}
+
+/// X6: a set's variants say who wrote it, new ones, adopted ones, and those that somebody else wrote since; where that is
+/// not known of the set, it is not known of them.
+#[test]
+fn variants_say_who_wrote_their_set() {
+    let written = |set: Option<&str>, east: Option<&str>, foreign: bool| {
+        let note =
+            |who: Option<&str>| who.map_or_else(|| json!({}), |who| json!({WRITTEN_BY: who}));
+        let mut two = two_places();
+        two["set"]["annotations"] = note(set);
+        two["variants"] = json!([{"name": "fan-east-nginx", "downstream": "east/nginx", "listed": !foreign,
+            "foreign": foreign, "annotations": note(east)}]);
+        let steps = plan(&world(two)).steps;
+        let of = |name: &str| {
+            let mut found = steps.iter().filter_map(|step| match step {
+                Step::Create(v) | Step::Update { variant: v, .. } => Some(v),
+                Step::Delete { .. } => None,
+            });
+            let meta = found.find(|v| v.key.name.as_str() == name).map(|v| &v.meta);
+            meta.map(|meta| meta.annotations.get(WRITTEN_BY).cloned())
+        };
+        (of("fan-east-nginx"), of("fan-west-nginx"))
+    };
+    let ann = Some("ann".to_owned());
+    assert_eq!(
+        written(Some("ann"), Some("ann"), false),
+        (None, Some(ann.clone()))
+    );
+    for (east, foreign) in [
+        (None, false),
+        (Some("bob"), false),
+        (None, true),
+        (Some("bob"), true),
+    ] {
+        let made = written(Some("ann"), east, foreign);
+        assert_eq!(
+            made,
+            (Some(ann.clone()), Some(ann.clone())),
+            "{east:?} {foreign}"
+        );
+    }
+    assert_eq!(written(None, None, false), (None, Some(None)));
+    assert_eq!(written(None, Some("bob"), false), (Some(None), Some(None)));
 }
 
 /// R166: every status tells which generation it is of, what was asked, and what is followed: one of a set at rest, of

@@ -136,9 +136,12 @@ impl Cluster for Twin {
         &self,
         kind: &Gvk,
         key: &ObjectKey,
-        _requester: &Requester,
+        requester: &Requester,
     ) -> Result<Found<ObjectContent>, PortError> {
         let state = self.state();
+        if state.unsigned.contains(&requester.key) {
+            return Ok(Found::WriterUnknown);
+        }
         let Some(table) = state.objects.get(kind) else {
             return Ok(Found::KindMissing);
         };
@@ -148,11 +151,14 @@ impl Cluster for Twin {
         })
     }
 
-    async fn may_select(&self, kind: &Gvk, _requester: &Requester) -> Result<Found<()>, PortError> {
+    async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
         if kind.kind == "Secret" {
             return Ok(Found::Forbidden("secrets are never selectable".to_owned()));
         }
         let state = self.state();
+        if state.unsigned.contains(&requester.key) {
+            return Ok(Found::WriterUnknown);
+        }
         Ok(match state.objects.get(kind) {
             Some(_) => Found::Here(()),
             None => Found::KindMissing,
@@ -162,9 +168,12 @@ impl Cluster for Twin {
     async fn revision_set(
         &self,
         key: &ObjectKey,
-        _requester: &Requester,
+        requester: &Requester,
     ) -> Result<Found<Result<Vec<UpstreamSource>, Vec<Problem>>>, PortError> {
         let state = self.state();
+        if state.unsigned.contains(&requester.key) {
+            return Ok(Found::WriterUnknown);
+        }
         Ok(match state.revision_sets.get(key) {
             Some(sources) => Found::Here(Ok(sources.clone())),
             None => Found::Absent,

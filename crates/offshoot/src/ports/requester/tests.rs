@@ -67,16 +67,30 @@ fn variant(package: &str) -> Value {
     })
 }
 
-async fn injected(server: &Server) -> bool {
+/// What an admin says about themselves under the server's name for it.
+const FORGED: &str = "offshoot.dev/written-by";
+
+async fn read(server: &Server) -> Found<()> {
     let cluster = ServerCluster::new(server.handle());
     let requester = Requester {
         kind: OurKind::Variant,
         key: key("v"),
     };
     let kind = Gvk::of("v1", "ConfigMap");
-    match cluster.object(&kind, &key("inside"), &requester).await {
-        Ok(Found::Here(_)) => true,
-        Ok(Found::Forbidden(why)) => {
+    match cluster
+        .object(&kind, &key("inside"), &requester)
+        .await
+        .unwrap()
+    {
+        Found::Here(_) => Found::Here(()),
+        other => other.why_not().unwrap(),
+    }
+}
+
+async fn injected(server: &Server) -> bool {
+    match read(server).await {
+        Found::Here(()) => true,
+        Found::Forbidden(why) => {
             assert!(
                 why.contains("\"bob\"") && why.contains("configmaps"),
                 "{why}"
@@ -87,47 +101,17 @@ async fn injected(server: &Server) -> bool {
     }
 }
 
-#[tokio::test]
-async fn x6_what_is_injected_is_read_as_whoever_last_wrote_the_variant() {
-    let server = server().await;
+/// Changes the variant, as somebody.
+async fn change(server: &Server, whose: &Whose, change: impl FnOnce(&mut Value)) {
     let handle = server.handle();
-    // What he says about who he is counts for nothing.
-    let forged = handle.create(&variants(), NS, variant("one"), &bob()).await;
-    let stored = forged.unwrap();
-    assert!(!injected(&server).await, "bob may not read it: {stored}");
-    let rewrite = |package: &'static str, whose: Whose| {
-        let handle = handle.clone();
-        async move {
-            let mut object = handle.get(&variants(), NS, "v").await.unwrap().unwrap();
-            object["spec"]["downstream"]["package"] = package.into();
-            handle
-                .update(&variants(), NS, "v", object, &whose)
-                .await
-                .unwrap();
-        }
-    };
-    rewrite("two", admin()).await;
-    assert!(injected(&server).await, "the admin may");
-    // Writing what is there already makes nobody its writer.
-    rewrite("two", bob()).await;
-    assert!(injected(&server).await);
-    rewrite("three", bob()).await;
-    assert!(!injected(&server).await);
-    // A status says nothing about who wants what.
     let mut object = handle.get(&variants(), NS, "v").await.unwrap().unwrap();
-    object["status"] = json!({ "observedGeneration": 1 });
-    handle
-        .update_status(&variants(), NS, "v", object, &admin())
-        .await
-        .unwrap();
-    assert!(!injected(&server).await);
+    change(&mut object);
+    let written = handle.update(&variants(), NS, "v", object, whose).await;
+    written.unwrap();
 }
 
-#[tokio::test]
-async fn x6_a_variant_that_a_set_made_reads_as_whoever_wrote_the_set() {
-    let server = server().await;
-    let handle = server.handle();
-    let set = json!({
+fn set() -> Value {
+    json!({
         "apiVersion": "config.porch.kpt.dev/v1alpha2", "kind": "PackageVariantSet",
         "metadata": { "name": "fan" },
         "spec": {
@@ -136,18 +120,80 @@ async fn x6_a_variant_that_a_set_made_reads_as_whoever_wrote_the_set() {
                 "apiVersion": "v1", "kind": "ConfigMap", "matchLabels": { "a": "b" },
             } }],
         },
-    });
-    let set = handle.create(&sets(), NS, set, &bob()).await.unwrap();
+    })
+}
+
+fn owned_by(set: &Value) -> Value {
+    json!([{
+        "apiVersion": "config.porch.kpt.dev/v1alpha2", "kind": "PackageVariantSet",
+        "name": set["metadata"]["name"], "uid": set["metadata"]["uid"], "controller": true,
+    }])
+}
+
+/// A variant of a set, as its controller writes it: with what the set's own record says.
+async fn made_by(server: &Server, set: &Value) {
+    let handle = server.handle();
     let mut made = variant("one");
-    made["metadata"]["ownerReferences"] = json!([{
-        "apiVersion": "config.porch.kpt.dev/v1alpha2", "kind": "PackageVariantSet", "name": "fan",
-        "uid": set["metadata"]["uid"], "controller": true,
-    }]);
+    let record = set.pointer("/metadata/annotations/offshoot.dev~1written-by");
+    made["metadata"]["annotations"] = json!({});
+    if let Some(record) = record {
+        made["metadata"]["annotations"][FORGED] = record.clone();
+    }
+    made["metadata"]["ownerReferences"] = owned_by(set);
     let controllers = crate::ports::controllers(&handle);
     let made = handle.create(&variants(), NS, made, &controllers).await;
-    let made = made.unwrap();
-    let forged = made.pointer("/metadata/annotations/offshoot.dev~1written-by");
-    assert_eq!(forged, None, "a controller is nobody");
+    made.unwrap();
+}
+
+#[tokio::test]
+async fn x6_what_is_injected_is_read_as_whoever_last_wrote_the_variant() {
+    let server = server().await;
+    let handle = server.handle();
+    // What he says about who he is counts for nothing.
+    let forged = handle.create(&variants(), NS, variant("one"), &bob()).await;
+    let stored = forged.unwrap();
+    assert!(!injected(&server).await, "bob may not read it: {stored}");
+    let package = |package: &'static str| {
+        move |object: &mut Value| object["spec"]["downstream"]["package"] = package.into()
+    };
+    change(&server, &admin(), package("two")).await;
+    assert!(injected(&server).await, "the admin may");
+    // Writing what is there already makes nobody its writer.
+    change(&server, &bob(), package("two")).await;
+    assert!(injected(&server).await);
+    change(&server, &bob(), package("three")).await;
+    assert!(!injected(&server).await);
+    // A status says nothing about who wants what.
+    let mut object = handle.get(&variants(), NS, "v").await.unwrap().unwrap();
+    object["status"] = json!({ "observedGeneration": 1 });
+    object["metadata"]["annotations"][FORGED] =
+        json!({ "username": "admin", "groups": ["system:masters"] })
+            .to_string()
+            .into();
+    handle
+        .update_status(&variants(), NS, "v", object, &bob())
+        .await
+        .unwrap();
+    assert!(!injected(&server).await);
+    // A label and an annotation are wishes, too.
+    change(&server, &admin(), |object| {
+        object["metadata"]["labels"] = json!({ "a": "b" })
+    })
+    .await;
+    assert!(injected(&server).await);
+    change(&server, &bob(), |object| {
+        object["metadata"]["annotations"]["offshoot.dev/reconcile"] = "now".into();
+    })
+    .await;
+    assert!(!injected(&server).await);
+}
+
+#[tokio::test]
+async fn x6_a_variant_that_a_set_made_reads_as_whoever_wrote_the_set() {
+    let server = server().await;
+    let handle = server.handle();
+    let set = handle.create(&sets(), NS, set(), &bob()).await.unwrap();
+    made_by(&server, &set).await;
     assert!(!injected(&server).await, "bob wrote the set");
     let cluster = ServerCluster::new(handle.clone());
     let requester = Requester {
@@ -160,8 +206,112 @@ async fn x6_a_variant_that_a_set_made_reads_as_whoever_wrote_the_set() {
     let mut object = handle.get(&sets(), NS, "fan").await.unwrap().unwrap();
     object["spec"]["upstream"]["revision"] = 2.into();
     let updated = handle.update(&sets(), NS, "fan", object, &admin()).await;
-    updated.unwrap();
+    let updated = updated.unwrap();
     let selects = cluster.may_select(&kind, &requester).await.unwrap();
     assert!(matches!(selects, Found::Here(())), "{selects:?}");
+    // Its variants say so once the set wrote them anew.
+    let controllers = crate::ports::controllers(&handle);
+    change(&server, &controllers, |object| {
+        let record = updated["metadata"]["annotations"][FORGED].clone();
+        object["metadata"]["annotations"][FORGED] = record;
+    })
+    .await;
     assert!(injected(&server).await);
+}
+
+/// An orphan reads as whoever wrote its set, however it lost it: with the set, or since somebody took the owner off.
+#[tokio::test]
+async fn x6_a_variant_without_its_set_reads_as_whoever_wrote_it() {
+    for whose in [
+        crate::ports::controllers(&server().await.handle()),
+        bob(),
+        admin(),
+    ] {
+        let server = server().await;
+        let handle = server.handle();
+        let set = handle.create(&sets(), NS, set(), &bob()).await.unwrap();
+        made_by(&server, &set).await;
+        change(&server, &whose, |object| {
+            object["metadata"]
+                .as_object_mut()
+                .unwrap()
+                .remove("ownerReferences");
+        })
+        .await;
+        assert!(!injected(&server).await, "{}", whose.user.name);
+    }
+}
+
+/// Whoever makes a set the controller of a variant is its writer.
+#[tokio::test]
+async fn x6_a_set_of_somebody_else_lends_its_rights_to_nobody() {
+    let server = server().await;
+    let handle = server.handle();
+    let bobs = handle.create(&sets(), NS, set(), &bob()).await.unwrap();
+    let mut of_admin = set();
+    of_admin["metadata"]["name"] = "admins".into();
+    let admins = handle
+        .create(&sets(), NS, of_admin, &admin())
+        .await
+        .unwrap();
+    // A variant that nobody is recorded for, as of a time before that was.
+    let mut unsigned = bobs.clone();
+    unsigned["metadata"]["annotations"] = json!({});
+    made_by(&server, &unsigned).await;
+    assert!(!injected(&server).await, "it is its set's");
+    change(&server, &bob(), |object| {
+        object["metadata"]["ownerReferences"] = owned_by(&admins);
+    })
+    .await;
+    assert!(!injected(&server).await, "bob made it the admin's set's");
+    let record = handle.get(&variants(), NS, "v").await.unwrap().unwrap();
+    let record = record["metadata"]["annotations"][FORGED]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(record.contains("\"bob\""), "{record}");
+    // A reference by name alone is no set's.
+    let mut gone = bobs.clone();
+    gone["metadata"]["uid"] = "another".into();
+    change(&server, &crate::ports::controllers(&handle), |object| {
+        object["metadata"]["ownerReferences"] = owned_by(&gone);
+        object["metadata"]["ownerReferences"][0]["name"] = "admins".into();
+        object["metadata"]["annotations"] = json!({});
+    })
+    .await;
+    assert_eq!(read(&server).await, Found::WriterUnknown);
+}
+
+/// Without a known writer nothing is read; whoever changes anything that is a wish is known from then on.
+#[tokio::test]
+async fn x6_nothing_is_read_for_nobody() {
+    let server = server().await;
+    let handle = server.handle();
+    let unsigned = json!({ "metadata": { "name": "gone", "uid": "gone" } });
+    made_by(&server, &unsigned).await;
+    assert_eq!(read(&server).await, Found::WriterUnknown);
+    change(&server, &admin(), |object| {
+        object["metadata"]["finalizers"] = json!(["example.com/x"]);
+        object["metadata"]
+            .as_object_mut()
+            .unwrap()
+            .remove("ownerReferences");
+    })
+    .await;
+    assert_eq!(read(&server).await, Found::WriterUnknown, "no wish");
+    change(&server, &admin(), |object| {
+        object["metadata"]["annotations"] = json!({ "offshoot.dev/reconcile": "1" });
+    })
+    .await;
+    assert_eq!(read(&server).await, Found::Here(()));
+    let cluster = ServerCluster::new(handle);
+    let nobody = Requester {
+        kind: OurKind::Set,
+        key: key("nobody"),
+    };
+    let kind = Gvk::of("v1", "ConfigMap");
+    let selects = cluster.may_select(&kind, &nobody).await.unwrap();
+    assert_eq!(selects, Found::WriterUnknown);
+    let named = cluster.revision_set(&key("any"), &nobody).await.unwrap();
+    assert!(matches!(named, Found::WriterUnknown), "{named:?}");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::{Injection, InjectionOutcome, Lifecycle, ObjectName, Revision, Task};
 use plan::Next;
 use plan::variant::{
-    Base, Lineage, Observed, RepositorySummary, Stated, Subject, base_of, check, decide,
+    Base, Lineage, Observed, RepositorySummary, Stated, Subject, Writer, base_of, check, decide,
     next_after, resolve_upstream, status_after, words,
 };
 
@@ -63,6 +63,7 @@ impl World {
                 name: "eu".to_owned(),
                 found: BTreeMap::from([("/v1/ConfigMap".to_owned(), self.found())]),
             }],
+            writer: Writer::Known,
             base,
             stated: Stated::default(),
             failure: None,
