@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use model::{Class, CommitId, Namespace, ObjectKey, Repository, RepositoryName};
+use model::{Class, CommitId, Namespace, ObjectKey, PackageName, Repository, RepositoryName};
 use store::{RefName, RemoteSpec};
 
 use crate::discover::Numbers;
@@ -35,6 +35,10 @@ pub(crate) struct Seen {
     pub(crate) whole: bool,
     /// Problems with refs and packages, for the condition.
     pub(crate) problems: Vec<String>,
+    /// Which upkeep of the repository was last followed by a look for what is missing.
+    pub(crate) tidied: Option<u64>,
+    /// Packages that could not be read, to be tried again.
+    pub(crate) again: BTreeSet<PackageName>,
 }
 
 impl Open {

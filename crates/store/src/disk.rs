@@ -88,6 +88,8 @@ pub(crate) trait Disk: Send + Sync + 'static {
     /// Looks at where objects are kept: what went is not found any more. Whether it is another repository than at the
     /// last look, which stands at the same place.
     fn look(&self) -> Result<bool>;
+    /// How often a look found that objects may have gone.
+    fn tidied(&self) -> u64;
     /// Whether an object is surely here; may miss what just came from outside.
     fn has(&self, id: &ObjectId) -> Result<bool>;
     /// What an object is, without reading all of it.

@@ -42,6 +42,7 @@ mod stats;
 mod submission;
 mod tree;
 mod wall;
+mod whole;
 mod write;
 
 #[cfg(feature = "conformance")]

@@ -93,6 +93,16 @@ impl MemoryStore {
         }
     }
 
+    /// Loses one object of the repository at a URL, as a broken disk does, or brings it back.
+    pub fn lose(&self, url: &str, id: &str, lost: bool) {
+        if let (Some(site), Ok(id)) = (
+            lock(&self.world).sites.get(url),
+            ObjectId::from_hex(id.as_bytes()),
+        ) {
+            lock(site).lose(id, lost);
+        }
+    }
+
     /// Makes the repository at a URL anew, empty.
     pub fn replace(&self, url: &str) {
         if let Some(site) = lock(&self.world).sites.get(url) {
@@ -298,6 +308,10 @@ impl Disk for MemoryDisk {
     fn look(&self) -> Result<bool> {
         let incarnation = lock(&self.site).incarnation;
         Ok(self.incarnation.swap(incarnation, Ordering::Relaxed) != incarnation)
+    }
+
+    fn tidied(&self) -> u64 {
+        lock(&self.site).tidied
     }
 
     fn has(&self, id: &ObjectId) -> Result<bool> {

@@ -357,6 +357,18 @@ impl<D: Disk> Repo for Shared<D> {
         Ok(self.room.kind(&id.oid()?)? == Some(Kind::Commit))
     }
 
+    fn tidied(&self) -> Result<u64> {
+        self.room.look()?;
+        Ok(self.room.disk.tidied())
+    }
+
+    fn broken(
+        &self,
+        of: &BTreeSet<(CommitId, TreeId)>,
+    ) -> Result<BTreeMap<(CommitId, TreeId), String>> {
+        self.room.find_broken(of)
+    }
+
     fn write(&self, spec: CommitSpec<'_>) -> Result<Written> {
         self.room.write_commit(&spec)
     }

@@ -1,6 +1,6 @@
 //! The wall: what the rest of the house sees of git.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -124,6 +124,23 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// A disk that cannot be read.
     fn has_commit(&self, id: CommitId) -> Result<bool>;
+
+    /// How often objects went away that were there, or the repository was made anew: what names them may have to be
+    /// looked at again.
+    ///
+    /// # Errors
+    /// A disk that cannot be read.
+    fn tidied(&self) -> Result<u64>;
+
+    /// Which of these packages, each a commit with the tree of a directory in it, cannot be read whole, each with what
+    /// is missing: looked up where objects are kept, never in a cache.
+    ///
+    /// # Errors
+    /// A disk that cannot be read.
+    fn broken(
+        &self,
+        of: &BTreeSet<(CommitId, TreeId)>,
+    ) -> Result<BTreeMap<(CommitId, TreeId), String>>;
 
     /// Builds blobs, trees and a commit in memory. Nothing is visible or durable; while the
     /// [`Written`] lives, its commit can be read like any other.

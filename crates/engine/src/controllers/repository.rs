@@ -87,7 +87,7 @@ async fn look(
     stored: &StoredRepository,
     repository: &Repository,
 ) -> Result<Looked> {
-    let open = engine.open_repository(repository).await?;
+    let mut open = engine.open_repository(repository).await?;
     let at = engine.now();
     let (now, status) = (rfc3339(at), &stored.status);
     let once = &repository.run_once_at;
@@ -103,7 +103,13 @@ async fn look(
         // Due until it was done: what asked for it is taken by now.
         repos.polled(&stored.key, at);
     }
-    let found = engine.discover(&open, fetch).await?;
+    let mut found = engine.discover(&open, fetch).await?;
+    if found.head.is_none() {
+        // It was made anew, or its branch was deleted: as when it was registered, the branch is made or missed.
+        repos.close(&stored.key);
+        open = engine.open_repository(repository).await?;
+        found = engine.discover(&open, false).await?;
+    }
     if fetch {
         repos.polled(&stored.key, next_look(engine, repository, at));
     }

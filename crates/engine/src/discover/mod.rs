@@ -10,6 +10,7 @@ mod history;
 mod mend;
 mod record;
 mod survey;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
@@ -29,6 +30,7 @@ use crate::{Engine, Error, Result};
 pub(crate) use history::{Numbers, by_person, highest_number, lineage};
 pub(crate) use record::{Origin, apply_kptfile, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
+pub(crate) use whole::{OBJECTS, is_broken};
 
 /// The label of the latest published revision, stored (decisions.md A7).
 pub(crate) const LATEST: &str = "kpt.dev/latest-revision";
@@ -41,6 +43,9 @@ pub(crate) struct Found {
     /// What cannot be served, and why.
     pub(crate) problems: Vec<String>,
 }
+
+/// How a problem ends that is looked into at each look.
+const MISSING: &str = "is not in the repository";
 
 /// How many packages are looked into at once: their records go to the store in batches.
 const AT_ONCE: usize = 64;
@@ -65,7 +70,8 @@ impl Engine {
             .clone();
         let mut view = view(open, &refs)?;
         self.keep_branch(open, &view, &before).await?;
-        let touched = self.touched(open, &view, &before)?;
+        let mut touched = self.touched(open, &view, &before)?;
+        touched.extend(before.again.iter().cloned());
         let mut problems: BTreeSet<String> =
             std::mem::take(&mut view.problems).into_iter().collect();
         // A problem of a package that is not looked into again is still there.
@@ -76,20 +82,41 @@ impl Engine {
                 .any(|t| p.starts_with(&format!("package {t}:")))
         });
         problems.extend(kept.into_iter().filter(|p| p.starts_with("package ")));
-        let results: Vec<Result<Vec<String>>> = futures::stream::iter(touched)
-            .map(|package| async move { self.discover_package(open, &package).await })
+        let results: Vec<_> = futures::stream::iter(touched)
+            .map(|package| async move {
+                let found = self.discover_package(open, &package).await;
+                (package, found)
+            })
             .buffered(AT_ONCE)
             .collect()
             .await;
-        for result in results {
-            problems.extend(result?);
+        let mut again = BTreeSet::new();
+        for (package, result) in results {
+            match result {
+                Ok(found) => problems.extend(found),
+                // One package that cannot be read keeps nobody from the others (decisions.md X9).
+                Err(error) if is_unreadable(&error) => {
+                    problems.insert(format!("package {package}: {}", error.chain()));
+                    again.insert(package);
+                }
+                Err(error) => return Err(error),
+            }
         }
+        problems.retain(|p| !p.ends_with(MISSING));
+        problems.extend(self.check_objects(open).await?);
+        let tidied = open
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .tidied;
         let problems: Vec<String> = problems.into_iter().collect();
         let head = view.refs.get(&open.layout.branch_ref()?).copied();
         *open.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen {
             refs: view.refs,
             whole: true,
             problems: problems.clone(),
+            tidied,
+            again,
         };
         Ok(Found { head, problems })
     }
@@ -298,6 +325,17 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Whether git holds something that cannot be read, whoever asks.
+fn is_unreadable(error: &Error) -> bool {
+    let Error::Store { source, .. } = error else {
+        return false;
+    };
+    matches!(
+        source,
+        store::Error::Missing { .. } | store::Error::Damaged { .. } | store::Error::TooLarge { .. }
+    )
 }
 
 /// The refs of a repository that mean something to a registration.

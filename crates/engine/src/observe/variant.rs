@@ -14,6 +14,7 @@ use plan::variant::{
 
 use super::{base, injections};
 use crate::controllers::port;
+use crate::discover::{OBJECTS, is_broken};
 use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
 use crate::ports::{StoredRepository, StoredVariant};
 use crate::{Engine, Error, Result};
@@ -351,6 +352,25 @@ fn unreadable(engine: &Engine, o: &mut Observed, side: Side, error: Error) -> Re
     Ok(())
 }
 
+/// Whether what the variant stands on, and what it made, is all there.
+fn whole(variant: &Variant, o: &Observed) -> Result<()> {
+    let base = base_of(&o.downstream).map(|choice| choice.revision.key.clone());
+    let uid = variant.meta.uid.as_ref();
+    let concerns = |r: &&Arc<Revision>| {
+        let made = uid.is_some_and(|uid| r.meta.is_owned_by(uid));
+        base.as_ref() == Some(&r.key) || (made && !r.lifecycle.is_published())
+    };
+    let mut broken = o.downstream.iter().filter(concerns);
+    match broken.find(|r| is_broken(r)) {
+        Some(revision) => {
+            let said = revision.condition(OBJECTS).map(|c| c.message.clone());
+            let what = format!("{}: {}", revision.key.name, said.unwrap_or_default());
+            Err(Error::refused(Class::NotFound, "", what))
+        }
+        None => Ok(()),
+    }
+}
+
 fn ready(o: &Observed, repository: &RepositoryName) -> bool {
     o.repositories
         .get(repository)
@@ -367,6 +387,7 @@ async fn downstream(
     let open = engine
         .open(namespace, &variant.spec.downstream.repo)
         .await?;
+    whole(variant, o)?;
     if let Some(choice) = base_of(&o.downstream) {
         o.base = Some(base::base(engine, &open, &choice, &o.downstream)?);
     }

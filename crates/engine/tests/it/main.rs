@@ -6,6 +6,7 @@
 mod conflicts;
 mod crashes;
 mod edges;
+mod gone;
 mod guard;
 mod late;
 mod limits;

@@ -132,6 +132,10 @@ impl Disk for GitDisk {
         Ok(true)
     }
 
+    fn tidied(&self) -> u64 {
+        self.odb.tidied()
+    }
+
     fn has(&self, id: &ObjectId) -> Result<bool> {
         Ok(self.odb.has(id))
     }

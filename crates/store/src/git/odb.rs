@@ -30,6 +30,8 @@ pub(crate) struct Odb {
     seen: Mutex<Seen>,
     /// How many directories of objects stood here one after the other.
     incarnation: AtomicU64,
+    /// How often packs went away.
+    tidied: AtomicU64,
 }
 
 /// The directory of objects as it was looked at last.
@@ -118,6 +120,7 @@ impl Odb {
             puts: AtomicUsize::new(0),
             seen: Mutex::default(),
             incarnation: AtomicU64::new(0),
+            tidied: AtomicU64::new(0),
         };
         odb.refresh()?;
         Ok(odb)
@@ -162,6 +165,7 @@ impl Odb {
         // Whoever looks next must find a table of what was seen.
         if gone {
             self.reopen()?;
+            self.tidied.fetch_add(1, Ordering::Release);
         }
         if replaced {
             self.incarnation.fetch_add(1, Ordering::Release);
@@ -199,6 +203,11 @@ impl Odb {
             self.reopen()?;
         }
         Ok(())
+    }
+
+    /// How often packs went away, as far as somebody looked.
+    pub(crate) fn tidied(&self) -> u64 {
+        self.tidied.load(Ordering::Acquire)
     }
 
     pub(crate) fn has(&self, id: &ObjectId) -> bool {

@@ -29,6 +29,10 @@ pub(super) struct Site {
     pub(super) declines: Vec<String>,
     /// How often it was made anew.
     pub(super) incarnation: u64,
+    /// How often objects went away.
+    pub(super) tidied: u64,
+    /// What is lost, and may come back.
+    lost: Objects,
 }
 
 impl Site {
@@ -58,12 +62,24 @@ impl Site {
         let refs = self.refs.values().chain(self.durable_refs.values());
         reached.copy(self, refs.copied().collect());
         self.objects = reached.objects;
+        self.tidied += 1;
+    }
+
+    /// Loses an object, or brings it back.
+    pub(super) fn lose(&mut self, id: ObjectId, lost: bool) {
+        let (from, to) = match lost {
+            true => (&mut self.objects, &mut self.lost),
+            false => (&mut self.lost, &mut self.objects),
+        };
+        to.extend(from.remove(&id).map(|object| (id, object)));
+        self.tidied += 1;
     }
 
     /// Another repository takes its place, with nothing in it.
     pub(super) fn replace(&mut self) {
         *self = Self {
             incarnation: self.incarnation + 1,
+            tidied: self.tidied + 1,
             journal: std::mem::take(&mut self.journal),
             durable_journal: self.durable_journal,
             ..Self::default()

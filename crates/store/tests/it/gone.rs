@@ -235,6 +235,49 @@ async fn a_repository_made_anew_starts_from_nothing() {
     assert_eq!(reads(&*repo, after, "app"), files("app"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_missing_is_named() {
+    if !available() {
+        return;
+    }
+    let world = Local::new(GitOptions::default());
+    let repo = open(&world).await;
+    let dir = world.path();
+    let mut named = std::collections::BTreeSet::new();
+    for package in ["one", "two"] {
+        let at = draft_on(&*repo, package).await;
+        let root = repo.commit(at).unwrap().tree;
+        let tree = repo.subtree(root, &Dir::parse(package).unwrap()).unwrap();
+        named.insert((at, tree.unwrap()));
+    }
+    assert!(repo.broken(&named).unwrap().is_empty());
+    let before = repo.tidied().unwrap();
+    // Unpacked, so that one file can be taken away; what was read of it is still in a cache.
+    let blob = git(&dir, &["rev-parse", "refs/heads/drafts/one/ws:one/Kptfile"]);
+    let packs = dir.join("objects/pack");
+    for entry in std::fs::read_dir(&packs).unwrap().flatten() {
+        std::fs::rename(entry.path(), dir.join(entry.file_name())).unwrap();
+        if entry.path().extension().is_some_and(|kind| kind == "pack") {
+            let moved = std::fs::File::open(dir.join(entry.file_name())).unwrap();
+            let done = std::process::Command::new("git")
+                .args(["unpack-objects", "-q"])
+                .current_dir(&dir)
+                .stdin(moved)
+                .status();
+            assert!(done.unwrap().success());
+        }
+    }
+    assert!(repo.tidied().unwrap() > before, "packs went away");
+    assert!(repo.broken(&named).unwrap().is_empty());
+    let path = dir.join("objects").join(&blob[..2]).join(&blob[2..]);
+    std::fs::remove_file(path).unwrap();
+    let broken = repo.broken(&named).unwrap();
+    assert_eq!(
+        broken.into_values().collect::<Vec<_>>(),
+        [format!("file {blob}")]
+    );
+}
+
 /// A package whose files are partly those of others, so that much is shared and little is new.
 fn shared(n: usize) -> Files {
     let texts = [

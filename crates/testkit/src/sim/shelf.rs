@@ -1,7 +1,7 @@
 //! The git twin as an engine under the simulation sees it: somebody else pushes between its look
 //! and its write. Mutants that concern git live here, too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -195,6 +195,17 @@ impl Repo for Faulty {
 
     fn has_commit(&self, id: CommitId) -> Result<bool> {
         self.repo.has_commit(id)
+    }
+
+    fn tidied(&self) -> Result<u64> {
+        self.repo.tidied()
+    }
+
+    fn broken(
+        &self,
+        of: &BTreeSet<(CommitId, TreeId)>,
+    ) -> Result<BTreeMap<(CommitId, TreeId), String>> {
+        self.repo.broken(of)
     }
 
     fn announce(&self) -> store::Announced {

@@ -1,0 +1,129 @@
+//! Objects that go away and repositories that are made anew under our feet (decisions.md X10).
+
+use model::{ObjectKey, Status};
+use testkit::twin::key;
+
+use crate::variants::{quiet, ready, variant};
+use crate::world::{NS, World, repository};
+
+const DRAFT: &str = "deploy.shop.packagevariant-1";
+const DEPLOY: &str = "file:///git/deploy.git";
+
+fn said(world: &World, variant: &str) -> (Status, String) {
+    let stored = world.twin.variant(NS, variant).expect("the variant");
+    let ready = stored.status.condition("Ready").expect("a condition");
+    (ready.status, format!("{}: {}", ready.reason, ready.message))
+}
+
+fn repository_says(world: &World, name: &str) -> (Status, String) {
+    let stored = world.twin.repository(NS, name).expect("the repository");
+    let ready = stored.status.conditions.first().expect("a condition");
+    (ready.status, ready.message.clone())
+}
+
+async fn look(world: &World) {
+    world.engine.look_at_everything();
+    world.rest().await;
+}
+
+async fn delete_ref(world: &World, short: &str) {
+    let outside = world.outside("deploy");
+    let name = store::RefName::branch(short).expect("a ref");
+    let at = outside.refs().expect("refs")[&name];
+    let gone = store::Submission {
+        refs: vec![store::RefEdit::delete(name, at)],
+        ..store::Submission::default()
+    };
+    let answer = outside.submit(gone).await.expect("a push");
+    assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
+}
+
+/// A draft that is made again after an upkeep shares nothing with what went.
+#[tokio::test(start_paused = true)]
+async fn a_draft_made_after_an_upkeep_is_whole() {
+    let mut world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let before = world.file(DRAFT, "deployment.yaml").await;
+    delete_ref(&world, "drafts/shop/packagevariant-1").await;
+    world.store.prune(DEPLOY);
+    look(&world).await;
+    assert_eq!(said(&world, "shop").0, Status::True);
+    let draft = world.names().into_iter().find(|n| n.contains(".shop."));
+    let draft = draft.expect("a draft");
+    assert_eq!(world.file(&draft, "deployment.yaml").await, before);
+    world.restart().await;
+    assert_eq!(world.file(&draft, "deployment.yaml").await, before);
+    quiet(&world).await;
+}
+
+/// Another repository at the same place is what a new registration would find there.
+#[tokio::test(start_paused = true)]
+async fn a_repository_made_anew_starts_as_when_it_was_registered() {
+    for create_branch in [false, true] {
+        let world = ready().await;
+        let mut wanted = repository("deploy", true);
+        wanted.git.create_branch = create_branch;
+        world.twin.put_repository(wanted);
+        world.twin.put_variant(variant("shop", "shop"));
+        world.rest().await;
+        let before = world.file(DRAFT, "deployment.yaml").await;
+        world.store.replace(DEPLOY);
+        look(&world).await;
+        if !create_branch {
+            let (status, message) = repository_says(&world, "deploy");
+            assert_eq!(status, Status::False, "{message}");
+            assert!(message.contains("no branch \"main\""), "{message}");
+            world.git("deploy").await;
+        }
+        look(&world).await;
+        assert_eq!(repository_says(&world, "deploy").0, Status::True);
+        assert_eq!(
+            said(&world, "shop").0,
+            Status::True,
+            "{}",
+            said(&world, "shop").1
+        );
+        assert_eq!(world.file(DRAFT, "deployment.yaml").await, before);
+        quiet(&world).await;
+    }
+}
+
+/// Ready says whether what it names can be read; nobody else is held up.
+#[tokio::test(start_paused = true)]
+async fn a_revision_whose_files_are_gone_says_so_until_they_are_back() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.twin.put_variant(variant("other", "other"));
+    world.rest().await;
+    let key: ObjectKey = key(NS, DRAFT);
+    let (_, files) = world.engine.resources(&key).await.expect("files");
+    // The Kptfile names the package, so that no other draft has it.
+    let own = files[&package::kptfile::path()].id().expect("an id");
+    world.store.lose(DEPLOY, &own.to_string(), true);
+    look(&world).await;
+    let gone = own.to_string();
+    let condition = |world: &World| {
+        let draft = world.revision(DRAFT);
+        draft.condition("offshoot.dev/Objects").cloned()
+    };
+    let found = condition(&world).expect("a condition");
+    assert_eq!(found.status, Status::False);
+    assert!(found.message.contains(&gone), "{}", found.message);
+    assert!(found.message.contains("bring it back"), "{}", found.message);
+    let (status, message) = said(&world, "shop");
+    assert_eq!(status, Status::False, "{message}");
+    assert!(message.starts_with("DownstreamUnreadable"), "{message}");
+    assert!(message.contains(&gone), "{message}");
+    assert_eq!(said(&world, "other").0, Status::True);
+    let (status, message) = repository_says(&world, "deploy");
+    assert_eq!(status, Status::True, "{message}");
+    assert!(message.contains(DRAFT), "{message}");
+    quiet(&world).await;
+    world.store.lose(DEPLOY, &gone, false);
+    look(&world).await;
+    assert_eq!(condition(&world), None);
+    assert_eq!(said(&world, "shop").0, Status::True);
+    assert_eq!(repository_says(&world, "deploy").1, "Repository Ready");
+    quiet(&world).await;
+}
