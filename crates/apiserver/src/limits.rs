@@ -22,6 +22,10 @@ pub struct Limits {
     pub writing: usize,
     /// Requests of one user that may wait; further ones are told to come again.
     pub waiting: usize,
+    /// Watches of one user that may be open.
+    pub watches: usize,
+    /// Watches of all users that may be open.
+    pub all_watches: usize,
     /// How long a request may take, its body included. Watches, and what the embedding program answers, have
     /// limits of their own.
     pub request: Duration,
@@ -37,6 +41,8 @@ impl Default for Limits {
             reading: 64,
             writing: 256,
             waiting: 512,
+            watches: 1_000,
+            all_watches: 8_000,
             request: Duration::from_secs(60),
             headers: Duration::from_secs(10),
             header_bytes: 64 << 10,
@@ -177,6 +183,62 @@ impl Drop for Seat {
             let of = self.of.clone();
             // What cannot be delivered is dropped here, and so given to the next.
             drop(ticket.send(Self { of, user }));
+        }
+    }
+}
+
+/// How much each user has of something that lasts: watches.
+#[derive(Debug, Clone)]
+pub(crate) struct Shares {
+    each: usize,
+    all: usize,
+    held: Arc<Mutex<BTreeMap<String, usize>>>,
+}
+
+/// A part of [`Shares`], given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    of: Shares,
+    user: String,
+}
+
+impl Shares {
+    pub(crate) fn new(each: usize, all: usize) -> Self {
+        Self {
+            each,
+            all,
+            held: Arc::default(),
+        }
+    }
+
+    /// Takes one for a user.
+    ///
+    /// # Errors
+    /// How many the user, or all together, may have.
+    pub(crate) fn take(&self, user: &str) -> Result<Share, usize> {
+        let mut held = lock(&self.held);
+        if held.get(user).is_some_and(|count| *count >= self.each) {
+            return Err(self.each);
+        }
+        if held.values().sum::<usize>() >= self.all {
+            return Err(self.all);
+        }
+        *held.entry(user.to_owned()).or_insert(0) += 1;
+        Ok(Share {
+            of: self.clone(),
+            user: user.to_owned(),
+        })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut held = lock(&self.of.held);
+        if let Some(count) = held.get_mut(&self.user) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                held.remove(&self.user);
+            }
         }
     }
 }

@@ -224,6 +224,18 @@ impl Failure {
         Self::new(429, "TooManyRequests", message).with_details(details)
     }
 
+    /// 429: so many watches are open that another one would be at the cost of others.
+    #[must_use]
+    pub fn too_many_watches(limit: usize) -> Self {
+        let message = format!(
+            "too many watches are open: at most {limit} may be. End some of them, or come again later"
+        );
+        Self {
+            message,
+            ..Self::too_many_requests()
+        }
+    }
+
     /// 504: not done in time.
     #[must_use]
     pub fn timed_out(after: std::time::Duration) -> Self {

@@ -31,7 +31,7 @@ use http::request::Parts;
 use crate::audit::{Audit, Trail};
 use crate::authn::Authenticator;
 use crate::gateway::{Authorizer, Verb};
-use crate::limits::{Limits, Seats};
+use crate::limits::{Limits, Seats, Shares};
 use crate::logic::select::Fields;
 use crate::metrics::RequestKey;
 use crate::registry::Backing;
@@ -72,6 +72,7 @@ pub struct Guard {
     limits: Limits,
     reading: Seats,
     writing: Seats,
+    watches: Shares,
     audit: Option<Audit>,
 }
 
@@ -83,6 +84,7 @@ impl Guard {
             limits,
             reading: Seats::new(limits.reading, limits.waiting),
             writing: Seats::new(limits.writing, limits.waiting),
+            watches: Shares::new(limits.watches, limits.all_watches),
             audit,
         }
     }

@@ -1,6 +1,7 @@
 //! Watch: a stream of JSON events over a cursor of the store.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -13,10 +14,11 @@ use super::lists::{Rows, partial, table, too_old};
 use super::negotiate::{Form, Format, Shape};
 use super::query::Query;
 use super::{Asked, Door, respond};
+use crate::limits::Share;
 use crate::registry::Backing;
 use crate::schema::FieldError;
 use crate::status::Failure;
-use crate::storage::{EventKind, Object, Watch};
+use crate::storage::{EventKind, Key, Object, Watch};
 use crate::verbs::read::Selection;
 use crate::verbs::{Core, Target};
 
@@ -32,15 +34,39 @@ const FIRST_BOOKMARK: Duration = Duration::from_secs(1);
 /// A last bookmark comes this long before the end.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
+/// So many bytes of what a watch starts with are taken from the store at once.
+const PAGE: usize = 256 << 10;
+
+/// A part of the stream that is to be sent. Events are written down when they are: a watcher that does not read
+/// holds objects that others hold, too.
+enum Ready {
+    Text(Bytes),
+    Event(EventKind, Arc<Object>),
+}
+
+/// Where the first list of a watch has got to.
+struct Initial {
+    /// The version that is listed.
+    rv: u64,
+    /// The last key that was taken; empty at first.
+    after: Key,
+    /// Whether a bookmark tells its end.
+    marked: bool,
+}
+
 struct Stream {
-    core: std::sync::Arc<Core>,
+    core: Arc<Core>,
     target: Target,
     format: Format,
     shape: Shape,
     query: Query,
     selection: Selection,
+    /// Held as long as the stream is.
+    _share: Share,
+    /// What the stream starts with, where it is not all sent.
+    initial: Option<Initial>,
     watch: Option<Watch>,
-    ready: VecDeque<Bytes>,
+    ready: VecDeque<Ready>,
     bookmarks: bool,
     next_bookmark: Instant,
     ends: Instant,
@@ -112,18 +138,22 @@ impl Door {
                 Failure::new(500, "", format!("resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"))
             })?),
         };
+        let share = self.guard.watches.take(&asked.whose.user.name);
+        let share = share.map_err(Failure::too_many_watches)?;
         let now = Instant::now();
         let lasts = match query.number("timeoutSeconds")? {
             Some(seconds) if seconds > 0 => Duration::from_secs(seconds.unsigned_abs()),
             _ => LASTS + Duration::from_secs(self.core.store.rv() % LASTS.as_secs()),
         };
         let mut stream = Stream {
-            core: std::sync::Arc::clone(&self.core),
+            core: Arc::clone(&self.core),
             target,
             format: form.format,
             shape: form.shape,
             query: query.clone(),
             selection,
+            _share: share,
+            initial: None,
             watch: None,
             ready: VecDeque::new(),
             bookmarks: query.flag("allowWatchBookmarks"),
@@ -134,12 +164,23 @@ impl Door {
         let start = match (from, initial) {
             (Some(from), None | Some(false)) => from,
             (None, Some(false)) => self.core.store.rv(),
-            (_, initial) => stream.begin(initial == Some(true))?,
+            (_, initial) => {
+                let rv = self.core.store.rv();
+                stream.initial = Some(Initial {
+                    rv,
+                    after: "".into(),
+                    marked: initial == Some(true),
+                });
+                rv
+            }
         };
         match self.core.watch(&stream.target, start) {
             Ok(watch) => stream.watch = Some(watch),
             Err(gone) => stream.fail(&too_old(gone)),
         }
+        // What cannot be shown at all is refused before the stream begins.
+        stream.fill()?;
+        stream.write_first()?;
         Ok(stream)
     }
 }
@@ -171,29 +212,69 @@ fn check_initial(query: &Query) -> Result<Option<bool>, Failure> {
 }
 
 impl Stream {
-    /// Starts with what is there; returns the version to follow from.
-    fn begin(&mut self, marked: bool) -> Result<u64, Failure> {
-        let listing = self
-            .core
-            .store
-            .list(&self.target.resource.key(), &self.target.prefix());
-        for (_, object) in listing.objects {
-            if self.selection.matches(&object) {
-                self.push(EventKind::Added, &object)?;
+    /// Takes on with what the stream starts with, until something of it is to be sent.
+    fn fill(&mut self) -> Result<(), Failure> {
+        while self.ready.is_empty()
+            && let Some(initial) = &mut self.initial
+        {
+            let (resource, prefix) = (self.target.resource.key(), self.target.prefix());
+            let from = (prefix.as_str(), initial.after.as_ref());
+            let page = self.core.store.page_at(&resource, from, initial.rv, PAGE);
+            let page = page.map_err(too_old)?;
+            match page.last() {
+                Some((last, _)) => initial.after = last.clone(),
+                None => self.listed()?,
             }
+            let seen = page.into_iter().map(|(_, object)| object);
+            let seen = seen.filter(|object| self.selection.matches(object));
+            let added = seen.map(|object| Ready::Event(EventKind::Added, object));
+            self.ready.extend(added);
         }
-        if marked && self.bookmarks {
-            self.bookmark(listing.rv, true)?;
+        Ok(())
+    }
+
+    /// The first list is complete.
+    fn listed(&mut self) -> Result<(), Failure> {
+        let Some(initial) = self.initial.take() else {
+            return Ok(());
+        };
+        if initial.marked && self.bookmarks {
+            self.bookmark(initial.rv, true)?;
             // As the real server: a client that has just been told that it is in step learns once more soon.
             self.next_bookmark = self.next_bookmark.min(Instant::now() + FIRST_BOOKMARK);
         }
-        Ok(listing.rv)
+        Ok(())
+    }
+
+    /// Writes down what is to be sent first.
+    fn write_first(&mut self) -> Result<(), Failure> {
+        if let Some(Ready::Event(kind, object)) = self.ready.front() {
+            let (kind, object) = (*kind, Arc::clone(object));
+            let text = self.write(kind, &object)?;
+            self.ready.pop_front();
+            self.ready.push_front(Ready::Text(text));
+        }
+        Ok(())
     }
 
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if let Some(chunk) = self.ready.pop_front() {
-                return Some(chunk);
+            match self.ready.pop_front() {
+                Some(Ready::Text(text)) => return Some(text),
+                Some(Ready::Event(kind, object)) => match self.write(kind, &object) {
+                    Ok(text) => return Some(text),
+                    Err(failure) => {
+                        self.fail(&failure);
+                        continue;
+                    }
+                },
+                None => {}
+            }
+            if self.initial.is_some() {
+                if let Err(failure) = self.fill() {
+                    self.fail(&failure);
+                }
+                continue;
             }
             let mut watch = self.watch.take()?;
             if Instant::now() >= self.ends {
@@ -208,12 +289,10 @@ impl Stream {
             let step = match waited {
                 Err(_) => self.pause(&watch),
                 Ok(Ok(events)) => {
-                    let seen: Vec<_> = events
-                        .iter()
-                        .filter_map(|e| self.selection.sees(e))
-                        .collect();
-                    seen.iter()
-                        .try_for_each(|(kind, object)| self.push(*kind, object))
+                    let seen = events.iter().filter_map(|e| self.selection.sees(e));
+                    let seen = seen.map(|(kind, object)| Ready::Event(kind, object));
+                    self.ready.extend(seen);
+                    Ok(())
                 }
                 Ok(Err(gone)) => {
                     self.fail(&too_old(gone));
@@ -242,7 +321,8 @@ impl Stream {
         Ok(())
     }
 
-    fn push(&mut self, kind: EventKind, object: &std::sync::Arc<Object>) -> Result<(), Failure> {
+    /// Writes an event down.
+    fn write(&mut self, kind: EventKind, object: &Arc<Object>) -> Result<Bytes, Failure> {
         let word = match kind {
             EventKind::Added => "ADDED",
             EventKind::Modified => "MODIFIED",
@@ -251,7 +331,7 @@ impl Stream {
         let rules = self.target.rules()?;
         let shown = self
             .core
-            .show(rules.resource, rules.version, std::sync::Arc::clone(object))?;
+            .show(rules.resource, rules.version, Arc::clone(object))?;
         let text = match self.shape {
             Shape::Table(version) => {
                 let value = shown.value();
@@ -276,8 +356,7 @@ impl Stream {
             }
             _ => shown.bytes(),
         };
-        self.event(word, &text);
-        Ok(())
+        Ok(self.event(word, &text))
     }
 
     fn bookmark(&mut self, rv: u64, initial: bool) -> Result<(), Failure> {
@@ -300,22 +379,26 @@ impl Stream {
             }),
             _ => json!({"kind": kind, "apiVersion": api_version, "metadata": metadata}),
         };
-        self.event("BOOKMARK", &object.to_string().into());
+        let text = self.event("BOOKMARK", &object.to_string().into());
+        self.ready.push_back(Ready::Text(text));
         Ok(())
     }
 
     /// Ends the stream with an ERROR event.
     fn fail(&mut self, failure: &Failure) {
-        self.event("ERROR", &failure.to_status().to_string().into());
+        let text = self.event("ERROR", &failure.to_status().to_string().into());
+        self.ready.clear();
+        self.ready.push_back(Ready::Text(text));
+        self.initial = None;
         self.watch = None;
     }
 
-    fn event(&mut self, word: &str, object: &Bytes) {
+    /// An event in the form of the stream.
+    fn event(&self, word: &str, object: &Bytes) -> Bytes {
         if self.format == Format::Protobuf {
             let value: Value = serde_json::from_slice(object).unwrap_or(Value::Null);
             let frame = super::protobuf::frame(word, &value).unwrap_or_default();
-            self.ready.push_back(frame.into());
-            return;
+            return frame.into();
         }
         let mut line = BytesMut::with_capacity(object.len() + 40);
         line.put_slice(b"{\"type\":\"");
@@ -323,6 +406,6 @@ impl Stream {
         line.put_slice(b"\",\"object\":");
         line.put_slice(object);
         line.put_slice(b"}\n");
-        self.ready.push_back(line.freeze());
+        line.freeze()
     }
 }

@@ -105,3 +105,16 @@ async fn beyond_the_line_a_client_is_told_to_come_again() {
     drop(first);
     second.await.unwrap().unwrap();
 }
+
+#[test]
+fn shares_are_counted_for_each_and_for_all() {
+    let shares = Shares::new(2, 3);
+    let first = shares.take("a").unwrap();
+    let _second = shares.take("a").unwrap();
+    assert_eq!(shares.take("a").unwrap_err(), 2);
+    let _third = shares.take("b").unwrap();
+    assert_eq!(shares.take("c").unwrap_err(), 3);
+    drop(first);
+    let _fourth = shares.take("c").unwrap();
+    assert!(lock(&shares.held).keys().eq(["a", "b", "c"]));
+}

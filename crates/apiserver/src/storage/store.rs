@@ -1,6 +1,7 @@
 //! The store that the verbs use: reads from memory, writes through the one writer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
@@ -241,6 +242,72 @@ impl Store {
         })
     }
 
+    /// The objects of a resource as of a version, from behind the key `after` on: as many as fit into `bytes`, at least one.
+    /// None are left behind them where the answer is empty. Whoever reads page by page holds no more than one.
+    ///
+    /// # Errors
+    /// The events since that version are no longer kept.
+    pub fn page_at(
+        &self,
+        resource: &str,
+        (prefix, after): (&str, &str),
+        rv: u64,
+        bytes: usize,
+    ) -> Result<Vec<(Key, Arc<Object>)>, Gone> {
+        let state = self.shared.read();
+        let Some(table) = state.tables.get(resource) else {
+            return Ok(Vec::new());
+        };
+        if rv < table.floor {
+            return Err(Gone {
+                asked: rv,
+                oldest: table.floor,
+            });
+        }
+        let from = after.max(prefix);
+        let wanted = |key: &str| key.starts_with(prefix) && (key > after || after.is_empty());
+        // What was changed since is shown as it was before the first of its changes.
+        let mut before: BTreeMap<Key, Option<Arc<Object>>> = BTreeMap::new();
+        for event in table.ring.iter().rev().take_while(|event| event.rv > rv) {
+            let fields = &event.object.fields;
+            let key = key_of(&fields.namespace, &fields.name);
+            if wanted(&key) {
+                before.insert(key, event.old.clone());
+            }
+        }
+        let now = table
+            .objects
+            .range::<str, _>((Bound::Included(from), Bound::Unbounded));
+        let mut now = now
+            .take_while(|(key, _)| key.starts_with(prefix))
+            .filter(|(key, _)| wanted(key))
+            .peekable();
+        let mut before = before.into_iter().peekable();
+        let (mut page, mut taken) = (Vec::new(), 0_usize);
+        while taken < bytes {
+            let changed_first = match (before.peek(), now.peek()) {
+                (None, None) => break,
+                (Some((changed, _)), Some((key, _))) => changed <= *key,
+                (changed, _) => changed.is_some(),
+            };
+            let next = if changed_first {
+                before.next().and_then(|(key, old)| {
+                    // The present state of the same object, if it has one, counts no more.
+                    let _ = now.next_if(|(present, _)| **present == key);
+                    old.map(|old| (key, old))
+                })
+            } else {
+                now.next()
+                    .map(|(key, object)| (key.clone(), Arc::clone(object)))
+            };
+            if let Some((key, object)) = next {
+                taken += object.text_len();
+                page.push((key, object));
+            }
+        }
+        Ok(page)
+    }
+
     /// All objects of this moment.
     #[must_use]
     pub fn copy(&self) -> Copy {
@@ -331,10 +398,7 @@ fn under(objects: &BTreeMap<Key, Arc<Object>>, prefix: &str) -> Vec<(Key, Arc<Ob
         return objects.iter().map(pair).collect();
     }
     objects
-        .range::<str, _>((
-            std::ops::Bound::Included(prefix),
-            std::ops::Bound::Unbounded,
-        ))
+        .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
         .take_while(|(key, _)| key.starts_with(prefix))
         .map(pair)
         .collect()

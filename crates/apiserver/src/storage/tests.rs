@@ -305,3 +305,52 @@ fn bytes_are_sorted_and_carry_the_version() {
         text.replace(r#"{"apiVersion":"v1","kind":"K","#, "")
     );
 }
+
+/// Pages that are read while others write show the one version that was asked for, as a list of it does.
+#[test]
+fn pages_show_one_version_whatever_is_written_meanwhile() {
+    let store = Store::open(Box::new(Memory::new()), Options::default()).expect("open");
+    let mut random = 7_u32;
+    let mut next = |below: u32| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 8) % below
+    };
+    let mut write = || {
+        let name = format!("o{:02}", next(60));
+        let op = match next(3) {
+            0 => remove(&name, Expect::Any),
+            n => put(&name, n, Expect::Any),
+        };
+        drop(block_on(store.commit(vec![op])).expect("write"));
+    };
+    (0..200).for_each(|_| write());
+    for bytes in [1, 300, 1_000, 1 << 20] {
+        let rv = store.rv();
+        let wanted = store.list_at("things", "ns/", rv).expect("kept").objects;
+        let (mut all, mut after) = (Vec::new(), Key::from(""));
+        loop {
+            let page = store.page_at("things", ("ns/", &after), rv, bytes);
+            let page = page.expect("kept");
+            let Some((last, _)) = page.last() else { break };
+            after = last.clone();
+            all.extend(page);
+            (0..5).for_each(|_| write());
+        }
+        assert_eq!(all, wanted, "pages of {bytes} bytes");
+    }
+    let rv = store.rv();
+    store.compact();
+    write();
+    assert!(store.page_at("things", ("ns/", ""), rv, 1).is_ok());
+    store.compact();
+    assert!(
+        store.page_at("things", ("ns/", ""), rv, 1).is_err(),
+        "forgotten"
+    );
+    assert!(
+        store
+            .page_at("things", ("other/", ""), store.rv(), 1)
+            .expect("kept")
+            .is_empty()
+    );
+}

@@ -13,6 +13,9 @@ use super::store::Shared;
 /// How many events are taken at once: bounds how long the picture is held.
 const TAKE: usize = 256;
 
+/// No more events are taken once they have so many bytes: bounds what a watcher that reads slowly keeps from being forgotten.
+const TAKE_BYTES: usize = 1 << 20;
+
 /// The cursor points at events that are no longer kept: list again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too old resource version: {asked} ({oldest})")]
@@ -82,9 +85,16 @@ impl Watch {
             });
         }
         let start = table.ring.partition_point(|event| event.rv <= self.cursor);
-        let taken: Vec<Event> = table.ring.range(start..).take(TAKE).cloned().collect();
+        let mut taken: Vec<Event> = Vec::new();
+        let mut bytes = 0_usize;
+        let mut rest = table.ring.range(start..);
+        while taken.len() < TAKE && bytes < TAKE_BYTES {
+            let Some(event) = rest.next() else { break };
+            bytes += event.object.text_len();
+            taken.push(event.clone());
+        }
         // Beyond what was asked for nothing is skipped: a watch from the future stays silent until it is reached.
-        if taken.len() < TAKE {
+        if rest.next().is_none() {
             self.cursor = self.cursor.max(state.rv);
         } else if let Some(last) = taken.last() {
             self.cursor = last.rv;

@@ -206,7 +206,12 @@ async fn a_user_with_too_many_requests_comes_again_and_others_are_served() {
 
 #[tokio::test]
 async fn ten_thousand_idle_watches_hold_nobody_up() {
-    let server = with_limits(Limits::default()).await;
+    let limits = Limits {
+        watches: 10_000,
+        all_watches: 10_000,
+        ..Limits::default()
+    };
+    let server = with_limits(limits).await;
     let router = server.router("127.0.0.1:0");
     let mut watches = Vec::new();
     for i in 0..10_000 {

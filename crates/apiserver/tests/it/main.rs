@@ -18,5 +18,6 @@ mod rules;
 mod setters;
 mod twin;
 mod walls;
+mod watchers;
 mod webhook;
 mod world;
