@@ -80,10 +80,10 @@ fn published(deletion: bool) -> Lifecycle {
     }
 }
 
-/// A record, and what of it could not be read.
+/// A record, and what could not be read or served.
 pub(crate) struct Built {
-    /// The record.
-    pub(crate) record: Revision,
+    /// The record; none where there is no package, or none that can be served: then a problem says why.
+    pub(crate) record: Option<Revision>,
     /// Problems.
     pub(crate) problems: Vec<String>,
 }
@@ -111,7 +111,17 @@ pub(crate) fn self_lock(
     }
 }
 
-/// Makes the record of an origin; `None` if there is no package at it.
+impl Built {
+    /// Nothing, and why.
+    fn nothing(why: String) -> Self {
+        Self {
+            record: None,
+            problems: vec![why],
+        }
+    }
+}
+
+/// Makes the record of an origin.
 ///
 /// # Errors
 /// Git cannot be read. A package that cannot be understood has a record with what is known.
@@ -121,7 +131,7 @@ pub(crate) fn build(
     key: &PackageKey,
     origin: &Origin,
     known: &[Arc<Revision>],
-) -> Result<Option<Built>> {
+) -> Result<Built> {
     let failed = |source| Error::Store {
         attempt: "read a package",
         source,
@@ -129,12 +139,12 @@ pub(crate) fn build(
     let dir = open.layout.dir(&key.package);
     let commit = open.repo.commit(origin.commit).map_err(failed)?;
     let Some(tree) = open.repo.subtree(commit.tree, &dir).map_err(failed)? else {
-        return Ok(None);
+        return Ok(Built::nothing(format!("it has no directory {dir}")));
     };
     let mut problems = Vec::new();
     let snapshot = match open.repo.snapshot(tree) {
         Ok(snapshot) if is_package(&snapshot) => Some(snapshot),
-        Ok(_) => return Ok(None),
+        Ok(_) => return Ok(Built::nothing(format!("directory {dir} has no Kptfile"))),
         Err(error) => {
             problems.push(error.to_string());
             None
@@ -156,10 +166,7 @@ pub(crate) fn build(
     let name = compose_name(&key.repository, &key.package, &workspace);
     let name = match ObjectName::parse(&name) {
         Ok(name) => ObjectKey::new(key.namespace.clone(), name),
-        Err(error) => {
-            problems.push(error.to_string());
-            return Ok(None);
-        }
+        Err(error) => return Ok(Built::nothing(error.to_string())),
     };
     let before = known.iter().find(|r| r.key == name);
     let mut record = blank(
@@ -191,7 +198,10 @@ pub(crate) fn build(
             Err(error) => problems.push(unreadable(&mut record, chain(&error))),
         }
     }
-    Ok(Some(Built { record, problems }))
+    Ok(Built {
+        record: Some(record),
+        problems,
+    })
 }
 
 /// A record of which nothing but its place is known.

@@ -174,7 +174,7 @@ fn branch_origin(
     Ok(commit.map(|commit| Origin::head(branch, commit, deletion)))
 }
 
-/// The record that an origin should have; `None` if there is no package in it.
+/// The record that an origin should have; `None` if there is no package in it, which is then a problem of the survey.
 fn want(
     engine: &Engine,
     open: &Open,
@@ -202,14 +202,16 @@ fn want(
         }));
     }
     let built = record::build(engine, open, key, origin, known)?;
-    let Some(built) = built else { return Ok(None) };
-    let before = known.iter().find(|r| r.key == built.record.key).cloned();
     survey.problems.extend(
         built
             .problems
             .iter()
             .map(|p| format!("{}: {p}", origin.label())),
     );
+    let Some(record) = built.record else {
+        return Ok(None);
+    };
+    let before = known.iter().find(|r| r.key == record.key).cloned();
     if let Some(before) = &before
         && !before.placeholder
         && !open
@@ -224,7 +226,7 @@ fn want(
     }
     Ok(Some(Want {
         known: before,
-        record: built.record,
+        record,
     }))
 }
 

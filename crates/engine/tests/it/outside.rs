@@ -104,7 +104,9 @@ async fn what_cannot_be_understood_is_served_as_far_as_it_goes_and_said() {
         .push("blueprints", "bad", &[("Kptfile", KPTFILE)], Some("v1"))
         .await;
     world.rest().await;
-    assert_eq!(message(&world, "blueprints").1, "Repository Ready");
+    // A5: what is no package is said, too.
+    let plain = "Repository Ready; left out: package plain: tag v1: directory plain has no Kptfile";
+    assert_eq!(message(&world, "blueprints").1, plain);
 }
 
 #[tokio::test(start_paused = true)]
@@ -355,4 +357,37 @@ async fn an_outdated_draft_is_refused_and_can_be_based_anew() {
     );
     assert!(world.revision(name).meta.annotations.is_empty());
     assert_eq!(world.publish(name).await.revision.0, 2);
+}
+
+/// A5, A7: what is no package is left out, and the Repository says so; once it is one, or gone, it says no more.
+#[tokio::test(start_paused = true)]
+async fn a_tag_or_draft_without_a_kptfile_is_said_on_its_repository() {
+    let world = ready().await;
+    let files = [("readme.md", "nothing else\n")];
+    world.push("blueprints", "bare", &files, Some("v1")).await;
+    push_to(&world, "blueprints", "drafts/half/ws", "half", &files).await;
+    world.rest().await;
+    let (status, text) = message(&world, "blueprints");
+    assert_eq!(status, Status::True, "{text}");
+    for wanted in [
+        "package bare: tag v1: directory bare has no Kptfile",
+        "package half: Draft ws: directory half has no Kptfile",
+    ] {
+        assert!(text.contains(wanted), "{text}");
+    }
+    assert!(
+        !world
+            .names()
+            .iter()
+            .any(|n| n.contains("bare") || n.contains("half"))
+    );
+    let half = ("drafts/half/ws", "drafts/half/ws");
+    push_onto(&world, "blueprints", half, "half", &[("Kptfile", KPTFILE)]).await;
+    world.rest().await;
+    let (_, text) = message(&world, "blueprints");
+    assert!(
+        text.contains("package bare") && !text.contains("package half"),
+        "{text}"
+    );
+    assert!(world.names().contains(&"blueprints.half.ws".to_owned()));
 }
