@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::registry::{Backing, Resource, Version};
+use crate::schema::Type;
 use crate::status::Failure;
 use crate::storage::Object;
 
@@ -175,7 +176,17 @@ fn value(text: &str) -> Result<String, String> {
 /// A parsed field selector.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields {
-    needs: Vec<(String, String, bool)>,
+    needs: Vec<Wanted>,
+}
+
+/// One requirement on a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Wanted {
+    field: String,
+    value: String,
+    negated: bool,
+    /// What an absent field counts as.
+    absent: &'static str,
 }
 
 impl Fields {
@@ -207,7 +218,12 @@ impl Fields {
                     "unsupported fieldSelector operator \"!=\" for field \"{left}\""
                 )));
             }
-            needs.push((left.to_owned(), unescape(right), negated));
+            needs.push(Wanted {
+                field: left.to_owned(),
+                value: unescape(right),
+                negated,
+                absent: absent(left, resource, version),
+            });
         }
         Ok(Self { needs })
     }
@@ -223,21 +239,30 @@ impl Fields {
     pub fn name(&self) -> Option<&str> {
         self.needs
             .iter()
-            .find(|(field, _, negated)| field == "metadata.name" && !negated)
-            .map(|(_, v, _)| v.as_str())
+            .find(|need| need.field == "metadata.name" && !need.negated)
+            .map(|need| need.value.as_str())
     }
 
     /// Whether an object fits; it is only parsed where a field beyond its name is asked for.
     #[must_use]
     pub fn matches(&self, object: &Object) -> bool {
         let mut parsed: Option<Value> = None;
-        self.needs.iter().all(|(field, wanted, negated)| {
-            let equal = match field.as_str() {
-                "metadata.name" => object.fields.name == *wanted,
-                "metadata.namespace" => object.fields.namespace == *wanted,
-                other => text_at(parsed.get_or_insert_with(|| object.value()), other) == *wanted,
+        self.needs.iter().all(|need| {
+            let wanted = need.value.as_str();
+            let equal = match need.field.as_str() {
+                "metadata.name" => object.fields.name == wanted,
+                "metadata.namespace" => object.fields.namespace == wanted,
+                other => {
+                    let found = text_at(parsed.get_or_insert_with(|| object.value()), other);
+                    let found = if found.is_empty() {
+                        need.absent
+                    } else {
+                        &found
+                    };
+                    found == wanted
+                }
             };
-            equal != *negated
+            equal != need.negated
         })
     }
 }
@@ -245,6 +270,18 @@ impl Fields {
 /// Whether users know the resource from an aggregated server, whose words and rules hold for it.
 fn aggregated(resource: &Resource) -> bool {
     matches!(resource.backing, Backing::WriteThrough | Backing::Virtual)
+}
+
+/// What an absent field counts as: of an aggregated server's Go types, a number is zero.
+fn absent(field: &str, resource: &Resource, version: &Version) -> &'static str {
+    let Some(schema) = version.schema.as_ref().filter(|_| aggregated(resource)) else {
+        return "";
+    };
+    let node = field
+        .split('.')
+        .try_fold(schema.root(), |node, key| node.property(key));
+    let number = node.is_some_and(|node| node.types.contains(&Type::Integer));
+    if number { "0" } else { "" }
 }
 
 fn not_offered(field: &str, resource: &Resource, version: &Version) -> Failure {

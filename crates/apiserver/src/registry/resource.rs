@@ -193,7 +193,7 @@ impl Resource {
     #[must_use]
     pub fn write_through(mut self) -> Self {
         self.backing = Backing::WriteThrough;
-        self
+        self.aggregated()
     }
 
     /// Sends reads and writes to the gateway; `verbs` are what it serves.
@@ -201,6 +201,15 @@ impl Resource {
     pub fn virtual_with(mut self, verbs: &[&str]) -> Self {
         self.backing = Backing::Virtual;
         self.verbs = verbs.iter().map(|v| (*v).to_owned()).collect();
+        self.aggregated()
+    }
+
+    /// Prints cells as the aggregated server does that users know the resource from.
+    fn aggregated(mut self) -> Self {
+        for version in &mut self.versions {
+            let columns = std::mem::take(&mut version.columns);
+            version.columns = columns.into_iter().map(Column::with_zero).collect();
+        }
         self
     }
 

@@ -45,6 +45,8 @@ pub struct Column {
     description: String,
     priority: i64,
     source: Source,
+    /// Whether a number that is absent is shown as zero.
+    zero: bool,
 }
 
 impl Column {
@@ -73,7 +75,15 @@ impl Column {
                 .and_then(Value::as_i64)
                 .unwrap_or_default(),
             source: Source::Path(JsonPath::parse(&path)),
+            zero: false,
         }
+    }
+
+    /// Shows an absent number as zero, as a server does that prints its cells from Go's types.
+    #[must_use]
+    pub(crate) fn with_zero(mut self) -> Self {
+        self.zero = self.kind == "integer";
+        self
     }
 
     pub(crate) fn code(
@@ -94,6 +104,7 @@ impl Column {
             description: description.to_owned(),
             priority,
             source: Source::Code(cell),
+            zero: false,
         }
     }
 
@@ -108,10 +119,11 @@ impl Column {
         match &self.source {
             Source::Code(cell) => cell(object, now),
             Source::Path(Err(_)) => Value::Null,
-            Source::Path(Ok(path)) => path
-                .find(object)
-                .first()
-                .map_or(Value::Null, |found| typed(&self.kind, found, now)),
+            Source::Path(Ok(path)) => match path.find(object).first() {
+                Some(found) => typed(&self.kind, found, now),
+                None if self.zero => 0.into(),
+                None => Value::Null,
+            },
         }
     }
 }

@@ -130,3 +130,19 @@ fn built_in_columns_are_the_recorded_ones() {
         .collect();
     assert_eq!(names, ["Name", "Data", "Age"]);
 }
+
+#[test]
+fn an_absent_number_is_zero_only_where_go_prints_the_cells() {
+    let now = at("2026-01-10T00:00:00Z");
+    let column =
+        |kind: &str| Column::from_crd(&json!({"name": "N", "type": kind, "jsonPath": ".spec.n"}));
+    for (column, absent) in [
+        (column("integer"), Value::Null),
+        (column("integer").with_zero(), json!(0)),
+        (column("string").with_zero(), Value::Null),
+    ] {
+        assert_eq!(column.cell(&json!({"spec": {}}), now), absent);
+    }
+    let three = json!({"spec": {"n": 3}});
+    assert_eq!(column("integer").with_zero().cell(&three, now), 3);
+}
