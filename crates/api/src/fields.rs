@@ -1,6 +1,6 @@
 //! Reading JSON values field by field, with the path of whatever is wrong.
 
-use model::{Pairs, Problem};
+use model::{Pairs, Problem, RevisionNumber};
 use serde_json::{Map, Value};
 
 /// The text at this path of keys.
@@ -164,6 +164,13 @@ pub fn object_of<const N: usize>(parts: [(&str, Value); N]) -> Value {
 pub(crate) fn put(map: &mut Map<String, Value>, key: &str, text: &str) {
     if !text.is_empty() {
         map.insert(key.to_owned(), text.into());
+    }
+}
+
+/// Puts a revision's number unless it has none (A4a).
+pub(crate) fn put_number(map: &mut Map<String, Value>, key: &str, number: RevisionNumber) {
+    if number != RevisionNumber::NONE {
+        map.insert(key.to_owned(), number.0.into());
     }
 }
 

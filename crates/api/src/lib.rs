@@ -41,7 +41,9 @@ pub use repository::read_repository;
 pub use resources::{
     OVERSIZED_FILES, ResourcesUpdate, read_resources, write_left_out, write_resources,
 };
-pub use revision::{RevisionInput, read_revision, read_revision_input, write_revision};
+pub use revision::{
+    RevisionInput, read_revision, read_revision_input, read_revision_update, write_revision,
+};
 pub use set::read_set;
 pub use sources::read_revision_set;
 pub use status::{

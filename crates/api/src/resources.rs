@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Files, PackagePath, Problem, Revision};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, object_of, put};
+use crate::fields::{Fields, object_of, put, put_number};
 use crate::{write_meta, write_render_status};
 
 /// The annotation that lists files which are no text.
@@ -56,7 +56,7 @@ pub fn write_resources(revision: &Revision, files: &Files) -> Value {
     let mut spec = Map::new();
     put(&mut spec, "packageName", revision.package.as_str());
     put(&mut spec, "workspaceName", revision.workspace.as_str());
-    spec.insert("revision".to_owned(), revision.revision.0.into());
+    put_number(&mut spec, "revision", revision.revision);
     put(&mut spec, "repository", revision.repository.as_str());
     spec.insert("resources".to_owned(), Value::Object(texts));
     let mut status = Map::new();

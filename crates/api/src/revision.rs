@@ -7,7 +7,7 @@ use model::{
 use serde_json::{Map, Value, json};
 
 use crate::conditions::{read_conditions, write_plain};
-use crate::fields::{Fields, name, object_of, put, put_list, put_strings};
+use crate::fields::{Fields, name, object_of, put, put_list, put_number, put_strings};
 use crate::revision_status::{
     read_conflict, read_lock, read_machine, write_conflict, write_lock, write_machine,
 };
@@ -44,11 +44,36 @@ pub struct RevisionInput {
     pub conditions: Option<Vec<Condition>>,
 }
 
-/// Reads what a person sent.
+/// Reads what a person sent to create.
 ///
 /// # Errors
 /// Everything that is wrong with it, with field paths.
 pub fn read_revision_input(object: &Value) -> Result<RevisionInput, Vec<Problem>> {
+    let mut wrong_tasks = Vec::new();
+    match read_input(object, &mut wrong_tasks) {
+        Ok(input) if wrong_tasks.is_empty() => Ok(input),
+        Ok(_) => Err(wrong_tasks),
+        Err(mut problems) => {
+            problems.append(&mut wrong_tasks);
+            Err(problems)
+        }
+    }
+}
+
+/// Reads what a person sent to change, and what is wrong with its tasks: those stay in any case (A4a).
+///
+/// # Errors
+/// Everything else that is wrong with it, with field paths.
+pub fn read_revision_update(object: &Value) -> Result<(RevisionInput, Vec<Problem>), Vec<Problem>> {
+    let mut wrong_tasks = Vec::new();
+    let input = read_input(object, &mut wrong_tasks)?;
+    Ok((input, wrong_tasks))
+}
+
+fn read_input(
+    object: &Value,
+    wrong_tasks: &mut Vec<Problem>,
+) -> Result<RevisionInput, Vec<Problem>> {
     let mut problems = Vec::new();
     let empty = Value::Object(Map::new());
     let spec = Fields::new(object.get("spec").unwrap_or(&empty), "spec");
@@ -67,7 +92,7 @@ pub fn read_revision_input(object: &Value) -> Result<RevisionInput, Vec<Problem>
     let workspace = required("workspaceName", &mut problems)
         .and_then(|t| name(&mut problems, "spec.workspaceName", t, WorkspaceName::parse));
     let lifecycle = read_lifecycle(&spec, &mut problems);
-    let tasks = read_tasks(&spec, &mut problems);
+    let tasks = read_tasks(&spec, wrong_tasks);
     match (repository, package, workspace) {
         (Some(repository), Some(package), Some(workspace)) if problems.is_empty() => {
             let package_metadata = spec
@@ -214,7 +239,7 @@ fn write_spec(revision: &Revision) -> Value {
     put(&mut out, "packageName", revision.package.as_str());
     put(&mut out, "repository", revision.repository.as_str());
     put(&mut out, "workspaceName", revision.workspace.as_str());
-    out.insert("revision".to_owned(), revision.revision.0.into());
+    put_number(&mut out, "revision", revision.revision);
     put(&mut out, "lifecycle", revision.lifecycle.as_str());
     put_list(
         &mut out,

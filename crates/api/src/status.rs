@@ -8,7 +8,7 @@ use model::{
 use serde_json::{Map, Value};
 
 use crate::conditions::merge_conditions;
-use crate::fields::{Fields, put, put_list};
+use crate::fields::{Fields, put, put_list, put_number};
 use crate::guard;
 use crate::revision_status::{read_lock, write_lock};
 use crate::{read_conditions, read_render_status, write_render_status};
@@ -59,7 +59,7 @@ fn write_target(target: &DownstreamTarget) -> Value {
     put(&mut out, "name", target.name.as_str());
     put(&mut out, "lifecycle", target.lifecycle.as_str());
     put(&mut out, "workspaceName", target.workspace.as_str());
-    out.insert("revision".to_owned(), target.revision.0.into());
+    put_number(&mut out, "revision", target.revision);
     if let Some(lock) = &target.upstream_lock {
         out.insert("upstreamLock".to_owned(), write_lock(lock));
     }

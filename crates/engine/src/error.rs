@@ -1,6 +1,6 @@
 //! What the engine could not do, named by the attempt, with one class for every door.
 
-use model::{Class, Problem, join_problems};
+use model::{Class, PackageName, Problem, RepositoryName, join_problems};
 
 use crate::ports::PortError;
 
@@ -33,11 +33,23 @@ pub enum Error {
         /// What changed, and the way out.
         message: String,
     },
-    /// The pipeline of the package failed; nothing was kept.
-    #[error("Error rendering package in kpt function pipeline. Package NOT pushed to remote. Fix locally (modify until 'kpt fn render' succeeds) and retry. Details: {}", .status.error.as_deref().unwrap_or("unknown"))]
+    /// Another request for the same package came first, and what this one wanted is not possible any more.
+    #[error("another request is already in progress on package {package} in repository {repository}: {}", .lost.chain())]
+    Raced {
+        /// The package.
+        package: PackageName,
+        /// Its repository.
+        repository: RepositoryName,
+        /// What was not possible.
+        lost: Box<Self>,
+    },
+    /// The pipeline of the package failed.
+    #[error("error rendering package in kpt function pipeline. Package {}. Details: {}", kept(*.pushed), .status.error.as_deref().unwrap_or("unknown"))]
     Render {
         /// What every step reported.
         status: Box<model::RenderStatus>,
+        /// Whether what was sent was kept all the same, since the draft asks for it (V2).
+        pushed: bool,
     },
     /// A package could not be made.
     #[error("cannot {attempt}: {message}")]
@@ -79,6 +91,15 @@ pub enum Error {
     Stopped,
 }
 
+/// What became of a package whose pipeline failed, in the peer's words (A4).
+fn kept(pushed: bool) -> &'static str {
+    if pushed {
+        "pushed to remote despite render failure"
+    } else {
+        "NOT pushed to remote. Fix locally (until 'kpt fn render' succeeds) and retry"
+    }
+}
+
 impl Error {
     /// A refusal with one reason.
     pub fn refused(class: Class, field: &str, what: impl Into<String>) -> Self {
@@ -104,9 +125,19 @@ impl Error {
             Self::NotFound { .. } => Class::NotFound,
             Self::Conflict { .. } => Class::Conflict,
             Self::Render { .. } => Class::Invalid,
+            Self::Raced { lost, .. } => lost.class(),
             Self::Store { source, .. } => source.class(),
             Self::Port { source } => source.class,
             Self::Stopped => Class::Unavailable,
+        }
+    }
+
+    /// What is wrong with the request, by field.
+    pub fn problems(&self) -> &[Problem] {
+        match self {
+            Self::Refused { problems, .. } => problems,
+            Self::Raced { lost, .. } => lost.problems(),
+            _ => &[],
         }
     }
 

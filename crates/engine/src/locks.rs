@@ -7,8 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
+use model::Class;
 use tokio::sync::OwnedMutexGuard;
 
+use crate::Error;
 use crate::index::PackageKey;
 
 /// Locks by package; a lock that nobody holds or waits for takes no room.
@@ -20,23 +22,51 @@ pub(crate) struct Locks {
 impl Locks {
     /// Waits for the package to be free, and holds it.
     pub(crate) async fn package(&self, key: &PackageKey) -> OwnedMutexGuard<()> {
-        let lock = {
-            let mut held = self
-                .held
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            if held.len() > 1_024 {
-                held.retain(|_, lock| lock.strong_count() > 0);
-            }
-            match held.get(key).and_then(Weak::upgrade) {
-                Some(lock) => lock,
-                None => {
-                    let lock = Arc::new(tokio::sync::Mutex::new(()));
-                    held.insert(key.clone(), Arc::downgrade(&lock));
-                    lock
-                }
-            }
-        };
-        lock.lock_owned().await
+        self.lock(key).lock_owned().await
+    }
+
+    /// The same for a request: whoever waits for another one may find its own work undone by it.
+    pub(crate) async fn for_request(&self, key: &PackageKey) -> (OwnedMutexGuard<()>, Race) {
+        let lock = self.lock(key);
+        match Arc::clone(&lock).try_lock_owned() {
+            Ok(free) => (free, Race(None)),
+            Err(_) => (lock.lock_owned().await, Race(Some(key.clone()))),
+        }
+    }
+
+    fn lock(&self, key: &PackageKey) -> Arc<tokio::sync::Mutex<()>> {
+        let mut held = self
+            .held
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if held.len() > 1_024 {
+            held.retain(|_, lock| lock.strong_count() > 0);
+        }
+        if let Some(lock) = held.get(key).and_then(Weak::upgrade) {
+            return lock;
+        }
+        let lock = Arc::new(tokio::sync::Mutex::new(()));
+        held.insert(key.clone(), Arc::downgrade(&lock));
+        lock
+    }
+}
+
+/// The package in which a request waited for another one, if it did.
+#[derive(Debug)]
+pub(crate) struct Race(Option<PackageKey>);
+
+impl Race {
+    /// An error as whoever asked is told it: what another request has changed, made or removed meanwhile is a race
+    /// that was lost (A4).
+    pub(crate) fn tell(&self, error: Error) -> Error {
+        let lost = matches!(error.class(), Class::Conflict | Class::NotFound);
+        match self.0.as_ref().filter(|_| lost) {
+            Some(package) => Error::Raced {
+                package: package.package.clone(),
+                repository: package.repository.clone(),
+                lost: Box::new(error),
+            },
+            None => error,
+        }
     }
 }

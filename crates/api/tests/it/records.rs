@@ -154,3 +154,26 @@ fn statuses_come_back() {
     let again = api::write_variant_status(Some(&written), &status, "2027-01-01T00:00:00Z");
     assert_eq!(again, written);
 }
+
+/// A4a: a number that is not there is left out, never zero.
+#[test]
+fn a_draft_has_no_number() {
+    let mut revision = revision();
+    let files = model::Files::new();
+    let written = |revision: &Revision| {
+        let objects = [
+            api::write_revision(revision),
+            api::write_resources(revision, &files),
+        ];
+        objects.map(|object| {
+            object["spec"]
+                .get("revision")
+                .and_then(serde_json::Value::as_i64)
+        })
+    };
+    assert_eq!(written(&revision), [None, None]);
+    for number in [1, -1] {
+        revision.revision = RevisionNumber(number);
+        assert_eq!(written(&revision), [Some(number), Some(number)]);
+    }
+}

@@ -127,7 +127,7 @@ async fn failure(
         Error::Cooking {
             reason, message, ..
         } => ((*reason).to_owned(), message.clone()),
-        Error::Render { status } => ("RenderFailed".to_owned(), status.cause()),
+        Error::Render { status, .. } => ("RenderFailed".to_owned(), status.cause()),
         Error::Cook { class, message, .. } if *class == Class::NotFound => {
             ("OldUpstreamNotFound".to_owned(), message.clone())
         }

@@ -24,7 +24,8 @@ pub(super) async fn update(
 ) -> Result<Made> {
     let held = engine.hold(key).await?;
     let before = held.revision.lifecycle;
-    let made = change(engine, by, door, input, held).await?;
+    let made = Box::pin(change(engine, by, door, input, &held)).await;
+    let made = made.map_err(|error| held.race.tell(error))?;
     if !by.dry_run && made.revision.lifecycle != before {
         lifecycle::tell(engine, by, &made.revision);
     }
@@ -36,7 +37,7 @@ async fn change(
     by: &Caller,
     door: Door,
     input: Input,
-    held: Held,
+    held: &Held,
 ) -> Result<Made> {
     let old = &held.revision;
     let want = Preconditions {
@@ -44,13 +45,34 @@ async fn change(
         version: Some(input.meta.resource_version.clone()),
     };
     precondition(old, &want, &old.meta.resource_version)?;
-    let new = wished(old, &input);
+    let mut new = wished(old, &input);
     let change = judge(&UpdateObserved {
         old: Arc::clone(old),
         new: Arc::new(new.clone()),
         door,
     })
     .map_err(rejected)?;
+    new.tasks.clone_from(&old.tasks);
+    let mut made = judged(engine, by, held, &input, new, change).await?;
+    if change.tasks {
+        made.warnings.push(TASKS_STAY.to_owned());
+    }
+    Ok(made)
+}
+
+/// What whoever sent other tasks is told.
+const TASKS_STAY: &str = "spec.tasks cannot be changed: the tasks stay as they are";
+
+/// Carries out what was found to be allowed.
+async fn judged(
+    engine: &Engine,
+    by: &Caller,
+    held: &Held,
+    input: &Input,
+    new: Revision,
+    change: Change,
+) -> Result<Made> {
+    let old = &held.revision;
     if change == Change::default() {
         return Ok(Made {
             revision: Arc::clone(old),
@@ -59,7 +81,7 @@ async fn change(
     }
     if old.meta.is_deleting() && new.meta.finalizers.is_empty() {
         if !by.dry_run {
-            delete::finish(engine, by, &held).await?;
+            delete::finish(engine, by, held).await?;
         }
         return Ok(Made::of(new));
     }
@@ -67,13 +89,13 @@ async fn change(
         engine.may_write(&held.open)?;
     }
     if rebase::is_asked(old, &new) {
-        return rebase::rebase(engine, by, &held, new).await;
+        return rebase::rebase(engine, by, held, new).await;
     }
     if change.lifecycle == Some((Lifecycle::Proposed, Lifecycle::Published)) {
-        return approve::approve(engine, by, &held, new).await;
+        return approve::approve(engine, by, held, new).await;
     }
     let said = (new.resolved_conflicts != old.resolved_conflicts).then(|| content::unknown(&new));
-    let mut made = carry_out(engine, by, &held, &input, new, change).await?;
+    let mut made = carry_out(engine, by, held, input, new, change).await?;
     made.warnings.extend(said.flatten());
     Ok(made)
 }

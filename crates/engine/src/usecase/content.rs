@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{CommitId, ConflictId, Files, ObjectKey, PackagePath, PackedRenderStatus, Revision};
+use model::{
+    CommitId, ConflictId, Files, ObjectKey, PackagePath, PackedRenderStatus, RenderStatus,
+    Revision, Status,
+};
 use package::conflicts;
 use package::kptfile::Kptfile;
 use package::render::{Options, Rendered};
@@ -26,6 +29,17 @@ pub(super) async fn save(
     texts: BTreeMap<PackagePath, String>,
 ) -> Result<Made> {
     let held = engine.hold(key).await?;
+    let made = save_held(engine, by, &held, preconditions, texts).await;
+    made.map_err(|error| held.race.tell(error))
+}
+
+async fn save_held(
+    engine: &Engine,
+    by: &Caller,
+    held: &Held,
+    preconditions: &Preconditions,
+    texts: BTreeMap<PackagePath, String>,
+) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     precondition(old, preconditions, &old.content_version)?;
     judge(old).map_err(rejected)?;
@@ -34,7 +48,7 @@ pub(super) async fn save(
     readable(&files)?;
     fits(open, &files, &snapshot.opaque)?;
     // What is too large to be shown is gone with the next save: a package cannot be saved with it.
-    let done = !is_unrendered(old) && !settled_by_push(old);
+    let done = !is_unrendered(old) && !is_failed(old) && !settled_by_push(old);
     if files == snapshot.files && beyond.is_empty() && done {
         return Ok(Made {
             files: Some(files),
@@ -42,7 +56,8 @@ pub(super) async fn save(
             ..Made::of(Arc::clone(old))
         });
     }
-    let mut made = put(engine, by, &held, files, &snapshot).await?;
+    let mut made = put(engine, by, held, files, &snapshot).await?;
+    render_told(made.render.as_ref(), true)?;
     let gone = beyond.iter().take(NAMED);
     made.warnings
         .extend(gone.map(|b| format!("{} is not in the draft any more: {}", b.path, b.why)));
@@ -88,7 +103,6 @@ async fn put(
     let mut new = Revision::clone(old);
     let keep = keeps_failures(&old.meta);
     let options = Options {
-        keep_on_failure: keep,
         gate_failure: keep,
         ..Options::default()
     };
@@ -120,6 +134,12 @@ async fn put(
         files: Some(files),
         ..Made::of(new.clone())
     };
+    // What failed fails again, and in the same way: there is nothing to write.
+    let same = drafted.written.tree() == Some(old.tree) && new.conflicts == old.conflicts;
+    if same && is_failed(old) {
+        made.revision = Arc::clone(old);
+        return Ok(made);
+    }
     if by.dry_run {
         return Ok(made);
     }
@@ -166,12 +186,25 @@ fn readable(files: &Files) -> Result<Kptfile> {
 
 /// A failed render stores nothing.
 pub(super) fn check(rendered: &Rendered) -> Result<()> {
-    if rendered.status.succeeded() {
-        return Ok(());
+    render_told(Some(&rendered.status), false)
+}
+
+/// Whoever saves files is told that their render failed, also where they are kept (V2).
+pub(super) fn render_told(status: Option<&RenderStatus>, pushed: bool) -> Result<()> {
+    match status.filter(|status| !status.succeeded()) {
+        None => Ok(()),
+        Some(status) => Err(Error::Render {
+            status: Box::new(status.clone()),
+            pushed,
+        }),
     }
-    Err(Error::Render {
-        status: Box::new(rendered.status.clone()),
-    })
+}
+
+/// Whether a draft's last render failed. It may succeed now without any change of the files: a function was out of
+/// reach.
+fn is_failed(record: &Revision) -> bool {
+    let rendered = record.condition("Rendered");
+    rendered.is_some_and(|condition| condition.status == Status::False)
 }
 
 /// Takes a written commit and its files into the record.

@@ -34,7 +34,20 @@ pub(super) async fn create(
     input: Input,
 ) -> Result<Made> {
     let key = PackageKey::new(namespace, &input.repository, &input.package);
-    let guard = engine.inner.locks.package(&key).await;
+    let (guard, race) = engine.inner.locks.for_request(&key).await;
+    let made = within(engine, by, namespace, input, &key).await;
+    drop(guard);
+    made.map_err(|error| race.tell(error))
+}
+
+/// With the package held against other changes.
+async fn within(
+    engine: &Engine,
+    by: &Caller,
+    namespace: &Namespace,
+    input: Input,
+    key: &PackageKey,
+) -> Result<Made> {
     engine.alive()?;
     let open = match engine.open(namespace, &input.repository).await {
         Ok(open) => Some(open),
@@ -44,7 +57,7 @@ pub(super) async fn create(
     if let Some(open) = &open {
         hear(engine, open.key()).await?;
     }
-    let observed = observe(engine, &key, &input, open.as_deref());
+    let observed = observe(engine, key, &input, open.as_deref());
     let plan = judge(&observed).map_err(rejected)?;
     let Some(open) = open else {
         return Err(Error::NotFound {
@@ -52,9 +65,7 @@ pub(super) async fn create(
             name: input.repository.to_string(),
         });
     };
-    let made = carry_out(engine, by, &open, &key, input, plan).await;
-    drop(guard);
-    made
+    carry_out(engine, by, &open, key, input, plan).await
 }
 
 /// Whoever was told that a repository is ready must not be refused, because no watch has told it here yet.
@@ -170,10 +181,13 @@ async fn carry_out(
         // A copy of what nobody rendered anew says what its source says.
         record.upstream_lock.clone_from(&source.upstream_lock);
     }
+    let failed = content::render_told(Some(&render), true).err();
+    let mut warnings = content.warnings;
+    warnings.extend(failed.map(|error| error.to_string()));
     let mut made = Made {
         render: Some(render),
         files: Some(rendered.files),
-        warnings: content.warnings,
+        warnings,
         ..Made::of(record.clone())
     };
     if by.dry_run {
@@ -205,7 +219,6 @@ pub(super) fn keeps_failures(meta: &ObjectMeta) -> bool {
 async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> Result<Rendered> {
     let keep = keeps_failures(&input.meta);
     let options = Options {
-        keep_on_failure: keep,
         // What is kept although it failed cannot be approved (V2).
         gate_failure: keep,
         ..Options::default()

@@ -24,6 +24,16 @@ pub(super) async fn delete(
     preconditions: &Preconditions,
 ) -> Result<Option<Made>> {
     let held = engine.hold(key).await?;
+    let made = delete_held(engine, by, &held, preconditions).await;
+    made.map_err(|error| held.race.tell(error))
+}
+
+async fn delete_held(
+    engine: &Engine,
+    by: &Caller,
+    held: &Held,
+    preconditions: &Preconditions,
+) -> Result<Option<Made>> {
     let revision = &held.revision;
     precondition(revision, preconditions, &revision.meta.resource_version)?;
     if leaves(engine, revision).await? {
@@ -39,7 +49,7 @@ pub(super) async fn delete(
         return wait_for_finalizers(engine, by, revision).await.map(Some);
     }
     if !by.dry_run {
-        carry_out(engine, by, &held, &plan).await?;
+        carry_out(engine, by, held, &plan).await?;
     }
     Ok(None)
 }

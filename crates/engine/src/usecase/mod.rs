@@ -29,6 +29,7 @@ use model::{
 use plan::revision::Rejected;
 
 use crate::index::PackageKey;
+use crate::locks::Race;
 use crate::ports::PortError;
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
@@ -272,15 +273,18 @@ impl Engine {
     pub(crate) async fn hold(&self, key: &ObjectKey) -> Result<Held> {
         let first = self.revision(key).await?;
         let open = self.open(&key.namespace, &first.repository).await?;
-        let guard = self.inner.locks.package(&PackageKey::of(&first)).await;
+        let (guard, race) = self.inner.locks.for_request(&PackageKey::of(&first)).await;
         self.alive()?;
         // What was waited for may have changed it; the index has our own writes at once.
-        let revision = self.revision(key).await?;
-        Ok(Held {
-            revision,
-            open,
-            _guard: guard,
-        })
+        match self.revision(key).await {
+            Ok(revision) => Ok(Held {
+                revision,
+                open,
+                race,
+                _guard: guard,
+            }),
+            Err(error) => Err(race.tell(error)),
+        }
     }
 }
 
@@ -290,6 +294,8 @@ pub(crate) struct Held {
     pub(crate) revision: Arc<Revision>,
     /// Its repository.
     pub(crate) open: Arc<Open>,
+    /// Whether another request was waited for.
+    race: Race,
     _guard: tokio::sync::OwnedMutexGuard<()>,
 }
 
@@ -310,9 +316,12 @@ pub fn input_of(revision: &Revision) -> Input {
     }
 }
 
+/// What a door says of an object whose version is not the one that was read; it names the object.
+const MODIFIED: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
 /// Whether the object is the one that the caller means.
 fn precondition(revision: &Revision, want: &Preconditions, version: &str) -> Result<()> {
-    let name = &revision.key.name;
     if let Some(uid) = &want.uid
         && revision.meta.uid.as_ref() != Some(uid)
     {
@@ -325,9 +334,7 @@ fn precondition(revision: &Revision, want: &Preconditions, version: &str) -> Res
         && !expected.is_empty()
         && expected != version
     {
-        return Err(Error::conflict(format!(
-            "Operation cannot be fulfilled on packagerevisions.porch.kpt.dev \"{name}\": the object has been modified; please apply your changes to the latest version and try again"
-        )));
+        return Err(Error::conflict(MODIFIED));
     }
     Ok(())
 }

@@ -120,7 +120,9 @@ async fn a_draft_that_is_kept_although_it_fails_cannot_be_proposed() {
     assert!(refused.to_string().contains("NOT pushed"), "{refused}");
     let keep = "porch.kpt.dev/push-on-render-failure".to_owned();
     asked.meta.annotations.insert(keep, "true".to_owned());
-    create(asked).await.expect("kept");
+    let made = create(asked).await.expect("kept");
+    let despite = "Package pushed to remote despite render failure";
+    assert!(made.warnings.concat().contains(despite), "{made:?}");
     let kept = world.revision("deploy.app.ws1");
     let gate = package::render::GATE;
     assert!(kept.open_gates().contains(&gate), "{kept:?}");

@@ -14,6 +14,7 @@ mod outside;
 mod owners;
 mod people;
 mod reach;
+mod rendering;
 mod schedule;
 mod sets;
 mod tenancy;

@@ -305,3 +305,51 @@ async fn a_number_is_never_given_twice() {
         RevisionNumber(3)
     );
 }
+
+/// A4: of two who want the same at once, the other one hears that there was a race, then what became of it.
+#[tokio::test(start_paused = true)]
+async fn whoever_loses_a_race_is_told_so() {
+    let world = World::new().await;
+    world.git("deploy").await;
+    world.register("deploy", true).await;
+    world.rest().await;
+    let (namespace, alice) = (namespace(), alice());
+    let race = "another request is already in progress on package app in repository deploy: ";
+    let create = || {
+        let asked = input("deploy", "app", "ws1", init());
+        world.engine.create(&alice, &namespace, asked)
+    };
+    let lost = |why: engine::Error, class: Class, ours: &str| {
+        let text = why.to_string();
+        assert!(text.starts_with(race) && text.contains(ours), "{text}");
+        assert_eq!(why.class(), class);
+    };
+    let (won, why) = tokio::join!(create(), create());
+    won.expect("a draft");
+    lost(
+        why.expect_err("the second"),
+        Class::Conflict,
+        "already exists",
+    );
+    // Later it is no race any more.
+    let why = create().await.expect_err("a duplicate").to_string();
+    assert!(!why.contains("in progress"), "{why}");
+    let at = key(NS, "deploy.app.ws1");
+    let propose = || {
+        let mut asked = engine::usecase::input_of(&world.revision("deploy.app.ws1"));
+        asked.lifecycle = Lifecycle::Proposed;
+        world.engine.update(&alice, &at, Door::Main, asked)
+    };
+    let (won, why) = tokio::join!(propose(), propose());
+    won.expect("proposed");
+    lost(
+        why.expect_err("the second"),
+        Class::Conflict,
+        "the object has been modified",
+    );
+    let any = engine::usecase::Preconditions::default();
+    let delete = || world.engine.delete(&alice, &at, &any);
+    let (won, why) = tokio::join!(delete(), delete());
+    won.expect("deleted");
+    lost(why.expect_err("the second"), Class::NotFound, "not found");
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
 use apiserver::verbs::handle::ResourceName;
-use model::{Namespace, PackageName, RepositoryName};
+use model::{Namespace, PackageName, RepositoryName, RevisionNumber};
 use serde_json::{Value, json};
 
 use super::resources::wanted;
@@ -52,7 +52,8 @@ async fn all(gateway: &PackageGateway, namespace: &str) -> Result<Vec<Value>, Re
     let resource = ResourceName::new(api::PACKAGE_GROUP, "v1alpha1", "packagerevisions");
     let list = gateway.handle.list(&resource, namespace, "").await;
     let list = list.map_err(|f| Refusal::new(RefusalClass::Unavailable, f.message))?;
-    let mut latest: BTreeMap<(Namespace, RepositoryName, PackageName), i64> = BTreeMap::new();
+    let mut latest: BTreeMap<(Namespace, RepositoryName, PackageName), RevisionNumber> =
+        BTreeMap::new();
     for object in &list.items {
         let part = |path: &[&str]| api::str_at(object, path).unwrap_or_default();
         let namespace = Namespace::parse(part(&["metadata", "namespace"]));
@@ -61,14 +62,11 @@ async fn all(gateway: &PackageGateway, namespace: &str) -> Result<Vec<Value>, Re
         let (Ok(namespace), Ok(repository), Ok(package)) = (namespace, repository, package) else {
             continue;
         };
-        let number = object["spec"]["revision"]
-            .as_i64()
-            .unwrap_or_default()
-            .max(0);
+        let number = object["spec"]["revision"].as_i64().unwrap_or_default();
         let entry = latest.entry((namespace, repository, package)).or_default();
-        *entry = number.max(*entry);
+        *entry = RevisionNumber(number).max(*entry);
     }
-    let write = |((namespace, repository, package), number): ((_, _, _), i64)| {
+    let write = |((namespace, repository, package), number): ((_, _, _), _)| {
         api::write_package(&namespace, &repository, &package, number)
     };
     Ok(latest.into_iter().map(write).collect())

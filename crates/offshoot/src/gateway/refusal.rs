@@ -6,10 +6,7 @@ use model::{Class, Problem, join_problems};
 
 /// What a client is told of a failure.
 pub(super) fn refusal(call: &Call, error: &Error) -> Refusal {
-    let problems: &[Problem] = match error {
-        Error::Refused { problems, .. } => problems,
-        _ => &[],
-    };
+    let problems = error.problems();
     let hints: Vec<_> = problems.iter().filter_map(|p| p.hint.as_deref()).collect();
     let mut text = error.chain();
     if !hints.is_empty() {
@@ -42,18 +39,12 @@ fn of_class(call: &Call, class: Class, text: &str) -> Refusal {
             format!("{kind}.{} {name:?} is invalid: {text}", call.group),
         ),
         // The engine knows the revision; whoever asked for its files is told of them.
-        Class::NotFound
-            if text == format!("packagerevisions.{} {name:?} not found", call.group) =>
-        {
-            (
-                RefusalClass::NotFound,
-                format!("{resource} {name:?} not found"),
-            )
+        Class::NotFound => {
+            let revision = format!("packagerevisions.{} {name:?} not found", call.group);
+            let asked = format!("{resource} {name:?} not found");
+            (RefusalClass::NotFound, text.replace(&revision, &asked))
         }
-        Class::NotFound => (RefusalClass::NotFound, text.to_owned()),
-        Class::Conflict
-            if text.starts_with("Operation cannot") || text.contains("already exists") =>
-        {
+        Class::Conflict if text.contains("already exists") => {
             (RefusalClass::Conflict, text.to_owned())
         }
         Class::Conflict => (

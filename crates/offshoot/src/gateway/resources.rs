@@ -92,9 +92,14 @@ pub(super) fn wanted(object: &Value, selector: &str) -> bool {
                 }
             };
             let found = path.split('.').try_fold(object, |v, key| v.get(key));
-            let found = found.map_or_else(String::new, |v| {
-                v.as_str().map_or_else(|| v.to_string(), str::to_owned)
-            });
+            let found = match found {
+                Some(found) => found
+                    .as_str()
+                    .map_or_else(|| found.to_string(), str::to_owned),
+                // A number that is left out is none (A4a).
+                None if path == "spec.revision" => "0".to_owned(),
+                None => String::new(),
+            };
             (found == value) == equal
         })
 }
@@ -137,5 +142,8 @@ mod tests {
         assert!(wanted(&object, "spec.packageName=a,spec.revision==1"));
         assert!(!wanted(&object, "spec.packageName=a,spec.revision=2"));
         assert!(wanted(&object, "spec.packageName!=b"));
+        assert!(!wanted(&object, "spec.revision=0"));
+        let draft = json!({ "spec": { "packageName": "a" } });
+        assert!(wanted(&draft, "spec.revision=0"));
     }
 }

@@ -28,10 +28,8 @@ async fn get(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> 
 }
 
 /// What a person sent, as the use-cases take it.
-fn input(call: &Call) -> Result<Input, Refusal> {
-    let sent = call.new.as_ref().unwrap_or(&Value::Null);
-    let input = api::read_revision_input(sent).map_err(|problems| invalid(call, &problems))?;
-    Ok(Input {
+fn input(call: &Call, input: api::RevisionInput) -> Input {
+    Input {
         meta: input.meta,
         repository: input.repository,
         package: input.package,
@@ -48,7 +46,7 @@ fn input(call: &Call) -> Result<Input, Refusal> {
             (sent, _) => sent,
         },
         conditions: input.conditions,
-    })
+    }
 }
 
 /// The name that a new revision gets, whatever it was called in the request (decisions.md A5).
@@ -66,10 +64,11 @@ async fn create(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
         )
     };
     let namespace = Namespace::parse(&call.namespace).map_err(wrong)?;
-    let input = input(call)?;
+    let sent = call.new.as_ref().unwrap_or(&Value::Null);
+    let sent = api::read_revision_input(sent).map_err(|problems| invalid(call, &problems))?;
     let made = gateway
         .engine
-        .create(&caller(call), &namespace, input)
+        .create(&caller(call), &namespace, input(call, sent))
         .await;
     let made = made.map_err(|e| refusal(call, &e))?;
     let mut outcome = outcome(made);
@@ -92,11 +91,19 @@ async fn update(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
     } else {
         Door::Main
     };
+    let sent = call.new.as_ref().unwrap_or(&Value::Null);
+    let sent = api::read_revision_update(sent).map_err(|problems| invalid(call, &problems));
+    let (sent, wrong_tasks) = sent?;
     let made = gateway
         .engine
-        .update(&caller(call), &key(call)?, door, input(call)?)
+        .update(&caller(call), &key(call)?, door, input(call, sent))
         .await;
-    made.map(outcome).map_err(|e| refusal(call, &e))
+    let mut outcome = made.map(outcome).map_err(|e| refusal(call, &e))?;
+    let unread = wrong_tasks
+        .iter()
+        .map(|problem| format!("{problem}; the tasks stay as they are"));
+    outcome.warnings.extend(unread);
+    Ok(outcome)
 }
 
 async fn delete(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {

@@ -8,6 +8,7 @@
 mod access;
 mod backup;
 mod bad;
+mod compatible;
 mod driver;
 mod edges;
 mod expressions;

@@ -252,7 +252,6 @@ pub(super) fn machine(
 fn render(kitchen: &mut Kitchen, files: &Files, recipe: &Recipe) -> Result<Rendered, Halt> {
     let keep = recipe.push_on_render_failure;
     let options = Options {
-        keep_on_failure: keep,
         gate_failure: keep,
         ..Options::default()
     };

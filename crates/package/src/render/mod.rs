@@ -27,9 +27,7 @@ pub use status::{GATE, resolved_image};
 /// How to render.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Keep what the functions before a failing one made (`kpt.dev/save-on-render-failure`, V2).
-    pub keep_on_failure: bool,
-    /// Gate what was kept of a failed render (V2); a render that succeeds takes the gate off again.
+    /// Gate a package that is kept although its render failed (V2); a render that succeeds takes the gate off again.
     pub gate_failure: bool,
     /// Leave the Kptfile's `status` alone.
     pub without_status: bool,
@@ -123,7 +121,8 @@ impl Conversation for Render {
 /// The end of a render.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// The package's files: rendered, or (on failure) as they were but for the Kptfile's status.
+    /// The package's files: rendered, or (on failure) as they were but for the Kptfile's status. Where the Kptfile asks
+    /// for it (`kpt.dev/save-on-render-failure`), what the functions before the failing one made is kept.
     pub files: Files,
     /// What happened.
     pub status: RenderStatus,
@@ -164,8 +163,7 @@ impl Render {
         }
     }
 
-    fn with(files: Files, mut options: Options, plan: Plan) -> Self {
-        options.keep_on_failure |= plan.keep_on_failure;
+    fn with(files: Files, options: Options, plan: Plan) -> Self {
         let (stock, error) = match Stock::read(&files, &plan, options.strict || options.read_all) {
             Ok(stock) => {
                 let mut idle = plan.idle().filter(|_| options.strict);
@@ -314,7 +312,7 @@ impl Render {
         }
         self.steps.push(FunctionResult {
             name: function.name.clone(),
-            image: function.image.clone(),
+            image: status::shown_image(function),
             exec: function.exec.clone(),
             validator: task.validator,
             stderr: execution_error.clone().unwrap_or(output.stderr),
@@ -332,7 +330,7 @@ impl Render {
         let changed_by = self.changed_by.clone();
         let mut status = self.status();
         let mut files = None;
-        if self.error.is_none() || self.options.keep_on_failure {
+        if self.error.is_none() || self.plan.keep_on_failure {
             // Functions see the Kptfile too: then it is written once, with its status.
             let before = self.stock.kptfile().cloned();
             let told = before
@@ -385,7 +383,7 @@ impl Render {
         Outcome {
             status,
             execution_error: self.execution_error.as_deref(),
-            gate: self.options.gate_failure && self.options.keep_on_failure && self.error.is_some(),
+            gate: self.options.gate_failure && self.error.is_some(),
         }
     }
 

@@ -27,23 +27,36 @@ const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
 /// The image as it would be fetched: with the default registry, and a tag.
 pub fn resolved_image(image: &str, tag: Option<&str>) -> String {
-    let full = if image.contains('/') {
+    tagged(prefixed(image), tag.or(Some("latest")))
+}
+
+/// A function's image as people are shown it: with the default registry, and the tag that it names (A4).
+pub(super) fn shown_image(function: &Function) -> Option<String> {
+    let image = prefixed(function.image.as_deref()?);
+    Some(tagged(image, function.tag.as_deref()))
+}
+
+fn prefixed(image: &str) -> String {
+    if image.contains('/') {
         image.to_owned()
     } else {
         format!("{DEFAULT_PREFIX}/{image}")
-    };
-    let last = full.rsplit('/').next().unwrap_or(&full);
+    }
+}
+
+/// The image with this tag, unless it has one.
+fn tagged(image: String, tag: Option<&str>) -> String {
+    let last = image.rsplit('/').next().unwrap_or(&image);
     match tag {
-        _ if last.contains([':', '@']) => full,
-        Some(tag) => format!("{full}:{tag}"),
-        None => format!("{full}:latest"),
+        Some(tag) if !last.contains([':', '@']) => format!("{image}:{tag}"),
+        _ => image,
     }
 }
 
 /// What a message calls a function: its name, image or command.
 pub(super) fn label(function: &Function) -> String {
     if function.name.is_empty() {
-        let image = function.image.clone().or_else(|| function.exec.clone());
+        let image = shown_image(function).or_else(|| function.exec.clone());
         image.unwrap_or_default()
     } else {
         function.name.clone()

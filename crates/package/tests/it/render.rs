@@ -124,7 +124,7 @@ fn m20_an_error_result_fails_the_step_and_leaves_the_files() {
     assert_eq!(changed(&rendered.files), ["Kptfile"]);
     let error = rendered.status.error.unwrap();
     assert!(
-        error.contains("\"set-namespace:v0.4\"") && error.contains("not like this"),
+        error.contains("/set-namespace:v0.4\"") && error.contains("not like this"),
         "{error}"
     );
     assert!(text(&rendered.files, "Kptfile").contains("reason: RenderFailed"));
@@ -429,4 +429,42 @@ fn what_is_no_resource_at_all_is_the_functions_failure() {
         step.stderr.contains("missing Resource metadata"),
         "{step:?}"
     );
+}
+
+/// What functions made before one failed is kept only where the Kptfile asks for it (V2); a short image is told with
+/// its default prefix (A4).
+#[test]
+fn v2_half_of_a_render_is_kept_where_the_kptfile_asks_for_it() {
+    let failing = "    - image: set-annotations\n      configMap: {}\n";
+    for (asks, wanted) in [(false, false), (true, true)] {
+        let mut kptfile = KPTFILE.to_owned() + failing;
+        if asks {
+            let local = "    config.kubernetes.io/local-config: \"true\"\n";
+            let save = format!("{local}    kpt.dev/save-on-render-failure: \"true\"\n");
+            kptfile = kptfile.replace(local, &save);
+        }
+        let files = kept(&[("Kptfile", &kptfile), ("service.yaml", SERVICE)]);
+        let options = Options {
+            gate_failure: true,
+            ..Options::default()
+        };
+        let rendered = vectors::render(files, options);
+        let images: Vec<_> = rendered
+            .status
+            .steps
+            .iter()
+            .map(|s| s.image.as_deref())
+            .collect();
+        let catalog = "ghcr.io/kptdev/krm-functions-catalog";
+        let shown =
+            ["set-namespace:v0.4", "set-annotations"].map(|image| format!("{catalog}/{image}"));
+        assert_eq!(images, shown.each_ref().map(|image| Some(image.as_str())));
+        let service = text(&rendered.files, "service.yaml");
+        assert_eq!(service != SERVICE, wanted, "{service}");
+        let kptfile = text(&rendered.files, "Kptfile");
+        assert!(
+            kptfile.contains("conditionType: offshoot.dev/Rendered"),
+            "{kptfile}"
+        );
+    }
 }

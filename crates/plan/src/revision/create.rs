@@ -261,10 +261,15 @@ fn first(o: &CreateObserved, verb: &str) -> Result<(), Rejected> {
         return Ok(());
     }
     let (package, repo) = (&o.request.package, &o.request.repository);
+    let further = "make subsequent revisions using `copy`";
+    if verb == "init" {
+        let text = format!("package \"{package}\" already exists in repository \"{repo}\"");
+        return Err(Rejected::new(Class::Conflict, text).hint(further));
+    }
     Err(Rejected::new(
         Class::Conflict,
         format!(
-            "`{verb}` cannot create a new revision for package \"{package}\" that already exists in repo \"{repo}\"; make subsequent revisions using `copy`"
+            "`{verb}` cannot create a new revision for package \"{package}\" that already exists in repo \"{repo}\"; {further}"
         ),
     ))
 }

@@ -35,6 +35,9 @@ pub struct Change {
     pub content: bool,
     /// Labels, annotations, owners or finalizers of the object: the record alone.
     pub metadata: bool,
+    /// Other tasks were sent: they stay as they are, and whoever sent them is warned (A4a). The record gets a new
+    /// version all the same, so that of two who send them at once one is told.
+    pub tasks: bool,
 }
 
 /// Whether the change is allowed, and what it changes.
@@ -77,12 +80,13 @@ pub fn update(o: &UpdateObserved) -> Result<Change, Rejected> {
             || old.meta.annotations != new.meta.annotations
             || old.meta.owners != new.meta.owners
             || old.meta.finalizers != new.meta.finalizers,
+        tasks: old.tasks != new.tasks,
     })
 }
 
 /// What a revision is never changes.
 fn identity(old: &Revision, new: &Revision) -> Result<(), Rejected> {
-    let fields: [(&'static str, String, String); 5] = [
+    let fields: [(&'static str, String, String); 4] = [
         (
             "spec.repository",
             old.repository.to_string(),
@@ -102,11 +106,6 @@ fn identity(old: &Revision, new: &Revision) -> Result<(), Rejected> {
             "spec.revision",
             old.revision.to_string(),
             new.revision.to_string(),
-        ),
-        (
-            "spec.tasks",
-            format!("{:?}", old.tasks),
-            format!("{:?}", new.tasks),
         ),
     ];
     for (field, was, is) in fields {

@@ -73,6 +73,7 @@ fn changed(change: &Change) -> String {
         .collect();
     parts.extend(change.content.then(|| "content".to_owned()));
     parts.extend(change.metadata.then(|| "metadata".to_owned()));
+    parts.extend(change.tasks.then(|| "tasks".to_owned()));
     format!("change {}", parts.join(", "))
 }
 
