@@ -308,7 +308,7 @@ impl Engine {
         self.learn(|world| {
             let mut wake = Wake::default();
             if let Some(changed) = world.sets.delete(key, version) {
-                wake.set(&changed);
+                wake.set(world, &changed);
             }
             wake
         });
@@ -319,7 +319,7 @@ impl Engine {
         self.learn(|world| {
             let mut wake = Wake::default();
             if let Some(changed) = world.sets.put(set) {
-                wake.set(&changed);
+                wake.set(world, &changed);
             }
             wake
         });

@@ -95,6 +95,7 @@ async fn orphan(
         // Whoever proposes its deletion from now on is somebody else (V10).
         if input.lifecycle == Lifecycle::Published {
             input.meta.annotations.remove(words::PROPOSED_BY);
+            input.meta.annotations.remove(words::PROPOSED_FOR);
         }
     };
     change(engine, key, revision, leave).await?;
@@ -121,6 +122,7 @@ async fn adopt(engine: &Engine, key: &ObjectKey, step: &Step) -> Result<()> {
         // A proposal that was rejected is over: the next one is somebody else's (V10).
         if input.lifecycle == Lifecycle::Published {
             input.meta.annotations.remove(words::PROPOSED_BY);
+            input.meta.annotations.remove(words::PROPOSED_FOR);
         }
         input.meta.labels.extend(labels.clone());
         input.meta.annotations.extend(annotations.clone());

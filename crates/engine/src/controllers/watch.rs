@@ -81,8 +81,8 @@ fn sets(world: &mut World, delta: Delta<StoredSet>) -> Wake {
         Delta::Put(one) => mirror.put(one).into_iter().collect(),
         Delta::Deleted { key, version } => mirror.delete(&key, &version).into_iter().collect(),
     };
-    wake_all(world, &changes, |wake, _, change| {
-        wake.set(change);
+    wake_all(world, &changes, |wake, world, change| {
+        wake.set(world, change);
         wake.told_set(change);
     })
 }

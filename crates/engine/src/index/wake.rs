@@ -6,7 +6,7 @@ use model::{ObjectKey, Revision, TargetSelection, UpstreamSource};
 
 use super::mirror::Changed;
 use super::revisions::PackageKey;
-use super::world::{World, downstream_of, upstream_of};
+use super::world::{World, asks_back, downstream_of, upstream_of};
 use crate::observe::revision_sets;
 use crate::ports::{Gvk, ObjectSummary, Stored, StoredRepository, StoredSet, StoredVariant};
 use crate::registrations::READ_ONLY;
@@ -108,11 +108,16 @@ impl Wake {
         }
     }
 
-    /// Whom a change of a set touches.
-    pub(crate) fn set(&mut self, changed: &Changed<StoredSet>) {
-        if !status_only(changed) {
-            let both = changed.old.iter().chain(&changed.new);
-            self.sets.extend(both.map(|s| s.key.clone()));
+    /// Whom a change of a set touches: itself, and its variants where it says whether they take back what was left.
+    pub(crate) fn set(&mut self, world: &World, changed: &Changed<StoredSet>) {
+        if status_only(changed) {
+            return;
+        }
+        let both = changed.old.iter().chain(&changed.new);
+        self.sets.extend(both.map(|s| s.key.clone()));
+        let asked = changed.old.as_ref().is_some_and(|s| asks_back(s));
+        if let Some(new) = changed.new.as_ref().filter(|s| asks_back(s) != asked) {
+            self.variants.extend(world.variants_of(new));
         }
     }
 

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{Downstream, Namespace, ObjectKey, Status, Uid, UpstreamSource, Variant};
+use model::{
+    Downstream, Namespace, ObjectKey, ObjectMeta, ObjectName, Status, Uid, UpstreamSource, Variant,
+};
 use plan::set::Existing;
-use plan::variant::words::{READY, STALLED};
+use plan::variant::words::{READY, SET_KIND, STALLED, TAKE_BACK};
 
 use super::keys::{Keys, add, find, take};
 use super::mirror::{Changed, Mirror, Versioned};
@@ -82,6 +84,23 @@ impl World {
     /// A variant by its uid.
     pub(crate) fn variant_of_uid(&self, uid: &Uid) -> Option<&Arc<StoredVariant>> {
         self.variants.get(self.uids.get(uid)?)
+    }
+
+    /// The set that controls an object of a namespace, if it is annotated to take back what variants of it left behind.
+    pub(crate) fn takes_back(&self, meta: &ObjectMeta, namespace: &Namespace) -> Option<Uid> {
+        let owner = meta.controller().filter(|c| c.kind == SET_KIND)?;
+        let name = ObjectName::parse(&owner.name).ok()?;
+        let set = self.sets.get(&ObjectKey::new(namespace.clone(), name))?;
+        (set.meta.uid.as_ref() == Some(&owner.uid) && asks_back(set)).then(|| owner.uid.clone())
+    }
+
+    /// The variants that a set controls.
+    pub(crate) fn variants_of(&self, set: &StoredSet) -> Vec<ObjectKey> {
+        let Some(uid) = &set.meta.uid else {
+            return Vec::new();
+        };
+        let owned = self.variants.iter().filter(|v| v.meta.is_owned_by(uid));
+        owned.map(|v| v.key.clone()).collect()
     }
 
     /// The variants whose upstream is this package.
@@ -207,6 +226,14 @@ impl World {
             }
         }
     }
+}
+
+/// Whether a set wants back what variants of it left behind.
+pub(crate) fn asks_back(set: &StoredSet) -> bool {
+    set.meta
+        .annotations
+        .get(TAKE_BACK)
+        .is_some_and(|v| v == "true")
 }
 
 /// A variant as sets see it.

@@ -82,6 +82,7 @@ fn known(world: &World, stored: &Arc<StoredVariant>) -> Observed {
         downstream: Vec::new(),
         made_elsewhere: BTreeSet::new(),
         elsewhere: owned,
+        take_back: world.takes_back(&stored.meta, namespace),
         claimed_elsewhere: BTreeSet::new(),
         rivals: Vec::new(),
         injections: Vec::new(),

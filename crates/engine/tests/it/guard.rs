@@ -1,6 +1,7 @@
 //! The deletion guard at work (S3): what follows from a selection waits, is remembered, and goes once it is confirmed.
 
-use model::Status;
+use model::{Lifecycle, Status};
+use plan::variant::words;
 
 use crate::sets::{by_site, put_site, ready_of, set, site, variants};
 use crate::variants::ready;
@@ -146,4 +147,64 @@ async fn a_kind_that_is_removed_takes_nothing_along() {
     confirm(&world);
     world.rest().await;
     assert_eq!(variants(&world), Vec::<String>::new());
+}
+
+/// V10, V15, S3: the way back of an accident. What the deletion of a variant left is proposed for deletion; the variant that
+/// its set makes anew is a stranger to it, and one annotation of the set lets it take that back.
+#[tokio::test(start_paused = true)]
+async fn what_an_accident_left_is_taken_back_by_one_annotation() {
+    let world = fleet(4).await;
+    let places = [0, 1].map(|n| format!("deploy.app-{}.packagevariant-1", site_name(n)));
+    for (n, place) in places.iter().enumerate() {
+        world.publish(place).await;
+        live(&world, n, "no");
+    }
+    world.pass(12).await;
+    assert_eq!(variants(&world).len(), 2);
+    let (by, set) = (words::PROPOSED_BY, words::PROPOSED_FOR);
+    for place in &places {
+        let left = world.revision(place);
+        assert_eq!(left.lifecycle, Lifecycle::DeletionProposed);
+        assert!(left.meta.annotations.contains_key(by) && left.meta.annotations.contains_key(set));
+    }
+    for n in 0..2 {
+        live(&world, n, "yes");
+    }
+    world.pass(2).await;
+    let (_, why) = ready_of(&world, "fan", "VariantsReady");
+    let way_out = "annotate packagevariantset 'fan' with offshoot.dev/take-back=true";
+    assert!(
+        why.contains("DownstreamExistsUnowned") && why.contains(way_out),
+        "{why}"
+    );
+
+    let mut fan = world
+        .twin
+        .set(NS, "fan")
+        .expect("a set")
+        .parsed
+        .expect("a set");
+    fan.meta
+        .annotations
+        .insert(words::TAKE_BACK.to_owned(), "true".to_owned());
+    world.twin.put_set(fan);
+    world.pass(2).await;
+    assert_eq!(ready_of(&world, "fan", "VariantsReady").0, Status::True);
+    for place in &places {
+        let back = world.revision(place);
+        assert_eq!(back.lifecycle, Lifecycle::Published);
+        let annotations = &back.meta.annotations;
+        assert!(!annotations.contains_key(by) && !annotations.contains_key(set));
+        assert!(
+            !annotations.contains_key(words::ADOPTED_BY),
+            "it was the set's all along"
+        );
+    }
+    // And so it goes with its variant as before.
+    live(&world, 0, "no");
+    world.pass(12).await;
+    assert_eq!(
+        world.revision(&places[0]).lifecycle,
+        Lifecycle::DeletionProposed
+    );
 }

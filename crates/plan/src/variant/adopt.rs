@@ -86,7 +86,11 @@ fn verdict(
     if let Some(other) = revision.meta.controller().filter(|c| !former(c)) {
         return Err(format!("controlled by {} '{}'", other.kind, other.name));
     }
-    if variant.spec.adoption == AdoptionPolicy::None {
+    let taken_back = o
+        .take_back
+        .as_ref()
+        .is_some_and(|set| words::left_by_set(&variant.key, set, revision));
+    if variant.spec.adoption == AdoptionPolicy::None && !taken_back {
         return Err("spec.adoptionPolicy is adoptNone".to_owned());
     }
     if o.made_elsewhere.contains(&revision.key.name) {
@@ -101,7 +105,10 @@ fn verdict(
         });
     }
     let mut annotations = variant.spec.annotations.clone();
-    annotations.insert(words::ADOPTED_BY.to_owned(), mark);
+    if !taken_back {
+        // What is taken back was the set's all along: it goes with its variant as before (V9 is about what others made).
+        annotations.insert(words::ADOPTED_BY.to_owned(), mark);
+    }
     Ok(Step::Adopt {
         revision: RevisionRef::of(revision),
         owner: words::owner(&variant.key, uid),
@@ -152,10 +159,19 @@ fn predecessor(
     if marked(words::PROPOSED_BY) && revision.lifecycle == Lifecycle::DeletionProposed {
         let what = "proposed its deletion";
         let approve = approve_deletion(&revision.key.name);
-        return Some((
-            what,
-            format!("{adopt} and withdraws the proposal; or {approve}"),
-        ));
+        let set = variant
+            .meta
+            .controller()
+            .filter(|c| c.kind == words::SET_KIND);
+        let way_out = match set.filter(|c| words::left_by_set(&variant.key, &c.uid, revision)) {
+            Some(set) => format!(
+                "annotate packagevariantset '{}' with {}=true, and its variants take back what those before them left; or {approve}",
+                set.name,
+                words::TAKE_BACK
+            ),
+            None => format!("{adopt} and withdraws the proposal; or {approve}"),
+        };
+        return Some((what, way_out));
     }
     if marked(words::PROPOSED_BY) {
         return Some(("proposed its deletion, which was rejected", plain()));

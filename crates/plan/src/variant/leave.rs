@@ -91,7 +91,7 @@ fn farewell(o: &Observed, uid: &Uid, revision: &Revision, report: &mut Report) -
         }
         (DeletionPolicy::Delete, Lifecycle::Published) => Some(Step::ProposeDeletion {
             revision: RevisionRef::of(revision),
-            annotations: mark(o.variant.key()),
+            annotations: farewell_mark(o),
             disown: Some(uid.clone()),
         }),
         (DeletionPolicy::Delete, Lifecycle::DeletionProposed) => {
@@ -172,6 +172,18 @@ pub(super) fn warn(o: &Observed, report: &mut Report) {
 
 fn mark(key: &ObjectKey) -> Pairs {
     Pairs::from_iter([(words::PROPOSED_BY.to_owned(), words::mark(key))])
+}
+
+/// The mark of a variant that goes: whoever its set makes in its place may know it again.
+fn farewell_mark(o: &Observed) -> Pairs {
+    let mut pairs = mark(o.variant.key());
+    let set = o
+        .variant
+        .meta()
+        .controller()
+        .filter(|c| c.kind == words::SET_KIND);
+    pairs.extend(set.map(|set| (words::PROPOSED_FOR.to_owned(), set.uid.to_string())));
+    pairs
 }
 
 /// Whether we proposed its deletion, and an approver said no: it is published again with our mark. The no

@@ -69,6 +69,8 @@ pub struct Observed {
     /// Those of `downstream` that a variant of another namespace made and that is still there: the same repository is
     /// registered there, too, and what belongs to somebody there is nobody's to take over here (V25).
     pub made_elsewhere: BTreeSet<ObjectName>,
+    /// The set that the variant belongs to, if that is annotated with [`super::words::TAKE_BACK`].
+    pub take_back: Option<Uid>,
     /// Those of the places of `elsewhere` that another variant claims as its downstream (V10).
     pub claimed_elsewhere: BTreeSet<Downstream>,
     /// Other variants with the same downstream (V15).

@@ -21,7 +21,11 @@ pub(super) fn withdrawn(o: &Observed, holdings: &Holdings) -> Option<Plan> {
     }
     let withdraw = |revision: &Arc<Revision>| Step::WithdrawDeletionProposal {
         revision: RevisionRef::of(revision),
-        remove_annotations: vec![words::PROPOSED_BY.to_owned()],
+        remove_annotations: [words::PROPOSED_BY, words::PROPOSED_FOR]
+            .into_iter()
+            .filter(|name| revision.meta.annotations.contains_key(*name))
+            .map(str::to_owned)
+            .collect(),
     };
     let steps = holdings.leaving.iter().map(withdraw).collect();
     Some(again(o, "wanted again", steps))

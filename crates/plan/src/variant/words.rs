@@ -10,6 +10,14 @@ pub const API_VERSION: &str = "config.porch.kpt.dev/v1alpha1";
 pub const KIND: &str = "PackageVariant";
 /// On a published revision: the variant (`namespace/name`) that proposed its deletion (V10).
 pub const PROPOSED_BY: &str = "offshoot.dev/deletion-proposed-by";
+/// On a published revision beside that: the uid of the set whose variant it was. Variants that the same set makes later
+/// take it back where the set is annotated with [`TAKE_BACK`].
+pub const PROPOSED_FOR: &str = "offshoot.dev/deletion-proposed-for-set";
+/// On a set (`true`): its variants withdraw the deletion proposals that variants of the same name and set left behind,
+/// whatever their adoption policy says.
+pub const TAKE_BACK: &str = "offshoot.dev/take-back";
+/// Kind of sets in owner references.
+pub const SET_KIND: &str = "PackageVariantSet";
 /// On a revision: the variant that took it over (V9).
 pub const ADOPTED_BY: &str = "offshoot.dev/adopted-by";
 /// On a revision: the variant that left it in place; a variant of that name is another one (V9).
@@ -67,6 +75,13 @@ pub(crate) fn proposed_deletion(key: &ObjectKey, revision: &Revision) -> bool {
     revision.lifecycle == Lifecycle::DeletionProposed
         && !revision.placeholder
         && revision.meta.annotations.get(PROPOSED_BY) == Some(&mark(key))
+}
+
+/// Whether a variant of this name and this set proposed the deletion of a revision as it went.
+pub(crate) fn left_by_set(key: &ObjectKey, set: &Uid, revision: &Revision) -> bool {
+    let annotations = &revision.meta.annotations;
+    proposed_deletion(key, revision)
+        && annotations.get(PROPOSED_FOR).map(String::as_str) == Some(set.as_str())
 }
 
 /// The owner reference of a variant (R51).

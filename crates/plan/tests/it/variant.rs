@@ -124,6 +124,7 @@ pub(crate) fn observed(world: &Json) -> Observed {
             .iter()
             .map(|t| name(t))
             .collect(),
+        take_back: world.text("takeBack").map(|t| uid(&t)),
         claimed_elsewhere: world
             .texts("claimedElsewhere")
             .iter()

@@ -54,6 +54,7 @@ impl World {
                 .collect(),
             downstream,
             made_elsewhere: BTreeSet::new(),
+            take_back: None,
             claimed_elsewhere: BTreeSet::new(),
             rivals: Vec::new(),
             injections: vec![Injection {
