@@ -45,6 +45,7 @@ pub(crate) async fn set(engine: &Engine, key: &ObjectKey) -> Result<Option<Obser
         status: stored.status.clone(),
         now: engine.now(),
         quiet: engine.inner.options.quiet,
+        variants_here: engine.inner.options.variants,
         upstreams,
         unread,
         repositories: Arc::new(repositories(w, key)),

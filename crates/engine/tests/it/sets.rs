@@ -224,10 +224,13 @@ async fn a_fan_out_does_each_thing_once() {
         put_site(&world, &format!("site-{n:04}"), "eu", "yes");
     }
     world.rest().await;
-    let before = world.engine.stats();
+    let (before, writes) = (world.engine.stats(), world.twin.writes());
     world.twin.put_set(set("fan", vec![by_site()]));
     world.rest().await;
     let after = world.engine.stats();
+    // The set itself, and of each target the variant, finalizer included (V10), the record, and what is said of both.
+    let statuses = after.statuses - before.statuses;
+    assert_eq!(world.twin.writes() - writes, 1 + 2 * TARGETS + statuses);
     assert_eq!(ready_of(&world, "fan", "VariantsReady").0, Status::True);
     assert_eq!(after.cooks - before.cooks, TARGETS);
     assert_eq!(after.published - before.published, TARGETS);

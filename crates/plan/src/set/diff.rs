@@ -11,6 +11,7 @@ use super::Step;
 use super::names::{EXPLICIT, LABEL, WRITTEN_BY, owner, variant_name};
 use super::observed::{Existing, Observed};
 use super::render::Failed;
+use crate::variant::words::FINALIZER;
 
 /// One variant that shall be.
 struct Wanted {
@@ -168,7 +169,7 @@ pub(super) fn diff(o: &Observed, set: &VariantSet, uid: &Uid, desired: &mut Desi
     for (name, wanted) in std::mem::take(&mut desired.wanted) {
         let place = wanted.spec.as_ref().downstream.clone();
         let step = match existing.get(&name) {
-            None => Ok(Some(create(set, uid, name, wanted))),
+            None => Ok(Some(create(o, set, uid, name, wanted))),
             Some(existing) if existing.meta.is_deleting() => Err((
                 "VariantDeleting",
                 format!("packagevariant '{name}' is being deleted; it is made again afterwards"),
@@ -186,8 +187,10 @@ pub(super) fn diff(o: &Observed, set: &VariantSet, uid: &Uid, desired: &mut Desi
     diff
 }
 
-fn create(set: &VariantSet, uid: &Uid, name: ObjectName, wanted: Wanted) -> Step {
+fn create(o: &Observed, set: &VariantSet, uid: &Uid, name: ObjectName, wanted: Wanted) -> Step {
+    let finalizer = o.variants_here.then(|| FINALIZER.to_owned());
     let mut meta = ObjectMeta {
+        finalizers: finalizer.into_iter().collect(),
         labels: Pairs::from_iter([(LABEL.to_owned(), uid.to_string())]),
         owners: vec![owner(&set.key, uid)],
         ..ObjectMeta::default()

@@ -61,6 +61,8 @@ pub struct Observed {
     pub now: i64,
     /// How long a selection must be quiet before deletions that follow from it are judged (S3).
     pub quiet: QuietTime,
+    /// Whether the process that acts for sets acts for variants, too: then a variant is made with its finalizer (V10).
+    pub variants_here: bool,
     /// The upstream packages, all sources put together in the set's order, each once.
     pub upstreams: Vec<Followed>,
     /// Sources of upstream packages that cannot be read: what they would name is unknown.

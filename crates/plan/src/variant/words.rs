@@ -2,7 +2,7 @@
 
 use model::{Lifecycle, ObjectKey, OwnerReference, Revision, Uid};
 
-/// The finalizer of variants, set by the variants controller alone (R106).
+/// The finalizer of variants, set by the variants controller, or by a set that makes one in the same process (R106, V10).
 pub const FINALIZER: &str = "config.porch.kpt.dev/packagevariants";
 /// `apiVersion` of variants in owner references (R51).
 pub const API_VERSION: &str = "config.porch.kpt.dev/v1alpha1";

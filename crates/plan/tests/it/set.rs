@@ -141,6 +141,7 @@ pub(crate) fn observed(world: &Json) -> Observed {
         status: status(world),
         now: world.or("now", "10000").parse().expect("a time"),
         quiet: QuietTime::default(),
+        variants_here: world.flag("variantsHere"),
         upstreams: followed(world, &wanted, &revisions),
         unread: unread(world),
         repositories: Arc::new(repositories(world)),

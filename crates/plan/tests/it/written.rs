@@ -69,6 +69,23 @@ fn a_new_variant_is_marked_as_its_sets() {
     assert_eq!(made[1].1.annotations, texts(&[]));
 }
 
+/// V10: a set makes a variant with its finalizer where whoever takes it off again is at work in the same process.
+#[test]
+fn a_new_variant_has_its_finalizer_where_somebody_takes_it_off() {
+    let finalizers = |here: bool| {
+        let mut two = two_places();
+        two["variantsHere"] = json!(here);
+        let steps = plan(&world(two)).steps;
+        let of = |step: &Step| match step {
+            Step::Create(v) => v.meta.finalizers.clone(),
+            other => panic!("no creation: {other:?}"),
+        };
+        steps.iter().flat_map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(finalizers(true), [plan::variant::words::FINALIZER; 2]);
+    assert_eq!(finalizers(false), Vec::<String>::new());
+}
+
 /// R165: an update keeps the variant's own metadata but for the mark, and names the version that it expects.
 #[test]
 fn an_update_keeps_the_metadata() {

@@ -104,6 +104,7 @@ impl Life {
             status: SetStatus::default(),
             now: 1_000_000,
             quiet: QuietTime::default(),
+            variants_here: true,
             upstreams: Vec::new(),
             unread: Vec::new(),
             repositories: Arc::default(),
