@@ -33,6 +33,8 @@ pub(crate) struct Waiting {
     pub(crate) intent: Option<u64>,
     /// What was pushed without an answer: it may stand.
     pub(crate) tried: Option<Accepted>,
+    /// Why the remote did not take all of that, though a part of it stands.
+    pub(crate) declined: Option<Refusal>,
 }
 
 impl Waiting {
@@ -42,6 +44,7 @@ impl Waiting {
             answer,
             intent: None,
             tried: None,
+            declined: None,
         }
     }
 
@@ -70,20 +73,19 @@ pub(crate) struct Round {
 }
 
 impl Round {
+    /// What was written for it, which need not be read again.
+    pub(crate) fn along(&self) -> BTreeMap<ObjectId, Arc<Packed>> {
+        let objects = self.objects.iter();
+        objects.map(|o| (o.id, Arc::clone(o))).collect()
+    }
+
     /// The net edits: what goes last goes last.
     pub(crate) fn edits(&self, scope: Option<Scope>) -> Vec<RawEdit> {
         let wanted = self
             .now
             .values()
             .filter(|e| scope.is_none_or(|s| s == e.scope));
-        let mut all: Vec<RawEdit> = wanted
-            .filter(|e| e.old != e.new)
-            .map(|e| RawEdit {
-                name: e.name.clone(),
-                old: e.old,
-                new: e.new,
-            })
-            .collect();
+        let mut all: Vec<RawEdit> = wanted.filter(|e| e.old != e.new).map(Edit::raw).collect();
         all.sort_by_key(|e| e.new.is_none());
         all
     }
@@ -117,6 +119,12 @@ impl<D: Disk> Room<D> {
     }
 
     fn publish_held(&self, mut waiting: Vec<Waiting>, who: &Who) {
+        // What the last process left is settled first: nothing is put on top of what may be half there.
+        if self.waits()
+            && let Err(error) = self.refetch(who)
+        {
+            return self.fail(waiting, &error);
+        }
         for _ in 0..ROUNDS {
             let round = match self.judge(&mut waiting) {
                 Ok(round) => round,
@@ -154,9 +162,16 @@ impl<D: Disk> Room<D> {
         let mut round = Round::default();
         let mut stay = Vec::with_capacity(waiting.len());
         for one in waiting.drain(..) {
-            if let Some(answer) = self.landed_before(&*view, &one)? {
-                one.answer(Ok(answer));
-                continue;
+            match self.landed_before(&*view, &one)? {
+                Some(Answer::Refused(refusal)) => {
+                    self.refuse(vec![one], &refusal);
+                    continue;
+                }
+                Some(answer) => {
+                    one.answer(Ok(answer));
+                    continue;
+                }
+                None => {}
             }
             match self.judge_one(&one.submission, &*view, &mut round) {
                 Ok(Judged::Fine(accepted)) => {
@@ -180,7 +195,32 @@ impl<D: Disk> Room<D> {
         if !self.stands(view, &tried.edits)? {
             return Ok(None);
         }
-        Ok(Some(Answer::Published(published(tried, one.intent))))
+        if let Some(refusal) = &one.declined {
+            return Ok(Some(Answer::Refused(refusal.clone())));
+        }
+        self.finish_local(&tried.edits)?;
+        lock(&self.journal).land(one.intent);
+        Ok(Some(Answer::Published(
+            self.as_it_stands(view, tried, one.intent)?,
+        )))
+    }
+
+    /// What stands of a submission of which not every ref went that was to go: somebody moved it
+    /// meanwhile, or the remote keeps it.
+    pub(crate) fn as_it_stands(
+        &self,
+        view: &dyn View,
+        accepted: &Accepted,
+        intent: Option<u64>,
+    ) -> Result<Published> {
+        let mut published = published(accepted, intent);
+        let goes = |e: &&Edit| e.new.is_none() && e.scope == Scope::Remote;
+        for edit in accepted.edits.iter().filter(goes) {
+            if view.get(&edit.name)?.is_some() {
+                published.refs.remove(&edit.name);
+            }
+        }
+        Ok(published)
     }
 
     /// Durable, then visible.
@@ -216,21 +256,14 @@ impl<D: Disk> Room<D> {
 
     fn note_intents(&self, waiting: &mut [Waiting], round: &Round) -> Result<()> {
         let mut journal = lock(&self.journal);
-        let mut entries = Vec::new();
+        let mut entries = journal.overtaken(&round.now);
         for (one, accepted) in waiting.iter_mut().zip(&round.accepted) {
             let Some(payload) = &one.submission.intent else {
                 continue;
             };
             let id = *one.intent.get_or_insert_with(|| journal.next_id());
-            let (commit, edits) = (accepted.commit, accepted.edits.clone());
-            entries.push((
-                id,
-                Entry {
-                    commit,
-                    edits,
-                    payload: payload.clone(),
-                },
-            ));
+            let edits = accepted.edits.clone();
+            entries.push((id, Entry::new(accepted.commit, edits, payload.clone())));
         }
         if entries.is_empty() {
             return Ok(());
@@ -267,6 +300,7 @@ impl<D: Disk> Room<D> {
     }
 
     fn answer_all(&self, waiting: Vec<Waiting>, round: Round) {
+        lock(&self.journal).land(waiting.iter().filter_map(|one| one.intent));
         for (one, accepted) in waiting.into_iter().zip(round.accepted) {
             self.note_anchors(&one.submission, &accepted);
             let published = published(&accepted, one.intent);

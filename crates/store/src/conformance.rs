@@ -87,6 +87,7 @@ pub fn cases() -> Vec<Case> {
         restart::what_was_answered_is_there,
         restart::intents_last_until_settled,
         restart::settled_intents_are_gone,
+        restart::what_moved_on_is_not_put_back,
     ]
 }
 

@@ -45,7 +45,7 @@ pub(crate) enum Moved {
     Stale(Vec<RefName>),
 }
 
-/// What a remote said to a push.
+/// What a remote said to one step of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pushed {
     /// Everything was taken.
@@ -54,8 +54,42 @@ pub(crate) enum Pushed {
     Stale(Vec<RefName>),
     /// Nothing was taken: the remote does not want these.
     Declined(Vec<(RefName, String)>),
-    /// Nobody knows.
+    /// Nobody knows, or a part was taken.
     Unheard,
+}
+
+/// Refs by their values, tags not followed.
+pub(crate) type RawRefs = BTreeMap<RefName, ObjectId>;
+
+/// Objects that another side lacks; `None` if they are too many to be packed here.
+pub(crate) type Lacking = Option<Vec<Arc<Packed>>>;
+
+/// One step of a push: refs that move together, or not at all. Refs that are made and refs that go
+/// never share one: a server that lacks objects refuses the refs that lead to them and takes the
+/// deletions, whether or not it was asked to take all or nothing.
+pub(crate) struct Step<'a> {
+    /// What is to move, each with a lease.
+    pub(crate) edits: &'a [RawEdit],
+    /// Where other refs have to be at the other side, seen just before.
+    pub(crate) beside: &'a [(RefName, Option<ObjectId>)],
+    /// What the other side lacks, by the refs that it tells of.
+    pub(crate) lacking: &'a dyn Fn(&RawRefs) -> Result<Lacking>,
+}
+
+impl Step<'_> {
+    /// The refs that are not where this step needs them.
+    pub(crate) fn stale(&self, theirs: &RawRefs) -> Vec<RefName> {
+        let edits = self.edits.iter().map(|e| (&e.name, e.old));
+        let beside = self.beside.iter().map(|(name, id)| (name, *id));
+        let moved = |(name, id): &(&RefName, Option<ObjectId>)| theirs.get(*name).copied() != *id;
+        let stale = edits.chain(beside).filter(moved);
+        stale.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether any ref is made or moves, so that objects have to be there.
+    pub(crate) fn makes(&self) -> bool {
+        self.edits.iter().any(|e| e.new.is_some())
+    }
 }
 
 /// Whose credentials a request carries: those of the handle that asked for it.
@@ -73,8 +107,8 @@ pub(crate) trait View {
 
 /// The other side, where there is one.
 pub(crate) trait Upstream {
-    /// One atomic push with a lease for each ref. An error means: surely nothing was sent.
-    fn push(&self, edits: &[RawEdit], who: &Who) -> Result<Pushed>;
+    /// One atomic push with a lease for each ref. An error means: surely nothing was taken.
+    fn push(&self, step: &Step<'_>, who: &Who) -> Result<Pushed>;
     /// Brings branches, tags and objects here; refs that are gone there go here.
     fn fetch(&self, who: &Who) -> Result<()>;
 }

@@ -23,6 +23,8 @@ pub enum Point {
     PendingWritten,
     /// The push is about to be sent.
     BeforePush,
+    /// The new refs stand at the remote; those that they replace are about to go there.
+    BeforeRemoval,
     /// The remote took the push; its answer was not heard yet.
     PushTaken,
     /// The remote's answer was heard.
@@ -47,7 +49,8 @@ pub enum Verdict {
     Go,
     /// Die: the call and all others return [`crate::Error::Stopped`], nothing more is written.
     Die,
-    /// At [`Point::BeforePush`] and [`Point::BeforeFetch`]: the remote cannot be reached.
+    /// At [`Point::BeforePush`], [`Point::BeforeRemoval`] and [`Point::BeforeFetch`]: the remote cannot be
+    /// reached.
     Unreachable,
     /// At [`Point::PushTaken`]: the answer is lost on the way.
     Lose,

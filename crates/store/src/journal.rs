@@ -3,16 +3,17 @@
 //! Format 1: `offshoot-journal`, one byte of version, then frames: four bytes of length (little
 //! endian), eight of checksum (the start of a SHA-256), and as many bytes of one entry: a line of
 //! JSON and, for an intent, the payload as it was given. A newer version is refused untouched (X7);
-//! an entry that was cut off by a crash was never promised and is dropped. The journal only saves a
-//! look: losing it loses nothing (engine.md).
+//! an entry that was cut off by a crash was never promised and is dropped. An intent that stands there
+//! twice counts as it stands there last. The journal only saves a look: losing it loses nothing
+//! (engine.md).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, RawEdit};
 use crate::error::{Error, Result};
 use crate::{RefName, Scope};
 
@@ -30,12 +31,38 @@ pub(crate) struct Edit {
     pub(crate) scope: Scope,
 }
 
+impl Edit {
+    /// The same for a disk, which knows no scope.
+    pub(crate) fn raw(&self) -> RawEdit {
+        RawEdit {
+            name: self.name.clone(),
+            old: self.old,
+            new: self.new,
+        }
+    }
+}
+
 /// An open intent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) commit: Option<ObjectId>,
     pub(crate) edits: Vec<Edit>,
     pub(crate) payload: Vec<u8>,
+    /// Whether all of it was there once: what becomes of its refs later is no part of it, and
+    /// nothing is completed any more. On disk every ref of it leads from where it is to there.
+    pub(crate) landed: bool,
+}
+
+impl Entry {
+    pub(crate) fn new(commit: Option<ObjectId>, edits: Vec<Edit>, payload: Vec<u8>) -> Self {
+        let landed = !edits.is_empty() && edits.iter().all(|e| e.old == e.new);
+        Self {
+            commit,
+            edits,
+            payload,
+            landed,
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -64,6 +91,8 @@ struct RefLine {
 #[derive(Debug)]
 pub(crate) struct Journal {
     open: BTreeMap<u64, Entry>,
+    /// Those that landed, which is not on disk.
+    unnoted: BTreeSet<u64>,
     next: u64,
     size: usize,
 }
@@ -74,6 +103,7 @@ impl Journal {
         let bytes = disk.journal_load()?;
         let mut journal = Self {
             open: BTreeMap::new(),
+            unnoted: BTreeSet::new(),
             next: 1,
             size: bytes.len(),
         };
@@ -129,14 +159,7 @@ impl Journal {
                     None => None,
                 };
                 let payload = body.get(end + 1..)?.to_vec();
-                self.open.insert(
-                    id,
-                    Entry {
-                        commit,
-                        edits,
-                        payload,
-                    },
-                );
+                self.open.insert(id, Entry::new(commit, edits, payload));
                 self.next = self.next.max(id + 1);
             }
             Line::Settled { ids } => ids.iter().for_each(|id| {
@@ -163,8 +186,33 @@ impl Journal {
         }
         disk.journal_append(&bytes)?;
         self.size += bytes.len();
+        for (id, _) in &entries {
+            self.unnoted.remove(id);
+        }
         self.open.extend(entries);
         Ok(bytes.len())
+    }
+
+    /// Remembers that all of these intents is there now.
+    pub(crate) fn land(&mut self, ids: impl IntoIterator<Item = u64>) {
+        for id in ids {
+            if let Some(entry) = self.open.get_mut(&id).filter(|entry| !entry.landed) {
+                entry.landed = true;
+                self.unnoted.insert(id);
+            }
+        }
+    }
+
+    /// Intents that landed, of which some of these refs are about to move on: unless that is noted
+    /// first, a crash would have them put back.
+    pub(crate) fn overtaken(&self, moves: &BTreeMap<RefName, Edit>) -> Vec<(u64, Entry)> {
+        let entries = self.unnoted.iter().filter_map(|id| {
+            let entry = self.open.get(id)?;
+            let touched = |edit: &Edit| moves.contains_key(&edit.name);
+            let touched = entry.edits.iter().any(touched);
+            touched.then(|| (*id, entry.clone()))
+        });
+        entries.collect()
     }
 
     /// Forgets intents. When none is open, the journal starts anew.
@@ -179,6 +227,7 @@ impl Journal {
         }
         for id in &known {
             self.open.remove(id);
+            self.unnoted.remove(id);
         }
         if self.open.is_empty() || self.size > COMPACT {
             return self.rewrite(disk);
@@ -196,7 +245,9 @@ impl Journal {
             bytes.extend(frame(&intent_body(*id, entry)));
         }
         self.size = bytes.len();
-        disk.journal_replace(&bytes)
+        disk.journal_replace(&bytes)?;
+        self.unnoted.clear();
+        Ok(())
     }
 }
 
@@ -212,7 +263,8 @@ fn refuse<D: Disk>(disk: &D, why: &str) -> Error {
 }
 
 fn intent_body(id: u64, entry: &Entry) -> Vec<u8> {
-    let refs = entry.edits.iter().map(RefLine::of).collect();
+    let of = |edit| RefLine::of(edit, entry.landed);
+    let refs = entry.edits.iter().map(of).collect();
     let commit = entry.commit.map(|c| c.to_string());
     let line = Line::Intent { id, commit, refs };
     let mut body = serde_json::to_vec(&line).unwrap_or_default();
@@ -249,10 +301,11 @@ fn oid(hex: &str) -> Option<ObjectId> {
 }
 
 impl RefLine {
-    fn of(edit: &Edit) -> Self {
+    fn of(edit: &Edit, landed: bool) -> Self {
+        let from = if landed { edit.new } else { edit.old };
         Self {
             name: edit.name.as_str().to_owned(),
-            from: edit.old.map(|id| id.to_string()),
+            from: from.map(|id| id.to_string()),
             to: edit.new.map(|id| id.to_string()),
             local: edit.scope == Scope::Local,
         }

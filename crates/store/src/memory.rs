@@ -14,8 +14,8 @@ use async_trait::async_trait;
 use gix::ObjectId;
 use gix::objs::Kind as ObjectKind;
 
-use self::site::{RawRefs, Site};
-use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View, Who};
+use self::site::Site;
+use crate::disk::{Disk, Moved, Pushed, RawEdit, RawRefs, Step, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::lru::{Share, lock};
@@ -425,38 +425,33 @@ impl Disk for MemoryDisk {
 }
 
 impl Upstream for MemoryDisk {
-    fn push(&self, edits: &[RawEdit], _who: &Who) -> Result<Pushed> {
+    fn push(&self, step: &Step<'_>, _who: &Who) -> Result<Pushed> {
         let Some(remote) = &self.remote else {
             return Ok(Pushed::Taken);
         };
-        let mut remote = lock(remote);
-        let stale = remote.stale(edits);
+        let theirs = lock(remote).refs.clone();
+        let stale = step.stale(&theirs);
         if !stale.is_empty() {
             return Ok(Pushed::Stale(stale));
         }
-        let unwanted = |e: &&RawEdit| {
-            remote
-                .declines
-                .iter()
-                .any(|d| e.name.as_str().starts_with(d))
+        let sent = match step.lacking {
+            lacking if step.makes() => lacking(&theirs)?,
+            _ => Some(Vec::new()),
         };
-        let declined: Vec<_> = edits
-            .iter()
-            .filter(unwanted)
-            .map(|e| e.name.clone())
-            .collect();
-        if !declined.is_empty() {
-            let text = "it is protected".to_owned();
-            return Ok(Pushed::Declined(
-                declined.into_iter().map(|n| (n, text.clone())).collect(),
-            ));
+        let mut remote = lock(remote);
+        match sent {
+            Some(objects) => remote.take(&objects),
+            None => remote.copy(
+                &lock(&self.site),
+                step.edits.iter().filter_map(|e| e.new).collect(),
+            ),
         }
-        remote.copy(
-            &lock(&self.site),
-            edits.iter().filter_map(|e| e.new).collect(),
-        );
-        edits.iter().for_each(|edit| remote.apply(edit));
-        Ok(Pushed::Taken)
+        let declined = remote.declined(step.edits);
+        if declined.is_empty() {
+            step.edits.iter().for_each(|edit| remote.apply(edit));
+            return Ok(Pushed::Taken);
+        }
+        Ok(Pushed::Declined(declined))
     }
 
     fn fetch(&self, _who: &Who) -> Result<()> {

@@ -2,11 +2,17 @@
 //!
 //! New values stand below `refs/offshoot/pending/` until the push is answered. Taken: moved into
 //! place. Refused: dropped. No answer: the remote's refs decide, now or at a later look.
+//!
+//! What a change replaces goes in a step of its own, when the remote shows everything that the change
+//! makes (X10). Where only a part got there, it is completed, never taken back.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::batch::{Accepted, Landed, Round, Waiting, published};
-use crate::disk::{Disk, Moved, Pushed, RawEdit, Upstream, View, Who};
+use gix::ObjectId;
+
+use crate::batch::{Accepted, Landed, Round, Waiting};
+use crate::disk::{Disk, Moved, Pushed, RawEdit, Step, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::fault::{Point, Verdict};
 use crate::journal::Edit;
@@ -14,6 +20,7 @@ use crate::lru::lock;
 use crate::object::commit_id;
 use crate::refname::PENDING;
 use crate::room::Room;
+use crate::staged::Packed;
 use crate::stats::add;
 use crate::{Answer, Handle, RefName, Refusal, Scope};
 
@@ -43,8 +50,7 @@ impl<D: Disk> Room<D> {
             self.drop_pending(&edits)?;
             return Err(self.unreachable("push to"));
         }
-        add(&self.counters.pushes, 1);
-        let mut pushed = match upstream.push(&edits, who) {
+        let mut pushed = match self.push(upstream, &edits, &round.along(), who) {
             Ok(pushed) => pushed,
             Err(error) => {
                 self.drop_pending(&edits)?;
@@ -75,17 +81,92 @@ impl<D: Disk> Room<D> {
                 for (one, accepted) in waiting.iter_mut().zip(&round.accepted) {
                     one.tried = Some(accepted.clone());
                 }
-                match self.bring(who) {
+                match self.find_out(upstream, waiting, who) {
                     // Judged anew: what landed is found to stand, the rest is pushed again.
-                    Ok(()) => {
+                    Ok(true) => {
                         self.drop_pending(&edits)?;
                         Ok(Landed::Again)
                     }
                     Err(Error::Stopped { url }) => Err(Error::Stopped { url }),
-                    Err(_) => Ok(Landed::Unheard),
+                    Ok(false) | Err(_) => Ok(Landed::Unheard),
                 }
             }
         }
+    }
+
+    /// Pushes refs in two steps: those that are made or move, and once the remote shows them, those
+    /// that go. What is left of it when the second step fails is found out by a look.
+    fn push(
+        &self,
+        upstream: &dyn Upstream,
+        edits: &[RawEdit],
+        along: &BTreeMap<ObjectId, Arc<Packed>>,
+        who: &Who,
+    ) -> Result<Pushed> {
+        let (made, gone): (Vec<_>, Vec<_>) = edits.iter().cloned().partition(|e| e.new.is_some());
+        if made.is_empty() {
+            return self.push_step(upstream, &gone, &[], along, who);
+        }
+        let before: Vec<_> = gone.iter().map(|e| (e.name.clone(), e.old)).collect();
+        match self.push_step(upstream, &made, &before, along, who)? {
+            Pushed::Taken if gone.is_empty() => return Ok(Pushed::Taken),
+            Pushed::Taken => {}
+            other => return Ok(other),
+        }
+        if self.fault(Point::BeforeRemoval)? == Verdict::Unreachable {
+            return Ok(Pushed::Unheard);
+        }
+        let after: Vec<_> = made.iter().map(|e| (e.name.clone(), e.new)).collect();
+        match self.push_step(upstream, &gone, &after, along, who) {
+            Ok(Pushed::Taken) => Ok(Pushed::Taken),
+            Err(Error::Stopped { url }) => Err(Error::Stopped { url }),
+            said => {
+                tracing::info!(url = self.url, ?said, "what was replaced did not go yet");
+                Ok(Pushed::Unheard)
+            }
+        }
+    }
+
+    pub(crate) fn push_step(
+        &self,
+        upstream: &dyn Upstream,
+        edits: &[RawEdit],
+        beside: &[(RefName, Option<ObjectId>)],
+        along: &BTreeMap<ObjectId, Arc<Packed>>,
+        who: &Who,
+    ) -> Result<Pushed> {
+        add(&self.counters.pushes, 1);
+        let step = Step {
+            edits,
+            beside,
+            lacking: &|theirs| self.lacking(edits, theirs, along),
+        };
+        upstream.push(&step, who)
+    }
+
+    /// Looks what became of a push that nobody answered, and completes what stands of it; whether
+    /// that is known now.
+    fn find_out(
+        &self,
+        upstream: &dyn Upstream,
+        waiting: &mut [Waiting],
+        who: &Who,
+    ) -> Result<bool> {
+        self.bring(who)?;
+        let view = self.disk.view()?;
+        let mut standing = Vec::new();
+        for tried in waiting.iter().filter_map(|one| one.tried.as_ref()) {
+            if self.stands(&*view, &tried.edits)? {
+                standing.push(&*tried.edits);
+            }
+        }
+        drop(view);
+        let rolled = self.roll_forward(upstream, &standing, who)?;
+        for one in waiting {
+            let edits = one.tried.as_ref().map(|tried| &*tried.edits);
+            one.declined = rolled.refusal(edits.unwrap_or_default());
+        }
+        Ok(rolled.done)
     }
 
     pub(crate) fn unreachable(&self, attempt: &'static str) -> Error {
@@ -177,23 +258,41 @@ impl<D: Disk> Room<D> {
     /// A look at the remote that somebody asked for; settles what was unheard.
     pub(crate) fn refetch(&self, who: &Who) -> Result<()> {
         self.bring(who)?;
-        self.hear()?;
+        if self.waits() {
+            self.recover(true, who)?;
+        }
+        self.hear(who)?;
         self.sweep_pending()
     }
 
-    /// Decides all pushes whose answer was lost by what the remote shows.
-    fn hear(&self) -> Result<()> {
+    /// Decides all pushes whose answer was lost by what the remote shows, and completes those of
+    /// which a part stands.
+    fn hear(&self, who: &Who) -> Result<()> {
         let open: Vec<_> = lock(&self.unheard).open.clone().into_iter().collect();
+        let Some(upstream) = self.disk.upstream().filter(|_| !open.is_empty()) else {
+            return Ok(());
+        };
+        let view = self.disk.view()?;
+        let mut standing = Vec::new();
+        for (_, (accepted, _)) in &open {
+            if self.stands(&*view, &accepted.edits)? {
+                standing.push(&*accepted.edits);
+            }
+        }
+        drop(view);
+        let rolled = self.roll_forward(upstream, &standing, who)?;
         for (handle, (accepted, intent)) in open {
-            let stands = self.stands(&*self.disk.view()?, &accepted.edits)?;
-            let answer = if stands {
-                self.finish_local(&accepted.edits)?;
-                Answer::Published(published(&accepted, intent))
+            let view = self.disk.view()?;
+            let answer = if !self.stands(&*view, &accepted.edits)? {
+                self.refuse_late(intent, Refusal::NotTaken)?
+            } else if !rolled.done && self.left_of(&[&accepted.edits], &rolled.declined)?.any() {
+                continue;
+            } else if let Some(refusal) = rolled.refusal(&accepted.edits) {
+                self.refuse_late(intent, refusal)?
             } else {
-                if let Some(intent) = intent {
-                    lock(&self.journal).settle(&self.disk, &[intent])?;
-                }
-                Answer::Refused(Refusal::NotTaken)
+                self.finish_local(&accepted.edits)?;
+                lock(&self.journal).land(intent);
+                Answer::Published(self.as_it_stands(&*view, &accepted, intent)?)
             };
             let mut unheard = lock(&self.unheard);
             unheard.open.remove(&handle);
@@ -203,6 +302,13 @@ impl<D: Disk> Room<D> {
             }
         }
         Ok(())
+    }
+
+    fn refuse_late(&self, intent: Option<u64>, refusal: Refusal) -> Result<Answer> {
+        if let Some(intent) = intent {
+            lock(&self.journal).settle(&self.disk, &[intent])?;
+        }
+        Ok(Answer::Refused(refusal))
     }
 
     /// Pending values that nobody waits for.
@@ -256,13 +362,9 @@ impl<D: Disk> Room<D> {
     /// Whether any of these refs stands. Deletions decide only where there is nothing else, as
     /// anybody may have deleted a ref.
     pub(crate) fn stands(&self, view: &dyn View, edits: &[Edit]) -> Result<bool> {
-        let made: Vec<&Edit> = edits.iter().filter(|e| e.new.is_some()).collect();
-        let deciding = if made.is_empty() {
-            edits.iter().collect()
-        } else {
-            made
-        };
-        for edit in deciding {
+        let made = edits.iter().any(|e| e.new.is_some());
+        let decides = |e: &&Edit| e.new.is_some() || !made;
+        for edit in edits.iter().filter(decides) {
             if self.stands_one(view, edit)? {
                 return Ok(true);
             }
@@ -272,9 +374,11 @@ impl<D: Disk> Room<D> {
 
     /// Whether a ref is where it was to be, or beyond.
     pub(crate) fn stands_one(&self, view: &dyn View, edit: &Edit) -> Result<bool> {
-        if edit.old == edit.new {
-            return Ok(false);
-        }
+        Ok(edit.old != edit.new && self.is_there(view, edit)?)
+    }
+
+    /// The same for a ref of which it is known that it was moved.
+    pub(crate) fn is_there(&self, view: &dyn View, edit: &Edit) -> Result<bool> {
         match (edit.new, view.get(&edit.name)?) {
             (None, now) => Ok(now.is_none()),
             (Some(new), Some(now)) if new == now => Ok(true),

@@ -3,7 +3,9 @@
 //! An intent of which any ref stands is completed here, as far as refs go; its owner then writes
 //! the record and settles it. One of which none stands is left for its owner to drop.
 
-use crate::disk::{Disk, Moved, RawEdit, View, Who};
+use std::sync::atomic::Ordering;
+
+use crate::disk::{Disk, Moved, View, Who};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
 use crate::lru::lock;
@@ -12,8 +14,8 @@ use crate::room::Room;
 use crate::{Intent, IntentId, IntentRef, Scope};
 
 impl<D: Disk> Room<D> {
-    /// Runs once, when the repository is opened. A remote that cannot be asked now is asked at the
-    /// next fetch; until then, intents show what the mirror shows.
+    /// Runs once, when the repository is opened. A remote that cannot be asked now is asked before
+    /// anything else is pushed; until then, nobody knows what the intents came to.
     pub(crate) fn recover(&self, fetched: bool, who: &Who) -> Result<()> {
         let waits = !lock(&self.journal).open().is_empty();
         if self.disk.upstream().is_some() && waits && !fetched {
@@ -22,47 +24,37 @@ impl<D: Disk> Room<D> {
                 Err(Error::Stopped { url }) => return Err(Error::Stopped { url }),
                 Err(error) => {
                     tracing::warn!(url = self.url, %error, "open intents wait for the remote");
+                    self.waits.store(true, Ordering::Release);
                     return Ok(());
                 }
             }
         }
+        self.waits.store(false, Ordering::Release);
         let open = lock(&self.journal).open().clone();
-        for entry in open.into_values() {
-            let stands = self.stands(&*self.disk.view()?, &entry.edits)?;
-            if stands {
-                self.complete(&entry.edits, who)?;
-            }
-        }
-        if self.disk.upstream().is_some() {
-            self.sweep_pending()?;
-        }
-        Ok(())
-    }
-
-    fn complete(&self, edits: &[Edit], who: &Who) -> Result<()> {
-        if self.disk.upstream().is_none() {
-            return self.finish_edits(edits.iter());
-        }
-        let mut left = Vec::new();
         let view = self.disk.view()?;
-        let remote = edits.iter().filter(|e| e.scope == Scope::Remote);
-        for edit in remote {
-            if self.still_old(&*view, edit)? {
-                left.push(RawEdit {
-                    name: edit.name.clone(),
-                    old: edit.old,
-                    new: edit.new,
-                });
+        let mut standing = Vec::new();
+        let mut ids = Vec::new();
+        for (id, entry) in open.iter().filter(|(_, entry)| !entry.landed) {
+            if self.stands(&*view, &entry.edits)? {
+                ids.push(*id);
+                standing.push(&*entry.edits);
             }
         }
         drop(view);
-        if let Some(upstream) = self.disk.upstream().filter(|_| !left.is_empty()) {
-            // A remote without atomic pushes took a part; whatever it says, a later look repairs.
-            let said = upstream.push(&left, who);
-            tracing::info!(url = self.url, ?said, "completed a push");
-            self.bring(who)?;
+        let Some(upstream) = self.disk.upstream() else {
+            for edits in standing {
+                self.finish_edits(edits.iter())?;
+            }
+            lock(&self.journal).land(ids);
+            return Ok(());
+        };
+        // What it does not take now, it is offered at no later look: discovery tells what is half done.
+        self.roll_forward(upstream, &standing, who)?;
+        for edits in standing {
+            self.finish_local(edits)?;
         }
-        self.finish_local(edits)
+        lock(&self.journal).land(ids);
+        self.sweep_pending()
     }
 
     /// Moves the refs of ours only that belong to what the remote took.
@@ -75,11 +67,7 @@ impl<D: Disk> Room<D> {
         let view = self.disk.view()?;
         for edit in edits {
             if self.still_old(&*view, edit)? {
-                left.push(RawEdit {
-                    name: edit.name.clone(),
-                    old: edit.old,
-                    new: edit.new,
-                });
+                left.push(edit.raw());
             }
         }
         drop(view);
@@ -91,9 +79,14 @@ impl<D: Disk> Room<D> {
         }
     }
 
-    fn still_old(&self, view: &dyn View, edit: &Edit) -> Result<bool> {
+    pub(crate) fn still_old(&self, view: &dyn View, edit: &Edit) -> Result<bool> {
         let now = view.get(&edit.name)?;
         Ok(now == edit.old && edit.old != edit.new)
+    }
+
+    /// Whether a remote has still to be asked what became of the last process's intents.
+    pub(crate) fn waits(&self) -> bool {
+        self.waits.load(Ordering::Acquire)
     }
 
     pub(crate) fn open_intents(&self) -> Result<Vec<Intent>> {
@@ -104,17 +97,22 @@ impl<D: Disk> Room<D> {
         for (id, entry) in open {
             let mut refs = Vec::with_capacity(entry.edits.len());
             for edit in &entry.edits {
+                let stands = match entry.landed {
+                    true => self.is_there(&*view, edit)?,
+                    false => self.stands_one(&*view, edit)?,
+                };
                 refs.push(IntentRef {
                     name: edit.name.clone(),
                     from: edit.old.as_ref().map(commit_id),
                     to: edit.new.as_ref().map(commit_id),
                     scope: edit.scope,
-                    stands: self.stands_one(&*view, edit)?,
+                    stands,
                 });
             }
             intents.push(Intent {
                 id: IntentId(id),
-                stands: self.stands(&*view, &entry.edits)?,
+                stands: any_stands(&refs),
+                known: !self.waits(),
                 payload: entry.payload,
                 commit: entry.commit.as_ref().map(commit_id),
                 refs,
@@ -122,4 +120,10 @@ impl<D: Disk> Room<D> {
         }
         Ok(intents)
     }
+}
+
+/// The same as [`Room::stands`], for refs that were looked at.
+fn any_stands(refs: &[IntentRef]) -> bool {
+    let made = refs.iter().any(|r| r.to.is_some());
+    refs.iter().any(|r| r.stands && (r.to.is_some() || !made))
 }

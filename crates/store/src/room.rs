@@ -64,6 +64,8 @@ pub(crate) struct Room<D> {
     pub(crate) journal: Mutex<Journal>,
     pub(crate) queue: Mutex<Queue>,
     pub(crate) unheard: Mutex<Unheard>,
+    /// Whether the intents of the last process wait for the remote.
+    pub(crate) waits: AtomicBool,
     stopped: AtomicBool,
 }
 
@@ -91,6 +93,7 @@ impl<D: Disk> Room<D> {
             journal: Mutex::new(journal),
             queue: Mutex::default(),
             unheard: Mutex::default(),
+            waits: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
         })
     }

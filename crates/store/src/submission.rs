@@ -270,6 +270,8 @@ pub struct Intent {
     pub refs: Vec<IntentRef>,
     /// Whether any ref stands: then it is to be rolled forward, otherwise dropped.
     pub stands: bool,
+    /// Whether that is known: until the remote was asked after a start, the intent stays as it is.
+    pub known: bool,
 }
 
 /// A ref of an intent.

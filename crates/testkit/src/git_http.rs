@@ -63,6 +63,9 @@ pub enum Fault {
     CarryOutAndHang,
     /// Nobody answers; it is carried out all the same, so much later.
     Late(Duration),
+    /// A push is not carried out, and the answer says that so many of its refs were moved, and nothing
+    /// of the others.
+    Report(usize),
 }
 
 /// A request that was heard, and with which authorization.
@@ -245,6 +248,11 @@ impl Server {
                 self.backend(&request)?;
                 stream.read(&mut [0]).map(|_| ())
             }
+            Fault::Report(named) => {
+                let report = report(&request.body, named);
+                let kind = "application/x-git-receive-pack-result";
+                answer(stream, "200 OK", &[("Content-Type", kind)], &report)
+            }
             Fault::Late(delay) => {
                 let this = self.clone();
                 std::thread::spawn(move || {
@@ -349,6 +357,31 @@ fn read_request(stream: &TcpStream) -> std::io::Result<Request> {
         headers,
         body,
     })
+}
+
+/// A report in a side band that names the first refs of a push.
+fn report(body: &[u8], named: usize) -> Vec<u8> {
+    let line = |text: &[u8]| [format!("{:04x}", text.len() + 4).as_bytes(), text].concat();
+    let mut inner = line(b"unpack ok\n");
+    let mut rest = body;
+    for _ in 0..named {
+        let length = rest.get(..4).and_then(|hex| std::str::from_utf8(hex).ok());
+        let length = length.and_then(|hex| usize::from_str_radix(hex, 16).ok());
+        let Some(length) = length.filter(|length| *length > 4) else {
+            break;
+        };
+        let command = rest.get(4..length).unwrap_or_default();
+        // Two ids of forty letters, then the name.
+        let name = command.get(82..).unwrap_or_default();
+        let end = |b: &u8| *b == 0 || *b == b'\n';
+        let name = name.split(end).next().unwrap_or_default();
+        inner.extend(line(&[b"ok ", name, b"\n"].concat()));
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    inner.extend(b"0000");
+    let mut all = line(&[&[1], &*inner].concat());
+    all.extend(b"0000");
+    all
 }
 
 /// What a CGI program said, as HTTP.

@@ -80,3 +80,35 @@ pub(super) async fn settled_intents_are_gone(desk: &Desk) -> Outcome {
         "open intents after a restart",
     )
 }
+
+/// An intent that nobody settled knows nothing of what became of its refs since.
+pub(super) async fn what_moved_on_is_not_put_back(desk: &Desk) -> Outcome {
+    let repo = desk.repo().await?;
+    let (first, second, third) = (
+        branch("drafts/on/ws"),
+        branch("beside/on"),
+        branch("proposed/on/ws"),
+    );
+    let written = commit_on(&*repo, head(&*repo)?, "on", &package("on")?, "m")?;
+    let id = written.commit();
+    let refs = [&first, &second].map(|name| RefEdit::create(name.clone(), id));
+    let mut with = submission(written, refs.into());
+    with.intent = Some(b"made".to_vec());
+    taken(repo.submit(with).await?)?;
+    let moves = Submission {
+        refs: vec![
+            RefEdit::create(third.clone(), id),
+            RefEdit::delete(first.clone(), id),
+        ],
+        ..Submission::default()
+    };
+    taken(repo.submit(moves).await?)?;
+    drop(repo);
+    desk.world.restart();
+    let repo = desk.repo().await?;
+    same(&at(&*repo, &first)?, &None, "what was replaced")?;
+    same(&at(&*repo, &third)?, &Some(id), "what replaced it")?;
+    let open = repo.unfinished()?;
+    same(&open.len(), &1, "open intents")?;
+    check(open.iter().all(|i| i.stands), "one of its refs stands")
+}

@@ -16,7 +16,6 @@ use crate::git::layout;
 use crate::git::odb::Odb;
 use crate::git::pack::{self, Draft, Keep};
 use crate::git::refs::RefFiles;
-use crate::git::send::Fresh;
 use crate::git::transport::Git;
 use crate::git::upkeep::Upkeep;
 use crate::lru::lock;
@@ -47,8 +46,6 @@ pub(crate) struct GitDisk {
     keeps: Mutex<Vec<Keep>>,
     /// Which directory of objects was looked at last.
     incarnation: AtomicU64,
-    /// The newest pack, for the push that follows it.
-    pub(crate) fresh: Fresh,
     upkeep: Arc<Upkeep>,
 }
 
@@ -73,7 +70,6 @@ impl GitDisk {
             draft: Mutex::default(),
             keeps: Mutex::default(),
             incarnation: AtomicU64::new(0),
-            fresh: Fresh::default(),
             upkeep: Arc::new(Upkeep::new(place.roll_up)),
             place,
             git,
@@ -168,9 +164,6 @@ impl Disk for GitDisk {
         add(&self.counters.objects, objects.len());
         add(&self.counters.pack_bytes, draft.bytes);
         *lock(&self.draft) = Some(draft);
-        if self.place.remote && self.place.direct {
-            *lock(&self.fresh) = Some(bytes.pack);
-        }
         Ok(())
     }
 

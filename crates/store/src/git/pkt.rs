@@ -1,6 +1,6 @@
 //! Git's lines on the wire: advertisements of refs, commands of a push, and its report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
 
@@ -111,7 +111,7 @@ pub(crate) struct Report {
     /// Refs that did not move, and why.
     pub(crate) refused: Vec<(String, String)>,
     /// Refs that moved.
-    pub(crate) moved: usize,
+    pub(crate) moved: BTreeSet<String>,
     /// Whether it was said to the end.
     pub(crate) complete: bool,
     /// What hooks printed.
@@ -142,8 +142,8 @@ impl Report {
             } else if let Some(rest) = line.strip_prefix("ng ") {
                 let (name, why) = rest.split_once(' ').unwrap_or((rest, ""));
                 report.refused.push((name.to_owned(), why.to_owned()));
-            } else if line.starts_with("ok ") {
-                report.moved += 1;
+            } else if let Some(name) = line.strip_prefix("ok ") {
+                report.moved.insert(name.to_owned());
             }
         }
         report

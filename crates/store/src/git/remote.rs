@@ -4,19 +4,17 @@
 //! one transaction of ours moves what changed. What failed is classified by what git says, never by
 //! guessing at what it meant: where nothing certain is said, the answer is "unheard".
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use gix::ObjectId;
 use model::Class;
 
 use crate::RefName;
-use crate::disk::{Moved, Pushed, RawEdit, Upstream, Who};
+use crate::disk::{Moved, Pushed, RawEdit, RawRefs, Step, Upstream, Who};
 use crate::error::{Error, Result};
 use crate::git::disk::GitDisk;
 use crate::git::transport::{Mute, Said};
 use crate::refname::mirrored;
-
-type RawRefs = BTreeMap<RefName, ObjectId>;
 
 impl GitDisk {
     /// The remote's refs, as far as we mirror them; tags not followed.
@@ -120,12 +118,20 @@ impl GitDisk {
 }
 
 impl Upstream for GitDisk {
-    fn push(&self, edits: &[RawEdit], who: &Who) -> Result<Pushed> {
+    fn push(&self, step: &Step<'_>, who: &Who) -> Result<Pushed> {
         if self.place.direct
-            && let Some(pushed) = self.push_directly(edits, who)?
+            && let Some(pushed) = self.push_directly(step, who)?
         {
             return Ok(pushed);
         }
+        // Git itself compares the refs that move.
+        if !step.beside.is_empty() {
+            let stale = step.stale(&self.look(who)?);
+            if !stale.is_empty() {
+                return Ok(Pushed::Stale(stale));
+            }
+        }
+        let edits = step.edits;
         let mut args: Vec<String> = ["push", "--porcelain", "--atomic", "--no-progress"]
             .map(str::to_owned)
             .into();
@@ -138,8 +144,7 @@ impl Upstream for GitDisk {
         args.push(self.git.url.clone());
         args.extend(edits.iter().map(|e| format!("{}:{}", hex(&e.new), e.name)));
         match self.git.there(&args, None, who) {
-            Ok(said) if said.fine => Ok(Pushed::Taken),
-            Ok(said) => self.refused(&said),
+            Ok(said) => self.meant(edits, &said),
             Err(Mute::Cut(_)) => Ok(Pushed::Unheard),
             Err(Mute::Start(error)) => Err(error),
         }
@@ -177,13 +182,14 @@ impl Upstream for GitDisk {
 }
 
 impl GitDisk {
-    /// What a push that was not taken means.
-    fn refused(&self, said: &Said) -> Result<Pushed> {
+    /// What git says of a push. If it does not say of every ref what became of it, it says nothing.
+    fn meant(&self, edits: &[RawEdit], said: &Said) -> Result<Pushed> {
         let mut stale = Vec::new();
         let mut declined = Vec::new();
         let mut collateral = false;
-        for line in said.out.lines().filter_map(|line| line.strip_prefix("!\t")) {
-            let Some((refs, text)) = line.split_once('\t') else {
+        let mut taken = BTreeSet::new();
+        for line in said.out.lines() {
+            let Some((flag, refs, text)) = porcelain(line) else {
                 continue;
             };
             let name = refs
@@ -191,10 +197,19 @@ impl GitDisk {
                 .and_then(|(_, name)| RefName::parse(name).ok());
             let Some(name) = name else { continue };
             match verdict(text) {
+                _ if flag != "!" => drop(taken.insert(name)),
                 Verdict::Collateral => collateral = true,
                 Verdict::Stale => stale.push(name),
                 Verdict::Declined => declined.push((name, text.to_owned())),
+                Verdict::Unknown => return Ok(Pushed::Unheard),
             }
+        }
+        let refused = !declined.is_empty() || !stale.is_empty() || collateral;
+        if said.fine && !refused && edits.iter().all(|e| taken.contains(&e.name)) {
+            return Ok(Pushed::Taken);
+        }
+        if said.fine || !taken.is_empty() {
+            return Ok(Pushed::Unheard);
         }
         if said.err.contains("does not support --atomic") {
             let text = "it does not support atomic pushes, without which a package could be half published";
@@ -218,6 +233,14 @@ pub(crate) enum Verdict {
     Stale,
     Declined,
     Collateral,
+    Unknown,
+}
+
+/// A line about one ref: a flag, from where to where, and what became of it.
+fn porcelain(line: &str) -> Option<(&str, &str, &str)> {
+    let (flag, rest) = line.split_once('\t').filter(|(flag, _)| flag.len() == 1)?;
+    let (refs, text) = rest.split_once('\t')?;
+    Some((flag, refs, text))
 }
 
 /// What git says about one ref of a push.
@@ -238,7 +261,9 @@ pub(crate) fn verdict(text: &str) -> Verdict {
         "reference not found",
     ];
     let any = |list: &[&str]| list.iter().any(|part| text.contains(part));
-    if any(&STALE) {
+    if any(&["failed to report status"]) {
+        Verdict::Unknown
+    } else if any(&STALE) {
         Verdict::Stale
     } else if any(&COLLATERAL) {
         Verdict::Collateral

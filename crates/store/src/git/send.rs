@@ -1,26 +1,23 @@
 //! A push without the `git` program: one look at the other side's refs, one request.
 //!
 //! The other side compares every ref with the value that we name, under its own locks, and moves
-//! all or none. Objects travel in the very pack that was just made durable here; where that does
-//! not hold everything that the other side lacks, the program packs what is missing.
+//! all or none. What it lacks is found out from the refs that it tells of; where that is very much, the
+//! program packs it.
 
 use model::Class;
 
 use crate::RefName;
-use crate::disk::{Pushed, RawEdit, Who};
+use crate::disk::{Pushed, RawEdit, Step, Who};
 use crate::error::{Error, Result};
 use crate::git::bounds::Cut;
 use crate::git::disk::GitDisk;
 use crate::git::http::{self, Ask, Failure};
+use crate::git::pack;
 use crate::git::pkt::{Advertisement, Report, encode_push};
 use crate::git::remote::{Verdict, verdict};
-use crate::lru::lock;
 
 const RECEIVE: &str = "git-receive-pack";
 const UPLOAD: &str = "git-upload-pack";
-
-/// A pack without objects: a push that only moves refs still sends one.
-const EMPTY: &[u8] = b"PACK\0\0\0\x02\0\0\0\0\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e";
 
 impl GitDisk {
     fn ask_server(
@@ -79,23 +76,8 @@ impl GitDisk {
     }
 
     /// One atomic push; `None` if the program has to do it.
-    pub(crate) fn push_directly(&self, edits: &[RawEdit], who: &Who) -> Result<Option<Pushed>> {
-        let Some(theirs) = self.advertisement("push to", RECEIVE, who)? else {
-            return Ok(None);
-        };
-        if !theirs.can("atomic") {
-            let text = "it does not support atomic pushes, without which a package could be half published";
-            return Err(self.git.error("push to", Class::Invalid, text));
-        }
-        if !theirs.can("report-status") || !theirs.can("side-band-64k") || !theirs.can("ofs-delta")
-        {
-            return Ok(None);
-        }
-        let moved = |e: &&RawEdit| theirs.refs.get(&e.name).copied() != e.old;
-        let stale: Vec<RefName> = edits.iter().filter(moved).map(|e| e.name.clone()).collect();
-        if !stale.is_empty() {
-            return Ok(Some(Pushed::Stale(stale)));
-        }
+    pub(crate) fn push_directly(&self, step: &Step<'_>, who: &Who) -> Result<Option<Pushed>> {
+        const TRIES: usize = 2;
         let can = [
             "report-status",
             "atomic",
@@ -103,22 +85,38 @@ impl GitDisk {
             "side-band-64k",
             "agent=offshoot",
         ];
-        let makes = edits.iter().any(|e| e.new.is_some());
-        let fresh = lock(&self.fresh).take();
-        let pack = makes.then(|| fresh.as_deref().unwrap_or(EMPTY));
-        let body = encode_push(edits, &can, pack);
-        match self.report(body, who)? {
-            Some(report) if lacks_objects(&report) => {
-                let pack = self.pack_for(edits, &theirs)?;
-                let body = encode_push(edits, &can, Some(&pack));
-                let report = self.report(body, who)?;
-                report.map_or(Ok(Some(Pushed::Unheard)), |report| {
-                    self.meaning(edits, &report)
-                })
+        for _ in 0..TRIES {
+            let Some(theirs) = self.advertisement("push to", RECEIVE, who)? else {
+                return Ok(None);
+            };
+            if !theirs.can("atomic") {
+                let text = "it does not support atomic pushes, without which a package could be half published";
+                return Err(self.git.error("push to", Class::Invalid, text));
             }
-            Some(report) => self.meaning(edits, &report),
-            None => Ok(Some(Pushed::Unheard)),
+            if !can.iter().take(4).all(|what| theirs.can(what)) {
+                return Ok(None);
+            }
+            let stale = step.stale(&theirs.refs);
+            if !stale.is_empty() {
+                return Ok(Some(Pushed::Stale(stale)));
+            }
+            let pack = match step.lacking {
+                lacking if step.makes() => match lacking(&theirs.refs)? {
+                    Some(objects) => Some(pack::encode(&objects)?.pack),
+                    None => return Ok(None),
+                },
+                _ => None,
+            };
+            let body = encode_push(step.edits, &can, pack.as_deref());
+            match self.report(body, who)? {
+                // A ref went away after it was told of, and took what it led to with it.
+                Some(report) if report.lacks_objects() => {}
+                Some(report) => return self.meaning(step.edits, &report).map(Some),
+                None => return Ok(Some(Pushed::Unheard)),
+            }
         }
+        let text = "it lacks objects that its own refs lead to, as git fsck there will tell";
+        Err(self.git.error("push to", Class::Unavailable, text))
     }
 
     /// Sends a push; `None` if nobody knows what came of it.
@@ -130,14 +128,19 @@ impl GitDisk {
         }
     }
 
-    fn meaning(&self, edits: &[RawEdit], report: &Report) -> Result<Option<Pushed>> {
+    /// What a report means. One that does not say of every ref what became of it says nothing.
+    fn meaning(&self, edits: &[RawEdit], report: &Report) -> Result<Pushed> {
+        let taken = |e: &RawEdit| report.moved.contains(e.name.as_str());
+        if edits.iter().all(taken) && report.refused.is_empty() {
+            return Ok(Pushed::Taken);
+        }
+        let refused = |e: &RawEdit| report.refused.iter().any(|(n, _)| n == e.name.as_str());
+        if !report.moved.is_empty() || !edits.iter().all(refused) {
+            return Ok(Pushed::Unheard);
+        }
         if let Some(Err(why)) = &report.unpacked {
             let text = format!("it could not take the objects: {why}");
             return Err(self.git.error("push to", Class::Unavailable, &text));
-        }
-        if report.refused.is_empty() {
-            let all = report.moved == edits.len();
-            return Ok(Some(if all { Pushed::Taken } else { Pushed::Unheard }));
         }
         let (mut stale, mut declined) = (Vec::new(), Vec::new());
         for (name, why) in &report.refused {
@@ -146,14 +149,13 @@ impl GitDisk {
             };
             match verdict(why) {
                 Verdict::Collateral => {}
+                Verdict::Unknown => return Ok(Pushed::Unheard),
                 Verdict::Stale => stale.push(name),
                 Verdict::Declined => declined.push((name, self.explain(why, &report.words))),
             }
         }
         let declined = Some(declined).filter(|d| !d.is_empty());
-        Ok(Some(
-            declined.map_or(Pushed::Stale(stale), Pushed::Declined),
-        ))
+        Ok(declined.map_or(Pushed::Stale(stale), Pushed::Declined))
     }
 
     fn explain(&self, why: &str, words: &str) -> String {
@@ -165,32 +167,12 @@ impl GitDisk {
             format!("{why}: {words}")
         }
     }
+}
 
-    /// Everything that the other side lacks, packed by the program.
-    fn pack_for(&self, edits: &[RawEdit], theirs: &Advertisement) -> Result<Vec<u8>> {
-        let mut lines = String::new();
-        for id in edits.iter().filter_map(|e| e.new) {
-            lines.push_str(&format!("{id}\n"));
-        }
-        lines.push_str("--not\n");
-        for id in theirs.refs.values() {
-            if self.odb.kind(id)?.is_some() {
-                lines.push_str(&format!("{id}\n"));
-            }
-        }
-        self.git.pack_objects(lines.into_bytes())
+impl Report {
+    /// Whether nothing was taken as the other side misses objects.
+    fn lacks_objects(&self) -> bool {
+        let missing = |(_, why): &(String, String)| why.contains("missing necessary objects");
+        self.moved.is_empty() && self.refused.iter().any(missing)
     }
 }
-
-/// Whether the other side misses objects that we thought it had.
-fn lacks_objects(report: &Report) -> bool {
-    let unpacked = report.unpacked.as_ref();
-    unpacked.is_some_and(Result::is_err)
-        || report
-            .refused
-            .iter()
-            .any(|(_, why)| why.contains("missing necessary objects"))
-}
-
-/// The pack that a push of these objects may send as it is.
-pub(crate) type Fresh = std::sync::Mutex<Option<Vec<u8>>>;

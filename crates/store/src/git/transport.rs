@@ -39,8 +39,6 @@ pub(crate) struct Git {
 pub(crate) struct Said {
     pub(crate) fine: bool,
     pub(crate) out: String,
-    /// The same as bytes.
-    pub(crate) raw: Vec<u8>,
     pub(crate) err: String,
 }
 
@@ -75,29 +73,6 @@ impl Git {
             Ok(said) => Err(self.error("tidy", Class::Unavailable, said.err.trim())),
             Err(Mute::Start(error)) => Err(error),
             Err(Mute::Cut(cut)) => Err(self.error("tidy", Class::Unavailable, cut.text())),
-        }
-    }
-
-    /// Packs what is reachable from some commits and not from others, as a pack for a push.
-    pub(crate) fn pack_objects(&self, revisions: Vec<u8>) -> Result<Vec<u8>> {
-        let args = [
-            "pack-objects",
-            "--revs",
-            "--stdout",
-            "--delta-base-offset",
-            "--thin",
-            "-q",
-        ];
-        let args: Vec<String> = args.map(str::to_owned).into();
-        let failed = |text: &str| self.error("pack objects for", Class::Unavailable, text);
-        match self
-            .runtime
-            .block_on(self.run(&args, Some(revisions), &Secret::default()))
-        {
-            Ok(said) if said.fine => Ok(said.raw),
-            Ok(said) => Err(failed(said.err.trim())),
-            Err(Mute::Start(error)) => Err(error),
-            Err(Mute::Cut(cut)) => Err(failed(cut.text())),
         }
     }
 
@@ -214,7 +189,6 @@ impl Git {
         Ok(Said {
             fine: done.status.success(),
             out: String::from_utf8_lossy(&done.out).into_owned(),
-            raw: done.out,
             err: String::from_utf8_lossy(&done.err).into_owned(),
         })
     }

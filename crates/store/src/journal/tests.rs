@@ -7,6 +7,7 @@ use super::*;
 fn empty() -> Journal {
     Journal {
         open: BTreeMap::new(),
+        unnoted: BTreeSet::new(),
         next: 1,
         size: 0,
     }
@@ -26,11 +27,7 @@ fn entry(n: u8, payload: Vec<u8>) -> Entry {
         new: Some(id),
         scope,
     }];
-    Entry {
-        commit: (n > 100).then_some(id),
-        edits,
-        payload,
-    }
+    Entry::new((n > 100).then_some(id), edits, payload)
 }
 
 /// The first format, byte for byte: later versions must read it (X7).
@@ -45,6 +42,22 @@ fn the_first_format_is_frozen() {
     let frame = frame(b"abc");
     assert_eq!(frame, b"\x03\0\0\0\xba\x78\x16\xbf\x8f\x01\xcf\xeaabc");
     assert_eq!(header(), b"offshoot-journal\x01");
+}
+
+/// Version 1 can say that an intent landed, too: every ref leads from where it is to there.
+#[test]
+fn an_intent_that_landed_is_told_from_one_that_did_not() {
+    let mut landed = entry(1, b"record".to_vec());
+    landed.landed = true;
+    let mut journal = empty();
+    let frames = [&entry(1, b"record".to_vec()), &landed].map(|e| frame(&intent_body(3, e)));
+    let bytes = frames.concat();
+    assert_eq!(journal.replay(&bytes), bytes.len());
+    assert!(journal.open[&3].landed, "it counts as it stands there last");
+    let first = frames[0].len();
+    let mut journal = empty();
+    assert_eq!(journal.replay(&bytes[..first]), first);
+    assert!(!journal.open[&3].landed);
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! One repository in memory: what everybody sees, and what would survive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -8,12 +8,11 @@ use gix::ObjectId;
 use gix::objs::Kind as ObjectKind;
 
 use crate::RefName;
-use crate::disk::RawEdit;
+use crate::disk::{RawEdit, RawRefs};
 use crate::object::{next_entry, tag_target};
 use crate::staged::Packed;
 
 pub(super) type Objects = BTreeMap<ObjectId, (ObjectKind, Arc<[u8]>)>;
-pub(super) type RawRefs = BTreeMap<RefName, ObjectId>;
 
 /// One repository's disk: what everybody sees and what would survive.
 #[derive(Debug, Default)]
@@ -84,6 +83,44 @@ impl Site {
             durable_journal: self.durable_journal,
             ..Self::default()
         };
+    }
+
+    /// Takes what a push brought.
+    pub(super) fn take(&mut self, objects: &[Arc<Packed>]) {
+        for object in objects {
+            let found = (object.kind, Arc::clone(&object.raw));
+            self.objects.entry(object.id).or_insert(found);
+        }
+    }
+
+    /// The refs of a push that are not taken, and why.
+    pub(super) fn declined(&self, edits: &[RawEdit]) -> Vec<(RefName, String)> {
+        let why = |edit: &RawEdit| {
+            let name = edit.name.as_str();
+            if self.declines.iter().any(|d| name.starts_with(d)) {
+                return Some("it is protected");
+            }
+            let whole = edit.new.is_none_or(|new| self.holds(new));
+            (!whole).then_some("missing necessary objects")
+        };
+        let declined = edits
+            .iter()
+            .filter_map(|e| Some((e.name.clone(), why(e)?.to_owned())));
+        declined.collect()
+    }
+
+    /// Whether an object is here with everything that it leads to, as git looks for it: what a ref
+    /// leads to is whole.
+    fn holds(&self, id: ObjectId) -> bool {
+        let mut seen: BTreeSet<ObjectId> = self.refs.values().copied().collect();
+        let mut ids = vec![id];
+        while let Some(id) = ids.pop() {
+            let Some((kind, raw)) = self.objects.get(&id) else {
+                return false;
+            };
+            ids.extend(links(*kind, raw).into_iter().filter(|id| seen.insert(*id)));
+        }
+        true
     }
 
     /// Takes along everything that these ids reach and that is not here.

@@ -29,6 +29,7 @@ macro_rules! both {
 }
 
 mod announced;
+mod between;
 mod git;
 mod gone;
 mod hang;
@@ -37,5 +38,6 @@ mod kill;
 mod local;
 mod memory;
 mod oracle;
+mod push;
 mod sim;
 mod tls;

@@ -1,13 +1,13 @@
 //! The memory twin under a seeded storm: submissions, outside pushes, crashes at every point, lost
 //! answers, lost journals. What was answered stands; nothing stands in part.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use model::CommitId;
 use store::{
-    Answer, Error, Faults, MemoryOptions, MemoryStore, Point, RefEdit, RefName, RemoteSpec, Repo,
-    Store, Submission, Verdict,
+    Answer, Error, Faults, MemoryOptions, MemoryStore, Point, RefEdit, RefName, Refs, RemoteSpec,
+    Repo, Store, Submission, Verdict,
 };
 
 use crate::local::{name, one, who};
@@ -33,11 +33,17 @@ impl Faults for Storm {
         let roll = self.0.lock().unwrap().roll(60);
         match (roll, point) {
             (0, _) => Verdict::Die,
-            (1..=4, Point::BeforePush | Point::BeforeFetch) => Verdict::Unreachable,
+            (1..=4, Point::BeforePush | Point::BeforeRemoval | Point::BeforeFetch) => {
+                Verdict::Unreachable
+            }
             (5..=9, Point::PushTaken) => Verdict::Lose,
             _ => Verdict::Go,
         }
     }
+}
+
+fn proposal(dir: &str) -> RefName {
+    RefName::branch(&format!("proposed/{dir}/ws")).unwrap()
 }
 
 struct Sim {
@@ -46,6 +52,8 @@ struct Sim {
     dice: Dice,
     /// What was answered, by package.
     answered: BTreeMap<String, CommitId>,
+    /// Packages that were proposed.
+    proposed: BTreeSet<String>,
     crashes: usize,
     pending: usize,
     /// Whether journals get lost.
@@ -105,8 +113,10 @@ impl Sim {
                 }
                 Ok(Answer::Pending(handle)) => {
                     self.pending += 1;
-                    if let Ok(Answer::Published(_)) = repo.outcome(handle).await {
-                        self.answered.insert(dir, id);
+                    match repo.outcome(handle).await {
+                        Ok(Answer::Published(_)) => drop(self.answered.insert(dir, id)),
+                        Err(error @ Error::Stopped { .. }) => stopped = Some(error),
+                        _ => {}
                     }
                 }
                 Ok(Answer::Refused(refusal)) => panic!("nobody is in the way: {refusal}"),
@@ -117,13 +127,55 @@ impl Sim {
         stopped.map_or(Ok(()), Err)
     }
 
+    /// Proposes a draft that was answered: one ref takes the other's place.
+    async fn propose(&mut self, repo: &dyn Repo) -> Result<(), Error> {
+        let at = self.dice.roll(self.answered.len().max(1) as u64);
+        let at = usize::try_from(at).unwrap();
+        let Some((dir, id)) = self.answered.iter().nth(at) else {
+            return Ok(());
+        };
+        let (dir, id) = (dir.clone(), *id);
+        let submission = Submission {
+            refs: vec![
+                RefEdit::create(proposal(&dir), id),
+                RefEdit::delete(name(&dir), id),
+            ],
+            intent: Some(dir.as_bytes().to_vec()),
+            ..Submission::default()
+        };
+        let mut answer = repo.submit(submission).await;
+        if let Ok(Answer::Pending(handle)) = answer {
+            answer = repo.outcome(handle).await;
+        }
+        match answer {
+            Ok(Answer::Published(published)) => {
+                self.proposed.insert(dir);
+                repo.settle(&published.intent.into_iter().collect::<Vec<_>>())
+            }
+            Err(error @ Error::Stopped { .. }) => Err(error),
+            // Proposed before, or by whom it could not be asked.
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a package stands, as a draft or proposed.
+    fn stands(refs: &Refs, dir: &str) -> Option<CommitId> {
+        refs.get(&name(dir))
+            .or_else(|| refs.get(&proposal(dir)))
+            .copied()
+    }
+
     /// Whole or absent, and everything that was answered, at the truth.
     fn check(&self) {
         let truth = self.store.outside(self.url).unwrap();
         let refs = truth.refs().unwrap();
         for (dir, id) in &self.answered {
-            assert_eq!(refs.get(&name(dir)), Some(id), "{dir} was answered");
+            assert_eq!(Self::stands(&refs, dir), Some(*id), "{dir} was answered");
             assert!(truth.has_commit(*id).unwrap(), "{dir} has its commit");
+        }
+        for dir in &self.proposed {
+            assert!(refs.contains_key(&proposal(dir)), "{dir} was proposed");
+            assert!(!refs.contains_key(&name(dir)), "{dir} was replaced");
         }
         for (full, id) in refs.iter().filter(|(n, _)| n.as_str().contains("/drafts/")) {
             let dir = full
@@ -150,13 +202,18 @@ async fn storm(url: &'static str, seed: u64, forgetful: bool) -> (usize, usize, 
         url,
         dice,
         answered: BTreeMap::new(),
+        proposed: BTreeSet::new(),
         crashes: 0,
         pending: 0,
         forgetful,
     };
     let mut repo = sim.open().await;
     for step in 0..40 {
-        if sim.step(&*repo, step).await.is_err() {
+        let mut done = sim.step(&*repo, step).await;
+        if done.is_ok() && sim.dice.roll(2) == 0 {
+            done = sim.propose(&*repo).await;
+        }
+        if done.is_err() {
             sim.crash();
             repo = sim.open().await;
             // Recovery may itself be cut short; a second start ends it.
@@ -202,7 +259,7 @@ impl Sim {
     fn check_answered(&self) {
         let refs = self.store.outside(self.url).unwrap().refs().unwrap();
         for (dir, id) in &self.answered {
-            assert_eq!(refs.get(&name(dir)), Some(id), "{dir} was answered");
+            assert_eq!(Self::stands(&refs, dir), Some(*id), "{dir} was answered");
         }
     }
 }

@@ -83,6 +83,7 @@ const REMOTE: &[&str] = &[
     "JournalDurable",
     "PendingWritten",
     "BeforePush",
+    "BeforeRemoval",
     "PushTaken",
     "PushAnswered",
     "RefsWritten",
@@ -125,7 +126,7 @@ pub fn all() -> Vec<Strike> {
     }
     for point in REMOTE {
         let more: &[Fault] = match *point {
-            "BeforePush" | "BeforeFetch" => &[Fault::Crash, Fault::Unavailable],
+            "BeforePush" | "BeforeRemoval" | "BeforeFetch" => &[Fault::Crash, Fault::Unavailable],
             "PushTaken" => &[Fault::Crash, Fault::AnswerLost],
             _ => &[Fault::Crash],
         };
@@ -461,7 +462,9 @@ impl store::Faults for Chaos {
             "remote"
         };
         let faults: &[Fault] = match point {
-            Point::BeforePush | Point::BeforeFetch => &[Fault::Crash, Fault::Unavailable],
+            Point::BeforePush | Point::BeforeRemoval | Point::BeforeFetch => {
+                &[Fault::Crash, Fault::Unavailable]
+            }
             Point::PushTaken => &[Fault::Crash, Fault::AnswerLost],
             _ => &[Fault::Crash],
         };

@@ -74,7 +74,7 @@ fn a_report_is_read() {
         [("refs/heads/b".to_owned(), "hook declined".to_owned())]
     );
     assert_eq!(
-        (read.moved, read.complete, read.words.as_str()),
+        (read.moved.len(), read.complete, read.words.as_str()),
         (1, true, "bad names\n")
     );
 }
