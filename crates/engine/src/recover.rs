@@ -16,7 +16,7 @@ use crate::shelve::{Follow, at_branch};
 use crate::{Engine, Error, Result};
 
 impl Engine {
-    /// Completes or drops what a crash left half done; once for each URL.
+    /// Completes or drops what a crash left half done; once for each URL, when its remote was asked.
     pub(crate) async fn recover(&self, open: &Open) -> Result<()> {
         let url = open.repo.url();
         if !self.inner.repos.needs_recovery(url) {
@@ -27,17 +27,23 @@ impl Engine {
             .repo
             .unfinished()
             .map_err(failed("read the intent journal"))?;
-        if !intents.is_empty() {
+        // What this process began since is its own to record.
+        let left = self.inner.repos.left_open(url, &intents);
+        let (known, unknown): (Vec<_>, Vec<_>) = intents
+            .into_iter()
+            .filter(|i| left.contains(&i.id))
+            .partition(|i| i.known);
+        if !known.is_empty() {
             let refs = open.repo.refs().map_err(failed("read the refs"))?;
-            for intent in &intents {
-                if intent.stands {
-                    self.roll_forward(&refs, intent).await?;
-                }
+            for intent in known.iter().filter(|i| i.stands) {
+                self.roll_forward(&refs, intent).await?;
             }
-            let ids: Vec<_> = intents.iter().map(|i| i.id).collect();
+            let ids: Vec<_> = known.iter().map(|i| i.id).collect();
             open.repo.settle(&ids).map_err(failed("settle intents"))?;
         }
-        self.inner.repos.recovered(url);
+        if unknown.is_empty() {
+            self.inner.repos.recovered(url);
+        }
         Ok(())
     }
 

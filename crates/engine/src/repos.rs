@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Class, CommitId, Namespace, ObjectKey, PackageName, Repository, RepositoryName};
-use store::{RefName, RemoteSpec};
+use store::{Intent, IntentId, RefName, RemoteSpec};
 
 use crate::discover::Numbers;
 use crate::git::{Layout, committer};
@@ -64,8 +64,8 @@ impl Open {
 #[derive(Default)]
 pub(crate) struct Repos {
     open: Mutex<BTreeMap<ObjectKey, Arc<Open>>>,
-    /// URLs whose journal was looked at.
-    recovered: Mutex<BTreeSet<String>>,
+    /// The intents of the last process, by URL, until each was looked at; none left is an empty set.
+    recovered: Mutex<BTreeMap<String, BTreeSet<IntentId>>>,
     /// One opening at a time for each repository: a slow remote holds up its own callers alone.
     opening: Mutex<BTreeMap<ObjectKey, Arc<tokio::sync::Mutex<()>>>>,
     /// Repositories that are to be fetched although it is not time.
@@ -138,14 +138,23 @@ impl Repos {
         lock(&self.hints).remove(key)
     }
 
-    /// Whether this URL's journal has still to be looked at; true once.
+    /// Whether this URL's journal has still to be looked at.
     pub(crate) fn needs_recovery(&self, url: &str) -> bool {
-        !lock(&self.recovered).contains(url)
+        let recovered = lock(&self.recovered);
+        recovered.get(url).is_none_or(|left| !left.is_empty())
+    }
+
+    /// The intents that the last process left open: those that are open at the first look.
+    pub(crate) fn left_open(&self, url: &str, open: &[Intent]) -> BTreeSet<IntentId> {
+        let mut recovered = lock(&self.recovered);
+        let left = recovered.entry(url.to_owned());
+        left.or_insert_with(|| open.iter().map(|i| i.id).collect())
+            .clone()
     }
 
     /// Notes that a URL's journal was looked at.
     pub(crate) fn recovered(&self, url: &str) {
-        lock(&self.recovered).insert(url.to_owned());
+        lock(&self.recovered).insert(url.to_owned(), BTreeSet::new());
     }
 }
 

@@ -63,6 +63,8 @@ impl Engine {
         } else {
             open.repo.refs().map_err(failed("read the refs"))?
         };
+        // Where the remote could not be asked when the repository was opened.
+        self.recover(open).await?;
         let before = open
             .seen
             .lock()
