@@ -14,7 +14,7 @@ use std::fmt;
 
 use model::{Class, Refusal};
 
-pub use approve::{ApproveObserved, Publish, approve, next_number};
+pub use approve::{ApproveObserved, EXPECTED_TREE, Publish, approve, next_number};
 pub use create::{CreateObserved, CreatePlan, Creation, Source, create};
 pub use delete::{DeleteObserved, DeletePlan, Follower, delete, follows};
 pub use update::{Change, UpdateObserved, propose, save, update};

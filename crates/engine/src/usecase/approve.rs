@@ -22,9 +22,10 @@ pub(super) async fn approve(
     by: &Caller,
     held: &Held,
     record: Revision,
+    seen: Option<String>,
 ) -> Result<Made> {
     let open = &held.open;
-    let observed = observe(engine, held)?;
+    let observed = observe(engine, held, seen)?;
     let publish = judge(&observed).map_err(rejected)?;
     let record = published(engine, open, by, record, &publish);
     if by.dry_run {
@@ -40,7 +41,7 @@ pub(super) async fn approve(
     }
 }
 
-fn observe(engine: &Engine, held: &Held) -> Result<ApproveObserved> {
+fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<ApproveObserved> {
     let (open, revision) = (&held.open, &held.revision);
     let key = PackageKey::of(revision);
     let head = engine.head(open)?;
@@ -54,6 +55,7 @@ fn observe(engine: &Engine, held: &Held) -> Result<ApproveObserved> {
         branch: open.layout.branch().to_owned(),
         on_branch: engine.tree_at(open, head, &revision.package)?,
         based_on: based_on(engine, open, revision, head)?,
+        seen,
     })
 }
 

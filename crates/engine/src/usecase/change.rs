@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Door, Files, Lifecycle, ObjectKey, Revision};
 use package::render::Options;
-use plan::revision::{Change, UpdateObserved, update as judge};
+use plan::revision::{Change, EXPECTED_TREE, UpdateObserved, update as judge};
 use store::Content;
 
 use super::{Caller, Held, Input, Made, Preconditions, approve, content, delete, lifecycle};
@@ -92,7 +92,10 @@ async fn judged(
         return rebase::rebase(engine, by, held, new).await;
     }
     if change.lifecycle == Some((Lifecycle::Proposed, Lifecycle::Published)) {
-        return approve::approve(engine, by, held, new).await;
+        let mut new = new;
+        // It is said of this approval, and nothing to be kept.
+        let seen = new.meta.annotations.remove(EXPECTED_TREE);
+        return approve::approve(engine, by, held, new, seen).await;
     }
     let said = (new.resolved_conflicts != old.resolved_conflicts).then(|| content::unknown(&new));
     let mut made = carry_out(engine, by, held, input, new, change).await?;

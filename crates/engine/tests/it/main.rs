@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "a test that cannot go on says why")]
 #![expect(clippy::too_many_lines, reason = "a walk is told in one piece")]
 
+mod approval;
 mod conflicts;
 mod crashes;
 mod edges;

@@ -43,16 +43,39 @@ pub(crate) struct Deaths {
     pub(crate) named: Mutex<Option<&'static str>>,
     /// Where it died, if it did since the last restart.
     died: Mutex<Option<String>>,
+    /// What happens elsewhere just when the next point of this name is passed.
+    meanwhile: Mutex<Option<Meanwhile>>,
+}
+
+struct Meanwhile(&'static str, Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
 }
 
 impl Deaths {
     fn pass(&self, point: &str) -> bool {
+        let due = self
+            .meanwhile
+            .lock()
+            .expect("no panic")
+            .take_if(|m| m.0 == point);
+        if let Some(Meanwhile(_, act)) = due {
+            act();
+        }
         let n = self.passed.fetch_add(1, Ordering::SeqCst) + 1;
         let named = &mut *self.named.lock().expect("no panic");
         if n == self.at.load(Ordering::SeqCst) || named.take_if(|n| *n == point).is_some() {
             *self.died.lock().expect("no panic") = Some(point.to_owned());
         }
         self.died.lock().expect("no panic").is_some()
+    }
+
+    /// Lets something happen when the next point of this name is passed.
+    pub(crate) fn meanwhile(&self, point: &'static str, act: impl FnOnce() + Send + 'static) {
+        *self.meanwhile.lock().expect("no panic") = Some(Meanwhile(point, Box::new(act)));
     }
 
     /// Where the process died.
@@ -238,40 +261,7 @@ impl World {
         files: &[(&str, &str)],
         tag: Option<&str>,
     ) -> CommitId {
-        let outside = self.store.outside(url).expect("a repository");
-        let refs = outside.refs().expect("refs");
-        let main = RefName::branch("main").expect("a ref");
-        let head = refs[&main];
-        let files = files_of(files);
-        let written = outside
-            .write(CommitSpec {
-                base: Some(head),
-                dir: &Dir::parse(package).expect("a directory"),
-                content: Content::Files(&files, &[]),
-                parents: &[head],
-                author: &person(),
-                committer: &person(),
-                message: "by hand\n",
-            })
-            .expect("a commit");
-        let commit = written.commit();
-        let mut edits = vec![RefEdit::update(main, head, commit)];
-        edits.extend(tag.map(|tag| RefEdit {
-            name: RefName::tag(&format!("{package}/{tag}")).expect("a tag"),
-            expect: Expect::Any,
-            to: Some(commit),
-            scope: Scope::Remote,
-        }));
-        let answer = outside
-            .submit(Submission {
-                written: vec![written],
-                refs: edits,
-                ..Submission::default()
-            })
-            .await
-            .expect("a push");
-        assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
-        commit
+        push_by(&self.store, url, package, files, tag).await
     }
 
     /// All refs of a repository that are ours, by short name.
@@ -351,6 +341,50 @@ impl World {
             .map(|r| r.key.name.to_string())
             .collect()
     }
+}
+
+/// Somebody pushes a package to `main` of a repository anywhere, and a tag.
+pub(crate) async fn push_by(
+    store: &MemoryStore,
+    url: &str,
+    package: &str,
+    files: &[(&str, &str)],
+    tag: Option<&str>,
+) -> CommitId {
+    let outside = store.outside(url).expect("a repository");
+    let refs = outside.refs().expect("refs");
+    let main = RefName::branch("main").expect("a ref");
+    let head = refs[&main];
+    let files = files_of(files);
+    let written = outside
+        .write(CommitSpec {
+            base: Some(head),
+            dir: &Dir::parse(package).expect("a directory"),
+            content: Content::Files(&files, &[]),
+            parents: &[head],
+            author: &person(),
+            committer: &person(),
+            message: "by hand\n",
+        })
+        .expect("a commit");
+    let commit = written.commit();
+    let mut edits = vec![RefEdit::update(main, head, commit)];
+    edits.extend(tag.map(|tag| RefEdit {
+        name: RefName::tag(&format!("{package}/{tag}")).expect("a tag"),
+        expect: Expect::Any,
+        to: Some(commit),
+        scope: Scope::Remote,
+    }));
+    let answer = outside
+        .submit(Submission {
+            written: vec![written],
+            refs: edits,
+            ..Submission::default()
+        })
+        .await
+        .expect("a push");
+    assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
+    commit
 }
 
 fn start(

@@ -9,6 +9,9 @@ use super::Rejected;
 use super::update::gates;
 use crate::variant::RevisionRef;
 
+/// On an approval: the tree of the package that was seen; another one is refused.
+pub const EXPECTED_TREE: &str = "offshoot.dev/expected-tree";
+
 /// What there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApproveObserved {
@@ -28,6 +31,8 @@ pub struct ApproveObserved {
     pub on_branch: Option<TreeId>,
     /// The package's tree on the branch when the draft was made or re-based last.
     pub based_on: Option<TreeId>,
+    /// The tree that the approver says to have seen (`offshoot.dev/expected-tree`); `None` if nothing was said.
+    pub seen: Option<String>,
 }
 
 /// What to publish. Its content is the draft's, byte for byte (V14).
@@ -65,6 +70,7 @@ pub fn approve(o: &ApproveObserved) -> Result<Publish, Rejected> {
         .filter(|gate| author_gates || gate.starts_with("offshoot.dev/"))
         .collect();
     gates(revision, Lifecycle::Proposed, &open)?;
+    seen(o)?;
     base(o)?;
     let number = next_number(&o.siblings, o.highest);
     Ok(Publish {
@@ -74,6 +80,22 @@ pub fn approve(o: &ApproveObserved) -> Result<Publish, Rejected> {
         tree: revision.tree,
         expect: o.on_branch,
     })
+}
+
+/// The revision must hold what the approver has seen (V20, F3).
+fn seen(o: &ApproveObserved) -> Result<(), Rejected> {
+    let (revision, tree) = (&o.revision, o.revision.tree.to_string());
+    let Some(seen) = o.seen.as_ref().filter(|seen| **seen != tree) else {
+        return Ok(());
+    };
+    let name = &revision.key.name;
+    Err(Rejected::new(
+        Class::Conflict,
+        format!("'{name}' holds tree {tree}, not {seen}, which was seen"),
+    )
+    .hint(format!(
+        "look at it again (`offshoot rpkg pull {name}`), and approve it with {EXPECTED_TREE}: {tree}, its status.offshoot.tree"
+    )))
 }
 
 /// The branch must hold what the draft was based on (V20).

@@ -149,6 +149,7 @@ fn approval(world: &Json) -> ApproveObserved {
         branch: "main".to_owned(),
         on_branch: world.text("onBranch").map(|t| tree(&t)),
         based_on: world.text("basedOn").map(|t| tree(&t)),
+        seen: world.text("seen").map(|t| tree(&t).to_string()),
     }
 }
 

@@ -1,0 +1,83 @@
+//! What an approval expects to find: the branch that the draft is based on, and the tree that was seen (V20, F3).
+
+use std::sync::Arc;
+
+use engine::usecase::{Input, input_of};
+use model::{Class, Door, Lifecycle};
+use testkit::twin::key;
+
+use crate::variants::{DEPLOYMENT, KPTFILE, ready, variant};
+use crate::world::{NS, World, alice, push_by};
+
+const DRAFT: &str = "deploy.shop.packagevariant-1";
+
+/// A proposal of a variant.
+async fn proposed() -> World {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let (engine, at) = (&world.engine, key(NS, DRAFT));
+    engine
+        .move_to(&alice(), &at, Door::Main, Lifecycle::Proposed)
+        .await
+        .expect("proposed");
+    world
+}
+
+fn approval(world: &World, tree: Option<&str>) -> Input {
+    let mut wish = Input {
+        lifecycle: Lifecycle::Published,
+        ..input_of(&world.revision(DRAFT))
+    };
+    let seen = tree.map(|tree| ("offshoot.dev/expected-tree".to_owned(), tree.to_owned()));
+    wish.meta.annotations.extend(seen);
+    wish
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approval_takes_the_tree_that_was_seen_and_no_other() {
+    let world = proposed().await;
+    let before = world.refs("deploy");
+    let (engine, at) = (&world.engine, key(NS, DRAFT));
+    let other = approval(&world, Some("0123456789012345678901234567890123456789"));
+    let refused = engine.update(&alice(), &at, Door::Approval, other).await;
+    let refused = refused.expect_err("another tree was seen");
+    let tree = world.revision(DRAFT).tree.to_string();
+    assert_eq!(refused.class(), Class::Conflict);
+    assert!(refused.to_string().contains(&tree), "{refused}");
+    assert_eq!(world.refs("deploy"), before);
+    let this = approval(&world, Some(&tree));
+    let made = engine.update(&alice(), &at, Door::Approval, this).await;
+    let published = made.expect("approved").revision;
+    assert_eq!(published.lifecycle, Lifecycle::Published);
+    assert!(published.meta.annotations.is_empty(), "it is not kept");
+}
+
+/// Between judging and moving refs the branch may change: then what is moved must not be.
+#[tokio::test(start_paused = true)]
+async fn what_reaches_the_branch_after_an_approval_was_judged_is_not_written_over() {
+    let world = proposed().await;
+    let store = Arc::clone(&world.store);
+    world.deaths.meanwhile("engine Cooked", move || {
+        let somebody = std::thread::spawn(move || {
+            let elsewhere = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build();
+            let files = [("Kptfile", KPTFILE), ("theirs.yaml", DEPLOYMENT)];
+            let push = push_by(&store, "file:///git/deploy.git", "shop", &files, None);
+            elsewhere.expect("a runtime").block_on(push)
+        });
+        somebody.join().expect("pushed");
+    });
+    let (engine, at) = (&world.engine, key(NS, DRAFT));
+    let wish = approval(&world, None);
+    let refused = engine.update(&alice(), &at, Door::Approval, wish).await;
+    let refused = refused.expect_err("somebody was faster");
+    assert_eq!(refused.class(), Class::Conflict, "{refused}");
+    let refs = world.refs("deploy");
+    assert!(refs.contains_key("refs/heads/proposed/shop/packagevariant-1"));
+    assert!(!refs.contains_key("refs/tags/shop/v1"), "{refs:?}");
+    let outside = world.outside("deploy");
+    let main = outside.commit(refs["refs/heads/main"]).expect("the branch");
+    assert_eq!(main.message, "by hand\n");
+}
