@@ -39,6 +39,8 @@ pub(crate) struct Seen {
     pub(crate) tidied: Option<u64>,
     /// Packages that could not be read, to be tried again.
     pub(crate) again: BTreeSet<PackageName>,
+    /// What of the branch is beyond the limits.
+    pub(crate) beyond: Vec<String>,
 }
 
 impl Open {

@@ -219,7 +219,7 @@ async fn read_all(repo: &Arc<dyn Repo>, n: usize) -> Result<(), Failure> {
     );
     let (start, before) = (Instant::now(), repo.stats());
     let head = main_head(&**repo)?;
-    let found = repo.packages(repo.commit(head)?.tree, &Dir::root())?;
+    let found = repo.packages(repo.commit(head)?.tree, &Dir::root())?.found;
     for (_, tree) in &found {
         drop(repo.snapshot(*tree)?);
     }

@@ -13,7 +13,7 @@ use model::CommitId;
 
 use crate::Dir;
 use crate::disk::Disk;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lru::{SLOT, lock};
 use crate::object::{Oid as _, RawEntry, TREE, commit_id, name_order, next_entry};
 use crate::room::Room;
@@ -22,13 +22,74 @@ use crate::room::Room;
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
     head: Option<ObjectId>,
-    changed: BTreeMap<String, ObjectId>,
+    /// The newest commit that changed a directory, with its place in the history.
+    changed: BTreeMap<String, (i64, ObjectId)>,
+    /// Commits that changed too much to be listed: each is asked about a directory on its own.
+    wide: BTreeMap<i64, Step>,
+    /// The place of the newest commit, and of the next older one: places grow towards the past.
+    newest: i64,
+    oldest: i64,
     /// The next older commit to look at.
     next: Option<ObjectId>,
+    /// What the list costs, in bytes.
+    bytes: usize,
+}
+
+/// A commit with its first parent.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    commit: ObjectId,
+    parent: Option<ObjectId>,
+}
+
+impl Lane {
+    fn of(head: ObjectId) -> Self {
+        Self {
+            head: Some(head),
+            next: Some(head),
+            ..Self::default()
+        }
+    }
+
+    /// Notes what a commit at a place changed; of two the newer one counts.
+    fn note(&mut self, place: i64, step: Step, paths: Option<Vec<String>>) {
+        let Some(paths) = paths else {
+            self.wide.insert(place, step);
+            return;
+        };
+        for path in paths {
+            self.bytes += path.len() + SLOT;
+            let newest = self.changed.entry(path).or_insert((place, step.commit));
+            if place < newest.0 {
+                *newest = (place, step.commit);
+            }
+        }
+    }
 }
 
 /// Heads that are remembered; the oldest is forgotten first.
 const LANES: usize = 8;
+
+/// Commits that a look for one in the history of another visits.
+const HISTORY: usize = 1_000_000;
+
+/// How many levels deep changes are listed: no package lies deeper.
+const DEPTH: usize = 128;
+
+/// The longest path that is listed, in bytes.
+const PATH: usize = 512;
+
+/// Bytes of paths that are listed for one head.
+const LISTED: usize = 16 << 20;
+
+/// A directory of this many bytes counts for one more.
+const LARGE: u64 = 4_000;
+
+/// What a commit changed, as far as the budget goes.
+struct Walk {
+    paths: Vec<String>,
+    left: u64,
+}
 
 impl<D: Disk> Room<D> {
     pub(crate) fn walk_first_parents(&self, from: CommitId, limit: usize) -> Result<Vec<CommitId>> {
@@ -48,6 +109,13 @@ impl<D: Disk> Room<D> {
             if id == ancestor {
                 return Ok(true);
             }
+            if seen.len() > HISTORY {
+                return Err(Error::TooLarge {
+                    what: format!("number of commits in the history of {of}"),
+                    limit: HISTORY as u64,
+                    found: seen.len() as u64,
+                });
+            }
             for parent in &self.read_commit(&id.oid()?)?.parents {
                 if seen.insert(*parent) {
                     queue.push_back(*parent);
@@ -59,6 +127,9 @@ impl<D: Disk> Room<D> {
 
     pub(crate) fn find_last_change(&self, head: CommitId, dir: &Dir) -> Result<Option<CommitId>> {
         let head = head.oid()?;
+        if dir.as_str().len() > PATH || dir.segments().count() > DEPTH {
+            return self.walk_to_change(head, dir);
+        }
         let mut lanes = lock(&self.lanes);
         let at = match lanes.iter().position(|l| l.head == Some(head)) {
             Some(at) => at,
@@ -67,17 +138,46 @@ impl<D: Disk> Room<D> {
         let Some(lane) = lanes.get_mut(at) else {
             return Ok(None);
         };
-        loop {
-            if let Some(id) = lane.changed.get(dir.as_str()) {
-                return Ok(Some(commit_id(id)));
+        let known = lane.changed.get(dir.as_str()).copied();
+        let before = known.map_or(i64::MAX, |(place, _)| place);
+        for step in lane.wide.range(..before).map(|(_, step)| step) {
+            if self.differs(step, dir)? {
+                return Ok(Some(commit_id(&step.commit)));
             }
-            let Some(id) = lane.next else { return Ok(None) };
-            let (paths, parent) = self.changes(&id)?;
-            for path in paths {
-                lane.changed.entry(path).or_insert(id);
-            }
-            lane.next = parent;
         }
+        if let Some((_, id)) = known {
+            return Ok(Some(commit_id(&id)));
+        }
+        while let Some(id) = lane.next {
+            let (paths, parent) = self.changes(&id, lane.bytes)?;
+            let step = Step { commit: id, parent };
+            let found = match &paths {
+                Some(paths) => paths.iter().any(|path| path == dir.as_str()),
+                None => self.differs(&step, dir)?,
+            };
+            lane.note(lane.oldest, step, paths);
+            lane.oldest += 1;
+            lane.next = parent;
+            if found {
+                return Ok(Some(commit_id(&id)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same for a directory that no list names.
+    fn walk_to_change(&self, head: ObjectId, dir: &Dir) -> Result<Option<CommitId>> {
+        let mut next = Some(head);
+        while let Some(commit) = next {
+            let parents = &self.read_commit(&commit)?.parents;
+            let parent = parents.first().map(|p| p.oid()).transpose()?;
+            let step = Step { commit, parent };
+            if self.differs(&step, dir)? {
+                return Ok(Some(commit_id(&commit)));
+            }
+            next = parent;
+        }
+        Ok(None)
     }
 
     /// Extends the lane of an older head of the same branch, or starts a new one.
@@ -88,10 +188,15 @@ impl<D: Disk> Room<D> {
         while let Some(id) = next.filter(|_| !lanes.is_empty() && newer.len() < NEWER) {
             if let Some(at) = lanes.iter().position(|l| l.head == Some(id)) {
                 for id in newer.iter().rev() {
-                    let paths = self.changes(id)?.0;
+                    let known = lanes.get(at).map_or(0, |lane| lane.bytes);
+                    let (paths, parent) = self.changes(id, known)?;
                     if let Some(lane) = lanes.get_mut(at) {
-                        lane.changed
-                            .extend(paths.into_iter().map(|path| (path, *id)));
+                        lane.newest -= 1;
+                        let step = Step {
+                            commit: *id,
+                            parent,
+                        };
+                        lane.note(lane.newest, step, paths);
                         lane.head = Some(*id);
                     }
                 }
@@ -104,25 +209,42 @@ impl<D: Disk> Room<D> {
         if lanes.len() >= LANES {
             lanes.remove(0);
         }
-        lanes.push(Lane {
-            head: Some(head),
-            changed: BTreeMap::new(),
-            next: Some(head),
-        });
+        lanes.push(Lane::of(head));
         Ok(lanes.len() - 1)
     }
 
-    /// The directories that a commit changed against its first parent, and that parent.
-    fn changes(&self, id: &ObjectId) -> Result<(Vec<String>, Option<ObjectId>)> {
+    /// The directories that a commit changed against its first parent, and that parent; no list where there are too
+    /// many, or too many are known already.
+    fn changes(
+        &self,
+        id: &ObjectId,
+        known: usize,
+    ) -> Result<(Option<Vec<String>>, Option<ObjectId>)> {
         let commit = self.read_commit(id)?;
         let parent = commit.parents.first().map(|p| p.oid()).transpose()?;
+        if known > LISTED {
+            return Ok((None, parent));
+        }
         let before = match &parent {
             Some(parent) => Some(self.read_commit(parent)?.tree.oid()?),
             None => None,
         };
-        let mut paths = Vec::new();
-        self.compare(before, Some(commit.tree.oid()?), "", &mut paths)?;
-        Ok((paths, parent))
+        let mut walk = Walk {
+            paths: Vec::new(),
+            left: self.limits.visits / 4,
+        };
+        self.compare(before, Some(commit.tree.oid()?), "", DEPTH, &mut walk)?;
+        Ok(((walk.left > 0).then_some(walk.paths), parent))
+    }
+
+    /// Whether a commit changed one directory.
+    fn differs(&self, step: &Step, dir: &Dir) -> Result<bool> {
+        let at = |commit: &ObjectId| -> Result<Option<ObjectId>> {
+            let root = self.read_commit(commit)?.tree.oid()?;
+            self.find_subtree(&root, dir)
+        };
+        let before = step.parent.as_ref().map(at).transpose()?.flatten();
+        Ok(at(&step.commit)? != before)
     }
 
     fn compare(
@@ -130,23 +252,34 @@ impl<D: Disk> Room<D> {
         old: Option<ObjectId>,
         new: Option<ObjectId>,
         at: &str,
-        paths: &mut Vec<String>,
+        levels: usize,
+        walk: &mut Walk,
     ) -> Result<()> {
-        if old == new {
+        if old == new || walk.left == 0 {
             return Ok(());
         }
-        paths.push(at.to_owned());
+        let cost = 1 + at.len() / SLOT;
+        walk.left = walk.left.saturating_sub(cost as u64);
+        walk.paths.push(at.to_owned());
+        if levels == 0 {
+            return Ok(());
+        }
         let read = |id: Option<ObjectId>| match id {
             Some(id) => self.read_as(&id, Kind::Tree),
             None => Ok(Arc::from(&[][..])),
         };
         let (old, new) = (read(old)?, read(new)?);
+        let size = (old.len() + new.len()) as u64;
+        walk.left = walk.left.saturating_sub(size / LARGE);
         for (name, old, new) in changed_dirs(&old, &new) {
             let Ok(name) = std::str::from_utf8(name) else {
                 continue;
             };
+            if at.len() + name.len() >= PATH {
+                continue;
+            }
             let slash = if at.is_empty() { "" } else { "/" };
-            self.compare(old, new, &format!("{at}{slash}{name}"), paths)?;
+            self.compare(old, new, &format!("{at}{slash}{name}"), levels - 1, walk)?;
         }
         Ok(())
     }

@@ -57,6 +57,7 @@ pub use git::{GitOptions, GitStore, Local, Sync};
 pub use hosts::Hosts;
 pub use memory::{MemoryOptions, MemoryStore};
 pub use object::{Commit, Signature, Time};
+pub use packages::Packages;
 pub use refname::{RefName, RefNameError};
 pub use remote::{Credential, CredentialError, Credentials, Kind, NoCredentials, RemoteSpec};
 pub use snapshot::{Beyond, Opaque, Snapshot};

@@ -16,7 +16,7 @@ use crate::history::Lane;
 use crate::journal::Journal;
 use crate::lru::{Lru, SLOT, Share, lock};
 use crate::object::{Commit, Entry, Oid as _, commit_id, decode_commit, decode_tree, tree_id};
-use crate::packages::Found;
+use crate::packages::Below;
 use crate::push::Unheard;
 use crate::queue::{Job, Queue};
 use crate::refname::PENDING;
@@ -25,8 +25,8 @@ use crate::staged::Shelf;
 use crate::stats::{Counters, Stats, add};
 use crate::tree::find_dir;
 use crate::{
-    Announced, Answer, Beyond, CommitSpec, Dir, Handle, Intent, IntentId, Limits, RefName, Refs,
-    Repo, Snapshot, Submission, Written,
+    Announced, Answer, Beyond, CommitSpec, Dir, Handle, Intent, IntentId, Limits, Packages,
+    RefName, Refs, Repo, Snapshot, Submission, Written,
 };
 
 /// What a room is opened with.
@@ -51,7 +51,7 @@ pub(crate) struct Room<D> {
     pub(crate) disk: D,
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) snapshots: Lru<ObjectId, Arc<Snapshot>>,
-    pub(crate) found: Lru<ObjectId, Found>,
+    pub(crate) found: Lru<ObjectId, Below>,
     pub(crate) peeled: Lru<ObjectId, Option<ObjectId>>,
     commits: Lru<ObjectId, Arc<Commit>>,
     trees: Lru<ObjectId, Arc<[u8]>>,
@@ -340,8 +340,12 @@ impl<D: Disk> Repo for Shared<D> {
         self.room.limits
     }
 
-    fn packages(&self, root: TreeId, under: &Dir) -> Result<Vec<(Dir, TreeId)>> {
+    fn packages(&self, root: TreeId, under: &Dir) -> Result<Packages> {
         self.room.find_packages(root, under)
+    }
+
+    fn package(&self, root: TreeId, under: &Dir, at: &Dir) -> Result<Option<TreeId>> {
+        self.room.find_package(root, under, at)
     }
 
     fn first_parents(&self, from: CommitId, limit: usize) -> Result<Vec<CommitId>> {

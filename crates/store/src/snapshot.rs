@@ -48,6 +48,11 @@ impl Opaque {
     }
 }
 
+/// Directories of a package that are looked into: a few objects may name each other so often that they are billions.
+const DIRECTORIES: u64 = 4_000;
+/// A directory of this many entries counts for one more.
+const LARGE: u64 = 10;
+
 /// The files of one directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
@@ -128,7 +133,7 @@ impl<D: Disk> Room<D> {
         let id = tree.oid()?;
         let mut beyond = Vec::new();
         let mut shot = Snapshot::of(&id);
-        self.walk(&id, "", &mut shot, Some(&mut beyond), 0)?;
+        self.walk(&id, "", &mut shot, Some(&mut beyond), (0, &mut 0))?;
         Ok((Arc::new(shot), beyond))
     }
 
@@ -138,7 +143,7 @@ impl<D: Disk> Room<D> {
             return Ok(known);
         }
         let mut shot = Snapshot::of(&id);
-        self.walk(&id, "", &mut shot, None, 0)?;
+        self.walk(&id, "", &mut shot, None, (0, &mut 0))?;
         let shot = Arc::new(shot);
         let cost = 512 + shot.files.len() * 256 + usize::try_from(shot.bytes).unwrap_or(usize::MAX);
         self.snapshots.put(id, Arc::clone(&shot), cost);
@@ -152,12 +157,15 @@ impl<D: Disk> Room<D> {
         at: &str,
         shot: &mut Snapshot,
         mut beyond: Option<&mut Vec<Beyond>>,
-        depth: usize,
+        (depth, visits): (usize, &mut u64),
     ) -> Result<()> {
         const DEPTH: u64 = 64;
         limit("nesting of directories", DEPTH, depth as u64)?;
+        limit("number of directories of a package", DIRECTORIES, *visits)?;
         let mut seen = BTreeSet::new();
-        for entry in self.tree(tree)?.iter() {
+        let entries = self.tree(tree)?;
+        *visits += 1 + entries.len() as u64 / LARGE;
+        for entry in entries.iter() {
             let name = std::str::from_utf8(&entry.name)
                 .ok()
                 .filter(|n| !n.contains('/'));
@@ -176,7 +184,8 @@ impl<D: Disk> Room<D> {
                 Some(path) if unique && (entry.is_tree() || entry.is_file()) => {
                     let taken = if entry.is_tree() {
                         let below = beyond.as_deref_mut();
-                        self.walk(&entry.id, path.as_str(), shot, below, depth + 1)
+                        let at = (depth + 1, &mut *visits);
+                        self.walk(&entry.id, path.as_str(), shot, below, at)
                     } else {
                         self.take_file(entry, &path, shot)
                     };

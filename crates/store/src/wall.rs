@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use model::{CommitId, TreeId};
 
 use crate::{
-    Announced, Answer, Beyond, Commit, CommitSpec, Dir, Handle, Intent, IntentId, RefName,
-    RemoteSpec, Result, Snapshot, Stats, Submission, Written,
+    Announced, Answer, Beyond, Commit, CommitSpec, Dir, Handle, Intent, IntentId, Packages,
+    RefName, RemoteSpec, Result, Snapshot, Stats, Submission, Written,
 };
 
 /// All refs with the commits that they lead to, annotated tags followed.
@@ -94,11 +94,18 @@ pub trait Repo: Send + Sync {
     fn limits(&self) -> Limits;
 
     /// Directories that hold a `Kptfile` below `under`, relative to it, in path order; what lies
-    /// inside one is its content (package-orchestration.md §4, "Discovery").
+    /// inside one is its content (package-orchestration.md §4, "Discovery"). Within [`Limits::visits`] and
+    /// [`Limits::packages`]; what is beyond is said.
     ///
     /// # Errors
     /// A tree that is not here.
-    fn packages(&self, root: TreeId, under: &Dir) -> Result<Vec<(Dir, TreeId)>>;
+    fn packages(&self, root: TreeId, under: &Dir) -> Result<Packages>;
+
+    /// The tree of the package at one directory below `under`, as [`Repo::packages`] would name it; `None` if there is none.
+    ///
+    /// # Errors
+    /// A tree that is not here.
+    fn package(&self, root: TreeId, under: &Dir, at: &Dir) -> Result<Option<TreeId>>;
 
     /// The first-parent history, the newest first, itself included.
     ///
@@ -194,6 +201,10 @@ pub struct Limits {
     pub package_files: u64,
     /// Bytes of a file.
     pub file_bytes: u64,
+    /// Directories that one look for packages, or for what a commit changed, visits.
+    pub visits: u64,
+    /// Packages of a repository.
+    pub packages: u64,
     /// Submissions of one batch.
     pub batch: usize,
     /// Bytes of all caches of a store, divided equally among its repositories.
@@ -206,6 +217,8 @@ impl Default for Limits {
             package_bytes: 10 << 20,
             package_files: 2_000,
             file_bytes: 2 << 20,
+            visits: 200_000,
+            packages: 20_000,
             batch: 1_000,
             cache_bytes: 32 << 20,
         }

@@ -72,7 +72,8 @@ impl Engine {
             .clone();
         let mut view = view(open, &refs)?;
         self.keep_branch(open, &view, &before).await?;
-        let mut touched = self.touched(open, &view, &before)?;
+        let (mut touched, beyond) = self.touched(open, &view, &before)?;
+        let beyond = beyond.unwrap_or_else(|| before.beyond.clone());
         touched.extend(before.again.iter().cloned());
         let mut problems: BTreeSet<String> =
             std::mem::take(&mut view.problems).into_iter().collect();
@@ -84,6 +85,8 @@ impl Engine {
                 .any(|t| p.starts_with(&format!("package {t}:")))
         });
         problems.extend(kept.into_iter().filter(|p| p.starts_with("package ")));
+        let branch = open.layout.branch();
+        problems.extend(beyond.iter().map(|why| format!("branch {branch}: {why}")));
         let results: Vec<_> = futures::stream::iter(touched)
             .map(|package| async move {
                 let found = self.discover_package(open, &package).await;
@@ -119,13 +122,20 @@ impl Engine {
             problems: problems.clone(),
             tidied,
             again,
+            beyond,
         };
         Ok(Found { head, problems })
     }
 
     /// The packages that have to be looked into: where a ref is neither what was seen last nor what
-    /// its record says, where a record has no ref, and where the branch's directory differs.
-    fn touched(&self, open: &Open, view: &View, before: &Seen) -> Result<BTreeSet<PackageName>> {
+    /// its record says, where a record has no ref, and where the branch's directory differs. Where the branch was looked
+    /// into, also what of it is beyond the limits.
+    fn touched(
+        &self,
+        open: &Open,
+        view: &View,
+        before: &Seen,
+    ) -> Result<(BTreeSet<PackageName>, Option<Vec<String>>)> {
         let (namespace, repository) = (&open.key().namespace, &open.repository.name);
         let mut touched = BTreeSet::new();
         let package_key = |package: &PackageName| PackageKey::new(namespace, repository, package);
@@ -152,8 +162,11 @@ impl Engine {
         }
         let branch = open.layout.branch_ref()?;
         let head = view.refs.get(&branch);
+        let mut beyond = None;
         if !before.whole || before.refs.get(&branch) != head {
-            touched.extend(self.changed_on_branch(open, head.copied())?);
+            let (changed, why) = self.changed_on_branch(open, head.copied())?;
+            touched.extend(changed);
+            beyond = Some(why);
         }
         if !before.whole {
             let all = self.world(|w| w.revisions.of_repository(namespace, repository));
@@ -166,7 +179,7 @@ impl Engine {
                 .filter(|r| self.world(|w| survey::has_stranger(w, r)));
             touched.extend(strange.map(|r| r.package.clone()));
         }
-        Ok(touched)
+        Ok((touched, beyond))
     }
 
     /// Packages whose directory on the branch is not what their placeholder says.
@@ -174,19 +187,19 @@ impl Engine {
         &self,
         open: &Open,
         head: Option<CommitId>,
-    ) -> Result<BTreeSet<PackageName>> {
+    ) -> Result<(BTreeSet<PackageName>, Vec<String>)> {
         let failed = |source| Error::Store {
             attempt: "read the branch",
             source,
         };
         let mut trees = BTreeMap::new();
+        let mut beyond = Vec::new();
         if let Some(head) = head {
             let root = open.repo.commit(head).map_err(failed)?.tree;
-            for (dir, tree) in open
-                .repo
-                .packages(root, open.layout.root())
-                .map_err(failed)?
-            {
+            let packages = open.repo.packages(root, open.layout.root());
+            let packages = packages.map_err(failed)?;
+            beyond = packages.beyond;
+            for (dir, tree) in packages.found {
                 if let Ok(package) = PackageName::parse(dir.as_str()) {
                     trees.insert(package, tree);
                 }
@@ -199,10 +212,8 @@ impl Engine {
             heads.map(|r| (r.package.clone(), r.tree)).collect()
         });
         let names = trees.keys().chain(known.keys());
-        Ok(names
-            .filter(|name| trees.get(*name) != known.get(*name))
-            .cloned()
-            .collect())
+        let changed = names.filter(|name| trees.get(*name) != known.get(*name));
+        Ok((changed.cloned().collect(), beyond))
     }
 
     /// Brings the records of one package in line; returns what cannot be served.

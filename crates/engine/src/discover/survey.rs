@@ -162,12 +162,9 @@ fn branch_origin(
     };
     let dir = open.layout.dir(&key.package);
     let root = open.repo.commit(head).map_err(failed)?.tree;
-    let packages = open
-        .repo
-        .packages(root, open.layout.root())
-        .map_err(failed)?;
-    let is_package = |d: &store::Dir| d.as_str() == key.package.as_str();
-    if !packages.iter().any(|(d, _)| is_package(d)) {
+    let at = store::Dir::from(&key.package);
+    let found = open.repo.package(root, open.layout.root(), &at);
+    if found.map_err(failed)?.is_none() {
         return Ok(None);
     }
     let commit = open.repo.last_change(head, &dir).map_err(failed)?;

@@ -93,7 +93,7 @@ pub(super) async fn packages_stop_at_a_kptfile(desk: &Desk) -> Outcome {
     ])?;
     let written = commit_on(&*repo, head(&*repo)?, "top", &all, "m")?;
     let found = |under: &str| -> Result<Vec<String>, Box<dyn std::error::Error + Send + Sync>> {
-        let found = repo.packages(written.root(), &Dir::parse(under)?)?;
+        let found = repo.packages(written.root(), &Dir::parse(under)?)?.found;
         Ok(found.into_iter().map(|(dir, _)| dir.to_string()).collect())
     };
     same(

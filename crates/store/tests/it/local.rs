@@ -150,7 +150,7 @@ async fn we_read_what_git_wrote() {
     git(&world.path(), &["gc", "-q", "--prune=now"]);
     let commit = repo.commit(main_head(&*repo)).unwrap();
     assert_eq!(commit.message, "by hand\n");
-    let packages = repo.packages(commit.tree, &Dir::root()).unwrap();
+    let packages = repo.packages(commit.tree, &Dir::root()).unwrap().found;
     let (dir, tree) = packages.first().unwrap();
     assert_eq!(dir.as_str(), "p");
     let shot = repo.snapshot(*tree).unwrap();
@@ -244,7 +244,13 @@ async fn a_working_tree_is_only_read() {
     let repo = store.open(RemoteSpec::new(url(&path))).await.unwrap();
     assert!(!repo.writable());
     let commit = repo.commit(main_head(&*repo)).unwrap();
-    assert_eq!(repo.packages(commit.tree, &Dir::root()).unwrap().len(), 1);
+    assert_eq!(
+        repo.packages(commit.tree, &Dir::root())
+            .unwrap()
+            .found
+            .len(),
+        1
+    );
     let (_, submission) = one(&*repo, "x");
     let error = repo.submit(submission).await.err().unwrap();
     assert!(matches!(error, Error::ReadOnly { .. }), "{error}");

@@ -177,8 +177,12 @@ impl Repo for Faulty {
         self.repo.limits()
     }
 
-    fn packages(&self, root: TreeId, under: &Dir) -> Result<Vec<(Dir, TreeId)>> {
+    fn packages(&self, root: TreeId, under: &Dir) -> Result<store::Packages> {
         self.repo.packages(root, under)
+    }
+
+    fn package(&self, root: TreeId, under: &Dir, at: &Dir) -> Result<Option<TreeId>> {
+        self.repo.package(root, under, at)
     }
 
     fn first_parents(&self, from: CommitId, limit: usize) -> Result<Vec<CommitId>> {
