@@ -184,10 +184,14 @@ pub fn swagger(kinds: &[Kind]) -> Value {
         .iter()
         .map(|(p, item)| (p.clone(), paths::old(item)))
         .collect();
-    let definitions: Map<String, Value> = schemas
+    let mut definitions: Map<String, Value> = schemas
         .iter()
         .map(|(name, schema)| (name.clone(), schemas::old(schema)))
         .collect();
+    let bare = kinds
+        .iter()
+        .filter_map(|kind| Some((kind.component(), schemas::bare(kind)?)));
+    definitions.extend(bare);
     json!({
         "swagger": "2.0",
         "info": {"title": "Kubernetes", "version": "unversioned"},

@@ -244,51 +244,96 @@ fn links(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// A component in version 2's words: references to definitions, no combinations, no nullable.
-pub(super) fn old(schema: &Value) -> Value {
-    match schema {
-        Value::Object(map) => {
-            let only = |name: &str| {
-                map.get(name)
-                    .and_then(Value::as_array)
-                    .filter(|l| l.len() == 1)
-            };
-            let mut out = Map::new();
-            if let Some(link) = only("allOf")
-                .and_then(|l| l.first())
-                .filter(|l| l.get("$ref").is_some())
-            {
-                out.extend(old(link).as_object().cloned().unwrap_or_default());
-                out.extend(
-                    map.get("description")
-                        .map(|d| ("description".to_owned(), d.clone())),
-                );
-                return Value::Object(out);
-            }
-            let nullable = map.get("nullable") == Some(&Value::Bool(true));
-            for (name, value) in map {
-                match name.as_str() {
-                    "nullable" | "anyOf" | "oneOf" | "allOf" | "not" | "default"
-                        if !value.is_string() => {}
-                    "type" if nullable => {}
-                    "$ref" => {
-                        let link = value
-                            .as_str()
-                            .unwrap_or_default()
-                            .replace(BASE, "#/definitions/");
-                        out.insert(name.clone(), Value::from(link));
-                    }
-                    "enum" | "required" => {
-                        out.insert(name.clone(), value.clone());
-                    }
-                    _ => {
-                        out.insert(name.clone(), old(value));
-                    }
-                }
-            }
-            Value::Object(out)
-        }
-        Value::Array(items) => Value::Array(items.iter().map(old).collect()),
-        other => other.clone(),
+/// The definition of a kind in version 2 whose schema keeps unknown fields at its root, if it does: kubectl would take what is
+/// named there for everything that there may be, and refuse the rest of each object.
+pub(super) fn bare(kind: &Kind) -> Option<Value> {
+    let keeps = kind.schema.get(KEEPS) == Some(&Value::Bool(true));
+    if !(kind.custom && keeps) {
+        return None;
     }
+    let whole = of(kind).remove(&kind.component())?;
+    let marks = whole.as_object()?.iter();
+    let marks = marks.filter(|(name, _)| MARKS.contains(&name.as_str()));
+    let mut out = Map::new();
+    out.insert("type".to_owned(), json!("object"));
+    out.extend(marks.map(|(name, value)| (name.clone(), value.clone())));
+    Some(Value::Object(out))
+}
+
+const KEEPS: &str = "x-kubernetes-preserve-unknown-fields";
+
+/// What tells of a kind as a whole.
+const MARKS: [&str; 2] = [
+    "x-kubernetes-group-version-kind",
+    "x-kubernetes-selectable-fields",
+];
+
+/// A component in version 2's words, as kube-apiserver writes it for kubectl: references to definitions, no combinations, and
+/// nothing said of the inside of what may be null or keeps unknown fields.
+pub(super) fn old(schema: &Value) -> Value {
+    let Some(map) = schema.as_object() else {
+        return schema.clone();
+    };
+    let mut out = Map::new();
+    let link = match map
+        .get("allOf")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+    {
+        Some([link]) if link.get("$ref").is_some() => Some(link),
+        _ => None,
+    };
+    if let Some(link) = link {
+        out.extend(old(link).as_object().cloned().unwrap_or_default());
+        let described = map.get("description");
+        out.extend(described.map(|d| ("description".to_owned(), d.clone())));
+        return Value::Object(out);
+    }
+    let flag = |name: &str| map.get(name) == Some(&Value::Bool(true));
+    let (nullable, keeps) = (flag("nullable"), flag(KEEPS));
+    let closed = nullable || keeps;
+    let of_type = |name: &str| map.get("type").is_some_and(|found| found == name);
+    let listless = of_type("array") && (closed || !map.contains_key("items"));
+    let typeless = nullable || listless || (keeps && of_type("object"));
+    for (name, value) in map {
+        let value = match name.as_str() {
+            "nullable" | "anyOf" | "oneOf" | "allOf" | "not" => continue,
+            "type" if typeless => continue,
+            "properties" | "items" if closed => continue,
+            "properties" => match value.as_object() {
+                Some(below) => below.iter().map(|(k, v)| (k.clone(), old(v))).collect(),
+                None => continue,
+            },
+            "items" | "additionalProperties" => old(value),
+            "required" => match required(value, map) {
+                Some(names) => names,
+                None => continue,
+            },
+            "$ref" => {
+                let link = value.as_str().unwrap_or_default();
+                Value::from(link.replace(BASE, "#/definitions/"))
+            }
+            _ => value.clone(),
+        };
+        out.insert(name.clone(), value);
+    }
+    Value::Object(out)
+}
+
+/// The fields that must be there, those aside that may be null.
+fn required(names: &Value, map: &Map<String, Value>) -> Option<Value> {
+    let nullable =
+        |schema: Option<&Value>| schema.and_then(|s| s.get("nullable")) == Some(&Value::Bool(true));
+    if nullable(map.get("additionalProperties")) {
+        return None;
+    }
+    let properties = map.get("properties");
+    let field = |name: &Value| properties.and_then(|p| p.get(name.as_str()?));
+    let kept: Vec<Value> = names
+        .as_array()?
+        .iter()
+        .filter(|name| !nullable(field(name)))
+        .cloned()
+        .collect();
+    (!kept.is_empty()).then(|| kept.into())
 }

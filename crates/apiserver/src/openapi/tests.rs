@@ -138,3 +138,46 @@ fn parts_of_built_in_kinds_have_names() {
             .any(|p| p["name"] == "fieldValidation")
     );
 }
+
+/// The rules that kube-apiserver follows for kubectl (`ToStructuralOpenAPIV2`).
+#[test]
+fn version_2_says_nothing_of_what_it_cannot_say() {
+    let text = json!({"type": "string"});
+    let schema = json!({"type": "object", "properties": {"spec": {
+        "type": "object", "required": ["may", "must"], "properties": {
+            "may": {"type": "string", "nullable": true}, "must": text,
+            "default": text, "not": text, "nullable": text, "type": text,
+            "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {"a": text}},
+            "list": {"type": "array", "x-kubernetes-preserve-unknown-fields": true, "items": text},
+            "maybe": {"type": "object", "nullable": true, "properties": {"a": text}},
+            "one": {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": true},
+            "count": {"type": "integer", "default": 3},
+        },
+    }}});
+    let names = ("a.dev", "v1", "Thing", "things");
+    let kind = Kind::described(names, true, &["get", "list"], &[], schema.clone());
+    let document = swagger(std::slice::from_ref(&kind));
+    let spec = &document["definitions"]["dev.a.v1.Thing"]["properties"]["spec"];
+    let keeps = json!({"x-kubernetes-preserve-unknown-fields": true});
+    assert_eq!(spec["required"], json!(["must"]));
+    let wanted = json!({
+        "may": {}, "must": text, "default": text, "not": text, "nullable": text, "type": text,
+        "any": keeps, "list": keeps, "maybe": {}, "one": {"x-kubernetes-int-or-string": true},
+        "count": {"type": "integer", "default": 3},
+    });
+    assert_eq!(spec["properties"], wanted);
+
+    let mut open = schema;
+    open["x-kubernetes-preserve-unknown-fields"] = true.into();
+    let kind = Kind::described(names, true, &["get", "list"], &[], open);
+    let document = swagger(std::slice::from_ref(&kind));
+    let gvk = json!([{"group": "a.dev", "kind": "Thing", "version": "v1"}]);
+    assert_eq!(
+        document["definitions"]["dev.a.v1.Thing"],
+        json!({"type": "object", "x-kubernetes-group-version-kind": gvk})
+    );
+    check_links(&document, &document);
+    let version_3 = super::document("a.dev", "v1", &[kind]);
+    let whole = &version_3["components"]["schemas"]["dev.a.v1.Thing"]["properties"];
+    assert!(whole["metadata"].is_object() && whole["spec"].is_object());
+}
