@@ -28,6 +28,19 @@ impl Converter for Events {
                 root.insert(to.to_owned(), value);
             }
         }
+        // Empty names are left out in events.k8s.io, and always there in the core group.
+        let controller = if to_core {
+            "reportingComponent"
+        } else {
+            "reportingController"
+        };
+        for name in [controller, "reportingInstance"] {
+            if to_core {
+                root.entry(name).or_insert_with(|| "".into());
+            } else if root.get(name).and_then(Value::as_str) == Some("") {
+                root.shift_remove(name);
+            }
+        }
         root.insert("apiVersion".to_owned(), api_version.into());
         Ok(object)
     }

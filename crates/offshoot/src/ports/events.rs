@@ -1,12 +1,19 @@
 //! `Event` objects about objects of ours.
 //!
-//! An event of the same reason and message about the same object is counted, not made again.
+//! An event of the same reason and message about the same object is counted, not made again. Each says when it was first told
+//! (`eventTime`), by whom and at what: typed clients of `events.k8s.io` refuse a whole list for one event without that time.
 
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use engine::ports::{ClusterEvent, EventType, OurKind};
 use serde_json::{Value, json};
 
 use super::{controllers, repositories, revisions, sets, variants};
+
+/// Who tells events.
+const COMPONENT: &str = "offshoot";
+
+/// What was being done when there was something to tell.
+const ACTION: &str = "Reconcile";
 
 /// Tells people about something. A failure is logged: nobody waits for an event.
 pub(super) async fn tell(handle: &ServerHandle, event: ClusterEvent) {
@@ -25,20 +32,22 @@ async fn write(handle: &ServerHandle, event: &ClusterEvent) -> Result<(), apiser
     let namespace = event.about.namespace.as_str();
     let about = handle.stored(&resource, namespace, event.about.name.as_str())?;
     let uid = about.as_ref().map_or("", |about| &about.fields.uid);
-    let now = jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string();
+    let now = jiff::Timestamp::now();
+    let precisely = now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
+    let now = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let events = ResourceName::new("", "v1", "events");
     let name = name(event, uid);
     let whose = controllers(handle);
     if let Some(old) = handle.stored(&events, namespace, &name)? {
-        let count = old
-            .value()
-            .get("count")
-            .and_then(Value::as_i64)
-            .unwrap_or(1)
-            + 1;
-        let patch = json!({ "count": count, "lastTimestamp": now });
+        let old = old.value();
+        let count = old.get("count").and_then(Value::as_i64).unwrap_or(1) + 1;
+        let mut patch = json!({ "count": count, "lastTimestamp": now });
+        if old.get("eventTime").is_none_or(Value::is_null) {
+            // One that an older version told.
+            patch["eventTime"] = precisely.into();
+            patch["reportingInstance"] = COMPONENT.into();
+            patch["action"] = ACTION.into();
+        }
         return handle
             .patch(&events, namespace, &name, "", &patch, &whose)
             .await
@@ -61,9 +70,11 @@ async fn write(handle: &ServerHandle, event: &ClusterEvent) -> Result<(), apiser
         "count": 1,
         "firstTimestamp": now,
         "lastTimestamp": now,
-        "reportingComponent": "offshoot",
-        "reportingInstance": "",
-        "source": { "component": "offshoot" },
+        "eventTime": precisely,
+        "action": ACTION,
+        "reportingComponent": COMPONENT,
+        "reportingInstance": COMPONENT,
+        "source": { "component": COMPONENT },
     });
     handle
         .create(&events, namespace, object, &whose)
