@@ -15,7 +15,7 @@ pub fn resources() -> Vec<Resource> {
 
 /// The fields besides name and namespace that selectors of a built-in kind may use.
 fn selectable(kind: &Definition) -> Vec<String> {
-    const EVENTS: [&str; 10] = [
+    const EVENTS: [&str; 11] = [
         "involvedObject.kind",
         "involvedObject.namespace",
         "involvedObject.name",
@@ -25,10 +25,24 @@ fn selectable(kind: &Definition) -> Vec<String> {
         "involvedObject.fieldPath",
         "reason",
         "reportingComponent",
+        "source",
+        "type",
+    ];
+    const NEW_EVENTS: [&str; 10] = [
+        "regarding.kind",
+        "regarding.namespace",
+        "regarding.name",
+        "regarding.uid",
+        "regarding.apiVersion",
+        "regarding.resourceVersion",
+        "regarding.fieldPath",
+        "reason",
+        "reportingController",
         "type",
     ];
     let fields: &[&str] = match (kind.group, kind.kind) {
         ("", "Event") => &EVENTS,
+        ("events.k8s.io", "Event") => &NEW_EVENTS,
         ("", "Namespace") => &["status.phase"],
         ("", "Secret") => &["type"],
         _ => &[],
@@ -65,6 +79,7 @@ fn resource(kind: &'static Definition) -> Resource {
                 .map(|sub| subresource(kind, sub))
                 .collect(),
             selectable: selectable(kind),
+            selectable_maps: Vec::new(),
             deprecation: None,
         }],
         backing: if kind.stored() {

@@ -124,6 +124,7 @@ fn version(value: &Value, group: &str, kind: &str) -> Result<Version, CrdError> 
         scale: value.pointer("/subresources/scale").and_then(scale),
         subresources: Vec::new(),
         selectable: selectable(value),
+        selectable_maps: Vec::new(),
         deprecation,
         name,
     })

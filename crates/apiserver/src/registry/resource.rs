@@ -79,6 +79,8 @@ pub struct Version {
     pub subresources: Vec<Subresource>,
     /// JSON paths that field selectors may use.
     pub selectable: Vec<String>,
+    /// JSON paths of maps whose keys field selectors may use, in brackets.
+    pub selectable_maps: Vec<String>,
     /// The warning that every request gets, if the version is deprecated.
     pub deprecation: Option<String>,
 }
@@ -222,6 +224,15 @@ impl Resource {
                 kind: kind.to_owned(),
                 verbs: verbs.iter().map(|v| (*v).to_owned()).collect(),
             });
+        }
+        self
+    }
+
+    /// Offers the keys of a map to field selectors of every version: `spec.labels` makes `spec.labels[KEY]=VALUE` understood.
+    #[must_use]
+    pub fn with_selectable_map(mut self, path: &str) -> Self {
+        for version in &mut self.versions {
+            version.selectable_maps.push(path.to_owned());
         }
         self
     }

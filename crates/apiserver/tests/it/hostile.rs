@@ -125,6 +125,34 @@ async fn events_of_both_groups_are_the_same_events() {
         "{new}"
     );
     assert_eq!(new["apiVersion"], "events.k8s.io/v1");
+    // As kube-apiserver converts it: what was not told is null, what is empty is left out.
+    assert_eq!(new.get("eventTime"), Some(&Value::Null), "{new}");
+    assert_eq!(new.get("deprecatedFirstTimestamp"), Some(&Value::Null));
+    assert!(new.get("reportingController").is_none() && new.get("reportingInstance").is_none());
+    let (_, old) = ask(
+        &server,
+        Method::GET,
+        "/api/v1/namespaces/default/events/e.1",
+        None,
+    )
+    .await;
+    assert_eq!(
+        (&old["reportingComponent"], &old["reportingInstance"]),
+        (&json!(""), &json!(""))
+    );
+    for (selector, found) in [
+        ("regarding.name%3Da,regarding.kind%3DShoe", 1),
+        ("regarding.name%3Db", 0),
+        ("reason%3DMade,reportingController!%3Dx", 1),
+    ] {
+        let path = format!("/apis/events.k8s.io/v1/events?fieldSelector={selector}");
+        let (_, list) = ask(&server, Method::GET, &path, None).await;
+        assert_eq!(
+            list["items"].as_array().map(Vec::len),
+            Some(found),
+            "{selector}"
+        );
+    }
     let mine = "/api/v1/events?fieldSelector=involvedObject.name%3Da,involvedObject.kind%3DShoe";
     let (_, list) = ask(&server, Method::GET, mine, None).await;
     assert_eq!(list["items"].as_array().map(Vec::len), Some(1));

@@ -8,6 +8,9 @@ use crate::exit::Failure;
 /// Package resources may be large (decisions.md A11).
 const BODY: usize = 16 << 20;
 
+/// The labels of a package, by which its revisions are selected as in Porch: `spec.packageMetadata.labels[KEY]=VALUE`.
+const LABELS: &str = "spec.packageMetadata.labels";
+
 /// Package revisions write through to the engine; their files and packages are read through it,
 /// too.
 ///
@@ -23,13 +26,13 @@ fn definition(text: &Value) -> Result<Resource, Failure> {
     let resource = Resource::from_crd(text)
         .map_err(|e| Failure::new(format!("a definition of the package group is wrong: {e}")))?;
     Ok(match resource.plural.as_str() {
-        "packagerevisions" => resource.write_through().with_subresource(
-            "approval",
-            "PackageRevision",
-            &["get", "patch", "update"],
-        ),
+        "packagerevisions" => resource
+            .write_through()
+            .with_subresource("approval", "PackageRevision", &["get", "patch", "update"])
+            .with_selectable_map(LABELS),
         "packagerevisionresources" => resource
             .virtual_with(&["get", "list", "patch", "update"])
+            .with_selectable_map(LABELS)
             .with_body_limit(BODY),
         "explanations" => resource.virtual_with(&["get"]),
         _ => resource.virtual_with(&["get", "list"]),

@@ -1,6 +1,7 @@
 //! `packagerevisionresources`: the files of package revisions. No watch (decisions.md A6).
 
 use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::logic::select::{Term, terms, text_at};
 use apiserver::verbs::handle::ResourceName;
 use engine::usecase::Preconditions;
 use model::ObjectKey;
@@ -80,28 +81,15 @@ async fn went(gateway: &PackageGateway, key: &ObjectKey) -> bool {
 
 /// Whether all terms of a field selector hold; the server has refused selectors of other fields.
 pub(super) fn wanted(object: &Value, selector: &str) -> bool {
-    selector
-        .split(',')
-        .filter(|term| !term.is_empty())
-        .all(|term| {
-            let (path, value, equal) = match term.split_once("!=") {
-                Some((path, value)) => (path, value, false),
-                None => {
-                    let (path, value) = term.split_once('=').unwrap_or((term, ""));
-                    (path, value.trim_start_matches('='), true)
-                }
-            };
-            let found = path.split('.').try_fold(object, |v, key| v.get(key));
-            let found = match found {
-                Some(found) => found
-                    .as_str()
-                    .map_or_else(|| found.to_string(), str::to_owned),
-                // A number that is left out is none (A4a).
-                None if path == "spec.revision" => "0".to_owned(),
-                None => String::new(),
-            };
-            (found == value) == equal
-        })
+    let holds = |term: &Term| {
+        let found = match text_at(object, &term.field) {
+            // A number that is left out is none (A4a).
+            absent if absent.is_empty() && term.field == "spec.revision" => "0".to_owned(),
+            found => found,
+        };
+        (found == term.value) != term.negated
+    };
+    terms(selector).is_ok_and(|terms| terms.iter().all(holds))
 }
 
 async fn save(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {

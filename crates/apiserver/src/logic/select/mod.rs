@@ -1,0 +1,10 @@
+//! Label and field selectors: parsing in the words of the real server, and matching.
+
+mod fields;
+mod labels;
+
+#[cfg(test)]
+mod tests;
+
+pub use fields::{Fields, Term, terms, text_at};
+pub use labels::Labels;
