@@ -195,7 +195,7 @@ const TESTED: &[(&str, &[&str])] = &[
 ];
 
 /// Files that show no behaviour.
-const TEXTS: [(&str, &str); 4] = [
+const TEXTS: [(&str, &str); 5] = [
     ("README.md", "says how the record was made"),
     (
         "figures.jsonl",
@@ -206,6 +206,7 @@ const TEXTS: [(&str, &str); 4] = [
         "what was learned from the other files, and timings",
     ),
     ("inputs", "given to the tests"),
+    ("suites.md", "what Porch's own suites found, run by hand"),
 ];
 
 #[test]
