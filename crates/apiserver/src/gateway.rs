@@ -154,6 +154,8 @@ pub enum RefusalClass {
     Unsupported,
     /// It is not possible now (503).
     Unavailable,
+    /// It takes longer than anybody is made to wait (504).
+    TimedOut,
     /// A limit was reached (413).
     Limit,
     /// A mistake of ours (500).

@@ -433,7 +433,7 @@ pub struct Running {
 }
 
 /// How long open requests may take to finish when a server stops.
-const DRAIN: std::time::Duration = std::time::Duration::from_secs(5);
+const DRAIN: std::time::Duration = std::time::Duration::from_secs(2);
 
 impl Running {
     /// Stops accepting, ends watches, waits for open requests, makes everything durable.

@@ -18,6 +18,7 @@ use crate::observe::Facts;
 use crate::ports::{ClusterEvent, EventType, Gvk, ObjectSummary, OurKind, Point, Ports};
 use crate::repos::Repos;
 use crate::stats::{Counters, Stats, count};
+use crate::waits::Waits;
 use crate::{Error, Result};
 
 /// How long a variant waits for more changes of what it injects: a storm of them makes one draft, not thousands.
@@ -101,6 +102,7 @@ pub(crate) struct Inner {
     pub(crate) queue: Queue,
     pub(crate) locks: Locks,
     pub(crate) repos: Repos,
+    pub(crate) waits: Waits,
     pub(crate) failures: Failures,
     pub(crate) set_failures: Failures,
     pub(crate) templates: Cache<(model::Uid, i64), Templates>,
@@ -128,6 +130,7 @@ impl Engine {
                 queue,
                 locks: Locks::default(),
                 repos: Repos::default(),
+                waits: Waits::default(),
                 failures: Failures::default(),
                 set_failures: Failures::default(),
                 templates: Cache::new(1_000),
@@ -371,6 +374,11 @@ impl Engine {
     pub fn stop(&self) {
         self.inner.stopped.store(true, Ordering::Release);
         self.inner.queue.close();
+    }
+
+    /// Ends every conversation with a remote, and begins no more: the process is to end.
+    pub fn disconnect(&self) {
+        self.inner.store.disconnect();
     }
 
     /// Tells people the news of a status.

@@ -32,11 +32,13 @@ mod repos;
 mod shelve;
 mod stats;
 pub mod usecase;
+mod waits;
 
 pub use cpu::Cpu;
 pub use engine::{Engine, Options};
 pub use error::{Error, Result};
 pub use kitchen::render_alone;
+pub use waits::{Asked, Wait};
 
 #[cfg(test)]
 mod tests;

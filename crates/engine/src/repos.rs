@@ -199,7 +199,8 @@ impl Engine {
         {
             return Ok(open);
         }
-        let _turn = repos.turn(&repository.key).await;
+        let address = &repository.git.repo;
+        let _turn = self.remote(address, repos.turn(&repository.key)).await;
         let known = repos.get(&repository.key);
         if let Some(open) = known.filter(|o| o.repository.git == repository.git) {
             if open.repository == *repository {
@@ -231,7 +232,7 @@ impl Engine {
             ),
             ..RemoteSpec::new(&git.repo)
         };
-        let repo = self.inner.store.open(spec).await;
+        let repo = self.remote(address, self.inner.store.open(spec)).await;
         let repo = repo.map_err(|source| Error::Store {
             attempt: "open the repository",
             source,

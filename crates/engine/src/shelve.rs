@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use model::{Class, CommitId, ObjectKey, ObjectMeta, Revision, Uid};
 use store::{Announced, Answer, BranchEdit, RefEdit, Submission, Written};
+use tokio::time::Instant;
 
 use crate::codec::{self, Record};
 use crate::controllers::queue::Key;
@@ -16,6 +17,10 @@ use crate::ports::{Change, Expect, Point, PortError, Ports, RecordWrite};
 use crate::repos::Open;
 use crate::stats::count;
 use crate::{Engine, Error, Result};
+
+/// How long the answer to a push that was lost is asked for: whoever waits longer is answered, and a look at the
+/// repository finds it out.
+const HEARING: Duration = Duration::from_secs(45);
 
 /// A record that follows, and what it was made from.
 #[derive(Debug, Clone)]
@@ -186,11 +191,19 @@ impl Engine {
         submission: Submission,
     ) -> Result<store::Published> {
         self.may_write(open)?;
+        let address = open.repo.url();
+        self.is_heard(address)?;
+        self.remote(address, self.hear(open, submission)).await
+    }
+
+    /// Submits, and asks for the answer until there is one.
+    async fn hear(&self, open: &Open, submission: Submission) -> Result<store::Published> {
         let failed = |source| Error::Store {
             attempt: "publish to the repository",
             source,
         };
         let mut answer = open.repo.submit(submission).await.map_err(failed)?;
+        let begun = Instant::now();
         let mut wait = Duration::from_millis(200);
         loop {
             match answer {
@@ -200,14 +213,9 @@ impl Engine {
                     return Err(refused(&refusal));
                 }
                 Answer::Pending(handle) => {
-                    if wait > Duration::from_secs(10) {
-                        return Err(Error::Port {
-                            source: PortError::new(
-                                Class::Unavailable,
-                                format!("hear from {}", open.repo.url()),
-                                "the push was sent and not answered; what became of it is found out later",
-                            ),
-                        });
+                    let patient = wait <= Duration::from_secs(10) && begun.elapsed() < HEARING;
+                    if !patient || self.is_stopped() {
+                        return Err(unheard(open.repo.url()));
                     }
                     tokio::time::sleep(wait).await;
                     wait *= 2;
@@ -394,6 +402,15 @@ fn merge_meta(before: Option<&ObjectMeta>, ours: &ObjectMeta, theirs: &ObjectMet
         meta.finalizers.clone_from(&ours.finalizers);
     }
     meta
+}
+
+/// A push of which nobody knows what became of it.
+fn unheard(address: &str) -> Error {
+    let text = "the push was sent and not answered; once the repository answers, the package revision shows what became \
+                of it";
+    Error::Port {
+        source: PortError::new(Class::Unavailable, format!("hear from {address}"), text),
+    }
 }
 
 fn refused(refusal: &store::Refusal) -> Error {

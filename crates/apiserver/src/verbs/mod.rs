@@ -234,6 +234,7 @@ pub fn refused(target: &Target, refusal: Refusal) -> Failure {
         RefusalClass::Denied => (403, "Forbidden"),
         RefusalClass::Unsupported => (405, "MethodNotAllowed"),
         RefusalClass::Unavailable => (503, "ServiceUnavailable"),
+        RefusalClass::TimedOut => (504, "Timeout"),
         RefusalClass::Limit => (413, "RequestEntityTooLarge"),
         RefusalClass::Bug => (500, "InternalError"),
     };

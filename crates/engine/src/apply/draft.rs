@@ -106,7 +106,7 @@ pub(super) async fn update(
     step: &UpdateDraft,
 ) -> Result<Outcome> {
     let package = PackageKey::of(&*expected(engine, &step.draft)?);
-    let _held = engine.inner.locks.package(&package).await;
+    let _held = engine.earlier(engine.inner.locks.package(&package)).await;
     engine.alive()?;
     let old = expected(engine, &step.draft)?;
     let open = engine.open(&old.key.namespace, &old.repository).await?;
@@ -181,7 +181,7 @@ async fn sure(
     seen: &[Arc<Revision>],
 ) -> Result<OwnedMutexGuard<()>> {
     let strange = uncover(engine, open, package, seen).await?;
-    let held = engine.inner.locks.package(package).await;
+    let held = engine.earlier(engine.inner.locks.package(package)).await;
     engine.alive()?;
     let hidden = unseen(open, &package.package, seen)?;
     if hidden.iter().all(|name| strange.contains(name)) {
@@ -389,7 +389,10 @@ async fn pin(engine: &Engine, upstream: &Revision) -> Result<()> {
         ..store::Submission::default()
     };
     // A pin that is refused costs nothing now: the commit is there.
-    let answer = open.repo.submit(submission).await.map_err(failed)?;
+    let submitted = engine
+        .remote(open.repo.url(), open.repo.submit(submission))
+        .await;
+    let answer = submitted.map_err(failed)?;
     tracing::debug!(?answer, "pinned");
     Ok(())
 }

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::stats::count;
-use crate::{Engine, Error, Result};
+use crate::{Engine, Error, Result, waits};
 use queue::{Done, Key};
 
 /// How long variants and sets wait for a first look at all repositories after the records were thrown away.
@@ -46,7 +46,7 @@ impl Engine {
         while let Some(key) = self.inner.queue.next().await {
             let engine = self.clone();
             turns.spawn(async move {
-                let done = engine.turn(&key, until).await;
+                let done = waits::turn(&key, engine.turn(&key, until)).await;
                 engine.inner.turns.note(&key, done);
                 engine.inner.queue.done(&key, done);
             });

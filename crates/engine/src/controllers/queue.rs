@@ -85,6 +85,8 @@ struct Inner {
     slots: usize,
     /// How many of a namespace are.
     held: BTreeMap<Namespace, usize>,
+    /// Keys that are worked on and gave their slots back.
+    lent: BTreeSet<Key>,
     again: BTreeSet<Key>,
     timers: BTreeSet<(Instant, Key)>,
     due: BTreeMap<Key, Instant>,
@@ -156,6 +158,17 @@ impl Queue {
     /// Says what became of a key's turn.
     pub fn done(&self, key: &Key, done: Done) {
         self.with(|inner| inner.done(key, done));
+        self.changed.notify_one();
+    }
+
+    /// Gives back the slot of a key that is worked on and waits for somebody else; it is handed out to no other turn
+    /// until [`Queue::done`] all the same.
+    pub fn lend(&self, key: &Key) {
+        self.with(|inner| {
+            if inner.running.contains(key) && inner.lent.insert(key.clone()) {
+                inner.give_back(key);
+            }
+        });
         self.changed.notify_one();
     }
 
@@ -266,19 +279,24 @@ impl Inner {
 
     /// Whether one more key of a namespace may be worked on.
     fn has_room(&self, namespace: &Namespace) -> bool {
-        let free = self.slots.saturating_sub(self.running.len());
+        let taken = self.running.len() - self.lent.len();
+        let free = self.slots.saturating_sub(taken);
         let held = self.held.get(namespace).copied().unwrap_or_default();
         free > 0 && (held == 0 || held < free.saturating_mul(SHARE))
     }
 
-    fn done(&mut self, key: &Key, done: Done) {
-        if self.running.remove(key)
-            && let Some(held) = self.held.get_mut(key.namespace())
-        {
+    fn give_back(&mut self, key: &Key) {
+        if let Some(held) = self.held.get_mut(key.namespace()) {
             *held -= 1;
             if *held == 0 {
                 self.held.remove(key.namespace());
             }
+        }
+    }
+
+    fn done(&mut self, key: &Key, done: Done) {
+        if self.running.remove(key) && !self.lent.remove(key) {
+            self.give_back(key);
         }
         let woken = self.again.remove(key);
         let now = Instant::now();

@@ -59,7 +59,8 @@ impl Engine {
         count(&self.counters().discoveries);
         let failed = |attempt| move |source| Error::Store { attempt, source };
         let refs = if fetch {
-            open.repo.fetch().await.map_err(failed("fetch"))?
+            let fetched = self.remote(open.repo.url(), open.repo.fetch()).await;
+            fetched.map_err(failed("fetch"))?
         } else {
             open.repo.refs().map_err(failed("read the refs"))?
         };
@@ -224,7 +225,7 @@ impl Engine {
     ) -> Result<Vec<String>> {
         count(&self.counters().discovered);
         let key = PackageKey::new(&open.key().namespace, &open.repository.name, package);
-        let guard = self.inner.locks.package(&key).await;
+        let guard = self.earlier(self.inner.locks.package(&key)).await;
         self.alive()?;
         // Under the lock both are read anew: a change of ours may just have been recorded.
         let mut view = package_view(open, package)?;

@@ -34,7 +34,7 @@ pub(super) async fn create(
     input: Input,
 ) -> Result<Made> {
     let key = PackageKey::new(namespace, &input.repository, &input.package);
-    let (guard, race) = engine.inner.locks.for_request(&key).await;
+    let (guard, race) = engine.earlier(engine.inner.locks.for_request(&key)).await;
     let made = within(engine, by, namespace, input, &key).await;
     drop(guard);
     made.map_err(|error| race.tell(error))

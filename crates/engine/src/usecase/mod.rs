@@ -273,7 +273,9 @@ impl Engine {
     pub(crate) async fn hold(&self, key: &ObjectKey) -> Result<Held> {
         let first = self.revision(key).await?;
         let open = self.open(&key.namespace, &first.repository).await?;
-        let (guard, race) = self.inner.locks.for_request(&PackageKey::of(&first)).await;
+        let package = PackageKey::of(&first);
+        let turn = self.inner.locks.for_request(&package);
+        let (guard, race) = self.earlier(turn).await;
         self.alive()?;
         // What was waited for may have changed it; the index has our own writes at once.
         match self.revision(key).await {

@@ -189,8 +189,12 @@ async fn elsewhere(
         credentials: engine.credentials(namespace, git.secret.as_deref(), &git.repo, reader),
         ..RemoteSpec::new(&git.repo)
     };
-    let repo = engine.inner.store.open(spec).await.map_err(failed)?;
-    let refs = repo.fetch().await.map_err(failed)?;
+    let opened = engine
+        .remote(&git.repo, engine.inner.store.open(spec))
+        .await;
+    let repo = opened.map_err(failed)?;
+    let refs = engine.remote(&git.repo, repo.fetch()).await;
+    let refs = refs.map_err(failed)?;
     let missing = |what: &'static str, name: &str| Error::NotFound {
         what,
         name: name.to_owned(),

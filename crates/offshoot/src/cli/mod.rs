@@ -264,8 +264,21 @@ pub(crate) struct UpArgs {
         env = "OFFSHOOT_GIT_HOSTS"
     )]
     pub(crate) git_hosts: Vec<String>,
+    /// How long a git server may say nothing before a fetch or push is given up, in seconds; a hook that is silent for
+    /// longer needs more.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600), env = "OFFSHOOT_GIT_SILENCE")]
+    pub(crate) git_silence: u64,
     #[command(flatten)]
     pub(crate) runtimes: local::RuntimeArgs,
+    /// How long a request waits for a remote before it is answered that the change goes on, in seconds; for tests.
+    #[arg(
+        long,
+        hide = true,
+        value_name = "SECONDS",
+        default_value_t = 20,
+        env = "OFFSHOOT_ANSWER_WITHIN"
+    )]
+    pub(crate) answer_within: u64,
     /// At most this many writes of one repository share a batch; for tests.
     #[arg(long, hide = true, value_name = "N", env = "OFFSHOOT_BATCH_LIMIT")]
     pub(crate) batch_limit: Option<usize>,

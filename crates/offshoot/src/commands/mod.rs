@@ -51,6 +51,9 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Threads for work that blocks, at most; they come and go with the work.
+const BLOCKING: usize = 1_024;
+
 /// Runs a future of a client command on this thread.
 fn wait<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -68,10 +71,12 @@ fn serve(future: impl Future<Output = Result<ExitCode, Failure>>) -> Result<Exit
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_stack_size(crate::stack::SIZE)
+        // Conversations with remotes that are silent hold a thread each.
+        .max_blocking_threads(BLOCKING)
         .build();
     let runtime = runtime.map_err(|e| Failure::of("start", &e))?;
     let code = runtime.block_on(future);
-    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    runtime.shutdown_timeout(std::time::Duration::from_millis(500));
     code
 }
 

@@ -16,7 +16,11 @@ pub(super) async fn run(args: &UpArgs) -> Result<ExitCode, Failure> {
     let failed = |e: std::io::Error| Failure::of("listen for signals", &e);
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    let server = up::start(Options::of(args)?).await?;
+    let server = tokio::select! {
+        started = up::start(Options::of(args)?) => started?,
+        _ = terminate.recv() => return Ok(ExitCode::FAILURE),
+        _ = interrupt.recv() => return Ok(ExitCode::FAILURE),
+    };
     super::say(&format!("offshoot serves at https://{}", server.address()));
     super::write_out(&format!(
         "export KUBECONFIG={}\n",

@@ -3,6 +3,7 @@
 //! It translates and decides nothing: what may be done is `plan`'s, how it is done the engine's.
 
 mod definitions;
+mod late;
 mod packages;
 mod refusal;
 mod resources;
@@ -12,6 +13,7 @@ mod versions;
 mod why;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use apiserver::gateway::{Call, Gateway, Outcome, Refusal, RefusalClass, Verb};
 use apiserver::verbs::handle::ServerHandle;
@@ -24,37 +26,51 @@ pub(crate) use definitions::definitions;
 pub(crate) use roles::roles;
 pub(crate) use versions::versions;
 
-/// The gateway.
+/// The gateway. Clones are the same gateway.
+#[derive(Clone)]
 pub(crate) struct PackageGateway {
     engine: Engine,
     handle: ServerHandle,
+    /// How long anybody is made to wait for a remote.
+    answer_within: Duration,
+    late: Arc<late::Late>,
 }
 
 impl PackageGateway {
     /// A gateway to this engine.
-    pub(crate) fn new(engine: Engine, handle: ServerHandle) -> Arc<Self> {
-        Arc::new(Self { engine, handle })
+    pub(crate) fn new(engine: Engine, handle: ServerHandle, answer_within: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            engine,
+            handle,
+            answer_within,
+            late: Arc::default(),
+        })
     }
 }
 
 #[async_trait]
 impl Gateway for PackageGateway {
     async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
-        match call.resource.as_str() {
-            "packagerevisions" => revisions::handle(self, call).await,
-            "packagerevisionresources" => resources::handle(self, call).await,
-            "packages" => packages::handle(self, &call).await,
-            "explanations" => why::handle(self, &call).await,
-            other => Err(Refusal::new(
-                RefusalClass::NotFound,
-                format!("{other} is not served here"),
-            )),
-        }
+        late::handle(self, call).await
     }
 
     fn composed_name(&self, call: &Call) -> Option<String> {
         let revision = call.resource == "packagerevisions";
         revision.then(|| revisions::composed_name(call)).flatten()
+    }
+}
+
+/// Hands a call to whom it is for.
+async fn dispatch(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+    match call.resource.as_str() {
+        "packagerevisions" => revisions::handle(gateway, call).await,
+        "packagerevisionresources" => resources::handle(gateway, call).await,
+        "packages" => packages::handle(gateway, &call).await,
+        "explanations" => why::handle(gateway, &call).await,
+        other => Err(Refusal::new(
+            RefusalClass::NotFound,
+            format!("{other} is not served here"),
+        )),
     }
 }
 

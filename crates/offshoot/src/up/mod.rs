@@ -58,6 +58,10 @@ pub struct Options {
     pub repositories: Vec<PathBuf>,
     /// The hosts that git is fetched from and pushed to; `None` for all.
     pub git_hosts: Option<Hosts>,
+    /// How long a remote may say nothing before a conversation with it is given up.
+    pub git_silence: Duration,
+    /// How long anybody who asks for a change is made to wait for a remote.
+    pub answer_within: Duration,
     /// What runs functions.
     pub functions: Arc<dyn functions::Runner>,
 }
@@ -83,6 +87,8 @@ impl Options {
             batch: None,
             repositories: Vec::new(),
             git_hosts: None,
+            git_silence: Duration::from_secs(30),
+            answer_within: Duration::from_secs(20),
             functions: Arc::new(functions::runtime::Runtimes::default()),
         }
     }
@@ -110,10 +116,15 @@ impl Options {
             batch: args.batch_limit,
             repositories: args.repositories.clone(),
             git_hosts: git_hosts(&args.git_hosts)?,
+            git_silence: Duration::from_secs(args.git_silence),
+            answer_within: Duration::from_secs(args.answer_within),
             functions: Arc::new(crate::runtimes::of(&args.runtimes)?),
         })
     }
 }
+
+/// How long turns of controllers may take to end when a server stops.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// A running server. Dropping it without [`Running::stop`] leaves nothing half done: whatever was
 /// answered is durable.
@@ -164,10 +175,18 @@ impl Running {
     }
 
     /// Drains: no new requests, the controllers end, everything is durable.
-    pub async fn stop(self) {
+    /// No remote is waited for: what was sent to one and not answered stands in the journal and is completed at the next
+    /// start.
+    pub async fn stop(mut self) {
         self.engine.stop();
-        if let Err(error) = self.controllers.await {
-            tracing::error!(%error, "the controllers ended by a panic");
+        self.engine.disconnect();
+        match tokio::time::timeout(GRACE, &mut self.controllers).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the controllers ended by a panic"),
+            Err(_) => {
+                tracing::warn!("controllers were still at work after the grace period");
+                self.controllers.abort();
+            }
         }
         self.server.stop().await;
     }
@@ -193,7 +212,11 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
         store,
         engine_options(&options),
     );
-    server.set_gateway(gateway::PackageGateway::new(engine.clone(), handle.clone()));
+    server.set_gateway(gateway::PackageGateway::new(
+        engine.clone(),
+        handle.clone(),
+        options.answer_within,
+    ));
     metrics::expose(&engine, handle.core());
     let controllers = tokio::spawn({
         let engine = engine.clone();
@@ -288,6 +311,7 @@ fn git_options(data: &DataDir, options: &Options) -> GitOptions {
     GitOptions {
         local: local_repositories(data, options),
         hosts: options.git_hosts.clone(),
+        silence: options.git_silence,
         sync: if options.durable {
             Sync::Always
         } else {

@@ -14,6 +14,7 @@ mod edges;
 mod expressions;
 mod flags;
 mod fleet;
+mod hanging;
 mod kill;
 mod local;
 mod porch;

@@ -50,6 +50,25 @@ impl Process {
         self.child.wait().unwrap();
     }
 
+    /// Asks it to end, as a service manager does.
+    pub(crate) fn terminate(&self) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits until it has ended; how long that took, and its exit code.
+    pub(crate) fn ended(&mut self) -> (Duration, Option<i32>) {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return (begun.elapsed(), status.code());
+            }
+            assert!(begun.elapsed() < PATIENCE, "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     pub(crate) async fn create(&self, path: &str, object: &Value) {
         if let Err(why) = self.client.post(path, object).await {
             assert!(why.to_string().contains("already exists"), "{path}: {why}");

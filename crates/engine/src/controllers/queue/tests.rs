@@ -162,3 +162,43 @@ async fn closing_ends_every_wait() {
         assert_eq!(waiter.await.expect("no panic"), None);
     }
 }
+
+/// Keys that wait for a remote hold up nobody, and are handed out to no second turn.
+#[tokio::test(start_paused = true)]
+async fn i11_a_slot_that_was_lent_is_another_keys() {
+    let queue = Queue::of(4);
+    for name in ["1", "2", "3", "4", "5"] {
+        queue.add(key("a", name));
+    }
+    let mut taken = Vec::new();
+    while let Ok(next) = tokio::time::timeout(Duration::from_secs(1), queue.next()).await {
+        taken.extend(next);
+    }
+    assert_eq!(taken.len(), 3, "one slot is left to others: {taken:?}");
+    for key in &taken {
+        queue.lend(key);
+        queue.lend(key);
+    }
+    for name in ["4", "5"] {
+        assert_eq!(queue.next().await, Some(key("a", name)));
+    }
+    queue.add(key("a", "1"));
+    let again = tokio::time::timeout(Duration::from_secs(1), queue.next()).await;
+    assert!(again.is_err(), "it is worked on: {again:?}");
+    queue.lend(&key("b", "none"));
+    for key in taken.into_iter().chain([key("a", "4"), key("a", "5")]) {
+        queue.done(&key, Done::Rest);
+    }
+    assert_eq!(queue.next().await, Some(key("a", "1")));
+    queue.done(&key("a", "1"), Done::Rest);
+    assert_eq!(queue.busy(), 0);
+    // Nothing was given back twice: the shares are as before.
+    for name in ["1", "2", "3", "4"] {
+        queue.add(key("a", name));
+    }
+    let mut held = 0;
+    while let Ok(Some(_)) = tokio::time::timeout(Duration::from_secs(1), queue.next()).await {
+        held += 1;
+    }
+    assert_eq!(held, 3);
+}

@@ -1,0 +1,259 @@
+//! Answers in time: whatever a remote does, whoever asked hears what is waited for, and what becomes of it.
+//!
+//! A change goes on although nobody waits for it any more, be it that the client went away or that it was told so: half a
+//! change would help nobody. What came of one that was answered late is told as an event of the package revision.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
+use engine::{Asked, Wait};
+use model::{Namespace, ObjectKey, ObjectName};
+
+use super::{PackageGateway, dispatch, revisions};
+
+/// Changes of one user that may wait for remotes without anybody who waits for them.
+const MOST: usize = 32;
+/// How often a request that takes longer than usual is asked what it waits for.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// Changes that were answered late, by what they change: by whom each is.
+#[derive(Debug, Default)]
+pub(super) struct Late(Mutex<BTreeMap<String, String>>);
+
+/// A change that is under way until this is dropped, however it ends.
+struct UnderWay<'a> {
+    late: &'a Late,
+    name: &'a str,
+    state: &'a Mutex<State>,
+}
+
+impl UnderWay<'_> {
+    /// Ends it; whether it was answered late.
+    fn end(&self) -> bool {
+        let was = std::mem::replace(&mut *lock(self.state), State::Done);
+        if was == State::Late {
+            lock(&self.late.0).remove(self.name);
+        }
+        was == State::Late
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// How far a change is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Awaited,
+    Late,
+    Done,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Handles a call, and answers in time.
+pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+    let asked = Asked::default();
+    let reads = matches!(call.verb, Verb::Get | Verb::List | Verb::Watch);
+    let subject = Subject::of(&call);
+    if reads || call.dry_run {
+        let work = Box::pin(asked.during(dispatch(gateway, call)));
+        return match in_time(gateway, &asked, work).await {
+            Ok(answer) => answer,
+            Err(wait) => Err(nothing_changed(&wait)),
+        };
+    }
+    subject.admit(&gateway.late)?;
+    let state = Arc::new(Mutex::new(State::Awaited));
+    let work = tokio::spawn({
+        let (gateway, subject) = (gateway.clone(), subject.clone());
+        let (asked, state) = (asked.clone(), Arc::clone(&state));
+        async move {
+            let under_way = UnderWay {
+                late: &gateway.late,
+                name: &subject.name,
+                state: &state,
+            };
+            let answer = Box::pin(asked.during(dispatch(&gateway, call))).await;
+            if under_way.end() {
+                subject.tell(&gateway, &answer).await;
+            }
+            drop(under_way);
+            answer
+        }
+    });
+    tokio::pin!(work);
+    match in_time(gateway, &asked, &mut work).await {
+        Ok(answer) => ended(answer),
+        Err(wait) => {
+            {
+                let mut state = lock(&state);
+                if *state == State::Awaited {
+                    *state = State::Late;
+                    let mut late = lock(&gateway.late.0);
+                    late.insert(subject.name.clone(), subject.user.clone());
+                    return Err(subject.goes_on(&wait));
+                }
+            }
+            // It ended just now.
+            ended(work.await)
+        }
+    }
+}
+
+fn ended(
+    answer: Result<Result<Outcome, Refusal>, tokio::task::JoinError>,
+) -> Result<Outcome, Refusal> {
+    let broken = |error: tokio::task::JoinError| {
+        let text = format!("Internal error occurred: a change ended without an answer: {error}");
+        Refusal::new(RefusalClass::Bug, text)
+    };
+    answer.unwrap_or_else(|error| Err(broken(error)))
+}
+
+/// What a request waited for when it was given up.
+struct Waited {
+    wait: Wait,
+    long: Duration,
+}
+
+/// Waits for work as long as it works: once it has waited for somebody else for too long, it is given up.
+async fn in_time<T>(
+    gateway: &PackageGateway,
+    asked: &Asked,
+    mut work: impl Future<Output = T> + Unpin,
+) -> Result<T, Waited> {
+    let mut patience = gateway.answer_within;
+    loop {
+        if let Ok(done) = tokio::time::timeout(patience, &mut work).await {
+            return Ok(done);
+        }
+        if let Some((wait, long)) = asked.waits_for() {
+            return Err(Waited { wait, long });
+        }
+        patience = GLANCE;
+    }
+}
+
+impl Waited {
+    /// What is waited for, as a sentence goes on.
+    fn text(&self) -> String {
+        let seconds = self.long.as_secs();
+        match &self.wait {
+            Wait::Remote(address) => {
+                format!("{address} was asked {seconds} s ago and has not answered")
+            }
+            Wait::Change => {
+                format!("an earlier change of this package has not ended for {seconds} s")
+            }
+        }
+    }
+}
+
+fn nothing_changed(wait: &Waited) -> Refusal {
+    let text = format!("Timeout: {}; nothing was changed", wait.text());
+    Refusal::new(RefusalClass::TimedOut, text)
+}
+
+/// What a call changes, and who asks.
+#[derive(Debug, Clone)]
+struct Subject {
+    /// As people name it.
+    name: String,
+    user: String,
+    /// The package revision, where it can be told of.
+    key: Option<ObjectKey>,
+}
+
+impl Subject {
+    fn of(call: &Call) -> Self {
+        let name = match call.verb {
+            Verb::Create => revisions::composed_name(call).unwrap_or_default(),
+            _ => call.name.clone(),
+        };
+        let namespace = Namespace::parse(&call.namespace);
+        let named = ObjectName::parse(&name);
+        Self {
+            name: format!("package revision {}/{name}", call.namespace),
+            user: call.user.name.clone(),
+            key: namespace
+                .ok()
+                .zip(named.ok())
+                .map(|(namespace, name)| ObjectKey { namespace, name }),
+        }
+    }
+
+    /// Refuses what would only wait behind a change that is late.
+    fn admit(&self, late: &Late) -> Result<(), Refusal> {
+        let late = lock(&late.0);
+        if late.contains_key(&self.name) {
+            let text = format!(
+                "{} is still being changed by an earlier request, which waits for its repository: look at it before you try again",
+                self.name
+            );
+            return Err(Refusal::new(RefusalClass::Unavailable, text));
+        }
+        if late.values().filter(|user| **user == self.user).count() >= MOST {
+            let text = format!(
+                "{MOST} changes of user {:?} wait for repositories that do not answer: try again when some of them have ended",
+                self.user
+            );
+            return Err(Refusal::new(RefusalClass::Unavailable, text));
+        }
+        Ok(())
+    }
+
+    fn goes_on(&self, wait: &Waited) -> Refusal {
+        let text = format!(
+            "Timeout: {}; the change goes on, also if the server is started again, and nothing is lost: {} shows what comes \
+             of it, and an event of it says so; its Repository says whether its address answers",
+            wait.text(),
+            self.name
+        );
+        Refusal::new(RefusalClass::TimedOut, text)
+    }
+
+    /// Says what came of a change that was answered late.
+    async fn tell(&self, gateway: &PackageGateway, answer: &Result<Outcome, Refusal>) {
+        let Some(key) = &self.key else {
+            return;
+        };
+        let failed = answer
+            .as_ref()
+            .err()
+            .map(|refusal| refusal.message.as_str());
+        gateway.engine.tell_late(key, failed).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(name: &str, user: &str) -> Subject {
+        Subject {
+            name: name.to_owned(),
+            user: user.to_owned(),
+            key: None,
+        }
+    }
+
+    #[test]
+    fn nobody_lines_up_behind_a_change_that_is_late() {
+        let late = Late::default();
+        assert!(subject("a", "ann").admit(&late).is_ok());
+        for number in 0..MOST {
+            lock(&late.0).insert(number.to_string(), "ann".to_owned());
+        }
+        assert!(subject("0", "bob").admit(&late).is_err(), "it is under way");
+        assert!(subject("a", "ann").admit(&late).is_err(), "she has enough");
+        assert!(subject("a", "bob").admit(&late).is_ok());
+    }
+}

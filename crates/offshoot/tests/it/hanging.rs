@@ -1,0 +1,240 @@
+//! Remotes that accept a connection and never answer: everybody is told what is waited for, nothing that was acknowledged
+//! is lost, others go on, and the process ends when it is asked to.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::git_http::{Asked, Fault, Server};
+
+use crate::edges::{CORE, REPOSITORIES, REVISIONS, register, until};
+use crate::process::{Process, git, wait_for};
+
+const FAST: [&str; 4] = ["--answer-within", "2", "--git-silence", "4"];
+
+/// Nothing that is asked is answered.
+fn silence() -> Vec<(Asked, Fault)> {
+    let all = [Asked::Refs, Asked::RefsToPush, Asked::Objects, Asked::Push];
+    let each = all.map(|asked| vec![(asked, Fault::Hang); 1_000]);
+    each.concat()
+}
+
+struct World {
+    root: tempfile::TempDir,
+    server: Process,
+    git: Server,
+}
+
+fn remote(git: &Server) -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha1", "kind": "Repository", "metadata": { "name": "far" },
+        "spec": { "type": "git", "git": { "repo": git.url("far.git"), "createBranch": true } },
+    })
+}
+
+fn draft(repository: &str, package: &str) -> Value {
+    json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision",
+        "metadata": { "labels": { "team": "web" } },
+        "spec": { "packageName": package, "repository": repository, "workspaceName": "w", "lifecycle": "Draft",
+            "tasks": [{ "type": "init", "init": { "description": "a package" } }] },
+    })
+}
+
+impl World {
+    /// A remote and a local repository, with a proposal in the remote.
+    async fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let served = root.path().join("served");
+        std::fs::create_dir(&served).unwrap();
+        git(&served, &["init", "--quiet", "--bare", "far.git"]);
+        let bare = served.join("far.git");
+        git(&bare, &["config", "http.receivepack", "true"]);
+        let git = Server::start(served).unwrap();
+        let server = Process::start(root.path(), &FAST).await;
+        register(&server, root.path(), "near", false).await;
+        server.create(REPOSITORIES, &remote(&git)).await;
+        let world = Self { root, server, git };
+        world.ready("True").await;
+        world.server.create(REVISIONS, &draft("far", "p")).await;
+        world.move_to("far.p.w", "", "Proposed").await.unwrap();
+        world
+    }
+
+    async fn ready(&self, status: &str) -> String {
+        let path = format!("{REPOSITORIES}/far");
+        until(&self.server, &path, "Ready", |c| c.0 == status)
+            .await
+            .2
+    }
+
+    async fn move_to(&self, name: &str, door: &str, to: &str) -> Result<Value, String> {
+        let path = format!("{REVISIONS}/{name}{door}");
+        let change = json!({ "spec": { "lifecycle": to } });
+        let answer = self.server.client.patch(&path, &change).await;
+        answer.map_err(|why| why.to_string())
+    }
+
+    async fn is(&self, name: &str) -> Value {
+        let revision = self.server.get(&format!("{REVISIONS}/{name}")).await;
+        revision["spec"]["lifecycle"].clone()
+    }
+
+    fn tags(&self) -> String {
+        git(&self.root.path().join("served/far.git"), &["tag"])
+    }
+}
+
+async fn within<T>(seconds: u64, work: impl Future<Output = T>) -> T {
+    let begun = Instant::now();
+    let done = work.await;
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(seconds), "{took:?}");
+    done
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_that_a_remote_takes_and_never_answers_is_told_and_shown_later() {
+    let world = World::new().await;
+    let url = world.git.url("far.git");
+    world
+        .git
+        .set(|m| m.faults = vec![(Asked::Push, Fault::CarryOutAndHang)]);
+    let approval = world.move_to("far.p.w", "/approval", "Published");
+    let told = within(10, approval).await.unwrap_err();
+    for part in [
+        url.as_str(),
+        "has not answered",
+        "the change goes on",
+        "package revision default/far.p.w",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    // Asked again, it says what is under way; nobody lines up.
+    let approval = world.move_to("far.p.w", "/approval", "Published");
+    let told = within(2, approval).await;
+    let published = |object: &Value| object["spec"]["lifecycle"] == "Published";
+    assert!(
+        told.as_ref().map_or_else(
+            |why| why.contains("still being changed by an earlier request"),
+            published
+        ),
+        "{told:?}"
+    );
+    wait_for("the approval", async || {
+        world.is("far.p.w").await == "Published"
+    })
+    .await;
+    assert_eq!(world.tags(), "p/v1\n");
+    wait_for("the event", async || {
+        let events = world.server.get(&format!("{CORE}/events")).await;
+        events.to_string().contains("ChangeCompleted")
+    })
+    .await;
+    let revision = world.server.get(&format!("{REVISIONS}/far.p.w")).await;
+    assert_eq!(revision["metadata"]["labels"]["team"], "web");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remote_that_hangs_holds_up_nobody_else_and_every_verb_is_answered() {
+    let world = World::new().await;
+    world.git.set(|m| m.faults = silence());
+    let told = within(10, world.move_to("far.p.w", "/approval", "Published")).await;
+    let told = told.unwrap_err();
+    assert!(told.contains("has not answered"), "{told}");
+    let wish = draft("far", "late");
+    let create = world.server.client.post(REVISIONS, &wish);
+    let told = within(10, create).await.unwrap_err().to_string();
+    assert!(told.contains("has not answered"), "{told}");
+    let dry = format!("{REVISIONS}?dryRun=All");
+    let wish = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision", "metadata": {},
+        "spec": { "packageName": "c", "repository": "near", "workspaceName": "w", "tasks": [{
+            "type": "clone", "clone": { "upstreamRef": { "type": "git", "git": {
+                "repo": world.git.url("far.git"), "ref": "main", "directory": "p",
+            } } },
+        }] },
+    });
+    let told = within(10, world.server.client.post(&dry, &wish)).await;
+    let told = told.unwrap_err().to_string();
+    assert!(told.contains("nothing was changed"), "{told}");
+    // What is known is read, and the other repository is worked in as ever.
+    let files = REVISIONS.replace("packagerevisions", "packagerevisionresources");
+    let files = format!("{files}/far.p.w");
+    let read = within(2, world.server.client.get(&files)).await;
+    assert!(read.unwrap()["spec"]["resources"]["Kptfile"].is_string());
+    within(3, async {
+        world.server.create(REVISIONS, &draft("near", "p")).await;
+        world.move_to("near.p.w", "", "Proposed").await.unwrap();
+        let approval = world.move_to("near.p.w", "/approval", "Published");
+        approval.await.unwrap();
+    })
+    .await;
+    let ready = world.ready("False").await;
+    assert!(ready.contains("far.git"), "{ready}");
+    // It speaks again: what was asked for is done or is not, and the revision says which.
+    world.git.set(|m| m.faults.clear());
+    world.ready("True").await;
+    wait_for("the approval", async || {
+        let shown = world.is("far.p.w").await;
+        let published = world.tags() == "p/v1\n";
+        (shown == "Published") == published
+            && (published
+                || world
+                    .move_to("far.p.w", "/approval", "Published")
+                    .await
+                    .is_ok())
+    })
+    .await;
+}
+
+/// Ends it while a push hangs; what was acknowledged is there afterwards, and what was not is whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_process_ends_in_time_while_a_remote_hangs() {
+    let world = World::new().await;
+    world.git.set(|m| m.faults = silence());
+    let World {
+        root,
+        mut server,
+        git,
+    } = world;
+    let path = format!("{REVISIONS}/far.p.w/approval");
+    let kubeconfig = root.path().join("data/kubeconfig");
+    let asks = tokio::spawn(async move {
+        let client = offshoot::client::Client::with(&kubeconfig).await.unwrap();
+        let change = json!({ "spec": { "lifecycle": "Published" } });
+        client.patch(&path, &change).await
+    });
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    server.terminate();
+    let (took, code) = tokio::task::spawn_blocking(move || server.ended())
+        .await
+        .unwrap();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert_eq!(code, Some(0));
+    assert!(asks.await.unwrap().is_err(), "nothing was acknowledged");
+    git.set(|m| m.faults.clear());
+    let server = Process::start(root.path(), &FAST).await;
+    let world = World { root, server, git };
+    world.ready("True").await;
+    wait_for("the proposal", async || {
+        let shown = world.is("far.p.w").await;
+        let published = world.tags() == "p/v1\n";
+        shown == "Proposed" && !published || shown == "Published" && published
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_ends_it_at_once() {
+    let world = World::new().await;
+    world.git.set(|m| m.faults = silence());
+    let mut server = world.server;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    server.terminate();
+    std::thread::sleep(Duration::from_millis(50));
+    server.terminate();
+    let (took, _) = server.ended();
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(Path::new(&world.root.path().join("data/objects.redb")).exists());
+}
