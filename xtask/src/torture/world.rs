@@ -54,8 +54,7 @@ impl World {
             .keep();
         let remote = root.join("remote");
         std::fs::create_dir_all(&remote).map_err(|e| format!("make a directory: {e}"))?;
-        let http =
-            git_http::Server::start(remote).map_err(|e| format!("serve git: {e}"))?;
+        let http = git_http::Server::start(remote).map_err(|e| format!("serve git: {e}"))?;
         let server = Server::new(program, &root, handle.clone())?;
         let world = Self {
             root,
