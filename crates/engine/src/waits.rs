@@ -55,7 +55,7 @@ impl Asked {
         ASKER.scope(asker, work).await
     }
 
-    /// What is waited for now, and for how long already.
+    /// Each remote that is waited for, and for how long already.
     pub fn waits_for(&self) -> Option<(Wait, Duration)> {
         let wait = lock(&self.0).clone()?;
         Some((wait.0, wait.1.elapsed()))
