@@ -2,8 +2,8 @@
 //! back so that an equal one is never written twice (decisions.md V16).
 
 use model::{
-    DownstreamTarget, Lifecycle, ObjectName, PackedRenderStatus, RepositoryStatus, RevisionNumber,
-    SetStatus, VariantStatus, WorkspaceName,
+    DownstreamTarget, InjectionNote, Lifecycle, ObjectName, PackedRenderStatus, RepositoryStatus,
+    RevisionNumber, SetStatus, VariantStatus, WorkspaceName,
 };
 use serde_json::{Map, Value};
 
@@ -40,6 +40,8 @@ pub fn write_variant_status(old: Option<&Value>, status: &VariantStatus, now: &s
     );
     let targets = status.downstream_targets.iter().map(write_target).collect();
     put_list(&mut out, "downstreamTargets", targets);
+    let notes = status.injection.iter().map(write_note).collect();
+    put_list(&mut out, "injection", notes);
     let mut ours = Map::new();
     let text = |name: &Option<ObjectName>| name.as_ref().map_or("", |n| n.as_str()).to_owned();
     put(&mut ours, "upstream", &text(&status.upstream));
@@ -52,6 +54,22 @@ pub fn write_variant_status(old: Option<&Value>, status: &VariantStatus, now: &s
         out.insert("offshoot".to_owned(), Value::Object(ours));
     }
     Value::Object(out)
+}
+
+fn write_note(note: &InjectionNote) -> Value {
+    let mut out = Map::new();
+    put(&mut out, "point", &note.point);
+    put(&mut out, "reason", &note.reason);
+    put(&mut out, "message", &note.message);
+    Value::Object(out)
+}
+
+fn read_note(fields: &Fields<'_>) -> Option<InjectionNote> {
+    Some(InjectionNote {
+        point: fields.owned("point")?,
+        reason: fields.owned("reason").unwrap_or_default(),
+        message: fields.owned("message").unwrap_or_default(),
+    })
 }
 
 fn write_target(target: &DownstreamTarget) -> Value {
@@ -98,6 +116,11 @@ pub fn read_variant_status(object: &Value) -> VariantStatus {
         upstream: name("upstream"),
         deleted_downstream: name("deletedDownstream"),
         handled: fields.owned(HANDLED),
+        injection: fields
+            .list("injection")
+            .iter()
+            .filter_map(read_note)
+            .collect(),
     }
 }
 

@@ -56,7 +56,7 @@ pub use set::{
     OnError, PackageContextTemplate, Requirement, SelectorOperator, Target, TargetSelection,
     Template, UpstreamSource, VariantSet, VariantSetSpec,
 };
-pub use status::{DownstreamTarget, RepositoryStatus, SetStatus, VariantStatus};
+pub use status::{DownstreamTarget, InjectionNote, RepositoryStatus, SetStatus, VariantStatus};
 pub use task::{GitSource, Strategy, Task};
 pub use text::Text;
 pub use variant::{

@@ -21,6 +21,20 @@ pub struct VariantStatus {
     pub deleted_downstream: Option<ObjectName>,
     /// The request to look now (annotation `offshoot.dev/reconcile`) that was answered last.
     pub handled: Option<String>,
+    /// The injection points that hold nothing, or what nothing in the cluster stands for any more: told, and no verdict
+    /// about the variant (R88, V22). In the order of their points.
+    pub injection: Vec<InjectionNote>,
+}
+
+/// What is to be said of one injection point.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InjectionNote {
+    /// The type of its condition, which names it: `config.injection.{Kind}.{name}`.
+    pub point: String,
+    /// Why, in one word; `InjectionStale` where what was injected stays (V22).
+    pub reason: String,
+    /// Why, for people.
+    pub message: String,
 }
 
 impl VariantStatus {

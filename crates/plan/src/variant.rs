@@ -11,6 +11,7 @@ mod decide;
 mod drafts;
 mod explain;
 mod holdings;
+mod injection;
 mod leave;
 mod observed;
 mod published;

@@ -144,6 +144,11 @@ fn statuses_come_back() {
         upstream: Some(revision.key.name),
         deleted_downstream: None,
         handled: Some("now".to_owned()),
+        injection: vec![model::InjectionNote {
+            point: "config.injection.ConfigMap.endpoint".to_owned(),
+            reason: "InjectionStale".to_owned(),
+            message: "'eu' is gone".to_owned(),
+        }],
     };
     let written = api::write_variant_status(None, &status, "2026-01-01T00:00:00Z");
     assert_eq!(

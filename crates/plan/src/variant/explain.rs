@@ -231,6 +231,9 @@ impl fmt::Display for Plan {
         for c in &self.status.conditions {
             writeln!(f, "- {}={} {}: {}", c.kind, c.status, c.reason, c.message)?;
         }
+        for note in &self.status.injection {
+            writeln!(f, "- {} {}: {}", note.point, note.reason, note.message)?;
+        }
         for t in &self.status.downstream_targets {
             let lock = t.upstream_lock.as_ref().map_or("-", |l| l.git_ref.as_str());
             writeln!(f, "- target {} {} from {lock}", t.name, t.lifecycle)?;

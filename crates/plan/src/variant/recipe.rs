@@ -41,7 +41,7 @@ pub(super) fn recipe(o: &Observed, variant: &Variant, repository: &RepositorySum
 }
 
 /// Injected contents whose kind of point nothing fills any more.
-fn kept(o: &Observed) -> Vec<KeptInjection> {
+pub(super) fn kept(o: &Observed) -> Vec<KeptInjection> {
     let filled: BTreeSet<&str> = o
         .injections
         .iter()

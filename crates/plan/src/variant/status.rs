@@ -11,7 +11,7 @@ use model::{
 
 use super::decide::not_ready;
 use super::holdings::Holdings;
-use super::{Failure, Observed, Outcome, Plan, Step, Subject, words};
+use super::{Failure, Observed, Outcome, Plan, Step, Subject, injection, words};
 use crate::conflicts;
 use crate::news::turned;
 use crate::{News, Next};
@@ -53,6 +53,7 @@ pub(super) fn of(
             Subject::Invalid { .. } => o.status.deleted_downstream.clone(),
         },
         handled: o.variant.meta().annotations.get(words::RECONCILE).cloned(),
+        injection: injection::notes(o, &renewed(o, &[])),
     }
 }
 
@@ -238,7 +239,9 @@ pub fn news(before: &VariantStatus, after: &VariantStatus, outcomes: &[Outcome])
         (words::EXISTS_UNOWNED, false),
         (words::WRITER_UNKNOWN, true),
     ];
-    turned(&before.conditions, &after.conditions, &kinds)
+    let mut news = turned(&before.conditions, &after.conditions, &kinds);
+    news.extend(injection::news(before, after));
+    news
 }
 
 fn succeeded(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> VariantStatus {
@@ -259,6 +262,12 @@ fn succeeded(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> VariantStatus {
                 target.conflicts = open_conflicts(record);
             }
         }
+    }
+    if !made.is_empty() {
+        let mut open = renewed(o, &made);
+        let old: Vec<_> = open.iter().map(|r| r.key.clone()).collect();
+        open.extend(made.iter().filter(|r| !old.contains(&r.key)).cloned());
+        status.injection = injection::notes(o, &open);
     }
     let verdict = ready(&made);
     if verdict.status != Status::True {

@@ -202,6 +202,7 @@ fn status(world: &Json, generation: i64) -> VariantStatus {
         upstream: None,
         deleted_downstream: status.text("deleted").map(|n| name(&n)),
         handled: status.text("handled"),
+        injection: Vec::new(),
     }
 }
 
