@@ -98,12 +98,15 @@ impl Engine {
 
 /// Whether the ref that a record describes is where the record says.
 pub(crate) fn stands_in(refs: &BTreeMap<RefName, CommitId>, record: &Revision) -> bool {
-    let Some(lock) = &record.self_lock else {
-        return false;
-    };
+    ref_of(record).is_some_and(|name| refs.get(&name) == Some(&record.commit))
+}
+
+/// The ref that a record describes.
+pub(crate) fn ref_of(record: &Revision) -> Option<RefName> {
+    let lock = record.self_lock.as_ref()?;
     let name = match record.lifecycle {
         Lifecycle::Draft | Lifecycle::Proposed => RefName::branch(&lock.git_ref),
         Lifecycle::Published | Lifecycle::DeletionProposed => RefName::tag(&lock.git_ref),
     };
-    name.is_ok_and(|name| refs.get(&name) == Some(&record.commit))
+    name.ok()
 }

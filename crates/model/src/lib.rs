@@ -43,6 +43,7 @@ pub use machine::{Machine, Owner};
 pub use meta::{ObjectKey, ObjectMeta, OwnerReference, Pairs};
 pub use names::{
     NameError, Namespace, ObjectName, PackageName, PackagePath, RepositoryName, Uid, WorkspaceName,
+    is_path_segment,
 };
 pub use pipeline::{Function, Pipeline, Selector};
 pub use recipe::{Injection, InjectionOutcome, KeptInjection, Recipe};

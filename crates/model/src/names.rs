@@ -66,12 +66,59 @@ fn is_path(text: &str) -> bool {
     text.len() <= 1024
         && !text.chars().any(char::is_control)
         && !text.contains('\\')
-        && text.split('/').all(|segment| {
-            !segment.is_empty()
-                && segment != "."
-                && segment != ".."
-                && !segment.eq_ignore_ascii_case(".git")
-        })
+        && text.split('/').count() <= DEPTH + 1
+        && text.split('/').all(is_path_segment)
+}
+
+/// How many directories a file of a package may lie in.
+const DEPTH: usize = 64;
+
+/// Whether a text may be the name of a file or a directory in git: not empty, not `.` or `..`, and nothing that some file
+/// system takes for `.git` or `.gitmodules`, which git refuses to hold (`git fsck --strict`).
+pub fn is_path_segment(text: &str) -> bool {
+    !text.is_empty()
+        && text != "."
+        && text != ".."
+        && !text.contains(|c: char| c.is_control() || c == '\\' || c == '/')
+        && !is_dot_git(text)
+        && !is_dot_gitmodules(text)
+}
+
+/// What HFS+ leaves out of names before it compares them.
+fn is_ignored(c: char) -> bool {
+    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+}
+
+/// A name as HFS+ and NTFS compare it: without ignored characters, in lower case, up to a colon (which begins the name
+/// of a stream), and without blanks and dots at its end.
+fn folded(text: &str) -> String {
+    let bare: String = text.chars().filter(|c| !is_ignored(*c)).collect();
+    let bare = bare.to_ascii_lowercase();
+    let name = bare.split(':').next().unwrap_or_default();
+    name.trim_end_matches([' ', '.']).to_owned()
+}
+
+fn is_dot_git(text: &str) -> bool {
+    matches!(folded(text).as_str(), ".git" | "git~1")
+}
+
+/// The name itself, or one of the short names that NTFS makes of it.
+fn is_dot_gitmodules(text: &str) -> bool {
+    let name = folded(text);
+    if name == ".gitmodules" {
+        return true;
+    }
+    let Some((stem, number)) = name.split_once('~') else {
+        return false;
+    };
+    let numbered = !number.starts_with('0')
+        && !number.is_empty()
+        && number.bytes().all(|b| b.is_ascii_digit());
+    match stem {
+        "gitmod" => matches!(number, "1" | "2" | "3" | "4"),
+        // Once those are taken, a hash begins the name, and the number takes the rest of eight letters.
+        _ => numbered && name.len() == 8 && "gi7eba".starts_with(stem),
+    }
 }
 
 macro_rules! name {
@@ -154,7 +201,7 @@ name!(
     /// A file's path inside a package (X1): relative, clean, never inside `.git`.
     PackagePath,
     "file path",
-    "a path must be relative, without empty, `.`, `..` or `.git` segments, backslashes or control characters, at most 1024 bytes",
+    "a path must be relative, without empty, `.` or `..` segments, without what some file system takes for `.git` or `.gitmodules` (such as `git~1`), without backslashes and control characters, at most 64 directories deep and 1024 bytes long",
     is_path
 );
 name!(
@@ -206,14 +253,45 @@ mod tests {
             "./a",
             ".git/config",
             "a/.GIT/x",
+            "git~1",
+            "a/GIT~1/x",
+            ".git.",
+            ".git ",
+            ".git . .",
+            ".Git::$INDEX_ALLOCATION",
+            ".g\u{200c}it",
+            "\u{feff}.git/x",
+            ".gitmodules",
+            ".GitModules .",
+            "a/GITMOD~1",
+            "gitmod~4",
+            "gi7eba~1",
+            "gi7~1234",
             "a\\b",
             "a\nb",
         ] {
             assert!(PackagePath::parse(bad).is_err(), "{bad:?}");
         }
-        for good in ["Kptfile", "a/b.yaml", ".gitignore", "..a", "a b.txt"] {
+        for good in [
+            "Kptfile",
+            "a/b.yaml",
+            ".gitignore",
+            "..a",
+            "a b.txt",
+            "git",
+            "git~2",
+            "gitmod~5",
+            "gi7eba~12",
+            ".github",
+            "a:b",
+            "x.git",
+        ] {
             assert!(PackagePath::parse(good).is_ok(), "{good:?}");
         }
+        let deep = |n: usize| PackagePath::parse(&format!("{}f", "d/".repeat(n)));
+        assert!(deep(64).is_ok());
+        let error = deep(65).unwrap_err().to_string();
+        assert!(error.contains("at most 64 directories deep"), "{error}");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 /// Why a text is not a directory inside a repository.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "directory {text:?} is not valid: it must be relative, without empty, `.`, `..` or `.git` \
-     segments, control characters or backslashes"
+    "directory {text:?} is not valid: it must be relative, without empty, `.` or `..` segments, what some file system \
+     takes for `.git` or `.gitmodules`, control characters or backslashes"
 )]
 pub struct DirError {
     /// The text.
@@ -30,14 +30,7 @@ impl Dir {
     /// A text that is no clean relative path.
     pub fn parse(text: &str) -> Result<Self, DirError> {
         let bare = text.trim_matches('/');
-        let clean = |s: &str| {
-            !s.is_empty()
-                && s != "."
-                && s != ".."
-                && !s.eq_ignore_ascii_case(".git")
-                && !s.contains(|c: char| c.is_control() || c == '\\')
-        };
-        if bare.is_empty() || bare.split('/').all(clean) {
+        if bare.is_empty() || bare.split('/').all(model::is_path_segment) {
             Ok(Self(bare.into()))
         } else {
             Err(DirError {

@@ -133,6 +133,8 @@ pub(crate) trait Disk: Send + Sync + 'static {
 
     /// All refs, tags not followed.
     fn list(&self) -> Result<BTreeMap<RefName, ObjectId>>;
+    /// Refs that the last list left out, as they cannot be read, and why.
+    fn broken_refs(&self) -> BTreeMap<RefName, String>;
     /// A consistent look at single refs.
     fn view(&self) -> Result<Box<dyn View + '_>>;
 

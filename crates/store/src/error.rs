@@ -75,6 +75,22 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// A ref that leads nowhere.
+    #[error("ref {name} cannot be read: {why}; write it anew with `git update-ref`, or delete it")]
+    BrokenRef {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The file of packed refs makes no sense.
+    #[error(
+        "line {line} of packed-refs is no ref: take it out, or restore the file; git cannot read it, either"
+    )]
+    BrokenRefs {
+        /// Which line, from 1.
+        line: usize,
+    },
     /// Larger than a limit allows.
     #[error("{what} exceeds the limit of {limit}: {found}")]
     TooLarge {
@@ -151,6 +167,8 @@ impl Error {
             Self::Url { .. }
             | Self::Format { .. }
             | Self::Damaged { .. }
+            | Self::BrokenRef { .. }
+            | Self::BrokenRefs { .. }
             | Self::Nonsense { .. } => Class::Invalid,
             Self::NoRepository { .. } | Self::NoBranch { .. } | Self::Missing { .. } => {
                 Class::NotFound

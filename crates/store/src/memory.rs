@@ -331,6 +331,10 @@ impl Disk for MemoryDisk {
         Ok(lock(&self.site).refs.clone())
     }
 
+    fn broken_refs(&self) -> BTreeMap<RefName, String> {
+        BTreeMap::new()
+    }
+
     fn view(&self) -> Result<Box<dyn View + '_>> {
         Ok(Box::new(MemoryView(&self.site)))
     }

@@ -60,6 +60,8 @@ pub(crate) struct Room<D> {
     /// What the batch that is being published wrote.
     pub(crate) kept: Mutex<BTreeSet<ObjectId>>,
     listed: Mutex<Option<(Arc<RawRefs>, Arc<Refs>)>>,
+    /// What the last list left out, and why.
+    broken: Mutex<BTreeMap<RefName, String>>,
     pub(crate) lanes: Mutex<Vec<Lane>>,
     pub(crate) journal: Mutex<Journal>,
     pub(crate) queue: Mutex<Queue>,
@@ -89,6 +91,7 @@ impl<D: Disk> Room<D> {
             anchors: Lru::new(share, 16),
             kept: Mutex::default(),
             listed: Mutex::default(),
+            broken: Mutex::default(),
             lanes: Mutex::default(),
             journal: Mutex::new(journal),
             queue: Mutex::default(),
@@ -197,8 +200,12 @@ impl<D: Disk> Room<D> {
     pub(crate) fn list_refs(&self) -> Result<Arc<Refs>> {
         self.look()?;
         let raw = self.disk.list()?;
+        let mut broken = self.disk.broken_refs();
         let mut listed = lock(&self.listed);
+        // What leads nowhere may lead somewhere by now.
+        let fine = broken.is_empty() && lock(&self.broken).is_empty();
         if let Some((before, refs)) = &*listed
+            && fine
             && **before == raw
         {
             return Ok(Arc::clone(refs));
@@ -215,13 +222,34 @@ impl<D: Disk> Room<D> {
             };
             let commit = match listed.as_ref().and_then(still) {
                 Some(commit) => Some(commit),
-                None => self.peel(*id)?.as_ref().map(commit_id),
+                None => match self.follow(*id)? {
+                    Ok(commit) => commit.as_ref().map(commit_id),
+                    Err(why) => {
+                        broken.insert(name.clone(), why);
+                        None
+                    }
+                },
             };
             refs.extend(commit.map(|commit| (name.clone(), commit)));
         }
+        *lock(&self.broken) = broken;
         let refs = Arc::new(refs);
         *listed = Some((Arc::new(raw), Arc::clone(&refs)));
         Ok(refs)
+    }
+
+    /// Where a ref leads, or why nowhere: one that cannot be followed keeps nobody from the others.
+    fn follow(&self, id: ObjectId) -> Result<Result<Option<ObjectId>, String>> {
+        match self.peel(id) {
+            Ok(None) if self.peeled.get(&id).is_none() && self.kind(&id)?.is_none() => {
+                Ok(Err(format!("object {id} is not in the repository")))
+            }
+            Ok(end) => Ok(Ok(end)),
+            Err(error @ (Error::Missing { .. } | Error::Damaged { .. })) => {
+                Ok(Err(error.to_string()))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     pub(crate) fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>> {
@@ -242,7 +270,7 @@ impl<D: Disk> Room<D> {
             if name.as_str().starts_with(PENDING) {
                 continue;
             }
-            if let Some(commit) = self.peel(id)? {
+            if let Ok(Some(commit)) = self.follow(id)? {
                 refs.insert(name, commit_id(&commit));
             }
         }
@@ -297,6 +325,10 @@ impl<D: Disk> Repo for Shared<D> {
 
     fn refs(&self) -> Result<Arc<Refs>> {
         self.room.list_refs()
+    }
+
+    fn broken_refs(&self) -> BTreeMap<RefName, String> {
+        lock(&self.room.broken).clone()
     }
 
     fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>> {

@@ -45,6 +45,9 @@ pub trait Repo: Send + Sync {
     /// A disk that cannot be read.
     fn refs(&self) -> Result<Arc<Refs>>;
 
+    /// Refs that the last [`Repo::refs`] left out, as they lead nowhere, and why.
+    fn broken_refs(&self) -> BTreeMap<RefName, String>;
+
     /// Where one ref leads, as [`Repo::refs`] would say, without reading the others.
     ///
     /// # Errors

@@ -359,6 +359,8 @@ pub(crate) struct View {
     pub(crate) kinds: BTreeMap<RefName, (RefKind, CommitId)>,
     /// By name alone.
     pub(crate) refs: BTreeMap<RefName, CommitId>,
+    /// Refs that lead nowhere: what they held is not known to be gone.
+    pub(crate) broken: BTreeMap<RefName, String>,
     problems: Vec<String>,
 }
 
@@ -373,6 +375,23 @@ fn view(open: &Open, refs: &Refs) -> Result<View> {
             Ok(None) => {}
             Err(why) => view.problems.push(format!("ref {}: {why}", name.as_str())),
         }
+    }
+    view.broken = open.repo.broken_refs();
+    let branch = open.layout.branch_ref()?;
+    let ours =
+        |name: &RefName| *name == branch || matches!(open.layout.read(name), Ok(Some(_)) | Err(_));
+    for (name, why) in view.broken.iter().filter(|(name, _)| ours(name)) {
+        let (name, why) = (name.to_string(), why.clone());
+        let is_branch = name == branch.as_str();
+        let error = store::Error::BrokenRef { name, why };
+        if is_branch {
+            // Without its branch nothing of the repository can be served or written.
+            return Err(Error::Store {
+                attempt: "read the branch",
+                source: error,
+            });
+        }
+        view.problems.push(error.to_string());
     }
     Ok(view)
 }
@@ -400,7 +419,10 @@ fn package_view(open: &Open, package: &PackageName) -> Result<View> {
         source,
     };
     let dir = open.layout.dir(package);
-    let mut view = View::default();
+    let mut view = View {
+        broken: open.repo.broken_refs(),
+        ..View::default()
+    };
     let mut take = |name: &RefName, commit: CommitId| match open.layout.read(name) {
         Ok(Some(kind)) if package_of(&kind).is_none_or(|p| p == package) => {
             view.refs.insert(name.clone(), commit);

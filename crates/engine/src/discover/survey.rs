@@ -83,7 +83,8 @@ pub(crate) fn survey(
         }
     }
     for record in known {
-        if !wants.contains_key(&record.key) {
+        let unread = crate::recover::ref_of(record).is_some_and(|at| view.broken.contains_key(&at));
+        if !wants.contains_key(&record.key) && !unread {
             survey.follow.push(Follow::delete(record));
         }
     }

@@ -127,3 +127,44 @@ async fn a_revision_whose_files_are_gone_says_so_until_they_are_back() {
     assert_eq!(repository_says(&world, "deploy").1, "Repository Ready");
     quiet(&world).await;
 }
+
+/// A ref that leads nowhere is told; its record stays for the day that it leads somewhere, and the rest works.
+#[tokio::test(start_paused = true)]
+async fn a_ref_that_leads_nowhere_keeps_nobody_from_the_others() {
+    let mut world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let before = world.revision(DRAFT);
+    let lost = before.commit.to_string();
+    world.store.lose(DEPLOY, &lost, true);
+    world.restart().await;
+    world.twin.put_variant(variant("other", "other"));
+    world.rest().await;
+    assert_eq!(
+        said(&world, "other").0,
+        Status::True,
+        "{}",
+        said(&world, "other").1
+    );
+    let (status, message) = repository_says(&world, "deploy");
+    assert_eq!(status, Status::True, "{message}");
+    let name = "refs/heads/drafts/shop/packagevariant-1";
+    assert!(message.contains(name), "{message}");
+    assert!(message.contains("git update-ref"), "{message}");
+    let kept = world.revision(DRAFT);
+    assert_eq!(kept.meta.uid, before.meta.uid);
+    assert_eq!(kept.meta.owners, before.meta.owners);
+    assert_eq!(said(&world, "shop").0, Status::False);
+    quiet(&world).await;
+    world.store.lose(DEPLOY, &lost, false);
+    look(&world).await;
+    assert_eq!(repository_says(&world, "deploy").1, "Repository Ready");
+    assert_eq!(
+        said(&world, "shop").0,
+        Status::True,
+        "{}",
+        said(&world, "shop").1
+    );
+    assert_eq!(world.revision(DRAFT).meta.uid, before.meta.uid);
+    quiet(&world).await;
+}

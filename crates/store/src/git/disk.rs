@@ -149,6 +149,10 @@ impl Disk for GitDisk {
         self.refs.list()
     }
 
+    fn broken_refs(&self) -> BTreeMap<RefName, String> {
+        self.refs.broken()
+    }
+
     fn view(&self) -> Result<Box<dyn View + '_>> {
         self.exists()?;
         Ok(Box::new(self.refs.view()?))

@@ -42,24 +42,30 @@ impl Packed {
         Some(String::from_utf8_lossy(first).into_owned())
     }
 
-    fn parse(text: &[u8]) -> Option<Self> {
+    /// Reads the file, or says which line is no ref.
+    fn parse(text: &[u8]) -> Result<Self, usize> {
         let mut refs: BTreeMap<Vec<u8>, (ObjectId, Option<ObjectId>)> = BTreeMap::new();
         let mut last: Option<Vec<u8>> = None;
-        for line in text.split(|b| *b == b'\n') {
+        for (at, line) in text.split(|b| *b == b'\n').enumerate() {
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            if let Some(hex) = line.strip_prefix(b"^") {
-                let peeled = ObjectId::from_hex(hex).ok()?;
-                refs.get_mut(last.as_ref()?)?.1 = Some(peeled);
-                continue;
-            }
-            let id = ObjectId::from_hex(line.get(..40)?).ok()?;
-            let name = line.get(41..)?.to_vec();
-            refs.insert(name.clone(), (id, None));
-            last = Some(name);
+            let mut take = || {
+                if let Some(hex) = line.strip_prefix(b"^") {
+                    let peeled = ObjectId::from_hex(hex).ok()?;
+                    refs.get_mut(last.as_ref()?)?.1 = Some(peeled);
+                    return Some(());
+                }
+                let id = ObjectId::from_hex(line.get(..40)?).ok()?;
+                let rest = line.get(40..)?.strip_prefix(b" ")?;
+                let name = Some(rest).filter(|name| !name.is_empty())?.to_vec();
+                refs.insert(name.clone(), (id, None));
+                last = Some(name);
+                Some(())
+            };
+            take().ok_or(at + 1)?;
         }
-        Some(Self { refs })
+        Ok(Self { refs })
     }
 
     /// The file's bytes. What we add leads to commits, so that "fully peeled" stays true only if it
@@ -135,10 +141,8 @@ impl PackedFile {
         };
         let first = text.split(|b| *b == b'\n').next().unwrap_or_default();
         let first = String::from_utf8_lossy(first);
-        let packed = Packed::parse(&text).ok_or_else(|| Error::Damaged {
-            id: self.path.display().to_string(),
-            why: "a line in it is no ref".to_owned(),
-        })?;
+        // Git reads nothing of such a file, either; left out, the line would be lost with the next write.
+        let packed = Packed::parse(&text).map_err(|line| Error::BrokenRefs { line })?;
         let fully_peeled = text.is_empty() || first.contains(" fully-peeled ");
         let known = Arc::new(Known {
             stamp,

@@ -29,6 +29,8 @@ pub(crate) struct RefFiles {
     sync: bool,
     /// Directories whose names changed since they were last made durable.
     dirty: Mutex<BTreeSet<PathBuf>>,
+    /// What the last list left out, and why.
+    broken: Mutex<BTreeMap<RefName, String>>,
 }
 
 impl RefFiles {
@@ -41,6 +43,7 @@ impl RefFiles {
             packed,
             sync,
             dirty: Mutex::default(),
+            broken: Mutex::default(),
         }
     }
 
@@ -49,18 +52,31 @@ impl RefFiles {
         self.claims.release()
     }
 
-    /// All refs; loose ones are read first, as packing moves refs the other way.
+    /// All refs; loose ones are read first, as packing moves refs the other way. One that cannot be read keeps nobody
+    /// from the others, and hides what the packed file says of it, as for git.
     pub(crate) fn list(&self) -> Result<BTreeMap<RefName, ObjectId>> {
-        let mut loose = BTreeMap::new();
-        self.walk("refs", &mut loose)?;
+        let (mut loose, mut broken) = (BTreeMap::new(), BTreeMap::new());
+        self.walk("refs", &mut loose, &mut broken)?;
         let packed = self.packed.load()?;
         let mut all = BTreeMap::new();
         all.extend(packed.refs.iter().filter_map(named));
         all.extend(loose);
+        all.retain(|name, _| !broken.contains_key(name));
+        *lock(&self.broken) = broken;
         Ok(all)
     }
 
-    fn walk(&self, at: &str, found: &mut BTreeMap<RefName, ObjectId>) -> Result<()> {
+    /// What the last list left out, and why.
+    pub(crate) fn broken(&self) -> BTreeMap<RefName, String> {
+        lock(&self.broken).clone()
+    }
+
+    fn walk(
+        &self,
+        at: &str,
+        found: &mut BTreeMap<RefName, ObjectId>,
+        broken: &mut BTreeMap<RefName, String>,
+    ) -> Result<()> {
         let dir = self.dir.join(at);
         let entries = match fs::read_dir(&dir) {
             Ok(entries) => entries,
@@ -73,11 +89,14 @@ impl RefFiles {
                 continue;
             };
             if entry.file_type().is_ok_and(|t| t.is_dir()) {
-                self.walk(&name, found)?;
-            } else if let Ok(name) = RefName::parse(&name)
-                && let Some(id) = self.loose(name.as_str())?
-            {
-                found.insert(name, id);
+                self.walk(&name, found, broken)?;
+            } else if let Ok(name) = RefName::parse(&name) {
+                match self.loose(name.as_str()) {
+                    Ok(Some(id)) => drop(found.insert(name, id)),
+                    Ok(None) => {}
+                    Err(Error::BrokenRef { why, .. }) => drop(broken.insert(name, why)),
+                    Err(error) => return Err(error),
+                }
             }
         }
         Ok(())
@@ -95,9 +114,12 @@ impl RefFiles {
             return Ok(None);
         }
         let id = text.get(..40).and_then(|hex| ObjectId::from_hex(hex).ok());
-        id.map(Some).ok_or_else(|| Error::Damaged {
-            id: path.display().to_string(),
-            why: "it is no ref".to_owned(),
+        id.map(Some).ok_or_else(|| Error::BrokenRef {
+            name: name.to_owned(),
+            why: match text.is_empty() {
+                true => "its file is empty".to_owned(),
+                false => "its file holds no object id".to_owned(),
+            },
         })
     }
 
@@ -399,20 +421,22 @@ impl View for RefView<'_> {
         if !self.refs.dir.join(name.as_str()).is_dir() {
             return Ok(None);
         }
-        let mut found = BTreeMap::new();
-        self.refs.walk(name.as_str(), &mut found)?;
-        Ok(found.into_keys().next().map(|n| n.to_string()))
+        let (mut found, mut broken) = (BTreeMap::new(), BTreeMap::new());
+        self.refs.walk(name.as_str(), &mut found, &mut broken)?;
+        let mut names = found.into_keys().chain(broken.into_keys());
+        Ok(names.next().map(|n| n.to_string()))
     }
 
     /// Loose refs are read first, as packing moves refs the other way.
     fn below(&self, dir: &RefName) -> Result<BTreeMap<RefName, ObjectId>> {
-        let mut loose = BTreeMap::new();
+        let (mut loose, mut broken) = (BTreeMap::new(), BTreeMap::new());
         if self.refs.dir.join(dir.as_str()).is_dir() {
-            self.refs.walk(dir.as_str(), &mut loose)?;
+            self.refs.walk(dir.as_str(), &mut loose, &mut broken)?;
         }
         let packed = self.refs.packed.load()?;
         let mut all: BTreeMap<_, _> = packed.range_below(dir.as_str()).filter_map(named).collect();
         all.extend(loose);
+        all.retain(|name, _| !broken.contains_key(name));
         Ok(all)
     }
 }

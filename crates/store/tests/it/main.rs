@@ -30,6 +30,7 @@ macro_rules! both {
 
 mod announced;
 mod between;
+mod broken;
 mod budget;
 mod git;
 mod gone;

@@ -177,6 +177,10 @@ impl Repo for Faulty {
         self.repo.limits()
     }
 
+    fn broken_refs(&self) -> BTreeMap<RefName, String> {
+        self.repo.broken_refs()
+    }
+
     fn packages(&self, root: TreeId, under: &Dir) -> Result<store::Packages> {
         self.repo.packages(root, under)
     }
