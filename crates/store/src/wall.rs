@@ -208,6 +208,10 @@ pub struct Limits {
     pub visits: u64,
     /// Packages of a repository.
     pub packages: u64,
+    /// Refs that a remote may tell of, those among them that we pass over.
+    pub refs: usize,
+    /// Bytes in which it may do so.
+    pub ref_bytes: u64,
     /// Submissions of one batch.
     pub batch: usize,
     /// Bytes of all caches of a store, divided equally among its repositories.
@@ -222,6 +226,8 @@ impl Default for Limits {
             file_bytes: 2 << 20,
             visits: 200_000,
             packages: 20_000,
+            refs: 500_000,
+            ref_bytes: 64 << 20,
             batch: 1_000,
             cache_bytes: 32 << 20,
         }

@@ -57,6 +57,10 @@ pub enum Fault {
     CutRequest(usize),
     /// It is carried out, and so many hundredths of the answer get through.
     CutAnswer(usize),
+    /// It is carried out, and so many hundredths of the answer are passed off as all of it.
+    ShortenAnswer(usize),
+    /// It is not carried out, and what looks like the beginning of a list of refs never ends.
+    Endless,
     /// It is not carried out, and nobody answers until the client goes away.
     Hang,
     /// It is carried out, and nobody answers until the client goes away.
@@ -243,6 +247,15 @@ impl Server {
                 let rest = part(&whole, hundredths);
                 stream.write_all(whole.get(..rest).unwrap_or_default())
             }
+            Fault::ShortenAnswer(hundredths) => {
+                let mut said = self.backend(&request)?;
+                let head = said.windows(4).position(|w| w == b"\r\n\r\n");
+                let head = head.map_or(0, |at| at + 4);
+                let body = said.get(head..).unwrap_or_default();
+                said.truncate(head + part(body, hundredths));
+                pass_on(stream, &said)
+            }
+            Fault::Endless => endless(stream, &request),
             Fault::Hang => stream.read(&mut [0]).map(|_| ()),
             Fault::CarryOutAndHang => {
                 self.backend(&request)?;
@@ -357,6 +370,28 @@ fn read_request(stream: &TcpStream) -> std::io::Result<Request> {
         headers,
         body,
     })
+}
+
+/// Lists refs until the client goes away.
+fn endless(mut stream: &TcpStream, request: &Request) -> std::io::Result<()> {
+    let service = request.query.trim_start_matches("service=");
+    let line = |text: &str| format!("{:04x}{text}", text.len() + 4);
+    let mut head = "HTTP/1.1 200 OK\r\nConnection: close\r\n".to_owned();
+    head.push_str(&format!(
+        "Content-Type: application/x-{service}-advertisement\r\n\r\n"
+    ));
+    head.push_str(&line(&format!("# service={service}\n")));
+    head.push_str("0000");
+    let id = "1".repeat(40);
+    head.push_str(&line(&format!(
+        "{id} HEAD\0report-status atomic ofs-delta side-band-64k\n"
+    )));
+    stream.write_all(head.as_bytes())?;
+    for round in 0u64.. {
+        let refs = (0..1_000).map(|n| line(&format!("{id} refs/heads/{round:010}-{n:03}\n")));
+        stream.write_all(refs.collect::<String>().as_bytes())?;
+    }
+    Ok(())
 }
 
 /// A report in a side band that names the first refs of a push.

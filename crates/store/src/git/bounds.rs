@@ -33,6 +33,8 @@ pub(crate) struct Bounds {
     pub(crate) whole: Duration,
     /// Without a byte in either direction.
     pub(crate) silence: Duration,
+    /// Refs that a remote may tell of, and bytes in which it may do so.
+    pub(crate) refs: (usize, u64),
     /// Whether everything is to end.
     pub(crate) ended: watch::Receiver<bool>,
 }
@@ -52,6 +54,15 @@ impl Bounds {
             () = over => Err(Cut::Ended),
             done = tokio::time::timeout(self.whole, conversation) => done.map_err(|_| Cut::Late),
         }
+    }
+
+    /// Why a remote that tells of more refs than that is not read.
+    pub(crate) fn too_many_refs(&self) -> String {
+        let (refs, bytes) = self.refs;
+        format!(
+            "it tells of more than {refs} refs or {bytes} bytes of them, which is the limit; delete refs there that nobody needs, \
+             or keep packages in a repository of their own"
+        )
     }
 
     /// Whether nothing may be begun any more.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, LOCATION, RETRY_AFTER, USER_AGENT,
@@ -27,9 +27,6 @@ use tokio::time::Instant;
 use crate::disk::Who;
 use crate::lru::lock;
 use crate::remote::Credential;
-
-/// Bytes of an answer that we read: advertisements of very many refs.
-const ANSWER: usize = 512 << 20;
 
 /// Where system certificates are, on the systems that we know.
 const BUNDLES: [&str; 4] = [
@@ -148,9 +145,17 @@ impl Body for Sent {
     }
 }
 
-/// Asks and returns the whole answer; anything but success is a failure. A connection over which
-/// nothing goes for as long as `silence` is given up.
-pub(crate) async fn ask(ask: Ask<'_>, who: &Who, silence: Duration) -> Result<Bytes, Failure> {
+/// Takes an answer piece by piece, or says why it is not read any further.
+pub(crate) type Hear<'a> = dyn FnMut(&[u8]) -> Result<(), Failure> + Send + 'a;
+
+/// Asks and hands on the answer; anything but success is a failure. A connection over which nothing goes for
+/// as long as `silence` is given up.
+pub(crate) async fn ask(
+    ask: Ask<'_>,
+    who: &Who,
+    silence: Duration,
+    hear: &mut Hear<'_>,
+) -> Result<(), Failure> {
     let place =
         parse(ask.url).ok_or_else(|| Failure::before(Class::Invalid, "it is no HTTP URL"))?;
     let denied = |e: crate::CredentialError| Failure::before(e.class, e.text);
@@ -169,9 +174,9 @@ pub(crate) async fn ask(ask: Ask<'_>, who: &Who, silence: Duration) -> Result<By
     if place.tls {
         let stream = tokio::time::timeout(CONNECT, secure(stream, &place.host, bundle));
         let stream = stream.await.map_err(late)??;
-        exchange(stream, request, post, (pulse, silence)).await
+        exchange(stream, request, (post, pulse, silence), hear).await
     } else {
-        exchange(stream, request, post, (pulse, silence)).await
+        exchange(stream, request, (post, pulse, silence), hear).await
     }
 }
 
@@ -288,9 +293,9 @@ async fn secure(
 async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     request: Request<Sent>,
-    post: bool,
-    (pulse, silence): (Pulse, Duration),
-) -> Result<Bytes, Failure> {
+    (post, pulse, silence): (bool, Pulse, Duration),
+    hear: &mut Hear<'_>,
+) -> Result<(), Failure> {
     let lost = |e: &dyn std::fmt::Display| Failure {
         class: Class::Unavailable,
         text: format!("the connection was lost: {e}"),
@@ -302,17 +307,16 @@ async fn exchange(
         .map_err(|e| Failure::before(Class::Unavailable, e.to_string()))?;
     let talk = async {
         let answer = sender.send_request(request).await.map_err(|e| lost(&e))?;
-        let (head, body) = answer.into_parts();
+        let (head, mut body) = answer.into_parts();
         if head.status != StatusCode::OK {
             return Err(refusal(head.status, &head.headers, post));
         }
-        let mut body = Limited::new(body, ANSWER);
-        let mut all = Vec::new();
         while let Some(frame) = body.frame().await {
             pulse.beat();
-            all.extend_from_slice(&frame.map_err(|e| lost(&e))?.into_data().unwrap_or_default());
+            let frame = frame.map_err(|e| lost(&e))?;
+            hear(&frame.into_data().unwrap_or_default())?;
         }
-        Ok(Bytes::from(all))
+        Ok(())
     };
     tokio::pin!(talk);
     tokio::pin!(connection);

@@ -146,6 +146,7 @@ impl GitStore {
             bounds: Bounds {
                 whole: self.options.timeout,
                 silence: self.options.silence,
+                refs: (self.options.limits.refs, self.options.limits.ref_bytes),
                 ended: self.ended.subscribe(),
             },
             runtime: tokio::runtime::Handle::current(),

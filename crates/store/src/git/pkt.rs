@@ -20,39 +20,177 @@ impl Advertisement {
     pub(crate) fn can(&self, what: &str) -> bool {
         self.can.iter().any(|c| c == what)
     }
+}
 
-    /// Reads `info/refs` of the smart protocol; `None` for anything else.
-    pub(crate) fn parse(bytes: &[u8], service: &str) -> Option<Self> {
-        let mut lines = Lines(bytes);
-        let first = lines.next()??;
-        if trim(first) != format!("# service={service}").as_bytes() {
-            return None;
+/// Why an advertisement cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// It is none of the smart protocol.
+    Foreign,
+    /// It ends before its end. Whoever took it for whole would take the refs that are missing for deleted.
+    Cut,
+}
+
+/// Reads `info/refs` of the smart protocol while it comes, and keeps no more of it than the refs.
+pub(crate) struct Advertised {
+    service: &'static str,
+    /// How many refs may yet come, and how many bytes.
+    left: (usize, u64),
+    /// The beginning of a line.
+    rest: Vec<u8>,
+    at: Place,
+    all: Advertisement,
+}
+
+/// Where the reader stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Service,
+    /// A flush stands between the service and the refs.
+    Gap,
+    First,
+    Refs,
+    End,
+    /// What comes is none of our lines.
+    Lost(Unread),
+}
+
+impl Advertised {
+    pub(crate) fn new(service: &'static str, (refs, bytes): (usize, u64)) -> Self {
+        Self {
+            service,
+            left: (refs, bytes),
+            rest: Vec::new(),
+            at: Place::Service,
+            all: Advertisement::default(),
         }
-        let mut all = Self::default();
-        let mut seen = false;
-        for line in lines.flatten() {
-            let line = trim(line);
-            let mut halves = line.splitn(2, |b| *b == 0);
-            let reference = halves.next()?;
-            if let Some(can) = halves.next().filter(|_| !seen) {
-                let can = String::from_utf8_lossy(can);
-                all.can = can
-                    .split(' ')
-                    .filter(|c| !c.is_empty())
-                    .map(str::to_owned)
-                    .collect();
+    }
+
+    /// Takes what came; whether it is still within the limits.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> bool {
+        let (_, left) = &mut self.left;
+        let Some(rest) = left.checked_sub(bytes.len() as u64) else {
+            return false;
+        };
+        *left = rest;
+        if matches!(self.at, Place::End | Place::Lost(_)) {
+            return true;
+        }
+        self.rest.extend_from_slice(bytes);
+        let all = std::mem::take(&mut self.rest);
+        let mut rest = &*all;
+        loop {
+            match split_line(rest) {
+                Split::Line(line, after) => {
+                    rest = after;
+                    if !self.line(line) {
+                        return false;
+                    }
+                }
+                Split::More => break,
+                Split::None => {
+                    let foreign = self.at == Place::Service;
+                    let why = if foreign {
+                        Unread::Foreign
+                    } else {
+                        Unread::Cut
+                    };
+                    self.at = Place::Lost(why);
+                }
             }
-            seen = true;
-            let text = std::str::from_utf8(reference).ok();
-            let Some((hex, name)) = text.and_then(|t| t.split_once(' ')) else {
-                continue;
-            };
-            let id = ObjectId::from_hex(hex.as_bytes());
-            if let (Ok(name), Ok(id)) = (RefName::parse(name), id) {
-                all.refs.insert(name, id);
+            if matches!(self.at, Place::End | Place::Lost(_)) {
+                return true;
             }
         }
-        seen.then_some(all)
+        self.rest = rest.to_vec();
+        true
+    }
+
+    /// Takes a line or a flush; whether there may be more.
+    fn line(&mut self, line: Option<&[u8]>) -> bool {
+        match (self.at, line) {
+            (Place::Service, Some(line)) => {
+                let ours = trim(line) == format!("# service={}", self.service).as_bytes();
+                self.at = if ours {
+                    Place::Gap
+                } else {
+                    Place::Lost(Unread::Foreign)
+                };
+            }
+            (Place::Service, None) => self.at = Place::Lost(Unread::Foreign),
+            (Place::Gap, None) => self.at = Place::First,
+            // An empty repository may say nothing at all.
+            (Place::First | Place::Refs, None) => self.at = Place::End,
+            (Place::Gap | Place::First, Some(line)) => {
+                let (reference, can) = halves(trim(line));
+                let can = String::from_utf8_lossy(can.unwrap_or_default());
+                let can = can.split(' ').filter(|c| !c.is_empty());
+                self.all.can = can.map(str::to_owned).collect();
+                self.at = Place::Refs;
+                return self.reference(reference);
+            }
+            (Place::Refs, Some(line)) => return self.reference(halves(trim(line)).0),
+            (Place::End | Place::Lost(_), _) => {}
+        }
+        true
+    }
+
+    fn reference(&mut self, line: &[u8]) -> bool {
+        let (left, _) = &mut self.left;
+        let Some(rest) = left.checked_sub(1) else {
+            return false;
+        };
+        *left = rest;
+        let text = std::str::from_utf8(line).ok();
+        if let Some((hex, name)) = text.and_then(|t| t.split_once(' '))
+            && let Ok(name) = RefName::parse(name)
+            && let Ok(id) = ObjectId::from_hex(hex.as_bytes())
+        {
+            self.all.refs.insert(name, id);
+        }
+        true
+    }
+
+    /// What came, if it came to its end.
+    pub(crate) fn end(self) -> Result<Advertisement, Unread> {
+        match self.at {
+            Place::End => Ok(self.all),
+            Place::Lost(why) => Err(why),
+            Place::Service => Err(Unread::Foreign),
+            Place::Gap | Place::First | Place::Refs => Err(Unread::Cut),
+        }
+    }
+}
+
+/// A ref and, on the first line, what the server can do.
+fn halves(line: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let mut halves = line.splitn(2, |b| *b == 0);
+    (halves.next().unwrap_or_default(), halves.next())
+}
+
+/// What some bytes begin with.
+enum Split<'a> {
+    /// A line, or a flush, and what follows.
+    Line(Option<&'a [u8]>, &'a [u8]),
+    /// A part of one.
+    More,
+    /// Something else.
+    None,
+}
+
+fn split_line(bytes: &[u8]) -> Split<'_> {
+    let Some(hex) = bytes.get(..4) else {
+        return Split::More;
+    };
+    let length = std::str::from_utf8(hex).ok();
+    let Some(length) = length.and_then(|hex| usize::from_str_radix(hex, 16).ok()) else {
+        return Split::None;
+    };
+    // A flush; what else is shorter than itself ends no less.
+    let (start, end) = if length < 4 { (4, 4) } else { (4, length) };
+    match (bytes.get(start..end), bytes.get(end..)) {
+        (Some(line), Some(after)) => Split::Line((length >= 4).then_some(line), after),
+        _ => Split::More,
     }
 }
 
@@ -63,15 +201,11 @@ impl<'a> Iterator for Lines<'a> {
     type Item = Option<&'a [u8]>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let hex = std::str::from_utf8(self.0.get(..4)?).ok()?;
-        let length = usize::from_str_radix(hex, 16).ok()?;
-        if length < 4 {
-            self.0 = self.0.get(4..)?;
-            return Some(None);
-        }
-        let line = self.0.get(4..length)?;
-        self.0 = self.0.get(length..)?;
-        Some(Some(line))
+        let Split::Line(line, rest) = split_line(self.0) else {
+            return None;
+        };
+        self.0 = rest;
+        Some(line)
     }
 }
 

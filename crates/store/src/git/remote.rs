@@ -27,6 +27,9 @@ impl GitDisk {
         }
         let args = ["ls-remote", "--quiet", self.git.url.as_str()].map(str::to_owned);
         let said = self.ask("look at", &args, None, who)?;
+        if said.out.lines().count() > self.git.bounds.refs.0 {
+            return Err(self.too_many_refs("look at"));
+        }
         let parse = |line: &str| {
             let (hex, name) = line.split_once('\t')?;
             if hex.len() != 40 {
@@ -49,6 +52,11 @@ impl GitDisk {
         Ok(said.out.lines().filter_map(parse).collect())
     }
 
+    fn too_many_refs(&self, attempt: &'static str) -> Error {
+        let text = self.git.bounds.too_many_refs();
+        self.git.error(attempt, Class::Limit, &text)
+    }
+
     fn ask(
         &self,
         attempt: &'static str,
@@ -58,12 +66,14 @@ impl GitDisk {
     ) -> Result<Said> {
         match self.git.there(args, input, who) {
             Ok(said) if said.fine => Ok(said),
+            Ok(said) if said.err.contains("ut of memory") => Err(self.too_many_refs(attempt)),
             Ok(said) => {
                 let class = classify(&said.err).unwrap_or(Class::Unavailable);
                 Err(self.git.error(attempt, class, &essence(&said.err)))
             }
             Err(Mute::Start(error)) => Err(error),
             Err(Mute::Cut(cut)) => Err(self.git.error(attempt, Class::Unavailable, cut.text())),
+            Err(Mute::Much) => Err(self.too_many_refs(attempt)),
         }
     }
 
@@ -145,7 +155,7 @@ impl Upstream for GitDisk {
         args.extend(edits.iter().map(|e| format!("{}:{}", hex(&e.new), e.name)));
         match self.git.there(&args, None, who) {
             Ok(said) => self.meant(edits, &said),
-            Err(Mute::Cut(_)) => Ok(Pushed::Unheard),
+            Err(Mute::Cut(_) | Mute::Much) => Ok(Pushed::Unheard),
             Err(Mute::Start(error)) => Err(error),
         }
     }

@@ -11,9 +11,9 @@ use crate::disk::{Pushed, RawEdit, Step, Who};
 use crate::error::{Error, Result};
 use crate::git::bounds::Cut;
 use crate::git::disk::GitDisk;
-use crate::git::http::{self, Ask, Failure};
+use crate::git::http::{self, Ask, Failure, Hear};
 use crate::git::pack;
-use crate::git::pkt::{Advertisement, Report, encode_push};
+use crate::git::pkt::{Advertised, Advertisement, Report, Unread, encode_push};
 use crate::git::remote::{Verdict, verdict};
 
 const RECEIVE: &str = "git-receive-pack";
@@ -26,7 +26,8 @@ impl GitDisk {
         service: &'static str,
         body: Option<Vec<u8>>,
         who: &Who,
-    ) -> Result<hyper::body::Bytes, Failure> {
+        hear: &mut Hear<'_>,
+    ) -> Result<(), Failure> {
         let post = body.is_some();
         let failed = |cut: Cut, acted| Failure {
             class: Class::Unavailable,
@@ -45,6 +46,7 @@ impl GitDisk {
             },
             who,
             self.git.bounds.silence,
+            hear,
         );
         let said = self.git.runtime.block_on(self.git.bounds.keep(ask));
         said.unwrap_or_else(|cut| Err(failed(cut, post)))
@@ -57,17 +59,33 @@ impl GitDisk {
         who: &Who,
     ) -> Result<Option<Advertisement>> {
         let path = format!("/info/refs?service={service}");
-        let said = self.ask_server(path, service, None, who);
-        let said = said.map_err(|f| self.git.error(attempt, f.class, &f.text))?;
-        let read = Advertisement::parse(&said, service);
-        if read.as_ref().is_some_and(|a| a.can("object-format=sha256")) {
+        let bounds = &self.git.bounds;
+        let mut read = Advertised::new(service, bounds.refs);
+        let said = self.ask_server(path, service, None, who, &mut |bytes| {
+            let within = read.take(bytes);
+            within.then_some(()).ok_or_else(|| Failure {
+                class: Class::Limit,
+                text: bounds.too_many_refs(),
+                acted: false,
+            })
+        });
+        said.map_err(|f| self.git.error(attempt, f.class, &f.text))?;
+        let read = match read.end() {
+            Ok(read) => read,
+            Err(Unread::Foreign) => return Ok(None),
+            Err(Unread::Cut) => {
+                let text = "the list of its refs breaks off";
+                return Err(self.git.error(attempt, Class::Unavailable, text));
+            }
+        };
+        if read.can("object-format=sha256") {
             let what = "SHA-256 object ids".to_owned();
             return Err(Error::Format {
                 url: self.git.url.clone(),
                 what,
             });
         }
-        Ok(read)
+        Ok(Some(read))
     }
 
     /// The other side's refs; `None` if it does not speak the smart protocol.
@@ -121,8 +139,25 @@ impl GitDisk {
 
     /// Sends a push; `None` if nobody knows what came of it.
     fn report(&self, body: Vec<u8>, who: &Who) -> Result<Option<Report>> {
-        match self.ask_server(format!("/{RECEIVE}"), RECEIVE, Some(body), who) {
-            Ok(said) => Ok(Some(Report::parse(&said)).filter(|r| r.complete)),
+        const MOST: usize = 16 << 20;
+        let mut said = Vec::new();
+        let heard = self.ask_server(
+            format!("/{RECEIVE}"),
+            RECEIVE,
+            Some(body),
+            who,
+            &mut |bytes| {
+                said.extend_from_slice(bytes);
+                let within = said.len() <= MOST;
+                within.then_some(()).ok_or_else(|| Failure {
+                    class: Class::Limit,
+                    text: "its answer to a push does not end".to_owned(),
+                    acted: true,
+                })
+            },
+        );
+        match heard {
+            Ok(()) => Ok(Some(Report::parse(&said)).filter(|r| r.complete)),
             Err(failure) if failure.acted => Ok(None),
             Err(failure) => Err(self.git.error("push to", failure.class, &failure.text)),
         }

@@ -23,6 +23,12 @@ use crate::git::bounds::{Bounds, Cut, end};
 use crate::git::private;
 use crate::remote::Credential;
 
+/// Runs a program with a bound on memory, which it hands on to what it starts.
+const BOUNDED: &str = "ulimit -d \"$0\" && exec \"$@\"";
+/// Bytes for any command, and for one that only lists refs (beside those).
+const MEMORY: u64 = 2 << 30;
+const MEMORY_OF_A_LOOK: u64 = 128 << 20;
+
 /// The program, one git directory, one remote.
 #[derive(Clone)]
 pub(crate) struct Git {
@@ -48,6 +54,8 @@ pub(crate) enum Mute {
     Start(Error),
     /// It was ended.
     Cut(Cut),
+    /// It printed more than is read, and was ended.
+    Much,
 }
 
 /// A secret for one process.
@@ -73,6 +81,7 @@ impl Git {
             Ok(said) => Err(self.error("tidy", Class::Unavailable, said.err.trim())),
             Err(Mute::Start(error)) => Err(error),
             Err(Mute::Cut(cut)) => Err(self.error("tidy", Class::Unavailable, cut.text())),
+            Err(Mute::Much) => Err(self.error("tidy", Class::Limit, "git does not stop talking")),
         }
     }
 
@@ -178,12 +187,14 @@ impl Git {
             Mute::Start(self.error("talk to", Class::Unavailable, &text))
         };
         let mut child = self.command(args, secret).spawn().map_err(start)?;
-        let talk = self.bounds.keep(converse(&mut child, input)).await;
+        let (_, most) = self.bounds.refs;
+        let talk = self.bounds.keep(converse(&mut child, input, most)).await;
         let done = match talk {
-            Ok(done) => done.map_err(start)?,
-            Err(cut) => {
+            Ok(Ok(Some(done))) => done,
+            Ok(Err(error)) => return Err(start(error)),
+            broken => {
                 end(&mut child).await;
-                return Err(Mute::Cut(cut));
+                return Err(broken.map_or_else(Mute::Cut, |_| Mute::Much));
             }
         };
         Ok(Said {
@@ -194,8 +205,9 @@ impl Git {
     }
 
     fn command(&self, args: &[String], secret: &Secret) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(args).current_dir(&self.dir);
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(BOUNDED).arg(self.memory(args));
+        command.arg(&self.program).args(args).current_dir(&self.dir);
         // Whoever ends it ends what it started, too.
         command.kill_on_drop(true).process_group(0);
         command
@@ -246,6 +258,16 @@ impl Git {
         command
     }
 
+    /// Kilobytes of data that a command may have: git holds all refs that a remote tells of.
+    fn memory(&self, args: &[String]) -> String {
+        let (_, bytes) = self.bounds.refs;
+        let most = match args.first().map(String::as_str) {
+            Some("ls-remote") => MEMORY_OF_A_LOOK.saturating_add(bytes.saturating_mul(4)),
+            _ => MEMORY,
+        };
+        (most >> 10).to_string()
+    }
+
     fn config(&self, secret: &Secret) -> Vec<(String, String)> {
         let silence = self.bounds.silence.as_secs().max(1).to_string();
         let mut config: Vec<(String, String)> = [
@@ -290,22 +312,37 @@ struct Done {
 /// Bytes of complaints that are kept.
 const COMPLAINTS: u64 = 1 << 20;
 
-/// Feeds a program, and reads what it prints until it ends.
-async fn converse(child: &mut Child, input: Option<Vec<u8>>) -> std::io::Result<Done> {
+/// Feeds a program, and reads what it prints until it ends; `None` if that is more than `most`.
+async fn converse(
+    child: &mut Child,
+    input: Option<Vec<u8>>,
+    most: u64,
+) -> std::io::Result<Option<Done>> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let feed = async {
         if let Some(mut stdin) = stdin {
             // A program that ends early says why itself.
             drop(stdin.write_all(&input.unwrap_or_default()).await);
         }
+        Ok(())
     };
-    let ((), out, err) = tokio::join!(feed, up_to(stdout, u64::MAX), up_to(stderr, COMPLAINTS));
+    let out = async {
+        let mut bytes = Vec::new();
+        if let Some(stdout) = stdout {
+            let mut stdout = stdout.take(most + 1);
+            stdout.read_to_end(&mut bytes).await.map_err(Some)?;
+        }
+        let fits = bytes.len() as u64 <= most;
+        fits.then_some(bytes).ok_or(None)
+    };
+    let err = async { up_to(stderr, COMPLAINTS).await.map_err(Some) };
+    let ((), out, err) = match tokio::try_join!(feed, out, err) {
+        Ok(all) => all,
+        Err(Some(error)) => return Err(error),
+        Err(None) => return Ok(None),
+    };
     let status = child.wait().await?;
-    Ok(Done {
-        status,
-        out: out?,
-        err: err?,
-    })
+    Ok(Some(Done { status, out, err }))
 }
 
 /// Reads to the end, and keeps the beginning.
@@ -353,6 +390,7 @@ mod tests {
             bounds: Bounds {
                 whole: Duration::from_secs(1),
                 silence: Duration::from_secs(1),
+                refs: (1, 1 << 20),
                 ended: tokio::sync::watch::Sender::new(false).subscribe(),
             },
             runtime: tokio::runtime::Handle::current(),

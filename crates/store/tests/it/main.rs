@@ -43,3 +43,4 @@ mod oracle;
 mod push;
 mod sim;
 mod tls;
+mod told;

@@ -10,6 +10,23 @@ fn line(text: &str) -> Vec<u8> {
     out
 }
 
+fn parse(bytes: &[u8], service: &'static str) -> Result<Advertisement, Unread> {
+    // However it comes in pieces.
+    let whole = parse_in(bytes, service, bytes.len().max(1));
+    for piece in [1, 7] {
+        assert_eq!(parse_in(bytes, service, piece), whole);
+    }
+    whole
+}
+
+fn parse_in(bytes: &[u8], service: &'static str, piece: usize) -> Result<Advertisement, Unread> {
+    let mut read = Advertised::new(service, (100, 10_000));
+    for piece in bytes.chunks(piece) {
+        assert!(read.take(piece));
+    }
+    read.end()
+}
+
 #[test]
 fn an_advertisement_is_read() {
     let (a, b) = ("1".repeat(40), "2".repeat(40));
@@ -22,7 +39,7 @@ fn an_advertisement_is_read() {
     bytes.extend(line(&format!("{b} refs/tags/v1\n")));
     bytes.extend(line(&format!("{a} refs/tags/v1^{{}}\n")));
     bytes.extend(b"0000");
-    let read = Advertisement::parse(&bytes, "git-upload-pack").unwrap();
+    let read = parse(&bytes, "git-upload-pack").unwrap();
     let names: Vec<&str> = read.refs.keys().map(RefName::as_str).collect();
     assert_eq!(names, ["refs/heads/main", "refs/tags/v1"]);
     assert_eq!(
@@ -31,11 +48,15 @@ fn an_advertisement_is_read() {
         "tags are not followed"
     );
     assert!(read.can("atomic") && !read.can("report-status"));
-    assert_eq!(Advertisement::parse(&bytes, "git-receive-pack"), None);
-    assert_eq!(
-        Advertisement::parse(b"<html>who are you?</html>", "git-upload-pack"),
-        None
-    );
+    let foreign = Err(Unread::Foreign);
+    assert_eq!(parse(&bytes, "git-receive-pack"), foreign);
+    let html = b"<html>who are you?</html>";
+    assert_eq!(parse(html, "git-upload-pack"), foreign);
+    // One that breaks off is none: what it does not tell of is not gone.
+    let start = line("# service=git-upload-pack\n").len();
+    for end in start..bytes.len() {
+        assert_eq!(parse(&bytes[..end], "git-upload-pack"), Err(Unread::Cut));
+    }
 }
 
 #[test]
@@ -47,8 +68,11 @@ fn an_empty_repository_is_read() {
         "{zero} capabilities^{{}}\0report-status atomic\n"
     )));
     bytes.extend(b"0000");
-    let read = Advertisement::parse(&bytes, "git-receive-pack").unwrap();
+    let read = parse(&bytes, "git-receive-pack").unwrap();
     assert!(read.refs.is_empty() && read.can("atomic"));
+    let nothing = [&*line("# service=git-upload-pack\n"), b"00000000"].concat();
+    let read = parse(&nothing, "git-upload-pack").unwrap();
+    assert_eq!(read, Advertisement::default());
 }
 
 #[test]
@@ -83,9 +107,9 @@ proptest! {
     #[test]
     fn no_bytes_make_the_readers_fail(raw in prop::collection::vec(any::<u8>(), 0..200)) {
         drop(Report::parse(&raw));
-        drop(Advertisement::parse(&raw, "git-upload-pack"));
+        drop(parse(&raw, "git-upload-pack"));
         let mut framed = line("# service=git-upload-pack\n");
         push_line(&mut framed, &raw);
-        drop(Advertisement::parse(&framed, "git-upload-pack"));
+        drop(parse(&framed, "git-upload-pack"));
     }
 }
