@@ -2,6 +2,7 @@
 
 mod connections;
 mod gather;
+mod open;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ use crate::limits::Limits;
 use crate::logic::WriteOptions;
 use crate::registry::{Converter, Resource, builtins};
 use crate::status::Failure;
-use crate::storage::{Backend, Durability, Memory, Options, RedbFile, StorageError, Store};
+use crate::storage::{Backend, Durability, Memory, Options, StorageError, Store};
 use crate::verbs::handle::ServerHandle;
 use crate::verbs::{Core, Target, keep as housekeeping};
 
@@ -77,7 +78,7 @@ pub enum StartError {
 pub struct ServerBuilder {
     data: Option<PathBuf>,
     backend: Option<Box<dyn Backend>>,
-    durability: Durability,
+    how: open::How,
     options: Options,
     crds: Vec<Value>,
     resources: Vec<Resource>,
@@ -104,7 +105,7 @@ impl Default for ServerBuilder {
         Self {
             data: None,
             backend: None,
-            durability: Durability::Immediate,
+            how: open::How::default(),
             options: Options {
                 threaded: true,
                 ..Options::default()
@@ -141,7 +142,22 @@ impl ServerBuilder {
     /// Says when a write counts as done.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
+        self.how.durability = durability;
+        self
+    }
+
+    /// Says that the data directory was used before, where more than its keys tell: a store that is missing or empty there
+    /// is refused.
+    #[must_use]
+    pub fn used_before(mut self, used: bool) -> Self {
+        self.how.used = used;
+        self
+    }
+
+    /// Begins with an empty store where that of the data directory is damaged or missing; what is found is kept beside it.
+    #[must_use]
+    pub fn begin_anew(mut self, anew: bool) -> Self {
+        self.how.anew = anew;
         self
     }
 
@@ -227,20 +243,20 @@ impl ServerBuilder {
     /// # Errors
     /// See [`StartError`].
     pub async fn build(mut self) -> Result<Server, StartError> {
-        let backend = match (self.backend.take(), &self.data) {
-            (Some(backend), _) => backend,
+        let options = self.options.clone();
+        let store = match (self.backend.take(), &self.data) {
+            (Some(backend), _) => Store::open(backend, options),
             (None, Some(path)) => {
                 let prepare = |source| StartError::Data {
                     path: path.clone(),
                     source,
                 };
                 crate::files::directory(path).map_err(prepare)?;
-                let file = RedbFile::open(&path.join("objects.redb"), self.durability);
-                Box::new(file.map_err(StartError::Store)?)
+                open::store(path, self.how, &options)
             }
-            (None, None) => Box::new(Memory::new()),
+            (None, None) => Store::open(Box::new(Memory::new()), options),
         };
-        let store = Store::open(backend, self.options.clone()).map_err(StartError::Store)?;
+        let store = store.map_err(StartError::Store)?;
         let mut core = Core::new(store, Arc::clone(&self.clock), Arc::clone(&self.uids));
         core.converters = std::mem::take(&mut self.converters);
         for resource in builtins::resources()

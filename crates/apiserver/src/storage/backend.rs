@@ -16,6 +16,22 @@ pub enum StorageError {
         /// What the medium said.
         detail: String,
     },
+    /// The file is no whole store; it is left as it was found.
+    #[error("the object store {path} is damaged: {found}")]
+    Damage {
+        /// Where it lies.
+        path: String,
+        /// What was found.
+        found: String,
+    },
+    /// The file is gone from beside what was made with it.
+    #[error("the object store {path} {found}, although its directory has been used before")]
+    Lost {
+        /// Where it should lie.
+        path: String,
+        /// `is missing`, or `is empty`.
+        found: String,
+    },
     /// The data was written by a newer program (X7); it is left untouched.
     #[error(
         "the object store has format {found}, this program knows formats up to {known}: use a newer program"
@@ -43,6 +59,17 @@ pub enum StorageError {
     /// A test stopped the store here.
     #[error("the object store was stopped at a fault point")]
     Stopped,
+}
+
+impl StorageError {
+    /// Whether the store itself is spoilt or gone: no other program, and no second try, will read it.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            Self::Damage { .. } | Self::Lost { .. } | Self::Damaged { .. }
+        )
+    }
 }
 
 /// What a medium holds when it is opened.

@@ -32,7 +32,7 @@ pub struct Findings {
 /// It cannot be opened at all, or was written by a newer program.
 pub fn inspect(data: &Path) -> Result<Findings, StorageError> {
     let path = data.join("objects.redb");
-    let mut file = RedbFile::open(&path, Durability::Immediate)?;
+    let mut file = RedbFile::open_used(&path, Durability::Immediate)?;
     let (loaded, damaged, whole) = file.examine()?;
     let mut findings = judge(loaded);
     if let Some(name) = damaged {

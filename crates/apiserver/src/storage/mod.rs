@@ -18,6 +18,7 @@ mod state;
 mod store;
 mod text;
 mod watch;
+mod whole;
 mod writer;
 
 #[cfg(test)]

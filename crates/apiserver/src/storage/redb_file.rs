@@ -6,16 +6,22 @@
 //! A write that failed (a full disk) spoils the handle: the file is opened again before the next one, and what
 //! became of the failed transaction is read from the file itself, never guessed.
 
+mod rows;
+
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
-use super::backend::{Backend, Change, Loaded, LogEntry, StorageError};
+use super::backend::{Backend, Change, Loaded, StorageError};
 use super::object::Object;
 use super::state::{Key, ResourceKey};
 use super::text::Packers;
+use super::whole;
 use crate::files;
+
+use rows::{decode, encode, stored};
 
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
 const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
@@ -59,6 +65,8 @@ pub struct RedbFile {
     disk: Option<super::tests::disk::Disk>,
     /// A transaction that failed, and of which nobody knows yet whether it is in the file.
     unsure: Option<Unsure>,
+    /// What was read while the file was checked, and the name of something in it that cannot be read.
+    ahead: Option<(Loaded, Option<String>)>,
 }
 
 /// A transaction that was answered as failed.
@@ -84,10 +92,34 @@ impl RedbFile {
             #[cfg(test)]
             disk: None,
             unsure: None,
+            ahead: None,
         };
-        opened.database = Some(opened.open_file()?);
-        opened.check_format()?;
+        match whole::look(path)? {
+            whole::Found::Closed(file) => {
+                let read = whole::read(path, &file, |database| {
+                    known_format(database)?;
+                    read_all(database).map_err(|e| whole::damage(path, e.to_string()))
+                });
+                opened.ahead = Some(read?);
+            }
+            whole::Found::Nothing | whole::Found::Open => {}
+        }
+        // What a crash left is repaired here, which may meet damage that redb does not expect.
+        let ready = whole::guarded(|| {
+            opened.database = Some(opened.open_file()?);
+            opened.check_format()
+        });
+        ready.map_err(|found| whole::damage(path, found))??;
         Ok(opened)
+    }
+
+    /// Opens the file of a store that was used before.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; or it is missing, or empty.
+    pub fn open_used(path: &Path, durability: Durability) -> Result<Self, StorageError> {
+        whole::expect(path)?;
+        Self::open(path, durability)
     }
 
     /// Opens a store on a disk of a test.
@@ -101,6 +133,7 @@ impl RedbFile {
             shrink_above: u64::MAX,
             disk: Some(disk),
             unsure: None,
+            ahead: None,
         };
         opened.database = Some(opened.open_file()?);
         opened.check_format()?;
@@ -125,15 +158,24 @@ impl RedbFile {
                 detail: e.to_string(),
             });
         }
-        let failed = |detail: String| StorageError::Open {
-            path: self.path.display().to_string(),
-            detail,
-        };
-        let file = files::open(&self.path).map_err(|e| failed(e.to_string()))?;
+        let path = || self.path.display().to_string();
+        let file = files::open(&self.path).map_err(|e| StorageError::Open {
+            path: path(),
+            detail: e.to_string(),
+        })?;
         let builder = Database::builder()
             .set_cache_size(CACHE_BYTES)
             .create_file(file);
-        builder.map_err(|e| failed(e.to_string()))
+        builder.map_err(|error| match spoilt(&error) {
+            Some(found) => StorageError::Damage {
+                path: path(),
+                found,
+            },
+            None => StorageError::Open {
+                path: path(),
+                detail: error.to_string(),
+            },
+        })
     }
 
     fn database(&self) -> Result<&Database, redb::Error> {
@@ -144,26 +186,16 @@ impl RedbFile {
     }
 
     fn check_format(&self) -> Result<(), StorageError> {
-        let found = self.meta("format").map_err(|e| read_error(&e))?;
-        match found {
-            Some(found) if found > FORMAT => Err(StorageError::NewerFormat {
-                found,
-                known: FORMAT,
-            }),
-            Some(_) => Ok(()),
-            None => self
-                .write_meta("format", FORMAT)
-                .map_err(|e| write_error(&e)),
+        let database = self.database().map_err(|e| read_error(&e))?;
+        if known_format(database)? {
+            return Ok(());
         }
+        self.write_meta("format", FORMAT)
+            .map_err(|e| write_error(&e))
     }
 
     fn meta(&self, name: &str) -> Result<Option<u64>, redb::Error> {
-        let read = self.database()?.begin_read()?;
-        match read.open_table(META) {
-            Ok(table) => Ok(table.get(name)?.map(|v| v.value())),
-            Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
-            Err(other) => Err(other.into()),
-        }
+        meta(self.database()?, name)
     }
 
     fn write_meta(&self, name: &str, value: u64) -> Result<(), redb::Error> {
@@ -173,36 +205,6 @@ impl RedbFile {
         write.open_table(LOG)?;
         write.commit()?;
         Ok(())
-    }
-
-    fn read_all(&self) -> Result<(Loaded, Option<String>), redb::Error> {
-        let read = self.database()?.begin_read()?;
-        let meta = read.open_table(META)?;
-        let number = |name: &str| -> Result<u64, redb::Error> {
-            Ok(meta.get(name)?.map_or(0, |v| v.value()))
-        };
-        let mut loaded = Loaded {
-            rv: number("rv")?,
-            compacted: number("compacted")?,
-            ..Loaded::default()
-        };
-        let mut damaged = None;
-        let mut packers = Packers::default();
-        for item in read.open_table(OBJECTS)?.iter()? {
-            let (name, disk) = item?;
-            match stored(name.value(), disk.value(), &mut packers) {
-                Some(object) => loaded.objects.push(object),
-                None => damaged = Some(name.value().to_owned()),
-            }
-        }
-        for item in read.open_table(LOG)?.iter()? {
-            let (rv, disk) = item?;
-            match decode(rv.value(), disk.value(), &mut packers) {
-                Some(entry) => loaded.log.push(entry),
-                None => damaged = Some(format!("log\0{}", rv.value())),
-            }
-        }
-        Ok((loaded, damaged))
     }
 
     /// Whether nothing was ever written.
@@ -245,7 +247,8 @@ impl RedbFile {
                 .map_err(|e| StorageError::Read(e.to_string()))?,
             None => false,
         };
-        let (loaded, damaged) = self.read_all().map_err(|e| read_error(&e))?;
+        let database = self.database().map_err(|e| read_error(&e))?;
+        let (loaded, damaged) = read_all(database).map_err(|e| read_error(&e))?;
         Ok((loaded, damaged, whole))
     }
 
@@ -304,7 +307,13 @@ impl RedbFile {
 
 impl Backend for RedbFile {
     fn load(&mut self) -> Result<Loaded, StorageError> {
-        let (mut loaded, damaged) = self.read_all().map_err(|e| read_error(&e))?;
+        let read = match self.ahead.take() {
+            Some(read) => Ok(Ok(read)),
+            None => whole::guarded(|| read_all(self.database()?)),
+        };
+        let damage = |found: String| whole::damage(&self.path, found);
+        let read = read.map_err(damage)?;
+        let (mut loaded, damaged) = read.map_err(|e| damage(e.to_string()))?;
         if let Some(name) = damaged {
             let (resource, key) = name.split_once('\0').unwrap_or(("", &name));
             return Err(StorageError::Damaged {
@@ -399,64 +408,81 @@ impl RedbFile {
     }
 }
 
+/// What is wrong with the file itself, where that is why it cannot be opened: also an end that comes too soon.
+fn spoilt(error: &redb::DatabaseError) -> Option<String> {
+    match error {
+        redb::DatabaseError::Storage(redb::StorageError::Corrupted(found)) => Some(found.clone()),
+        redb::DatabaseError::Storage(redb::StorageError::Io(error))
+            if matches!(
+                error.kind(),
+                ErrorKind::UnexpectedEof | ErrorKind::InvalidData
+            ) =>
+        {
+            Some(error.to_string())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a file says its format.
+fn known_format(database: &Database) -> Result<bool, StorageError> {
+    match meta(database, "format").map_err(|e| read_error(&e))? {
+        Some(found) if found > FORMAT => Err(StorageError::NewerFormat {
+            found,
+            known: FORMAT,
+        }),
+        found => Ok(found.is_some()),
+    }
+}
+
+fn meta(database: &Database, name: &str) -> Result<Option<u64>, redb::Error> {
+    let read = database.begin_read()?;
+    match read.open_table(META) {
+        Ok(table) => Ok(table.get(name)?.map(|v| v.value())),
+        Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Everything in a file, and the name of something that cannot be read.
+fn read_all(database: &Database) -> Result<(Loaded, Option<String>), redb::Error> {
+    let read = database.begin_read()?;
+    let mut loaded = Loaded {
+        rv: meta(database, "rv")?.unwrap_or(0),
+        compacted: meta(database, "compacted")?.unwrap_or(0),
+        ..Loaded::default()
+    };
+    let mut damaged = None;
+    let mut packers = Packers::default();
+    let objects = match read.open_table(OBJECTS) {
+        Ok(objects) => objects,
+        // A file of which nothing but its frame was written.
+        Err(redb::TableError::TableDoesNotExist(_)) => return Ok((loaded, None)),
+        Err(other) => return Err(other.into()),
+    };
+    for item in objects.iter()? {
+        let (name, disk) = item?;
+        match stored(name.value(), disk.value(), &mut packers) {
+            Some(object) => loaded.objects.push(object),
+            None => damaged = Some(name.value().to_owned()),
+        }
+    }
+    for item in read.open_table(LOG)?.iter()? {
+        let (rv, disk) = item?;
+        match decode(rv.value(), disk.value(), &mut packers) {
+            Some(entry) => loaded.log.push(entry),
+            None => damaged = Some(format!("log\0{}", rv.value())),
+        }
+    }
+    Ok((loaded, damaged))
+}
+
 fn read_error(error: &redb::Error) -> StorageError {
     StorageError::Read(error.to_string())
 }
 
 fn write_error(error: &redb::Error) -> StorageError {
     StorageError::Write(error.to_string())
-}
-
-/// Reads an object of the first table.
-fn stored(
-    name: &str,
-    disk: &[u8],
-    packers: &mut Packers,
-) -> Option<(ResourceKey, Key, Arc<Object>)> {
-    let (resource, key) = name.split_once('\0')?;
-    let resource = ResourceKey::from(resource);
-    let object = Object::from_disk(disk, packers.of(&resource))?;
-    Some((resource, key.into(), Arc::new(object)))
-}
-
-/// Writes an event: lengths and texts of resource and key, then the old state if there was one.
-fn encode(entry: &LogEntry) -> Vec<u8> {
-    let mut out = Vec::new();
-    for text in [entry.resource.as_ref(), entry.key.as_ref()] {
-        out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
-        out.extend_from_slice(text.as_bytes());
-    }
-    if let Some(old) = &entry.old {
-        out.extend_from_slice(&old.to_disk());
-    }
-    out
-}
-
-fn decode(rv: u64, disk: &[u8], packers: &mut Packers) -> Option<LogEntry> {
-    let (resource, rest) = text(disk)?;
-    let (key, rest) = text(rest)?;
-    let resource = ResourceKey::from(resource);
-    let old = if rest.is_empty() {
-        None
-    } else {
-        let packer = packers.of(&resource);
-        Some(Arc::new(Object::from_disk(rest, packer)?))
-    };
-    Some(LogEntry {
-        rv,
-        resource,
-        key: Key::from(key),
-        old,
-    })
-}
-
-fn text(disk: &[u8]) -> Option<(&str, &[u8])> {
-    let len = u32::from_le_bytes(disk.get(..4)?.try_into().ok()?) as usize;
-    let end = 4_usize.checked_add(len)?;
-    Some((
-        std::str::from_utf8(disk.get(4..end)?).ok()?,
-        disk.get(end..)?,
-    ))
 }
 
 #[cfg(test)]

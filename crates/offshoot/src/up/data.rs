@@ -63,6 +63,12 @@ impl DataDir {
         &self.root
     }
 
+    /// Whether there are mirrors or journals: somebody has worked with the directory.
+    pub(crate) fn was_used(&self) -> bool {
+        let entries = std::fs::read_dir(self.git());
+        entries.is_ok_and(|mut entries| entries.next().is_some())
+    }
+
     /// Mirrors of remote repositories, and the journals of all.
     pub(crate) fn git(&self) -> PathBuf {
         self.root.join("git")

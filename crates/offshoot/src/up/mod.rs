@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use apiserver::audit::{Audit, Rotation};
 use apiserver::gateway::User;
+use apiserver::server::StartError;
 use apiserver::storage::{Durability, Expect};
 use apiserver::verbs::Core;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
@@ -248,6 +249,8 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
     let mut builder = Server::builder()
         .data_dir(data.root())
         .durability(durability)
+        .used_before(data.was_used())
+        .begin_anew(options.rebuild)
         .token(token, User::new("admin", &["system:masters"]));
     let crds = api::embedded_crds().map_err(|e| Failure::of("read the definitions", &e))?;
     for crd in crds {
@@ -267,10 +270,22 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
     for role in gateway::roles() {
         builder = builder.cluster_role(role);
     }
-    builder.build().await.map_err(|e| {
-        Failure::of("open the object store", &e)
-            .hint("records of package revisions can be brought back from git: start with --rebuild on a fresh directory")
-    })
+    builder.build().await.map_err(|e| not_built(data, &e))
+}
+
+/// Why there is no server, and the way out where its object store is damaged or gone.
+fn not_built(data: &DataDir, error: &StartError) -> Failure {
+    match error {
+        StartError::Store(found) if found.is_damage() => {
+            let root = data.root().display();
+            Failure::of("open the object store", error).hint(format!(
+                "fill a new directory from a copy: `offshoot backup FILE --restore --data NEW`; or start with --rebuild, which \
+                 keeps what was found in {root} and begins with no objects: apply repositories and variants again, package \
+                 revisions come back from git"
+            ))
+        }
+        _ => Failure::of("start the server", error),
+    }
 }
 
 /// Local repositories lie beside the data directory unless somebody says otherwise, and never in it.

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::storage::Draft;
+use crate::storage::backend::LogEntry;
 
 const RESOURCE: &str = "shoes";
 
