@@ -1,19 +1,21 @@
 //! `PackageRevisionResources`: the files of a package revision as texts (decisions.md A11).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Files, PackagePath, Problem, Revision};
 use serde_json::{Map, Value, json};
 
-use crate::fields::{Fields, object_of, put, put_number};
+use crate::fields::{Fields, object_of, put, put_number, str_at};
 use crate::{write_meta, write_render_status};
 
 /// The annotation that lists files which are no text.
 pub(crate) const BINARY_FILES: &str = "offshoot.dev/binary-files";
 
-/// The annotation that lists files which are beyond the limits, each with the reason: they are not shown, and gone
-/// with the next update.
+/// The annotation that lists files which are beyond the limits, each with the reason: they are not shown, and stay.
 pub const OVERSIZED_FILES: &str = "offshoot.dev/oversized-files";
+/// The annotation of an update that takes files away which are not shown: a JSON list of their paths. It is never
+/// stored.
+const REMOVE_FILES: &str = "offshoot.dev/remove-files";
 /// How many of them it lists.
 const LISTED: usize = 20;
 
@@ -83,13 +85,15 @@ pub struct ResourcesUpdate {
     pub resource_version: String,
     /// The texts, by path.
     pub files: BTreeMap<PackagePath, String>,
+    /// Files that are not shown and shall go.
+    pub remove: BTreeSet<PackagePath>,
 }
 
 /// Reads an update of resources.
 ///
 /// # Errors
-/// A problem for each path that no package may hold (X1), each value that is no text, and paths
-/// that differ in case alone.
+/// A problem for each path that no package may hold (X1), each value that is no text, paths
+/// that differ in case alone, and a list of files to remove that is none.
 pub fn read_resources(object: &Value) -> Result<ResourcesUpdate, Vec<Problem>> {
     let mut problems = Vec::new();
     let empty = Value::Object(Map::new());
@@ -117,13 +121,29 @@ pub fn read_resources(object: &Value) -> Result<ResourcesUpdate, Vec<Problem>> {
             files.insert(path, text.to_owned());
         }
     }
+    let remove = read_removals(object, &mut problems);
     if problems.is_empty() {
         let resource_version = meta.owned("resourceVersion").unwrap_or_default();
         Ok(ResourcesUpdate {
             resource_version,
             files,
+            remove,
         })
     } else {
         Err(problems)
     }
+}
+
+fn read_removals(object: &Value, problems: &mut Vec<Problem>) -> BTreeSet<PackagePath> {
+    let Some(text) = str_at(object, &["metadata", "annotations", REMOVE_FILES]) else {
+        return BTreeSet::new();
+    };
+    let field = format!("metadata.annotations[{REMOVE_FILES}]");
+    let Ok(paths) = serde_json::from_str::<Vec<String>>(text) else {
+        let what = format!("{field}: Invalid value: {text:?}: must be a JSON list of paths");
+        problems.push(Problem::new(&field, what).hint("write [\"logo.png\"]"));
+        return BTreeSet::new();
+    };
+    let path = |path: String| crate::fields::name(problems, &field, &path, PackagePath::parse);
+    paths.into_iter().filter_map(path).collect()
 }

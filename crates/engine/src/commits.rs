@@ -204,7 +204,9 @@ impl Engine {
 /// # Errors
 /// The limit that they are beyond.
 pub(crate) fn fits(open: &Open, files: &Files, opaque: &[store::Opaque]) -> Result<()> {
-    let checked = open.repo.limits().check(files, opaque.len());
+    // What was beyond the limits before is no reason to refuse what is not.
+    let carried = opaque.iter().filter(|o| !o.is_hidden()).count();
+    let checked = open.repo.limits().check(files, carried);
     checked.map_err(|source| Error::Store {
         attempt: "write the package",
         source,

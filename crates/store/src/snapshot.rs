@@ -13,8 +13,8 @@ use crate::object::{EXEC, Entry, Oid as _, blob_id, tree_id};
 use crate::room::Room;
 use crate::wall::Limits;
 
-/// What a tree holds beyond what we read: symlinks, submodules, names that we refuse (X1). It is
-/// written back as it was and never followed.
+/// What a tree holds beyond what we read: symlinks, submodules, names that we refuse (X1), and what is beyond the
+/// limits (A11). It is written back as it was and never followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opaque {
     /// The path inside the package, as git has it.
@@ -23,6 +23,8 @@ pub struct Opaque {
     pub mode: u32,
     /// The id, 20 bytes.
     pub(crate) id: ObjectId,
+    /// Whether it could be read but for a limit.
+    pub(crate) hidden: bool,
 }
 
 impl Opaque {
@@ -34,7 +36,17 @@ impl Opaque {
     #[cfg(feature = "conformance")]
     pub(crate) fn new(path: Vec<u8>, mode: u32, like: Option<&File>) -> Option<Self> {
         let id = like.and_then(File::id)?.oid().ok()?;
-        Some(Self { path, mode, id })
+        Some(Self {
+            path,
+            mode,
+            id,
+            hidden: false,
+        })
+    }
+
+    /// Whether it is carried because it is beyond a limit.
+    pub fn is_hidden(&self) -> bool {
+        self.hidden
     }
 
     /// What it is, in words.
@@ -47,11 +59,6 @@ impl Opaque {
         }
     }
 }
-
-/// Directories of a package that are looked into: a few objects may name each other so often that they are billions.
-const DIRECTORIES: u64 = 4_000;
-/// A directory of this many entries counts for one more.
-const LARGE: u64 = 10;
 
 /// The files of one directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,18 +73,7 @@ pub struct Snapshot {
     pub bytes: u64,
 }
 
-impl Snapshot {
-    fn of(tree: &ObjectId) -> Self {
-        Self {
-            tree: tree_id(tree),
-            files: Files::new(),
-            opaque: Vec::new(),
-            bytes: 0,
-        }
-    }
-}
-
-/// A file, or a directory nested too deep, that is beyond the limits: it is not read.
+/// A file or a directory that is beyond the limits: it is not read, and carried on by its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beyond {
     /// Where it is.
@@ -86,42 +82,89 @@ pub struct Beyond {
     pub why: String,
 }
 
+/// Directories within directories.
+const DEPTH: u64 = 64;
+/// Directories of a package that are looked into: a few objects may name each other so often that they are billions.
+const DIRECTORIES: u64 = 4_000;
+/// A directory of this many entries counts for one more.
+const LARGE: usize = 10;
+
 impl Limits {
     /// Whether a package of these files, and so many that are carried unread, could be read again.
     ///
     /// # Errors
-    /// The first limit that it is beyond, with the file where one alone is too large.
+    /// The limit that it is beyond, with the largest file where it is too large.
     pub fn check(&self, files: &Files, carried: usize) -> Result<()> {
         let count = files.len() + carried;
         self.check_count(count)?;
-        let mut all = 0;
-        for (path, file) in files {
-            let bytes = file.bytes().len() as u64;
-            self.check_file(path, bytes)?;
-            all += bytes;
-        }
-        self.check_package(all)
+        let sizes = files
+            .iter()
+            .map(|(path, file)| (path, file.bytes().len() as u64));
+        self.check_package(sizes)
     }
 
     fn check_count(&self, count: usize) -> Result<()> {
-        limit(
-            "number of files of a package",
-            self.package_files,
-            count as u64,
-        )
+        limit("number of files of a package", self.package_files, count)
     }
 
-    fn check_file(&self, path: &PackagePath, bytes: u64) -> Result<()> {
-        limit(&format!("size of {path}"), self.file_bytes, bytes)
+    fn check_package<'p>(&self, sizes: impl Iterator<Item = (&'p PackagePath, u64)>) -> Result<()> {
+        let (mut all, mut largest) = (0, None);
+        for (path, bytes) in sizes {
+            all += bytes;
+            if largest.is_none_or(|(_, most)| bytes > most) {
+                largest = Some((path, bytes));
+            }
+        }
+        let what = || match largest {
+            Some((path, bytes)) => {
+                format!("size of the package (its largest file is {path} with {bytes} bytes)")
+            }
+            None => "size of the package".to_owned(),
+        };
+        if all <= self.package_bytes {
+            return Ok(());
+        }
+        Err(Error::TooLarge {
+            what: what(),
+            limit: self.package_bytes,
+            found: all,
+        })
+    }
+}
+
+/// A file that was found, and not read yet.
+struct Found {
+    path: PackagePath,
+    entry: Entry,
+    size: u64,
+}
+
+/// What a walk over a package's trees found.
+#[derive(Default)]
+struct Listing {
+    files: Vec<Found>,
+    opaque: Vec<Opaque>,
+    beyond: Vec<Beyond>,
+    visits: usize,
+}
+
+impl Listing {
+    fn count(&self) -> usize {
+        self.files.len() + self.opaque.len()
     }
 
-    fn check_package(&self, bytes: u64) -> Result<()> {
-        limit("size of a package", self.package_bytes, bytes)
+    /// Leaves something out: it is carried on by its id.
+    fn hide(&mut self, path: PackagePath, entry: &Entry, why: String) {
+        self.opaque.push(Opaque {
+            hidden: true,
+            ..carry(entry, path.dir())
+        });
+        self.beyond.push(Beyond { path, why });
     }
 }
 
 impl<D: Disk> Room<D> {
-    /// As [`Room::take_snapshot`], without the files that are beyond the limits.
+    /// As [`Room::take_snapshot`], without what is beyond the limits: of files, the largest go first.
     pub(crate) fn take_snapshot_within(
         &self,
         tree: TreeId,
@@ -131,10 +174,29 @@ impl<D: Disk> Room<D> {
             other => return Ok((other?, Vec::new())),
         }
         let id = tree.oid()?;
-        let mut beyond = Vec::new();
-        let mut shot = Snapshot::of(&id);
-        self.walk(&id, "", &mut shot, Some(&mut beyond), (0, &mut 0))?;
-        Ok((Arc::new(shot), beyond))
+        let mut listing = Listing::default();
+        self.list_files(&id, "", &mut listing, true, 0)?;
+        let total: u64 = listing.files.iter().map(|file| file.size).sum();
+        let most = self.limits.package_bytes;
+        let mut files = std::mem::take(&mut listing.files);
+        files.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.path.cmp(&b.path)));
+        let (mut rest, mut kept) = (total, Vec::with_capacity(files.len()));
+        for found in files {
+            if rest <= most {
+                kept.push(found);
+                continue;
+            }
+            rest -= found.size;
+            let why = format!(
+                "it has {} bytes: the package has {total}, which exceeds the limit of {most}",
+                found.size
+            );
+            listing.hide(found.path, &found.entry, why);
+        }
+        listing.files = kept;
+        listing.beyond.sort_by(|a, b| a.path.cmp(&b.path));
+        let beyond = std::mem::take(&mut listing.beyond);
+        Ok((Arc::new(self.read_all(&id, listing)?), beyond))
     }
 
     pub(crate) fn take_snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>> {
@@ -142,29 +204,30 @@ impl<D: Disk> Room<D> {
         if let Some(known) = self.snapshots.get(&id) {
             return Ok(known);
         }
-        let mut shot = Snapshot::of(&id);
-        self.walk(&id, "", &mut shot, None, (0, &mut 0))?;
-        let shot = Arc::new(shot);
+        let mut listing = Listing::default();
+        self.list_files(&id, "", &mut listing, false, 0)?;
+        // What is too large is not read to find that out.
+        let sizes = listing.files.iter().map(|file| (&file.path, file.size));
+        self.limits.check_package(sizes)?;
+        let shot = Arc::new(self.read_all(&id, listing)?);
         let cost = 512 + shot.files.len() * 256 + usize::try_from(shot.bytes).unwrap_or(usize::MAX);
         self.snapshots.put(id, Arc::clone(&shot), cost);
         Ok(shot)
     }
 
-    /// Takes a directory's files. What is beyond the limits ends the walk, unless somebody wants to know of it.
-    fn walk(
+    /// Lists a directory. What is beyond the limits of number and depth ends the walk, unless it is to be left out:
+    /// then directories beyond them are left out as they are, so that the walk stays within the limits, too.
+    fn list_files(
         &self,
         tree: &ObjectId,
         at: &str,
-        shot: &mut Snapshot,
-        mut beyond: Option<&mut Vec<Beyond>>,
-        (depth, visits): (usize, &mut u64),
+        listing: &mut Listing,
+        lenient: bool,
+        depth: usize,
     ) -> Result<()> {
-        const DEPTH: u64 = 64;
-        limit("nesting of directories", DEPTH, depth as u64)?;
-        limit("number of directories of a package", DIRECTORIES, *visits)?;
         let mut seen = BTreeSet::new();
         let entries = self.tree(tree)?;
-        *visits += 1 + entries.len() as u64 / LARGE;
+        listing.visits += 1 + entries.len() / LARGE;
         for entry in entries.iter() {
             let name = std::str::from_utf8(&entry.name)
                 .ok()
@@ -180,61 +243,64 @@ impl<D: Disk> Room<D> {
             // Names that differ only in case would overwrite each other on some disks (X1): the
             // first is read, the others are carried.
             let unique = name.is_some_and(|n| seen.insert(n.to_lowercase()));
-            match path {
-                Some(path) if unique && (entry.is_tree() || entry.is_file()) => {
-                    let taken = if entry.is_tree() {
-                        let below = beyond.as_deref_mut();
-                        let at = (depth + 1, &mut *visits);
-                        self.walk(&entry.id, path.as_str(), shot, below, at)
-                    } else {
-                        self.take_file(entry, &path, shot)
-                    };
-                    match (taken, beyond.as_deref_mut()) {
-                        (Err(error @ Error::TooLarge { .. }), Some(beyond)) => {
-                            let why = error.to_string();
-                            beyond.push(Beyond { path, why });
-                        }
-                        (taken, _) => taken?,
-                    }
+            let Some(path) = path.filter(|_| unique && (entry.is_tree() || entry.is_file())) else {
+                listing.opaque.push(carry(entry, at));
+                if !lenient {
+                    self.limits.check_count(listing.count())?;
                 }
-                _ => shot.opaque.push(carry(entry, at)),
-            }
-            if beyond.is_none() {
-                let count = shot.files.len() + shot.opaque.len();
-                self.limits.check_count(count)?;
+                continue;
+            };
+            let within = if entry.is_tree() {
+                let deep = limit("nesting of directories", DEPTH, depth + 1);
+                let many = "number of directories of a package";
+                deep.and_then(|()| limit(many, DIRECTORIES, listing.visits))
+            } else {
+                self.limits.check_count(listing.count() + 1)
+            };
+            match within {
+                Err(error) if lenient => listing.hide(path, entry, error.to_string()),
+                Err(error) => return Err(error),
+                Ok(()) if entry.is_tree() => {
+                    self.list_files(&entry.id, path.as_str(), listing, lenient, depth + 1)?;
+                }
+                Ok(()) => listing.files.push(Found {
+                    size: self.size(&entry.id)?,
+                    path,
+                    entry: entry.clone(),
+                }),
             }
         }
         Ok(())
     }
 
-    fn take_file(&self, entry: &Entry, path: &PackagePath, shot: &mut Snapshot) -> Result<()> {
-        self.limits
-            .check_count(shot.files.len() + shot.opaque.len() + 1)?;
-        // What is too large is not read to find that out; what is only staged was measured when it was made.
-        if let Some(size) = self.disk.size(&entry.id)? {
-            self.limits.check_file(path, size)?;
-            self.limits.check_package(shot.bytes + size)?;
+    /// A file's size; what is only staged was measured when it was made.
+    fn size(&self, id: &ObjectId) -> Result<u64> {
+        match self.disk.size(id)? {
+            Some(size) => Ok(size),
+            None => Ok(self.read_as(id, Kind::Blob)?.len() as u64),
         }
-        let bytes = self.read_as(&entry.id, Kind::Blob)?;
-        let length = bytes.len() as u64;
-        self.limits.check_file(path, length)?;
-        self.limits.check_package(shot.bytes + length)?;
-        shot.bytes += length;
-        let exec = entry.mode & 0o111 != 0 || entry.mode == EXEC;
-        let mode = if exec {
-            FileMode::Executable
-        } else {
-            FileMode::Regular
+    }
+
+    fn read_all(&self, tree: &ObjectId, listing: Listing) -> Result<Snapshot> {
+        let mut shot = Snapshot {
+            tree: tree_id(tree),
+            files: Files::new(),
+            opaque: listing.opaque,
+            bytes: 0,
         };
-        shot.files.insert(
-            path.clone(),
-            File::Kept {
-                id: blob_id(&entry.id),
-                mode,
-                bytes,
-            },
-        );
-        Ok(())
+        for Found { path, entry, .. } in listing.files {
+            let bytes = self.read_as(&entry.id, Kind::Blob)?;
+            shot.bytes += bytes.len() as u64;
+            let exec = entry.mode & 0o111 != 0 || entry.mode == EXEC;
+            let mode = if exec {
+                FileMode::Executable
+            } else {
+                FileMode::Regular
+            };
+            let id = blob_id(&entry.id);
+            shot.files.insert(path, File::Kept { id, mode, bytes });
+        }
+        Ok(shot)
     }
 }
 
@@ -249,10 +315,12 @@ fn carry(entry: &Entry, at: &str) -> Opaque {
         path,
         mode: entry.mode,
         id: entry.id,
+        hidden: false,
     }
 }
 
-fn limit(what: &str, limit: u64, found: u64) -> Result<()> {
+fn limit(what: &str, limit: u64, found: usize) -> Result<()> {
+    let found = found as u64;
     if found > limit {
         return Err(Error::TooLarge {
             what: what.to_owned(),

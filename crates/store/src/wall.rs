@@ -86,8 +86,8 @@ pub trait Repo: Send + Sync {
     /// More or larger files than allowed; a tree that is not here.
     fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>>;
 
-    /// The same, without the files that are beyond the limits, each with the reason: what can still be shown of a
-    /// package that somebody made too large by git.
+    /// The same, without what is beyond the limits, each with the reason: what can still be shown of a package that
+    /// somebody made too large by git. What is left out is carried on ([`Snapshot::opaque`]).
     ///
     /// # Errors
     /// A tree that is not here.
@@ -198,12 +198,10 @@ pub trait Repo: Send + Sync {
 /// Limits of what is read and of a batch; each an option with a default (engine.md, "Limits").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a package.
+    /// Bytes of a package's files together (A11).
     pub package_bytes: u64,
     /// Files of a package.
     pub package_files: u64,
-    /// Bytes of a file.
-    pub file_bytes: u64,
     /// Directories that one look for packages, or for what a commit changed, visits.
     pub visits: u64,
     /// Packages of a repository.
@@ -221,9 +219,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            package_bytes: 10 << 20,
+            package_bytes: 16 << 20,
             package_files: 2_000,
-            file_bytes: 2 << 20,
             visits: 200_000,
             packages: 20_000,
             refs: 500_000,

@@ -200,7 +200,7 @@ async fn commit(
     new: &mut Revision,
 ) -> Result<Option<Commit>> {
     let (open, old) = (&held.open, &held.revision);
-    let snapshot = engine.snapshot(open, old.tree)?;
+    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
     let mut files = snapshot.files.clone();
     metadata::apply(&mut files, &metadata::edits(input, Some(old)))?;
     content::settle_conflicts(&mut files, new)?;

@@ -1,20 +1,18 @@
 //! Saving a draft's files: texts come from people, everything else stays.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    CommitId, ConflictId, Files, ObjectKey, PackagePath, PackedRenderStatus, RenderStatus,
-    Revision, Status,
+    CommitId, ConflictId, Files, ObjectKey, PackedRenderStatus, RenderStatus, Revision, Status,
 };
 use package::conflicts;
 use package::kptfile::Kptfile;
 use package::render::{Options, Rendered};
 use plan::revision::save as judge;
-use store::{Content, Snapshot, Written};
+use store::{Content, Opaque, Written};
 
 use super::create::keeps_failures;
-use super::{Caller, Held, Made, Preconditions, lifecycle, precondition, rejected};
+use super::{Caller, Held, Made, Preconditions, Save, lifecycle, precondition, rejected, unshown};
 use crate::commits::{DraftCommit, fits, told};
 use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
@@ -26,10 +24,10 @@ pub(super) async fn save(
     by: &Caller,
     key: &ObjectKey,
     preconditions: &Preconditions,
-    texts: BTreeMap<PackagePath, String>,
+    save: Save,
 ) -> Result<Made> {
     let held = engine.hold(key).await?;
-    let made = save_held(engine, by, &held, preconditions, texts).await;
+    let made = save_held(engine, by, &held, preconditions, save).await;
     made.map_err(|error| held.race.tell(error))
 }
 
@@ -38,37 +36,37 @@ async fn save_held(
     by: &Caller,
     held: &Held,
     preconditions: &Preconditions,
-    texts: BTreeMap<PackagePath, String>,
+    save: Save,
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     precondition(old, preconditions, &old.content_version)?;
     judge(old).map_err(rejected)?;
     let (snapshot, beyond) = engine.snapshot_within(open, old.tree)?;
-    let files = merge_texts(&snapshot.files, texts);
-    readable(&files)?;
-    fits(open, &files, &snapshot.opaque)?;
-    // What is too large to be shown is gone with the next save: a package cannot be saved with it.
+    let kept = unshown::merge(&snapshot, save)?;
+    readable(&kept.files)?;
+    fits(open, &kept.files, &kept.opaque)?;
+    let left_out = beyond
+        .into_iter()
+        .filter(|b| kept.carries(&b.path))
+        .map(|b| (b.path, b.why))
+        .collect();
     let done = !is_unrendered(old) && !is_failed(old) && !settled_by_push(old);
-    if files == snapshot.files && beyond.is_empty() && done {
+    if kept.files == snapshot.files && kept.opaque == snapshot.opaque && done {
         return Ok(Made {
-            files: Some(files),
+            files: Some(kept.files),
             render: old.render_status.as_ref().map(PackedRenderStatus::unpack),
+            warnings: kept.warnings,
+            left_out,
             ..Made::of(Arc::clone(old))
         });
     }
-    let mut made = put(engine, by, held, files, &snapshot).await?;
+    let before = (&snapshot.files, kept.opaque.as_slice());
+    let mut made = put(engine, by, held, kept.files, before).await?;
     render_told(made.render.as_ref(), true)?;
-    let gone = beyond.iter().take(NAMED);
-    made.warnings
-        .extend(gone.map(|b| format!("{} is not in the draft any more: {}", b.path, b.why)));
-    if let Some(more) = beyond.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        made.warnings.push(format!("nor are {more} more files"));
-    }
+    made.warnings.extend(kept.warnings);
+    made.left_out = left_out;
     Ok(made)
 }
-
-/// How many files a warning names.
-const NAMED: usize = 10;
 
 /// Renders a draft as it stands.
 pub(super) async fn render(
@@ -86,17 +84,18 @@ pub(super) async fn render(
         )));
     }
     judge(old).map_err(rejected)?;
-    let snapshot = engine.snapshot(open, old.tree)?;
-    put(engine, by, &held, snapshot.files.clone(), &snapshot).await
+    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
+    let before = (&snapshot.files, snapshot.opaque.as_slice());
+    put(engine, by, &held, snapshot.files.clone(), before).await
 }
 
-/// Renders these files and makes them the draft's.
+/// Renders these files and makes them the draft's, in place of its former ones and beside what is carried unread.
 async fn put(
     engine: &Engine,
     by: &Caller,
     held: &Held,
     files: Files,
-    before: &Snapshot,
+    (before, opaque): (&Files, &[Opaque]),
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     engine.may_write(open)?;
@@ -111,7 +110,7 @@ async fn put(
         check(&rendered)?;
     }
     let mut files = rendered.files;
-    resolve(&before.files, &files, &mut new);
+    resolve(before, &files, &mut new);
     settle_conflicts(&mut files, &mut new)?;
     let drafted = engine.build(
         open,
@@ -119,7 +118,7 @@ async fn put(
         &DraftCommit {
             package: &old.package,
             workspace: &old.workspace,
-            content: Content::Files(&files, &before.opaque),
+            content: Content::Files(&files, opaque),
             parents: &[old.commit],
             subject: Subject::Render,
             body: String::new(),
@@ -156,23 +155,6 @@ async fn put(
         made.revision = stored;
     }
     Ok(made)
-}
-
-/// The texts in place of the old ones; files that are no text stay (A11).
-fn merge_texts(old: &Files, texts: BTreeMap<PackagePath, String>) -> Files {
-    let mut files: Files = old
-        .iter()
-        .filter(|(_, file)| file.as_text().is_none())
-        .map(|(path, file)| (path.clone(), file.clone()))
-        .collect();
-    for (path, text) in texts {
-        let file = match old.get(&path) {
-            Some(file) => file.with_bytes(text.into_bytes()),
-            None => model::File::new(text.into_bytes()),
-        };
-        files.insert(path, file);
-    }
-    files
 }
 
 /// A package needs a Kptfile that can be read (M5).
@@ -237,6 +219,9 @@ fn settled_by_push(old: &Revision) -> bool {
     old.condition(conflicts::GATE).is_some_and(closed)
         && !old.conflicts.iter().any(model::Conflict::blocks)
 }
+
+/// How many ids a warning names.
+const NAMED: usize = 10;
 
 /// What to say about acknowledged ids that name no conflict of the draft.
 pub(super) fn unknown(record: &Revision) -> Option<String> {

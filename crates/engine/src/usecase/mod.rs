@@ -13,10 +13,12 @@ mod lifecycle;
 mod metadata;
 mod rebase;
 mod sources;
+mod unshown;
 mod why;
 
 pub(crate) use create::new_record;
 pub(crate) use sources::{left_out, registered};
+pub use unshown::Save;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,6 +114,8 @@ pub struct Made {
     pub files: Option<Files>,
     /// What the caller should know besides.
     pub warnings: Vec<String>,
+    /// What is not among its files, with the reason: it is beyond the limits, and stays.
+    pub left_out: BTreeMap<PackagePath, String>,
 }
 
 impl Made {
@@ -121,6 +125,7 @@ impl Made {
             render: None,
             files: None,
             warnings: Vec::new(),
+            left_out: BTreeMap::new(),
         }
     }
 }
@@ -210,7 +215,7 @@ impl Engine {
         Ok((revision, snapshot.files.clone(), left_out))
     }
 
-    /// Saves the texts of a draft's files, and renders. Files that are no text stay (A11).
+    /// Saves the texts of a draft's files, and renders. Files that are not shown stay unless they are named (A11).
     ///
     /// # Errors
     /// As `plan::revision::save` judges; `Conflict` where the content is not the expected one; a
@@ -220,9 +225,9 @@ impl Engine {
         by: &Caller,
         key: &ObjectKey,
         preconditions: &Preconditions,
-        texts: BTreeMap<PackagePath, String>,
+        save: impl Into<Save>,
     ) -> Result<Made> {
-        content::save(self, by, key, preconditions, texts).await
+        content::save(self, by, key, preconditions, save.into()).await
     }
 
     /// Renders a draft as it stands, in a commit of its own (V14).

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use engine::usecase::Save;
 use model::{Class, Door, Lifecycle, PackagePath, Status, Task};
 use testkit::twin::key;
 
 use crate::variants::{DEPLOYMENT, package, push, quiet, ready, variant};
 use crate::world::{NS, World, alice, input, repository};
 
-const LIMIT: usize = 2 << 20;
+const LIMIT: usize = 16 << 20;
 
 fn path(text: &str) -> PackagePath {
     PackagePath::parse(text).expect("a path")
@@ -53,32 +54,20 @@ async fn a_file_beyond_the_limit_is_refused_when_it_is_written() {
     let error = refused.expect_err("too large");
     assert_eq!(error.class(), Class::Limit);
     let said = error.chain();
-    assert!(
-        said.contains("size of big.txt exceeds the limit of 2097152: 2097153"),
-        "{said}"
-    );
+    let wanted = "size of the package (its largest file is big.txt with 16777217 bytes) exceeds the limit of 16777216: ";
+    assert!(said.contains(wanted), "{said}");
     assert_eq!(world.refs("deploy"), before, "nothing changed");
-    let fits = "x".repeat(LIMIT);
+    let fits = "x".repeat(LIMIT - 4_096);
     save(&world, &name, &[("Kptfile", &kptfile), ("big.txt", &fits)])
         .await
         .expect("just within the limit");
-    assert_eq!(world.file(&name, "big.txt").await.len(), LIMIT);
-    let many: Vec<String> = (0..6).map(|n| format!("{n}.txt")).collect();
-    let mut texts: Vec<(&str, &str)> = many.iter().map(|p| (p.as_str(), fits.as_str())).collect();
-    texts.push(("Kptfile", &kptfile));
-    let error = save(&world, &name, &texts).await.expect_err("too large");
-    assert!(
-        error
-            .chain()
-            .contains("size of a package exceeds the limit"),
-        "{}",
-        error.chain()
-    );
+    assert_eq!(world.file(&name, "big.txt").await.len(), LIMIT - 4_096);
 }
 
-/// What somebody pushed by git is shown as far as it goes, and mended by a save without it.
+/// A11: what somebody pushed by git is shown as far as it goes, stays whatever is saved beside it, and goes when a save
+/// names it.
 #[tokio::test(start_paused = true)]
-async fn a_draft_that_somebody_made_too_large_is_mended_by_a_save() {
+async fn a_draft_that_somebody_made_too_large_keeps_what_is_not_shown() {
     let world = ready().await;
     world.twin.put_variant(variant("shop", "shop"));
     world.rest().await;
@@ -120,14 +109,55 @@ async fn a_draft_that_somebody_made_too_large_is_mended_by_a_save() {
         .expect("what can be shown");
     assert!(shown.contains_key(&path("deployment.yaml")));
     let why = &left_out[&path("big.txt")];
-    assert_eq!(why, "size of big.txt exceeds the limit of 2097152: 4194304");
-    let texts: Vec<(&str, &str)> = texts
-        .iter()
-        .map(|(p, t)| (p.as_str(), t.as_str()))
+    assert!(
+        why.starts_with("it has 33554432 bytes: the package has "),
+        "{why}"
+    );
+    assert!(
+        why.ends_with(", which exceeds the limit of 16777216"),
+        "{why}"
+    );
+    let texts: BTreeMap<PackagePath, String> = texts
+        .into_iter()
+        .map(|(p, t)| (path(&p), t.replace("replicas: 1", "replicas: 4")))
         .collect();
-    save(&world, name, &texts).await.expect("mended");
-    let (_, files) = world.engine.resources(&key(NS, name)).await.expect("files");
+    let at = key(NS, name);
+    let any = engine::usecase::Preconditions::default();
+    let alice = alice();
+    let save = |save: Save| world.engine.save(&alice, &at, &any, save);
+    let made = save(texts.clone().into()).await.expect("saved");
+    assert_eq!(made.left_out.get(&path("big.txt")), Some(why));
+    let shown = || world.engine.resources_within(&at);
+    let (_, files, left_out) = shown().await.expect("what can be shown");
     assert_eq!(files.len(), texts.len());
+    assert_eq!(
+        left_out.keys().next(),
+        Some(&path("big.txt")),
+        "it is still there"
+    );
+    assert!(
+        files[&path("deployment.yaml")]
+            .as_text()
+            .expect("a text")
+            .contains("replicas: 4")
+    );
+    // What cannot be: both at once, and something below a file.
+    for (sent, remove) in [("big.txt", &["big.txt"][..]), ("big.txt/one", &[])] {
+        let mut texts = texts.clone();
+        texts.insert(path(sent), "1\n".to_owned());
+        let remove = remove.iter().map(|p| path(p)).collect();
+        let refused = save(Save { texts, remove }).await.expect_err("a clash");
+        assert_eq!(refused.class(), Class::Invalid, "{refused}");
+    }
+    let remove = [path("big.txt"), path("nothing.txt")].into();
+    let made = save(Save { texts, remove }).await.expect("mended");
+    let told = ["nothing.txt is to be removed, but is not in the package"];
+    assert_eq!(
+        (made.left_out.len(), made.warnings),
+        (0, told.map(str::to_owned).to_vec())
+    );
+    let (_, _, left_out) = shown().await.expect("all of it");
+    assert_eq!(left_out.len(), 0);
     world.rest().await;
     quiet(&world).await;
 }
@@ -164,8 +194,8 @@ async fn a_variant_says_which_upstream_cannot_be_read() {
             );
             for part in [
                 "'blueprints.app.v2' in repo 'blueprints'",
-                "size of big.txt",
-                "2097152",
+                "its largest file is big.txt with 16777217 bytes",
+                "16777216",
             ] {
                 assert!(said.message.contains(part), "{}", said.message);
             }

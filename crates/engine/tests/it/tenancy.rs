@@ -213,7 +213,14 @@ async fn a_read_only_registration_refuses_every_verb_that_moves_a_ref() {
             ))
         });
         denied(
-            engine.save(&bob, &draft, &anything, texts.collect()).await,
+            engine
+                .save(
+                    &bob,
+                    &draft,
+                    &anything,
+                    texts.collect::<std::collections::BTreeMap<_, _>>(),
+                )
+                .await,
             "save",
         );
         let namespace = Namespace::parse(OTHER).expect("a namespace");

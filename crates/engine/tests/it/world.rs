@@ -296,7 +296,7 @@ impl World {
             .await
             .expect("files");
         let wanted = PackagePath::parse(path).expect("a path");
-        let texts = files
+        let texts: BTreeMap<PackagePath, String> = files
             .iter()
             .filter_map(|(p, f)| Some((p.clone(), f.as_text()?.to_owned())))
             .map(|(p, text)| {

@@ -243,6 +243,16 @@ pub(crate) struct UpArgs {
         env = "OFFSHOOT_RESYNC_SECONDS"
     )]
     pub(crate) resync_seconds: u64,
+    /// How many bytes the files of one package may have that are shown and saved. Of a larger one that came by git, the
+    /// largest files are not shown.
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 16 << 20,
+        value_parser = clap::value_parser!(u64).range(1 << 20..=1 << 30),
+        env = "OFFSHOOT_PACKAGE_BYTES"
+    )]
+    pub(crate) package_bytes: u64,
     /// Do not wait for the disk: faster, and lost in a power cut.
     #[arg(long, env = "OFFSHOOT_NO_FSYNC")]
     pub(crate) no_fsync: bool,

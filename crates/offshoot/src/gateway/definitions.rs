@@ -5,8 +5,12 @@ use serde_json::Value;
 
 use crate::exit::Failure;
 
-/// Package resources may be large (decisions.md A11).
-const BODY: usize = 16 << 20;
+/// What a request with a package's files may have: JSON writes a line's end, a quote and a backslash with two letters,
+/// and names, labels and paths come besides (decisions.md A11).
+fn body(package_bytes: u64) -> usize {
+    let package = usize::try_from(package_bytes).unwrap_or(usize::MAX);
+    package.saturating_mul(2).saturating_add(1 << 20)
+}
 
 /// The labels of a package, by which its revisions are selected as in Porch: `spec.packageMetadata.labels[KEY]=VALUE`.
 const LABELS: &str = "spec.packageMetadata.labels";
@@ -16,13 +20,14 @@ const LABELS: &str = "spec.packageMetadata.labels";
 ///
 /// # Errors
 /// Never for the definitions of this build; a test builds them.
-pub(crate) fn definitions() -> Result<Vec<Resource>, Failure> {
+pub(crate) fn definitions(package_bytes: u64) -> Result<Vec<Resource>, Failure> {
     let served =
         api::served().map_err(|e| Failure::of("read the package group's definitions", &e))?;
-    served.iter().map(definition).collect()
+    let one = |text: &Value| definition(text, package_bytes);
+    served.iter().map(one).collect()
 }
 
-fn definition(text: &Value) -> Result<Resource, Failure> {
+fn definition(text: &Value, package_bytes: u64) -> Result<Resource, Failure> {
     let resource = Resource::from_crd(text)
         .map_err(|e| Failure::new(format!("a definition of the package group is wrong: {e}")))?;
     Ok(match resource.plural.as_str() {
@@ -33,7 +38,7 @@ fn definition(text: &Value) -> Result<Resource, Failure> {
         "packagerevisionresources" => resource
             .virtual_with(&["get", "list", "patch", "update"])
             .with_selectable_map(LABELS)
-            .with_body_limit(BODY),
+            .with_body_limit(body(package_bytes)),
         "explanations" => resource.virtual_with(&["get"]),
         _ => resource.virtual_with(&["get", "list"]),
     })
@@ -43,6 +48,6 @@ fn definition(text: &Value) -> Result<Resource, Failure> {
 mod tests {
     #[test]
     fn they_can_be_built() {
-        assert_eq!(super::definitions().unwrap().len(), 4);
+        assert_eq!(super::definitions(1 << 20).unwrap().len(), 4);
     }
 }

@@ -3,7 +3,7 @@
 use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
 use apiserver::logic::select::{Term, terms, text_at};
 use apiserver::verbs::handle::ResourceName;
-use engine::usecase::Preconditions;
+use engine::usecase::{Preconditions, Save};
 use model::ObjectKey;
 use serde_json::{Value, json};
 
@@ -100,13 +100,21 @@ async fn save(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal>
         version: Some(update.resource_version).filter(|v| !v.is_empty()),
     };
     let key = key(call)?;
+    let save = Save {
+        texts: update.files,
+        remove: update.remove,
+    };
     let saved = gateway
         .engine
-        .save(&caller(call), &key, &preconditions, update.files)
+        .save(&caller(call), &key, &preconditions, save)
         .await;
     let made = saved.map_err(|e| refusal(call, &e))?;
     let mut object = match &made.files {
-        Some(files) => api::write_resources(&made.revision, files),
+        Some(files) => {
+            let mut object = api::write_resources(&made.revision, files);
+            api::write_left_out(&mut object, &made.left_out);
+            object
+        }
         None => read(gateway, call, &key).await?,
     };
     if let Some(render) = &made.render {

@@ -52,6 +52,8 @@ pub struct Options {
     pub quiet: plan::set::QuietTime,
     /// Whether answers wait for the disk.
     pub durable: bool,
+    /// Bytes of one package that are shown and saved.
+    pub package_bytes: u64,
     /// Writes of one batch, if limited.
     pub batch: Option<usize>,
     /// Directories that `file://` repositories may lie below; by default the one that holds the
@@ -85,6 +87,7 @@ impl Options {
             resync_every: Duration::from_secs(600),
             quiet: plan::set::QuietTime::default(),
             durable: true,
+            package_bytes: Limits::default().package_bytes,
             batch: None,
             repositories: Vec::new(),
             git_hosts: None,
@@ -114,6 +117,7 @@ impl Options {
             resync_every: Duration::from_secs(args.resync_seconds),
             quiet: plan::set::QuietTime::default(),
             durable: !args.no_fsync,
+            package_bytes: args.package_bytes,
             batch: args.batch_limit,
             repositories: args.repositories.clone(),
             git_hosts: git_hosts(&args.git_hosts)?,
@@ -259,7 +263,7 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
     for (definition, versions) in gateway::versions() {
         builder = builder.converter(definition, versions);
     }
-    for resource in gateway::definitions()? {
+    for resource in gateway::definitions(options.package_bytes)? {
         builder = builder.resource(resource);
     }
     if let Some(path) = &options.audit {
@@ -333,6 +337,7 @@ fn git_options(data: &DataDir, options: &Options) -> GitOptions {
             Sync::Never
         },
         limits: Limits {
+            package_bytes: options.package_bytes,
             batch: options.batch.unwrap_or(limits.batch),
             ..limits
         },

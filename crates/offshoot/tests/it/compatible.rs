@@ -321,3 +321,82 @@ async fn a_lost_race_is_told_as_one() {
         assert!(lost.iter().any(|why| why.contains(race)), "{lost:?}");
     }
 }
+
+/// A11: one limit for a package, none for a file; what is not shown stays, and goes by name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_package_may_hold_large_files_and_keeps_what_is_not_shown() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = prepared(root).await;
+    let client = &server.client;
+    client.post(REVISIONS, &draft("app")).await.unwrap();
+    let path = format!("{RESOURCES}/deploy.app.ws1");
+    let mut object = client.get(&path).await.unwrap();
+    let line = "\"a line\"\n".repeat(700_000);
+    object["spec"]["resources"]["large.txt"] = json!(line);
+    let now = client.put(&path, &object).await.unwrap();
+    assert_eq!(now["spec"]["resources"]["large.txt"], json!(line));
+    // Somebody adds by git what no GET shows.
+    let desk = crate::edges::desk(root, "deploy");
+    git(&desk, &["checkout", "--quiet", "drafts/app/ws1"]);
+    crate::edges::write(
+        &desk.join("app"),
+        &[
+            ("huge.txt", &[b'x'; 17 << 20]),
+            ("logo.png", &[0, 159, 146, 150]),
+        ],
+    );
+    git(&desk, &["add", "--all"]);
+    git(&desk, &["commit", "--quiet", "--message", "by hand"]);
+    git(&desk, &["push", "--quiet", "origin", "HEAD"]);
+    let annotation = |object: &Value, name: &str| {
+        let text = object["metadata"]["annotations"][format!("offshoot.dev/{name}")].as_str();
+        text.map(str::to_owned).unwrap_or_default()
+    };
+    crate::process::wait_for("the push", async || {
+        annotation(&server.get(&path).await, "oversized-files").contains("huge.txt")
+    })
+    .await;
+    let in_git = || {
+        git(
+            &root.join("deploy.git"),
+            &["ls-tree", "--name-only", "drafts/app/ws1:app"],
+        )
+    };
+    let mut object = client.get(&path).await.unwrap();
+    assert_eq!(annotation(&object, "binary-files"), "[\"logo.png\"]");
+    object["spec"]["resources"]
+        .as_object_mut()
+        .unwrap()
+        .remove("large.txt");
+    let now = client.put(&path, &object).await.unwrap();
+    assert!(
+        annotation(&now, "oversized-files").contains("huge.txt"),
+        "{now}"
+    );
+    let files = in_git();
+    assert!(
+        files.contains("huge.txt") && files.contains("logo.png"),
+        "{files}"
+    );
+    assert!(!files.contains("large.txt"), "{files}");
+    let remove = "offshoot.dev/remove-files";
+    for wrong in ["logo.png", "[\"../x\"]", "[\"README.md\"]"] {
+        let mut object = client.get(&path).await.unwrap();
+        object["metadata"]["annotations"][remove] = json!(wrong);
+        let (code, status) = replace(&server, &path, &object).await;
+        assert_eq!(code, 422, "{wrong}: {status}");
+    }
+    let mut object = client.get(&path).await.unwrap();
+    object["metadata"]["annotations"][remove] = json!("[\"logo.png\", \"huge.txt\"]");
+    client.put(&path, &object).await.unwrap();
+    let files = in_git();
+    assert!(
+        !files.contains("huge.txt") && !files.contains("logo.png"),
+        "{files}"
+    );
+    assert_eq!(
+        annotation(&client.get(&path).await.unwrap(), "remove-files"),
+        ""
+    );
+}

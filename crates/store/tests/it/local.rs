@@ -7,8 +7,8 @@ use std::sync::Arc;
 use model::{Class, CommitId, File, Files, PackagePath};
 use store::conformance::World as _;
 use store::{
-    Answer, CommitSpec, Content, Dir, Error, GitOptions, GitStore, Limits, RefEdit, RefName,
-    RemoteSpec, Repo, Signature, Store, Submission, Time,
+    Answer, CommitSpec, Content, Dir, Error, GitOptions, GitStore, RefEdit, RefName, RemoteSpec,
+    Repo, Signature, Store, Submission, Time,
 };
 
 use crate::git::{Local, url};
@@ -40,7 +40,7 @@ pub(crate) fn files(dir: &str) -> Files {
         .collect()
 }
 
-fn main_head(repo: &dyn Repo) -> CommitId {
+pub(crate) fn main_head(repo: &dyn Repo) -> CommitId {
     *repo
         .refs()
         .unwrap()
@@ -330,53 +330,6 @@ async fn many_packs_are_rolled_up_under_our_feet() {
         assert_eq!(repo.snapshot(tree).unwrap().files, files(&format!("p{n}")));
     }
     fsck(&world.path());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn limits_hold_at_the_limit_and_one_beyond() {
-    if !available() {
-        return;
-    }
-    let limits = Limits {
-        package_bytes: 100,
-        package_files: 3,
-        file_bytes: 60,
-        ..Limits::default()
-    };
-    let world = Local::new(GitOptions {
-        limits,
-        ..GitOptions::default()
-    });
-    let repo = open(&world).await;
-    let base = main_head(&*repo);
-    let shot = |sizes: &[usize]| {
-        let file = |(n, size): (usize, &usize)| {
-            (
-                PackagePath::parse(&format!("f{n}")).unwrap(),
-                File::new(vec![b'x'; *size]),
-            )
-        };
-        let files: Files = sizes.iter().enumerate().map(file).collect();
-        let written = repo
-            .write(CommitSpec {
-                base: Some(base),
-                dir: &Dir::parse("p").unwrap(),
-                content: Content::Files(&files, &[]),
-                parents: &[base],
-                author: &who(),
-                committer: &who(),
-                message: "m",
-            })
-            .unwrap();
-        repo.snapshot(written.tree().unwrap())
-            .map(|shot| shot.files.len())
-    };
-    assert_eq!(shot(&[60, 40]).unwrap(), 2);
-    assert_eq!(shot(&[1, 2, 3]).unwrap(), 3);
-    for beyond in [&[61][..], &[60, 41], &[1, 1, 1, 1]] {
-        let error = shot(beyond).unwrap_err();
-        assert_eq!(error.class(), Class::Limit, "{beyond:?}: {error}");
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

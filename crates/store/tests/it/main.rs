@@ -37,6 +37,7 @@ mod gone;
 mod hang;
 mod http;
 mod kill;
+mod limits;
 mod local;
 mod memory;
 mod oracle;

@@ -26,7 +26,7 @@ pub(super) async fn pull(
         .await?;
     for (path, why) in left_out(&resources) {
         crate::commands::say(&format!(
-            "Warning: {path} is left out: {why}; a push from here takes it out of the package"
+            "Warning: {path} is left out: {why}; a push from here leaves it as it is"
         ));
     }
     let mut files = files_of(&resources);

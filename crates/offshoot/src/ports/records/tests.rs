@@ -60,7 +60,7 @@ async fn a_write_answers_what_a_read_finds() {
     let mut builder = Server::builder()
         .backend(Box::new(Memory::new()))
         .store_options(Options::default());
-    for resource in definitions().unwrap() {
+    for resource in definitions(1 << 20).unwrap() {
         builder = builder.resource(resource);
     }
     let server = builder.build().await.unwrap();
