@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{CommitId, Files};
+use store::RefName;
 
 use super::Violation;
-use super::fixtures::{Cooked, NS, REGIONS, TARGETS};
+use super::fixtures::{Cooked, REGIONS, TARGETS};
 use super::people;
+use super::reading::Seen;
 use super::world::World;
 
 /// How the workspaces of machines begin.
@@ -25,51 +27,43 @@ impl World {
             return Err(Violation(what.clone()));
         }
         for (_, url) in TARGETS {
-            let Ok(outside) = self.durable.store.outside(url) else {
-                continue;
-            };
-            let refs = outside
-                .refs()
-                .map_err(|e| Violation(format!("{url}: {e}")))?;
-            let mut open: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-            let tags: Vec<_> = refs
-                .iter()
-                .filter(|(name, _)| name.as_str().starts_with("refs/tags/"))
-                .collect();
-            // Of two that are new at once, the lower number came first.
-            for (name, commit) in by_number(tags) {
-                let seen = self
-                    .durable
-                    .ledger
-                    .open()
-                    .see_tag(url, name.short(), *commit);
-                seen.map_err(Violation)?;
-            }
-            for (name, commit) in refs.iter() {
-                let Some((package, workspace, revision)) = people::draft_of(url, name) else {
-                    continue;
-                };
-                let dir = package.split_once('/').map_or("", |(_, p)| p);
-                let Some(files) = people::files(&*outside, *commit, dir) else {
-                    return Err(Violation(format!(
-                        "I6: {name} of {url} leads to nothing readable"
-                    )));
-                };
-                self.whole(&files, dir)
-                    .map_err(|why| Violation(format!("half-made draft {name} of {url}: {why}")))?;
-                // What a person pushes to the name of a published one is not the variant's any more: it stays
-                // and is told of, and the variant makes its next draft beside it.
-                let record = self.durable.twin.revision(NS, revision.name.as_str());
-                let published = record.is_some_and(|r| r.lifecycle.is_published());
-                if workspace.starts_with(MACHINE) && !published {
-                    open.entry(package).or_default().insert(workspace);
-                }
-            }
-            if let Some((package, all)) = open.into_iter().find(|(_, all)| all.len() > 1) {
-                return Err(Violation(format!("I1: {package} has open drafts {all:?}")));
-            }
+            self.look_at(&self.seen(url)?)?;
         }
         Ok(())
+    }
+
+    fn look_at(&self, seen: &Seen) -> Result<(), Violation> {
+        let url = &seen.url;
+        let mut open: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let is_tag = |(name, _): &(&RefName, &CommitId)| name.as_str().starts_with("refs/tags/");
+        // Of two that are new at once, the lower number came first.
+        for (name, commit) in by_number(seen.refs.iter().filter(is_tag).collect()) {
+            let mut promises = self.durable.ledger.open();
+            let told = promises.see_tag(url, name.short(), *commit);
+            told.map_err(Violation)?;
+        }
+        for (name, commit) in seen.refs.iter() {
+            let Some((package, workspace, revision)) = people::draft_of(url, name) else {
+                continue;
+            };
+            let dir = package.split_once('/').map_or("", |(_, p)| p);
+            let files = seen.files(*commit, dir)?;
+            self.whole(&files, dir)
+                .map_err(|why| Violation(format!("half-made draft {name} of {url}: {why}")))?;
+            // What a person pushes to the name of a published one is not the variant's any more: it stays
+            // and is told of, and the variant makes its next draft beside it.
+            let record = self.record(&revision);
+            let published = record.is_some_and(|r| r.lifecycle.is_published());
+            if workspace.starts_with(MACHINE) && !published {
+                open.entry(package).or_default().insert(workspace);
+            }
+        }
+        match open.into_iter().find(|(_, all)| all.len() > 1) {
+            Some((package, all)) => {
+                Err(Violation(format!("I1: {package} has open drafts {all:?}")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether files are a complete cook of inputs that there once were.
@@ -103,9 +97,7 @@ impl World {
 }
 
 /// Tags by their length, then by name: `v9` before `v10`.
-fn by_number<'a>(
-    mut tags: Vec<(&'a store::RefName, &'a CommitId)>,
-) -> Vec<(&'a store::RefName, &'a CommitId)> {
+fn by_number<'a>(mut tags: Vec<(&'a RefName, &'a CommitId)>) -> Vec<(&'a RefName, &'a CommitId)> {
     tags.sort_by_key(|(name, _)| (name.as_str().len(), name.as_str()));
     tags
 }

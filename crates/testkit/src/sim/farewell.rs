@@ -37,26 +37,31 @@ impl Ports {
             let what = format!("I3: {key} is let go while it owns {}", record.key);
             self.ledger.open().wrong.push(what);
         }
-        let Ok(parsed) = &variant.parsed else {
-            return;
-        };
-        let spec = &parsed.spec;
+        if let Err(why) = self.leaves_nothing(&variant) {
+            self.ledger.open().wrong.push(why);
+        }
+    }
+
+    /// Whether git has no open draft of a variant that takes its drafts along.
+    fn leaves_nothing(&self, variant: &StoredVariant) -> Result<(), String> {
+        let key = &variant.key;
+        let parsed = variant.parsed.as_ref();
+        let spec = &parsed.map_err(|why| format!("I3: {key}: {why:?}"))?.spec;
         let at = &spec.downstream;
         let target = TARGETS.iter().find(|(name, _)| *name == at.repo.as_str());
-        let outside = target.and_then(|(_, url)| self.store.outside(url).ok());
-        let refs = outside
-            .and_then(|outside| outside.refs().ok())
-            .unwrap_or_default();
+        let Some((_, url)) = target.filter(|_| spec.deletion == DeletionPolicy::Delete) else {
+            return Ok(());
+        };
+        let refs = self.store.outside(url).and_then(|outside| outside.refs());
+        let refs = refs.map_err(|e| format!("I6: {url} cannot be read: {e}"))?;
         let open = |place: &str| format!("refs/heads/{place}/{}/{MACHINE}", at.package);
         let left = [open("drafts"), open("proposed")];
         let mut left = refs
             .keys()
             .filter(|name| left.iter().any(|p| name.as_str().starts_with(p)));
-        if spec.deletion == DeletionPolicy::Delete
-            && let Some(name) = left.next()
-        {
-            let what = format!("I3: {key} is let go while {name} stands");
-            self.ledger.open().wrong.push(what);
+        match left.next() {
+            Some(name) => Err(format!("I3: {key} is let go while {name} stands")),
+            None => Ok(()),
         }
     }
 }

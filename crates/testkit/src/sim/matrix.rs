@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use model::TreeId;
+use model::{CommitId, TreeId};
 use store::Dir;
 
 use super::chaos::{Chaos, Script, failpoints};
 use super::fixtures::TARGETS;
 use super::people;
+use super::reading::Seen;
 use super::scenario::Scenario;
 use super::world::World;
 use super::{Sim, Violation, runtime};
@@ -186,8 +187,8 @@ fn play(
     runtime()?.block_on(async {
         let mut world = World::bare(Chaos::with(seed, script), complete).await;
         let result = tell(&mut world, scenario, expected).await;
-        let end = world.state();
         world.end();
+        let end = world.state()?;
         Ok((result, std::sync::Arc::clone(&world.durable.chaos), end))
     })
 }
@@ -208,7 +209,7 @@ async fn tell(
     world.untouched()?;
     scenario.ended(world)?;
     world.silent().await?;
-    let end = world.state();
+    let end = world.state()?;
     match expected {
         Some(expected) if *expected != end => Err(Violation(format!(
             "R4: it ends with {end:?} instead of {expected:?}"
@@ -219,30 +220,32 @@ async fn tell(
 
 impl World {
     /// How things stand in git.
-    fn state(&self) -> End {
+    fn state(&self) -> Result<End, Violation> {
         let mut end = End::new();
         for (_, url) in TARGETS {
-            let Ok(outside) = self.durable.store.outside(url) else {
-                continue;
-            };
-            let refs = outside.refs().unwrap_or_default();
-            for (name, commit) in refs.iter() {
+            let seen = self.seen(url)?;
+            for (name, commit) in seen.refs.iter() {
                 if name.as_str().starts_with("refs/offshoot/") {
                     continue;
                 }
-                let dir = people::draft_of(url, name).map(|(package, ..)| package);
-                let dir = dir.as_deref().and_then(|p| p.split_once('/'));
-                let dir = Dir::parse(dir.map_or("", |(_, package)| package));
-                let root = outside.commit(*commit).map(|c| c.tree);
-                let tree = match (dir, root) {
-                    (Ok(dir), Ok(root)) if !dir.is_root() => {
-                        outside.subtree(root, &dir).ok().flatten()
-                    }
-                    (_, root) => root.ok(),
-                };
+                let package = people::draft_of(url, name).map(|(package, ..)| package);
+                let dir = package.as_deref().and_then(|p| p.split_once('/'));
+                let dir = dir.map_or("", |(_, package)| package);
+                let tree = tree(&seen, *commit, dir);
+                let tree = tree.map_err(|e| Violation(format!("I6: {name} of {url}: {e}")))?;
                 end.insert(format!("{url} {name}"), tree);
             }
         }
-        end
+        Ok(end)
     }
+}
+
+/// The tree of a directory at a commit.
+fn tree(seen: &Seen, at: CommitId, dir: &str) -> Result<Option<TreeId>, String> {
+    let dir = Dir::parse(dir).map_err(|e| e.to_string())?;
+    let root = seen.repo.commit(at).map_err(|e| e.to_string())?.tree;
+    if dir.is_root() {
+        return Ok(Some(root));
+    }
+    seen.repo.subtree(root, &dir).map_err(|e| e.to_string())
 }

@@ -20,6 +20,8 @@ mod matrix;
 mod mutant;
 mod people;
 mod ports;
+mod promised;
+mod reading;
 mod scenario;
 mod settled;
 mod shelf;

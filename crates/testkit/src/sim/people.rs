@@ -126,7 +126,7 @@ pub(super) async fn push_edit(
         return false;
     };
     let dir = package.split_once('/').map_or("", |(_, p)| p);
-    let Some(mut files) = files(&*outside, at, dir) else {
+    let Ok(mut files) = files(&*outside, at, dir) else {
         return false;
     };
     let marker = ledger.open().fresh("edit");
@@ -153,8 +153,20 @@ pub(super) async fn push_edit(
 }
 
 /// The files of a package at a commit.
-pub(super) fn files(repo: &dyn Repo, at: CommitId, dir: &str) -> Option<Files> {
-    let root = repo.commit(at).ok()?.tree;
-    let tree = repo.subtree(root, &Dir::parse(dir).ok()?).ok()??;
-    Some(repo.snapshot(tree).ok()?.files.clone())
+///
+/// # Errors
+/// They cannot be read, or there are none.
+pub(super) fn files(repo: &dyn Repo, at: CommitId, dir: &str) -> Result<Files, String> {
+    let dir = Dir::parse(dir).map_err(|e| e.to_string())?;
+    let read = || -> store::Result<Option<Files>> {
+        let root = repo.commit(at)?.tree;
+        let tree = repo.subtree(root, &dir)?;
+        let snapshot = tree.map(|tree| repo.snapshot(tree)).transpose()?;
+        Ok(snapshot.map(|s| s.files.clone()))
+    };
+    match read() {
+        Ok(Some(files)) => Ok(files),
+        Ok(None) => Err(format!("there is no {dir}")),
+        Err(error) => Err(error.to_string()),
+    }
 }

@@ -4,18 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{CommitId, Lifecycle, Revision, Status};
-use store::Repo;
 
 use super::Violation;
-use super::check::{MACHINE, PERSONS};
-use super::fixtures::{BLUEPRINTS, Cooked, EDITED, NS, TARGETS, is_marked, path};
-use super::ledger::{Edit, Label};
+use super::check::MACHINE;
+use super::fixtures::{BLUEPRINTS, Cooked, NS, TARGETS};
 use super::people;
 use super::world::World;
 
-type Checked = Result<(), Violation>;
+pub(super) type Checked = Result<(), Violation>;
 
-fn broken(what: impl Into<String>) -> Checked {
+pub(super) fn broken(what: impl Into<String>) -> Checked {
     Err(Violation(what.into()))
 }
 
@@ -34,20 +32,11 @@ impl World {
         self.promises()
     }
 
-    fn records(&self) -> Vec<Revision> {
-        let mut all = self.durable.twin.revisions();
-        all.retain(|r| !r.placeholder);
-        all
-    }
-
     /// Every ref has its record, every record its ref, at the same commit (I2).
     fn agreement(&self) -> Checked {
         let records = self.records();
         for (repo, url) in TARGETS.into_iter().chain([("blueprints", BLUEPRINTS)]) {
-            let Ok(outside) = self.durable.store.outside(url) else {
-                continue;
-            };
-            let refs = outside.refs().map_err(|e| Violation(e.to_string()))?;
+            let refs = self.seen(url)?.refs;
             let mut stand: BTreeMap<(String, bool), CommitId> = BTreeMap::new();
             for (name, commit) in refs.iter() {
                 let short = name.short().to_owned();
@@ -82,7 +71,7 @@ impl World {
 
     /// Refs that a repository's status tells of: what a person pushed to the name of a published revision
     /// cannot be served beside it.
-    fn left_out(&self, repo: &str) -> BTreeSet<String> {
+    pub(super) fn left_out(&self, repo: &str) -> BTreeSet<String> {
         let stored = self.durable.twin.repository(NS, repo);
         let conditions = stored.map(|s| s.status.conditions);
         let ready = conditions.and_then(|all| all.into_iter().find(|c| c.kind == "Ready"));
@@ -104,16 +93,15 @@ impl World {
     /// A publish is whole: what is tagged is on the branch, and what was proposed for it is gone (I5).
     fn publishing(&self) -> Checked {
         let records = self.records();
-        for (repo, url) in TARGETS {
-            let Ok(outside) = self.durable.store.outside(url) else {
-                continue;
-            };
-            let refs = outside.refs().map_err(|e| Violation(e.to_string()))?;
-            let head = refs.get(&people::main()).copied();
-            for (name, commit) in refs.iter() {
-                let tag = name.as_str().starts_with("refs/tags/");
-                let on_branch = |head| outside.is_ancestor(*commit, head).unwrap_or(false);
-                if tag && !head.is_some_and(on_branch) {
+        for (repo, _) in TARGETS {
+            let seen = self.seen_as(repo)?;
+            let head = seen.refs.get(&people::main()).copied();
+            for (name, commit) in seen.refs.iter() {
+                if !name.as_str().starts_with("refs/tags/") {
+                    continue;
+                }
+                let on_branch = head.map(|head| seen.leads(*commit, head)).transpose()?;
+                if on_branch != Some(true) {
                     return broken(format!("I5: {name} of {repo} is not on its branch"));
                 }
             }
@@ -121,13 +109,11 @@ impl World {
             for record in of_repo.filter(|r| r.lifecycle.is_published()) {
                 for place in ["drafts", "proposed"] {
                     let left = format!("{place}/{}/{}", record.package, record.workspace);
-                    let left = store::RefName::branch(&left).ok();
-                    let left = left.and_then(|left| refs.get(&left));
                     // What a person pushed there after it was published stays.
-                    let was = |left: &&CommitId| {
-                        outside.is_ancestor(**left, record.commit).unwrap_or(false)
-                    };
-                    if left.filter(was).is_some() {
+                    let left = seen
+                        .branch(&left)?
+                        .map(|left| seen.leads(left, record.commit));
+                    if left.transpose()? == Some(true) {
                         return broken(format!("I5: {} is published and in {place}", record.key));
                     }
                 }
@@ -149,9 +135,8 @@ impl World {
             return broken(format!("I7: known are {known:?}, there are {there:?}"));
         }
         for (repo, _) in TARGETS.into_iter().chain([("blueprints", BLUEPRINTS)]) {
-            let Some(stored) = self.durable.twin.repository(NS, repo) else {
-                continue;
-            };
+            let stored = self.durable.twin.repository(NS, repo);
+            let stored = stored.ok_or_else(|| Violation(format!("I7: {repo} is gone")))?;
             let ready = stored
                 .status
                 .conditions
@@ -161,8 +146,8 @@ impl World {
                 .iter()
                 .filter(|r| r.repository.as_str() == repo)
                 .count();
-            let said = usize::try_from(stored.status.package_count).unwrap_or(0);
-            if ready && said != count {
+            let said = stored.status.package_count;
+            if ready && usize::try_from(said).ok() != Some(count) {
                 return broken(format!(
                     "I8: {repo} is said to hold {said} of {count} revisions"
                 ));
@@ -203,9 +188,9 @@ impl World {
                     stored.status.conditions
                 ));
             }
-            let Ok(variant) = &stored.parsed else {
-                continue;
-            };
+            let variant = stored.parsed.as_ref();
+            let variant =
+                variant.map_err(|why| Violation(format!("convergence: {key}: {why:?}")))?;
             let (repo, package) = (
                 &variant.spec.downstream.repo,
                 &variant.spec.downstream.package,
@@ -214,10 +199,7 @@ impl World {
             let Some(now) = self.present(&at) else {
                 return broken(format!("convergence: {key} has nothing in {at}"));
             };
-            let Some(files) = self.files(&now) else {
-                return broken(format!("I6: {} cannot be read", now.key));
-            };
-            let cooked = Cooked::of(&files, package.as_str());
+            let cooked = Cooked::of(&self.files(&now)?, package.as_str());
             let region = variant
                 .spec
                 .context
@@ -243,7 +225,7 @@ impl World {
     }
 
     /// A package's present: the machine's open draft, else the latest that is published.
-    fn present(&self, at: &str) -> Option<Revision> {
+    pub(super) fn present(&self, at: &str) -> Option<Revision> {
         let mut all = self.records();
         all.retain(|r| format!("{}/{}", r.repository, r.package) == at);
         let draft = all
@@ -255,164 +237,18 @@ impl World {
             .cloned()
     }
 
-    fn files(&self, revision: &Revision) -> Option<model::Files> {
-        let (_, url) = TARGETS
-            .iter()
-            .find(|(r, _)| *r == revision.repository.as_str())?;
-        let outside = self.durable.store.outside(url).ok()?;
-        people::files(&*outside, revision.commit, revision.package.as_str())
-    }
-
-    /// Whether an edit stands in a revision, or a conflict names it.
-    fn keeps(&self, revision: &Revision, marker: &str) -> bool {
-        let files = self.files(revision).unwrap_or_default();
-        let file = files.get(&path(EDITED));
-        let text = file.and_then(model::File::as_text).unwrap_or_default();
-        is_marked(text, marker)
-            || revision
-                .conflicts
-                .iter()
-                .any(|c| c.file == path(EDITED) && (c.path.is_empty() || c.path.contains(marker)))
-    }
-
-    /// What was answered stands (I4, I6, I10, I12).
-    fn promises(&self) -> Checked {
-        let promises = self.durable.ledger.open();
-        for edit in &promises.edits {
-            self.edited(edit)?;
-        }
-        for key in &promises.made {
-            if self.durable.twin.revision(NS, key.name.as_str()).is_none() {
-                return broken(format!("I6: {key} was created, and is not there"));
-            }
-        }
-        for Label { record, uid, label } in &promises.labels {
-            let now = self.durable.twin.revision(NS, record.name.as_str());
-            let same = now.filter(|now| now.meta.uid == *uid);
-            if same.is_some_and(|now| !now.meta.labels.contains_key(label)) {
-                return broken(format!("I12: {record} has lost its label {label}"));
-            }
-        }
-        for (key, published) in &promises.published {
-            let Some(record) = self.durable.twin.revision(NS, key.name.as_str()) else {
-                return broken(format!("I6: {key} was published, and is not there"));
-            };
-            let stands = record.lifecycle.is_published()
-                && record.revision == published.number
-                && record.tree == published.tree;
-            if !stands {
-                return broken(format!(
-                    "I4: {key} was published as {published:?}, and is {} {} {}",
-                    record.lifecycle, record.revision, record.tree
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    fn edited(&self, edit: &Edit) -> Checked {
-        let Edit {
-            marker,
-            package,
-            revision,
-        } = edit;
-        let Some(record) = self.durable.twin.revision(NS, revision.name.as_str()) else {
-            return broken(format!("I10: {revision} is gone, and {marker} with it"));
-        };
-        if self.waits(&record, marker) {
-            return Ok(());
-        }
-        if !self.keeps(&record, marker) {
-            let history = self.history(&record, marker);
-            return broken(format!("I10: {revision} has lost {marker}\n{history}"));
-        }
-        if !record.lifecycle.is_published() || self.replaced(&record, marker) {
-            return Ok(());
-        }
-        match self.present(package) {
-            Some(now) if !self.keeps(&now, marker) => broken(format!(
-                "I10: {} has lost {marker}, published in {revision}",
-                now.key
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether an edit stands in a ref beside the published revision, and the repository's status tells of it.
-    fn waits(&self, published: &Revision, marker: &str) -> bool {
-        let repo = published.repository.as_str();
-        let told = self.left_out(repo);
-        let places = ["drafts", "proposed"]
-            .map(|place| format!("{place}/{}/{}", published.package, published.workspace));
-        places.iter().filter(|at| told.contains(*at)).any(|at| {
-            let target = TARGETS.iter().find(|(name, _)| *name == repo);
-            let outside = target.and_then(|(_, url)| self.durable.store.outside(url).ok());
-            let name = store::RefName::branch(at).ok();
-            let tip = outside.as_ref().zip(name).and_then(|(outside, name)| {
-                let commit = outside.refs().ok()?.get(&name).copied()?;
-                people::files(&**outside, commit, published.package.as_str())
-            });
-            let file = tip.and_then(|files| files.get(&path(EDITED)).cloned());
-            file.is_some_and(|file| is_marked(file.as_text().unwrap_or_default(), marker))
-        })
-    }
-
-    /// Whether a person published a later revision without an edit: a copy of one that came before it.
-    fn replaced(&self, published: &Revision, marker: &str) -> bool {
-        let later = |r: &&Revision| {
-            r.repository == published.repository
-                && r.package == published.package
-                && r.lifecycle == Lifecycle::Published
-                && r.revision > published.revision
-                && r.workspace.as_str().starts_with(PERSONS)
-        };
-        let all = self.records();
-        all.iter().filter(later).any(|r| !self.keeps(r, marker))
-    }
-
-    /// The commits of a revision, the newest first, and which of them carry an edit.
-    fn history(&self, revision: &Revision, marker: &str) -> String {
-        let url = TARGETS
-            .iter()
-            .find(|(r, _)| *r == revision.repository.as_str());
-        let outside = url.and_then(|(_, url)| self.durable.store.outside(url).ok());
-        let Some(outside) = outside else {
-            return String::new();
-        };
-        let mut lines = Vec::new();
-        let mut next = Some(revision.commit);
-        while let Some(commit) = next.and_then(|id| outside.commit(id).ok()) {
-            let files = people::files(&*outside, commit.id, revision.package.as_str());
-            let files = files.unwrap_or_default();
-            let text = files.get(&path(EDITED)).and_then(model::File::as_text);
-            let mark = if is_marked(text.unwrap_or_default(), marker) {
-                "with"
-            } else {
-                "without"
-            };
-            let subject = commit.message.lines().next().unwrap_or_default();
-            lines.push(format!(
-                "  {} {mark}: {}: {subject}",
-                commit.id, commit.author.name
-            ));
-            // A merge's second parent is the draft that was approved.
-            next = commit.parents.last().copied().filter(|_| lines.len() < 20);
-        }
-        lines.join("\n")
-    }
-
     /// Nothing is written for three looks at everything (I9).
     ///
     /// # Errors
     /// Something is.
     pub(super) async fn silent(&mut self) -> Checked {
-        let before = (self.writes(), self.all_refs());
+        let before = (self.writes(), self.all_refs()?);
         for round in 1..=3 {
             self.engine.look_at_everything();
             if !self.rest().await? {
                 return broken("I9: no rest");
             }
-            let now = (self.writes(), self.all_refs());
+            let now = (self.writes(), self.all_refs()?);
             if now.0 != before.0 {
                 let more = now.0 - before.0;
                 return broken(format!(
@@ -426,20 +262,13 @@ impl World {
         Ok(())
     }
 
-    fn all_refs(&self) -> Vec<String> {
+    fn all_refs(&self) -> Result<Vec<String>, Violation> {
         let mut all = Vec::new();
         for (_, url) in TARGETS {
-            let refs = self
-                .durable
-                .store
-                .outside(url)
-                .and_then(|o: std::sync::Arc<dyn Repo>| o.refs());
-            let refs = refs.unwrap_or_default();
-            all.extend(
-                refs.iter()
-                    .map(|(name, commit)| format!("{url} {name} {commit}")),
-            );
+            let refs = self.seen(url)?.refs;
+            let lines = refs.iter();
+            all.extend(lines.map(|(name, commit)| format!("{url} {name} {commit}")));
         }
-        all
+        Ok(all)
     }
 }

@@ -153,12 +153,9 @@ impl World {
     /// The draft's record, ref and files as git has them.
     fn open_draft(&self, at: &str) -> Option<(Revision, store::RefName, Option<model::Files>)> {
         let record = self.open(at)?;
-        let (_, url) = TARGETS
-            .iter()
-            .find(|(r, _)| *r == record.repository.as_str())?;
-        let outside = self.durable.store.outside(url).ok()?;
         let name = store::RefName::branch(&record.self_lock.as_ref()?.git_ref).ok()?;
-        let files = people::files(&*outside, record.commit, record.package.as_str());
+        // What the record says may have gone from git by now: a check of its own looks for that.
+        let files = self.files(&record).ok();
         Some((record, name, files))
     }
 
