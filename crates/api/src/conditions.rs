@@ -24,7 +24,7 @@ pub fn read_conditions(list: Option<&Value>) -> Vec<Condition> {
         .collect()
 }
 
-/// A package's own conditions: no times (package-orchestration.md §1.1).
+/// A package's own conditions: no times.
 pub(crate) fn write_plain(conditions: &[Condition]) -> Vec<Value> {
     conditions.iter().map(|c| Value::Object(plain(c))).collect()
 }

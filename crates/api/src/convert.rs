@@ -1,4 +1,4 @@
-//! `PackageVariantSet` between its versions, without loss (decisions.md A1, A3; variant-semantics.md §2.7, R130).
+//! `PackageVariantSet` between its versions, without loss (A3).
 //!
 //! `v1alpha2` is stored. `v1alpha1` comes in two shapes, told apart by the types of their fields: that of the earliest
 //! document, which is `v1alpha2`'s own, and the older one of the fan-out controller, which is rewritten. What was

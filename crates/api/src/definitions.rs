@@ -1,5 +1,5 @@
 //! The definitions of our kinds: the CRD files that `offshoot crds` prints and the embedded
-//! server serves (decisions.md A1, A10), and those of the package group, which are served only.
+//! server serves (A1, A10), and those of the package group, which are served only.
 
 use serde_json::Value;
 use yaml::{Limits, Reader};
@@ -67,7 +67,7 @@ pub fn crds() -> Result<Vec<Value>, yaml::Error> {
 }
 
 /// The CRDs as the embedded server serves them: it converts in process, so that every version of every kind is served
-/// (decisions.md A10).
+/// (A10).
 ///
 /// # Errors
 /// As [`crds`].

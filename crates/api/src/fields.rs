@@ -109,7 +109,7 @@ impl<'a> Fields<'a> {
             .collect()
     }
 
-    /// A list, or a single mapping as a list of one (decisions.md A3).
+    /// A list, or a single mapping as a list of one (A3).
     pub(crate) fn one_or_many(&self, key: &str) -> Vec<Self> {
         match self.raw(key) {
             Some(Value::Array(items)) => items

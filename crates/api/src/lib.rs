@@ -1,7 +1,7 @@
 //! Wire types of every served API version, wire ↔ model, and the definitions of our kinds.
 //!
 //! Data enters here as JSON values and leaves as `model` types, all problems collected with
-//! their field paths (`models:T1`); nobody validates again later. This crate never asks a
+//! their field paths; nobody validates again later. This crate never asks a
 //! question of the world.
 
 mod conditions;
@@ -58,11 +58,11 @@ pub use variant::{read_variant, write_variant_spec};
 pub const CONFIG_GROUP: &str = "config.porch.kpt.dev";
 /// The group of package revisions.
 pub const PACKAGE_GROUP: &str = "porch.kpt.dev";
-/// The finalizer of variants (variant-semantics.md R106).
+/// The finalizer of variants (R106).
 pub const VARIANT_FINALIZER: &str = "config.porch.kpt.dev/packagevariants";
-/// The finalizer of repositories (package-orchestration.md §1.2).
+/// The finalizer of repositories.
 pub const REPOSITORY_FINALIZER: &str = "config.porch.kpt.dev/repository";
-/// The label of a set's variants; its value is the set's uid (variant-semantics.md R162).
+/// The label of a set's variants; its value is the set's uid (R162).
 pub const SET_LABEL: &str = "config.porch.kpt.dev/packagevariantset";
-/// The label of the latest published revision (package-orchestration.md §1.1).
+/// The label of the latest published revision.
 pub const LATEST_LABEL: &str = "kpt.dev/latest-revision";

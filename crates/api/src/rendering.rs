@@ -1,4 +1,4 @@
-//! `renderStatus` (package-orchestration.md §1.1).
+//! `renderStatus`.
 
 use model::{FunctionResult, FunctionResultItem, RenderStatus, ResourceRef, Severity};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! `Repository` (package-orchestration.md §1.2).
+//! `Repository`.
 
 use model::{GitSpec, Problem, Repository, RepositoryName};
 use serde_json::{Map, Value};

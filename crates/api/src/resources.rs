@@ -1,4 +1,4 @@
-//! `PackageRevisionResources`: the files of a package revision as texts (decisions.md A11).
+//! `PackageRevisionResources`: the files of a package revision as texts (A11).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! `PackageRevision` (package-orchestration.md §1.1), which embedded is also the record.
+//! `PackageRevision`, which embedded is also the record.
 
 use model::{
     CommitId, Condition, ConflictId, Lifecycle, ObjectMeta, PackageName, PackedRenderStatus, Pairs,
@@ -14,7 +14,7 @@ use crate::revision_status::{
 use crate::task::{read_task, write_task};
 use crate::{read_key, read_meta, read_render_status, write_meta, write_render_status};
 
-/// The format of what we remember in `status.offshoot` (decisions.md X7).
+/// The format of what we remember in `status.offshoot` (X7).
 const FORMAT: i64 = 1;
 
 /// What a person asks for when creating or updating a package revision.

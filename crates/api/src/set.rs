@@ -1,4 +1,4 @@
-//! `PackageVariantSet` (variant-semantics.md §1.I, §2.2).
+//! `PackageVariantSet`.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::template::read_template;
 use crate::{read_key, read_meta};
 
 /// Reads a set: its key, its metadata, and its spec or everything that is wrong with it, in the
-/// peer's order (§2.2). `None` if it has no readable namespace and name.
+/// peer's order. `None` if it has no readable namespace and name.
 pub fn read_set(
     object: &Value,
 ) -> Option<(ObjectKey, ObjectMeta, Result<VariantSetSpec, Vec<Problem>>)> {
@@ -207,7 +207,7 @@ fn read_packages(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<Packag
     out
 }
 
-/// The seeds' example puts `packageNames` inside the selector, their prose beside it (A3).
+/// An example of the documents puts `packageNames` inside the selector, their prose beside it (A3).
 fn inside_or_beside(
     selector: &Fields<'_>,
     beside: Vec<PackageName>,

@@ -1,4 +1,4 @@
-//! The shapes of fields that the definitions keep as they are written (decisions.md A3): whoever writes something
+//! The shapes of fields that the definitions keep as they are written (A3): whoever writes something
 //! else is told, since no schema does.
 
 use model::Problem;

@@ -1,5 +1,5 @@
 //! The statuses of variants, sets and repositories: written for people and automation, and read
-//! back so that an equal one is never written twice (decisions.md V16).
+//! back so that an equal one is never written twice (V16).
 
 use model::{
     DownstreamTarget, InjectionNote, Lifecycle, ObjectName, PackedRenderStatus, RepositoryStatus,

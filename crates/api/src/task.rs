@@ -1,4 +1,4 @@
-//! Tasks of package revisions (package-orchestration.md §1.1).
+//! Tasks of package revisions.
 
 use model::{GitSource, ObjectName, Problem, Strategy, Task};
 use serde_json::{Map, Value, json};

@@ -1,5 +1,4 @@
-//! A set's template in all forms of the documents (decisions.md A3), with the peer's messages
-//! (variant-semantics.md §2.2).
+//! A set's template in all forms of the documents (A3), with the peer's messages.
 
 use model::{
     FunctionTemplate, InjectorTemplate, MapExpr, NameError, PackageContextTemplate, PackageName,

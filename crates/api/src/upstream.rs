@@ -1,11 +1,11 @@
-//! `spec.upstream` of variants and sets, in all its forms (decisions.md A2).
+//! `spec.upstream` of variants and sets, in all its forms (A2).
 
 use model::{PackageName, Problem, RepositoryName, Upstream, UpstreamVersion, WorkspaceName};
 use serde_json::{Map, Value};
 
 use crate::fields::{Fields, name};
 
-/// Which kind asks: their messages differ (variant-semantics.md R16, §2.2).
+/// Which kind asks: their messages differ (R16).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asker {
     Variant,

@@ -1,4 +1,4 @@
-//! `PackageVariant` (variant-semantics.md §1.A).
+//! `PackageVariant`.
 
 use std::collections::BTreeMap;
 

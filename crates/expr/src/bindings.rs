@@ -27,7 +27,7 @@ impl Value {
         )
     }
 
-    /// An object as expressions see it: four fields and nothing else (variant-semantics.md R152).
+    /// An object as expressions see it: four fields and nothing else (R152).
     pub fn object<'a>(
         name: &str,
         namespace: &str,

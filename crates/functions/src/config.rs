@@ -50,7 +50,7 @@ impl<'c> Config<'c> {
         self.0?.get("data")?.get(key)?.text()
     }
 
-    /// The ConfigMap's data in the order written; scalars as their text (packages-and-functions.md §4.2).
+    /// The ConfigMap's data in the order written; scalars as their text.
     pub(crate) fn data_pairs(&self) -> Vec<(String, String)> {
         self.get("data").map(pairs).unwrap_or_default()
     }

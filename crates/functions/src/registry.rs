@@ -1,4 +1,4 @@
-//! The built-in functions, by image name (decisions.md X2).
+//! The built-in functions, by image name (X2).
 
 use yaml::owned::Value;
 

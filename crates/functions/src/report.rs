@@ -29,7 +29,7 @@ impl Report {
         Self::of([error(message)])
     }
 
-    /// Whether any result is an error: the step then fails (decisions.md M20).
+    /// Whether any result is an error: the step then fails (M20).
     pub fn failed(&self) -> bool {
         self.refused
             || self

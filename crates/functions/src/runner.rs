@@ -100,7 +100,7 @@ impl RunError {
     }
 }
 
-/// What one run may use (engine.md "Limits").
+/// What one run may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes that it may print.

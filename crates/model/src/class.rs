@@ -43,7 +43,7 @@ impl fmt::Display for Class {
 pub struct Problem {
     /// Path of the field, such as `spec.upstream.repo`; empty for the object as a whole.
     pub field: String,
-    /// The whole message as the peer words it (decisions.md A4), the field's path included.
+    /// The whole message as the peer words it (A4), the field's path included.
     pub what: String,
     /// What to do about it; shown apart from the message.
     pub hint: Option<String>,
@@ -73,7 +73,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// All problems as one message, joined by `"; "` (decisions.md A4, variant-semantics.md R16).
+/// All problems as one message, joined by `"; "` (A4, R16).
 pub fn join_problems(problems: &[Problem]) -> String {
     problems
         .iter()

@@ -1,10 +1,10 @@
-//! Conflicts of a three-way merge, as data (decisions.md V4, V4a, V18).
+//! Conflicts of a three-way merge, as data (V4).
 
 use std::fmt;
 
 use crate::PackagePath;
 
-/// What a variant wants done with conflicts (`spec.conflictPolicy`, decisions.md V4).
+/// What a variant wants done with conflicts (`spec.conflictPolicy`, V4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum ConflictPolicy {
     /// Take upstream's value, and gate the draft until each conflict is acknowledged or resolved.

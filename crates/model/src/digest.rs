@@ -1,4 +1,4 @@
-//! Digests of inputs (decisions.md V21).
+//! Digests of inputs (V21).
 
 use std::fmt;
 

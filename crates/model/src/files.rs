@@ -1,4 +1,4 @@
-//! The files of a package, as bytes (design: "Walls", decisions.md A11, X1).
+//! The files of a package, as bytes whatever they hold (A11).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

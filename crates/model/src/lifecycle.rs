@@ -1,4 +1,4 @@
-//! The lifecycle of a package revision: one table (package-orchestration.md §2, `models:T3`).
+//! The lifecycle of a package revision: one table.
 //!
 //! Nobody else compares lifecycles to find out what may follow.
 
@@ -81,7 +81,7 @@ impl fmt::Display for Refusal {
 /// Whether `from` may become `to` through this door.
 ///
 /// # Errors
-/// The peer's message (package-orchestration.md §2) where it may not.
+/// The peer's message where it may not.
 pub fn transition(from: Lifecycle, to: Lifecycle, door: Door) -> Result<(), Refusal> {
     use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
     let refuse = |message: &str| {

@@ -15,7 +15,7 @@ pub struct Upstream {
 
 /// A Kptfile's `upstreamLock.git`, or a revision's `selfLock`: what was taken.
 ///
-/// Up to date means equal in (repo, directory, commit); the ref is for display (decisions.md V1).
+/// Up to date means equal in (repo, directory, commit); the ref is for display (V1).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GitLock {
     /// The repository's URL.

@@ -1,4 +1,4 @@
-//! What the machine notes about the drafts that it makes (decisions.md V19).
+//! What the machine notes about the drafts that it makes (V19).
 
 use std::collections::BTreeSet;
 

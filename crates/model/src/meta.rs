@@ -39,7 +39,7 @@ pub struct OwnerReference {
     pub kind: String,
     /// The owner's name.
     pub name: String,
-    /// The owner's uid: ownership is equality of uids (variant-semantics.md R51).
+    /// The owner's uid: ownership is equality of uids (R51).
     pub uid: Uid,
     /// Whether the owner controls the object.
     pub controller: bool,

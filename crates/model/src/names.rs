@@ -1,4 +1,4 @@
-//! Names with their laws (`models:T2`): a value of one of these types obeys its law.
+//! Names with their laws: a value of one of these types obeys its law.
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(crate) fn is_subdomain(text: &str) -> bool {
 }
 
 /// A package's path is one label per segment and at most 63 bytes without its slashes, as the
-/// peer counts (package-orchestration.md §1.1).
+/// peer counts.
 fn is_package(text: &str) -> bool {
     let bare = text.len() - text.matches('/').count();
     bare <= 63
@@ -61,7 +61,7 @@ fn is_package(text: &str) -> bool {
             .all(|segment| segment.split('.').all(is_label))
 }
 
-/// Relative, clean, no `.git`, no control characters (decisions.md X1).
+/// Relative, clean, no `.git`, no control characters (X1).
 fn is_path(text: &str) -> bool {
     text.len() <= 1024
         && !text.chars().any(char::is_control)

@@ -1,4 +1,4 @@
-//! What the machine is asked to make of an upstream revision: *r* of decisions.md V17.
+//! What the machine is asked to make of an upstream revision: *r* of docs/merge.md (V17).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -19,8 +19,7 @@ impl RevisionNumber {
     /// The head of a branch, or a tag without a number.
     pub const UNNUMBERED: Self = Self(-1);
 
-    /// Reads a tag's last segment: `v3` is 3, anything else is unnumbered
-    /// (package-orchestration.md §2 "Revision numbers").
+    /// Reads a tag's last segment: `v3` is 3, anything else is unnumbered.
     pub fn of_tag(tag: &str) -> Self {
         tag.strip_prefix('v')
             .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))

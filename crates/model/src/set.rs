@@ -1,4 +1,4 @@
-//! A package variant set: a fan-out of variants over targets (variant-semantics.md §1.I).
+//! A package variant set: a fan-out of variants over targets.
 
 use std::collections::BTreeSet;
 

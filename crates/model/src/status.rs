@@ -1,4 +1,4 @@
-//! What variants and sets say about themselves (variant-semantics.md §1.G, decisions.md V6, S6).
+//! What variants and sets say about themselves (V6).
 
 use crate::{
     Condition, GitLock, GuardMemory, Lifecycle, ObjectName, PackedRenderStatus, RevisionNumber,
@@ -101,7 +101,7 @@ impl SetStatus {
     }
 }
 
-/// The status of a `Repository` (package-orchestration.md §1.2).
+/// The status of a `Repository`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RepositoryStatus {
     /// The generation that was looked at.

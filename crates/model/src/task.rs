@@ -1,8 +1,8 @@
-//! How a package revision was made (package-orchestration.md §1.1, §3).
+//! How a package revision was made.
 
 use crate::ObjectName;
 
-/// How an upgrade merges (package-orchestration.md §1.1, variant-semantics.md R25).
+/// How an upgrade merges (R25).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Strategy {
     /// Three-way, resource by resource and field by field.

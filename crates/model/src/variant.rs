@@ -1,5 +1,4 @@
-//! A package variant: one downstream package kept in step with its upstream
-//! (variant-semantics.md §1.A).
+//! A package variant: one downstream package kept in step with its upstream.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,7 +66,7 @@ pub struct Upstream {
     pub allow_unpublished: bool,
 }
 
-/// Which revision of the upstream is wanted (decisions.md A2).
+/// Which revision of the upstream is wanted (A2).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UpstreamVersion {
     /// The latest published one.

@@ -1,4 +1,4 @@
-//! A downstream package made from an upstream one: the `clone` task (package-orchestration.md §3).
+//! A downstream package made from an upstream one: the `clone` task.
 //!
 //! Only what must change is changed (M19): the Kptfile's name, upstream and lock, the package context
 //! of a deployment repository, and the identity marks that later merges pair by. Every other byte

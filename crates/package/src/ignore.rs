@@ -1,7 +1,7 @@
 //! `.krmignore`: which files of a package are no resources (gitignore syntax).
 //!
 //! Each package has its own file at its root, which does not reach into subpackages and cannot hide
-//! one (packages-and-functions.md §3.3).
+//! one.
 
 use model::{Files, PackagePath};
 use regex::Regex;

@@ -1,4 +1,4 @@
-//! A new package: what the `init` task makes (package-orchestration.md §3).
+//! A new package: what the `init` task makes.
 //!
 //! The files are the peer's, so that either tool finds what it expects. Nothing is rendered here.
 

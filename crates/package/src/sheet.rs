@@ -1,7 +1,7 @@
 //! One file as documents that can be changed: parsed once, written at most once.
 //!
 //! A sheet keeps the text that it was read from. What is written is that text with the fewest edits, so that
-//! whatever nobody changed keeps its bytes (decisions.md V5).
+//! whatever nobody changed keeps its bytes (V5).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The canonical encoding of a draft's inputs, hashed (decisions.md V21).
+//! The canonical encoding of a draft's inputs, hashed (V21).
 //!
 //! Whether there is anything to do is a comparison of these digests and nothing else. Two forms
 //! exist: [`inputs`] covers what the machine alone makes of an upstream; [`draft`] adds what only

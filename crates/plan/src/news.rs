@@ -1,5 +1,5 @@
-//! What of a status that changed people are told as an event: what has happened, never what merely is
-//! (`models:D6`). The same news are told once.
+//! What of a status that changed people are told as an event: what has happened, never what merely is.
+//! The same news are told once.
 
 use model::{Condition, Status};
 

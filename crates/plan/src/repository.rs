@@ -1,4 +1,4 @@
-//! Who writes where registrations of several namespaces overlap (decisions.md V25).
+//! Who writes where registrations of several namespaces overlap (V25).
 //!
 //! A repository may be registered in many namespaces. Packages that are deployed have one namespace that they belong
 //! to: a namespace that registers the same place later reads it, and its drafts, deletions and approvals would be

@@ -1,5 +1,4 @@
-//! What people ask of package revisions: may it be, and what follows (package-orchestration.md
-//! §1.1, §2).
+//! What people ask of package revisions: may it be, and what follows.
 //!
 //! Four verbs, one shape each: an `…Observed` in, a plan or a [`Rejected`] out. The lifecycle's
 //! table is `model::transition`; here stands everything else that a verb needs to be looked at.

@@ -1,9 +1,8 @@
 //! A package variant set: which variants there shall be, and what to do about those there are.
 //!
 //! [`decide`] unrolls the targets, renders every template before anything is written, compares
-//! with what exists, and holds back deletions that nobody can have meant (decisions.md S1–S8,
-//! variant-semantics.md §1.I–§1.K, §2). It is linear in targets and variants. Nothing here reads
-//! or writes anything.
+//! with what exists, and holds back deletions that nobody can have meant (S3).
+//! It is linear in targets and variants. Nothing here reads or writes anything.
 
 mod alone;
 mod compile;

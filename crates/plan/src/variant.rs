@@ -1,8 +1,8 @@
 //! A package variant: what to do to keep its downstream in step with its upstream.
 //!
 //! [`decide`] reads one [`Observed`] and answers with one [`Plan`]; [`status_after`] folds what
-//! applying it brought into the status. The rules are decisions.md V1–V24 and
-//! variant-semantics.md §1.A–§1.G. Nothing here reads or writes anything.
+//! applying it brought into the status. The rules are those of
+//! docs/decisions.md, "Whose edit is whose". Nothing here reads or writes anything.
 
 mod adopt;
 mod base;

@@ -1,4 +1,4 @@
-//! The older shape of `v1alpha1` in terms of `v1alpha2` (variant-semantics.md §2.7).
+//! The older shape of `v1alpha1` in terms of `v1alpha2`.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! The definitions that are printed and served (decisions.md A1, A8, A10).
+//! The definitions that are printed and served (A1, A8, A10).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Every form of the documents means the same (decisions.md A2, A3).
+//! Every form of the documents means the same (A2, A3).
 
 use model::{TargetSelection, UpstreamVersion, VariantSetSpec, WorkspaceName};
 use serde_json::{Value, json};

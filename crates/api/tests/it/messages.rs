@@ -1,4 +1,4 @@
-//! The exact texts of the peer (variant-semantics.md R16, §2.2; decisions.md A4).
+//! The exact texts of the peer (R16, A4).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Sets between versions: nothing is lost in either direction (R130; decisions.md A1, A3).
+//! Sets between versions: nothing is lost in either direction (R130, A3).
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

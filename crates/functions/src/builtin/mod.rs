@@ -1,5 +1,5 @@
 //! The built-in functions, one file each. Each behaves like the catalog's function of its name
-//! (packages-and-functions.md §5.2, decisions.md M11), but loses no comment.
+//! (M11), but loses no comment.
 
 #![expect(
     clippy::ptr_arg,

@@ -293,7 +293,7 @@ fn depends_on(items: &mut [Item], before: &BTreeSet<String>, wanted: &Wanted) ->
     )
 }
 
-/// Adds the Namespace itself where the package has none of that name (decisions.md M11, R192).
+/// Adds the Namespace itself where the package has none of that name (M11, R192).
 fn create(items: &mut Vec<Item>, namespace: &str) -> Option<String> {
     let is_it = |item: &Item| {
         item.api_version() == "v1" && item.kind() == "Namespace" && item.name() == namespace

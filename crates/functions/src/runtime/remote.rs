@@ -1,4 +1,4 @@
-//! Functions that a function runner evaluates (packages-and-functions.md §6): one unary call of gRPC.
+//! Functions that a function runner evaluates: one unary call of gRPC.
 //!
 //! The protocol is Porch's `evaluator.FunctionEvaluator`. Its two messages are written out here, so that no machine
 //! needs a protocol compiler; `func/evaluator/evaluator.proto` of nephio-project/porch is their source.

@@ -1,5 +1,4 @@
-//! ResourceLists as text: what functions outside this process read and write
-//! (packages-and-functions.md §3.6).
+//! ResourceLists as text: what functions outside this process read and write.
 
 mod answer;
 mod exchange;

@@ -1,4 +1,4 @@
-//! What rendering a package's pipeline reported (package-orchestration.md §1.1, M12, M20).
+//! What rendering a package's pipeline reported (M12).
 
 mod packed;
 

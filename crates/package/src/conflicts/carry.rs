@@ -1,4 +1,4 @@
-//! Conflicts through further merges of the same draft (decisions.md V4a, V18).
+//! Conflicts through further merges of the same draft (V18).
 
 use std::collections::{BTreeMap, BTreeSet};
 

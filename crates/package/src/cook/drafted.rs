@@ -1,4 +1,4 @@
-//! What an open draft holds against the machine, from merge to merge (decisions.md V18).
+//! What an open draft holds against the machine, from merge to merge (V18).
 
 use model::{Conflict, ConflictPolicy, ConflictState, Decision, Files, Recipe};
 

@@ -1,5 +1,5 @@
 //! Cooking: what the machine makes of an upstream package, and how people's edits come back into it
-//! (decisions.md V17, V17a, V18, V19a, V22).
+//! (V17); docs/merge.md draws it.
 //!
 //! *V′* is clone, mutate, render. *M* is the three-way merge of what people made of *V_p* into it. An open draft's
 //! *tip* follows *M* in the same way. All three are files; which commits and trailers hold them is `engine`'s business.

@@ -1,4 +1,4 @@
-//! What a Kptfile says, typed (packages-and-functions.md §3.1).
+//! What a Kptfile says, typed.
 
 use model::{Condition, GitLock, GitUpstream, Pairs, Pipeline, ReadinessGate, RenderStatus};
 

@@ -1,4 +1,4 @@
-//! `status.renderStatus` as the peers write it (packages-and-functions.md §3.1, §3.7).
+//! `status.renderStatus` as the peers write it.
 
 use model::{FunctionResult, FunctionResultItem, RenderStatus, Severity};
 use yaml::Value;

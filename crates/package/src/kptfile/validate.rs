@@ -1,4 +1,4 @@
-//! What a pipeline must obey before anything runs (packages-and-functions.md §3.2, M18).
+//! What a pipeline must obey before anything runs (M18).
 //!
 //! The peer's messages, all problems at once. Strict where it matters: a function that is none, a
 //! path that leaves the package after cleaning, two functions of one name.

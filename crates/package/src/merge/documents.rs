@@ -1,4 +1,4 @@
-//! The merge of one YAML file: documents pair by identity, their texts are put together (§1b.2, §1b.4).
+//! The merge of one YAML file: documents pair by identity, their texts are put together.
 
 use model::{ConflictValue, Decision, PackagePath};
 use yaml::{Document, Limits, Node, Stream};
@@ -294,7 +294,7 @@ fn new_piece(
         .enumerate()
         .filter(|(_, piece)| piece.text.is_some() && piece.upstream.is_some_and(|at| at < index))
         .max_by_key(|(_, piece)| piece.upstream);
-    // Without one, behind the old documents up to its position (the order of §1b.7).
+    // Without one, behind the old documents up to its position, as kpt orders them.
     let old = |piece: &Piece| piece.base.is_some() && piece.local.is_some_and(|at| at <= index);
     let preceding = preceding
         .map(|(at, _)| at)
@@ -303,7 +303,7 @@ fn new_piece(
     pieces.insert(at, piece);
 }
 
-/// Takes upstream's order of documents where upstream changed it and nobody did locally (§1b.7).
+/// Takes upstream's order of documents where upstream changed it and nobody did locally.
 fn order(pieces: &mut [Piece]) {
     let mut common: Vec<(usize, usize, usize, usize)> = pieces
         .iter()

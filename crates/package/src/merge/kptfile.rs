@@ -1,4 +1,4 @@
-//! The merge of a Kptfile: by identity, in order, in place (§1c.1, M15).
+//! The merge of a Kptfile: by identity, in order, in place (M15).
 
 use model::PackagePath;
 use yaml::{Edit, Kind, Node, Path, Step, Stream};
@@ -24,7 +24,7 @@ static IDENTITY: &[&[&str]] = &[
     &["upstreamLock"],
 ];
 
-/// The part of it that stays where a strategy takes upstream's files (§1c.4).
+/// The part of it that stays where a strategy takes upstream's files.
 static NAME: &[&[&str]] = &[&["metadata", "name"], &["metadata", "namespace"]];
 
 /// Merges the texts of a Kptfile; a second document is carried untouched (M6).

@@ -1,4 +1,4 @@
-//! Which files belong to which package, and what becomes of whole subpackages (§1c).
+//! Which files belong to which package, and what becomes of whole subpackages.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -228,7 +228,7 @@ fn bare(path: &PackagePath, text: &str) -> String {
     without.unwrap_or(text)
 }
 
-/// A subpackage whose own upstream was changed locally follows that one, not ours (§1c.1).
+/// A subpackage whose own upstream was changed locally follows that one, not ours.
 fn led_elsewhere(base: &File, sides: Sides<'_>, dir: &str) -> bool {
     let path = PackagePath::parse(&format!("{dir}/{}", kptfile::FILE_NAME));
     let local = path.ok().and_then(|path| sides.local.get(&path));

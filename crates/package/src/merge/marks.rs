@@ -1,10 +1,10 @@
-//! Who a resource is: the `kpt-merge` comment, else its name (§1b.3).
+//! Who a resource is: the `kpt-merge` comment, else its name.
 
 use yaml::Node;
 
 use crate::schema::split_api_version;
 
-/// The annotation that clones write beside the comment (§1c.3).
+/// The annotation that clones write beside the comment.
 pub(crate) const IDENTIFIER: &str = "internal.kpt.dev/upstream-identifier";
 
 /// The word that begins the comment.

@@ -3,7 +3,7 @@
 //! The local text is edited, never re-emitted (V5): an edit takes a piece of upstream's text with its
 //! comments (M14). Files are compared by id or bytes first, so what nobody changed is never parsed and
 //! stays [`model::File::Kept`]. Every conflict is data (V4); an error is only what could not be
-//! attempted. The rules are `spec/packages-and-functions.md` §1b–1d with decisions M1–M17.
+//! attempted. docs/merge.md tells the rules in one piece.
 //!
 //! Three sides come in as files, one comes out. Refs, revisions and people are unknown here.
 

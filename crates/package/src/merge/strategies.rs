@@ -1,4 +1,4 @@
-//! The strategies that work on whole files: fast-forward, force-delete-replace, copy-merge (§1c.4).
+//! The strategies that work on whole files: fast-forward, force-delete-replace, copy-merge.
 //!
 //! Bytes are copied, nothing is parsed but Kptfiles. A local change that a strategy replaces by its
 //! nature is noted as a record that gates nothing: whoever asks for it wants that.

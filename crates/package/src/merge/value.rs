@@ -1,4 +1,4 @@
-//! The merge of one value: what becomes of a local node (§1b.5 with M1–M4).
+//! The merge of one value: what becomes of a local node (M1–M4).
 
 use model::Decision;
 use yaml::{Kind, Node, Path, Step};

@@ -3,7 +3,7 @@
 use model::{Function, Selector};
 use yaml::owned::Value;
 
-/// Whether a function sees a resource (packages-and-functions.md §3.5).
+/// Whether a function sees a resource.
 pub(super) fn sees(function: &Function, value: &Value) -> bool {
     let selected =
         function.selectors.is_empty() || function.selectors.iter().any(|s| matches(s, value));

@@ -22,7 +22,7 @@ pub(super) struct Outcome<'s> {
     pub(super) gate: bool,
 }
 
-/// What an image without a registry stands for (packages-and-functions.md §6).
+/// What an image without a registry stands for.
 const DEFAULT_PREFIX: &str = "ghcr.io/kptdev/krm-functions-catalog";
 
 /// The image as it would be fetched: with the default registry, and a tag.

@@ -1,5 +1,5 @@
 //! Which lists of a resource are maps by key and which are sets, so that a merge pairs their
-//! elements (decisions.md M13).
+//! elements (M13).
 //!
 //! Knowledge comes from two places: a compact table of the built-in kinds, and the
 //! CustomResourceDefinitions that a package holds. Everything else is an atomic list. This module

@@ -1,5 +1,4 @@
-//! Approving: gates, the number, and what the branch must still hold (decisions.md V12, V14, V20,
-//! X5).
+//! Approving: gates, the number, and what the branch must still hold (V20).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Creating a package revision (package-orchestration.md §1.1 "Create-time checks", §3).
+//! Creating a package revision.
 //!
 //! Checks compare whole package paths, never leaves, and only where they belong: the peer's
 //! misfire for nested paths.

@@ -1,4 +1,4 @@
-//! Deleting a package revision (package-orchestration.md §1.1, §2).
+//! Deleting a package revision.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! Changing a package revision: metadata at any time, content in a Draft, lifecycle by the table
-//! (package-orchestration.md §2, decisions.md V3, V14).
+//! Changing a package revision: metadata at any time, content in a Draft, lifecycle by the table.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use super::Rejected;
 use crate::conflicts;
 use crate::variant::words;
 
-/// The label that the server alone sets (package-orchestration.md §1.1).
+/// The label that the server alone sets.
 const LATEST: &str = "kpt.dev/latest-revision";
 /// The prefix of gates that are ours.
 const OUR_GATES: &str = "offshoot.dev/";
@@ -179,7 +178,7 @@ fn rejected_first(revision: &Revision) -> String {
     )
 }
 
-/// Whether the files of a revision may be saved: only of a Draft (package-orchestration.md §1.1).
+/// Whether the files of a revision may be saved: only of a Draft.
 ///
 /// # Errors
 /// The peer's message.

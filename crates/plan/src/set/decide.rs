@@ -1,4 +1,4 @@
-//! The decision about a set, as a numbered walk (variant-semantics.md §2.1).
+//! The decision about a set, as a numbered walk.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ pub const MAX_TARGETS: usize = 50_000;
 /// Decides what to do about one set. It runs expressions: call it on a thread with a large stack.
 ///
 /// 1. A set that is being deleted makes nothing; its variants follow by garbage collection.
-/// 2. What is wrong with it, or with its templates, stops everything (§2.2, S4).
-/// 3. Its upstream must be there (§2.1.4); of several, those that are there are followed, and nothing is deleted.
+/// 2. What is wrong with it, or with its templates, stops everything (S4).
+/// 3. Its upstream must be there; of several, those that are there are followed, and nothing is deleted.
 /// 4. Targets are unrolled and rendered, all before anything is written (S2).
 /// 5. What shall be is compared with what is (S1, S8).
 /// 6. The deletion guard judges the deletions: they wait until the selection is quiet, and too many of them until
@@ -104,7 +104,7 @@ fn secrets(set: &VariantSet) -> Option<String> {
         })
 }
 
-/// The upstream packages with the revisions to follow, and what of them is not there (§2.1.4).
+/// The upstream packages with the revisions to follow, and what of them is not there.
 fn upstreams(o: &Observed) -> (Vec<Source>, Vec<Failure>) {
     let mut lost: Vec<Failure> = Vec::new();
     for unread in &o.unread {

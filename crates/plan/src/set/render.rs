@@ -1,4 +1,4 @@
-//! One entry rendered to the spec of its variant (R138–R141, R150–R157, §2.6).
+//! One entry rendered to the spec of its variant (R138–R141, R150–R157).
 
 use std::collections::{BTreeMap, BTreeSet};
 

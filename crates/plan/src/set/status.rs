@@ -1,5 +1,4 @@
-//! A set's status: conditions in the peer's words, counts, and what applying brought (§2.1, S6,
-//! S7).
+//! A set's status: conditions in the peer's words, counts, and what applying brought (S6).
 
 use std::sync::Arc;
 
@@ -42,7 +41,7 @@ fn condition(kind: &str, status: Status, reason: &str, message: &str) -> Conditi
     Condition::new(kind, status, reason, message)
 }
 
-/// A plan that can do nothing: both conditions say why, as the peer's do (§2.1).
+/// A plan that can do nothing: both conditions say why, as the peer's do.
 pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
     let mut report = Report::of("stalled");
     report.note(format!("{reason}: {message}"));

@@ -1,4 +1,4 @@
-//! Targets unrolled: one entry for each repository or object and package (R132–R136, §2.3).
+//! Targets unrolled: one entry for each repository or object and package (R132–R136).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! *p*: the published state that new drafts of a package start from (decisions.md V20).
+//! *p*: the published state that new drafts of a package start from (V20).
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Drafts: made where a published state is behind its inputs, brought in line where one is open
-//! (decisions.md V3, V17–V22; states of variant-semantics.md R22).
+//! (V18), and left alone where one waits for approval.
 
 mod proposed;
 

@@ -1,5 +1,5 @@
 //! What the published state of a downstream allows: a proposed deletion, a lineage, a lock
-//! (decisions.md V1, V10, V19a, V20).
+//! (V1, V20).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! *r′*: what the machine is asked to make of the upstream now (decisions.md V17, V22).
+//! *r′*: what the machine is asked to make of the upstream now (V17, V22).
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! The status: conditions in the peer's words where it has some, targets, and what applying a
-//! plan brought (R110–R116, decisions.md V6).
+//! plan brought (R110–R116, V6).
 
 use std::sync::Arc;
 use std::time::Duration;

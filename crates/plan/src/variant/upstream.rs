@@ -1,4 +1,4 @@
-//! Which revision of the upstream package a variant wants (decisions.md A2, V24).
+//! Which revision of the upstream package a variant wants (A2).
 
 use std::sync::Arc;
 

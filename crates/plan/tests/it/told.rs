@@ -42,7 +42,7 @@ fn lines(news: &[News]) -> Vec<String> {
         .collect()
 }
 
-/// R118, `models:D6`: what turns true of a variant is told once, and what Kubernetes calls a warning is one.
+/// R118: what turns true of a variant is told once, and what Kubernetes calls a warning is one.
 #[test]
 fn a_variant_tells_what_turned() {
     let status = |texts: &[(&str, Status, &str)]| VariantStatus {
@@ -85,7 +85,7 @@ fn fleet() -> SetPlan {
     on_large_stack(|| plan::set::decide(&set_observed(&Json(world))))
 }
 
-/// R118, `models:D6`: one event tells of all variants that were written, and only of those.
+/// R118: one event tells of all variants that were written, and only of those.
 #[test]
 fn a_set_tells_what_turned_and_how_many_variants_it_wrote() {
     let plan = fleet();

@@ -1,4 +1,4 @@
-//! Proposed revisions, which are the approver's (decisions.md V3).
+//! Proposed revisions, which are the approver's (V3).
 
 use std::sync::Arc;
 
