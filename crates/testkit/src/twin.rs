@@ -370,6 +370,11 @@ impl Twin {
         }
     }
 
+    /// Whether nobody knows who wrote a variant or set.
+    pub fn is_unsigned(&self, object: &ObjectKey) -> bool {
+        self.state().unsigned.contains(object)
+    }
+
     /// From now on a namespace is on its way out; what is in it is deleted by whoever asks.
     pub fn leave_namespace(&self, namespace: &Namespace) {
         self.state().leaving.insert(namespace.clone());

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CommitId, Files};
+use model::{CommitId, Files, ObjectKey};
 use store::RefName;
 
 use super::Violation;
-use super::fixtures::{Cooked, REGIONS, TARGETS};
+use super::fixtures::{Cooked, NOWHERE, NS, REGIONS, TARGETS, TENANT};
 use super::people;
 use super::reading::Seen;
+use super::tenants::Tenants;
 use super::world::World;
 
 /// How the workspaces of machines begin.
@@ -34,7 +35,8 @@ impl World {
 
     fn look_at(&self, seen: &Seen) -> Result<(), Violation> {
         let url = &seen.url;
-        let mut open: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        // Of two variants for one package each ignores the draft of the other (V15).
+        let mut open: BTreeMap<(String, Option<ObjectKey>), BTreeSet<String>> = BTreeMap::new();
         let is_tag = |(name, _): &(&RefName, &CommitId)| name.as_str().starts_with("refs/tags/");
         // Of two that are new at once, the lower number came first.
         for (name, commit) in by_number(seen.refs.iter().filter(is_tag).collect()) {
@@ -48,26 +50,37 @@ impl World {
             };
             let dir = package.split_once('/').map_or("", |(_, p)| p);
             let files = seen.files(*commit, dir)?;
-            self.whole(&files, dir)
+            let maker = self.maker(seen, *commit)?;
+            self.whole(&files, dir, maker.as_ref())
                 .map_err(|why| Violation(format!("half-made draft {name} of {url}: {why}")))?;
             // What a person pushes to the name of a published one is not the variant's any more: it stays
             // and is told of, and the variant makes its next draft beside it.
             let record = self.record(&revision);
             let published = record.is_some_and(|r| r.lifecycle.is_published());
             if workspace.starts_with(MACHINE) && !published {
-                open.entry(package).or_default().insert(workspace);
+                let of = maker.filter(|_| self.tenants == Tenants::Shared);
+                open.entry((package, of)).or_default().insert(workspace);
             }
         }
         match open.into_iter().find(|(_, all)| all.len() > 1) {
-            Some((package, all)) => {
-                Err(Violation(format!("I1: {package} has open drafts {all:?}")))
-            }
+            Some(((package, of), all)) => Err(Violation(format!(
+                "I1: {package} has open drafts {all:?} of {of:?}"
+            ))),
             None => Ok(()),
         }
     }
 
-    /// Whether files are a complete cook of inputs that there once were.
-    fn whole(&self, files: &Files, package: &str) -> Result<(), String> {
+    /// The variant that an open draft was made for last; none in worlds where it makes no difference.
+    fn maker(&self, seen: &Seen, at: CommitId) -> Result<Option<ObjectKey>, Violation> {
+        let restricted = !self.durable.ledger.open().rights.is_empty();
+        if self.tenants == Tenants::None && !restricted {
+            return Ok(None);
+        }
+        people::maker(&*seen.repo, at).map_err(Violation)
+    }
+
+    /// Whether files are a complete cook of inputs that there once were, and that whoever asked might read (X6).
+    fn whole(&self, files: &Files, package: &str, maker: Option<&ObjectKey>) -> Result<(), String> {
         let Some(complete) = &self.complete else {
             return Ok(());
         };
@@ -75,6 +88,19 @@ impl World {
         if let Some(why) = cooked.half_made(complete) {
             return Err(why);
         }
+        let host = &cooked.host;
+        if let Some(maker) = maker {
+            let promises = self.durable.ledger.open();
+            if promises.rights.get(maker).is_some_and(|h| h.contains(host)) {
+                return Err(format!(
+                    "X6: {maker} holds {host}, which its writer may not read"
+                ));
+            }
+        }
+        let denied = maker.is_some_and(|m| self.durable.ledger.open().denied.contains(m));
+        let theirs =
+            maker.is_none_or(|m| m.namespace.as_str() == TENANT) && self.theirs.contains(host);
+        let ours = maker.is_none_or(|m| m.namespace.as_str() == NS) && self.hosts.contains(host);
         let version = cooked
             .version
             .0
@@ -82,17 +108,14 @@ impl World {
             .and_then(|v| v.parse::<u64>().ok());
         let known = version.is_some_and(|v| (1..=self.version).contains(&v))
             && REGIONS.contains(&cooked.region.as_str())
-            && self.hosts.contains(&cooked.host);
+            && (ours || theirs || (denied && host == NOWHERE));
         if known {
             return Ok(());
         }
-        let Cooked {
-            version,
-            region,
-            host,
-            ..
-        } = cooked;
-        Err(format!("nobody asked for {version:?}, {region}, {host}"))
+        let (version, region) = (&cooked.version, &cooked.region);
+        Err(format!(
+            "nobody asked for {version:?}, {region}, {host} of {maker:?}"
+        ))
     }
 }
 

@@ -18,8 +18,10 @@ use store::{Signature, Time};
 
 use crate::twin::key;
 
-/// The one namespace.
+/// The first namespace.
 pub(super) const NS: &str = "default";
+/// The one that registers the same repositories later, in worlds that have it.
+pub(super) const TENANT: &str = "tenant";
 /// Where packages come from.
 pub(super) const BLUEPRINTS: &str = "file:///git/blueprints.git";
 /// Where they go: a repository written in place, and one that is pushed to.
@@ -34,6 +36,11 @@ const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name:
 const CONTEXT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: example\n";
 const DEPLOYMENT: &str = "# The app itself.\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: app\n  annotations:\n    team: core\nspec:\n  replicas: 1 # few\n  template:\n    spec:\n      containers:\n        - name: app\n          image: example.test/app:v1 # released\n";
 const POINT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: endpoint\n  annotations:\n    kpt.dev/config-injection: required\ndata:\n  host: nowhere\n";
+
+/// The host of a package that nothing was injected into.
+pub(super) const NOWHERE: &str = "nowhere";
+const INJECTED: &str =
+    "    kpt.dev/injected-resource-name: endpoint\n    kpt.dev/injected-resource: endpoint\n";
 
 /// The file that people edit.
 pub(super) const EDITED: &str = "deployment.yaml";
@@ -91,6 +98,15 @@ impl Cooked {
         let unmarked = |line: &&str| !line.starts_with(MARK);
         let deployment: Vec<&str> = deployment.lines().filter(unmarked).collect();
         let (_, lock) = take(&text("Kptfile"), "ref: app/");
+        // What nobody may read is not injected, and the gate of the point holds the draft.
+        let injected = match host.as_str() {
+            NOWHERE => "    internal.kpt.dev/upstream-identifier: '|ConfigMap|default|endpoint'\n",
+            _ => "",
+        };
+        let endpoint = match injected {
+            "" => endpoint,
+            line => endpoint.replace(line, &format!("{line}{INJECTED}")),
+        };
         let image = image.split(' ').next().unwrap_or_default().to_owned();
         let named = |key: &str| {
             (
@@ -184,6 +200,29 @@ pub(super) fn repository(name: &str, url: &str, zone: &str) -> Repository {
         sync_schedule: String::new(),
         run_once_at: String::new(),
     }
+}
+
+/// A registration of the second namespace, made later.
+pub(super) fn theirs(name: &str, url: &str, shared: bool) -> Repository {
+    let mut theirs = repository(name, url, "theirs");
+    theirs.key = key(TENANT, name);
+    theirs.meta.created = "2026-02-02T02:02:02Z".to_owned();
+    share(&mut theirs, shared);
+    theirs
+}
+
+/// Lets other namespaces write to the same place.
+pub(super) fn share(repository: &mut Repository, shared: bool) {
+    if shared {
+        let annotations = &mut repository.meta.annotations;
+        annotations.insert(plan::repository::SHARED.to_owned(), "true".to_owned());
+    }
+}
+
+/// The same variant in the second namespace.
+pub(super) fn moved(mut variant: Variant) -> Variant {
+    variant.key = key(TENANT, variant.key.name.as_str());
+    variant
 }
 
 fn latest() -> Upstream {

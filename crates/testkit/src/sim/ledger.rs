@@ -7,6 +7,8 @@ use std::time::Duration;
 use model::{CommitId, ObjectKey, RevisionNumber, TreeId, Uid};
 use tokio::time::Instant;
 
+use super::fixtures::TENANT;
+
 /// How long ago the last look before a deletion may be.
 const LAST_LOOK: Duration = Duration::from_millis(50);
 
@@ -55,6 +57,12 @@ pub(super) struct Promises {
     pub(super) made: Vec<ObjectKey>,
     /// What the set selects, as `repository/package`, and since when.
     wanted: BTreeMap<String, Instant>,
+    /// Hosts that were made while the writer of a variant might not read them.
+    pub(super) rights: BTreeMap<ObjectKey, BTreeSet<String>>,
+    /// Variants whose writer might not read at some time: their packages may lack what is injected.
+    pub(super) denied: BTreeSet<ObjectKey>,
+    /// Whether records of the second namespace went with their registration: nothing is promised of them.
+    pub(super) fleeting: bool,
     /// What was done and should not have been.
     pub(super) wrong: Vec<String>,
     /// Where each tag stood when it was first seen.
@@ -125,9 +133,31 @@ impl Promises {
         self.gone.insert(package.to_owned());
     }
 
+    /// Notes a host that may be injected in a namespace: whoever may not read now never reads this one, until they may.
+    pub(super) fn made_host(&mut self, namespace: &str, host: &str) {
+        for (variant, hidden) in &mut self.rights {
+            if variant.namespace.as_str() == namespace {
+                hidden.insert(host.to_owned());
+            }
+        }
+    }
+
+    /// Nothing is promised about labels of a namespace.
+    pub(super) fn forget_labels(&mut self, namespace: &str) {
+        self.labels
+            .retain(|l| l.record.namespace.as_str() != namespace);
+    }
+
+    /// Promises a label, unless its record may go at any moment.
+    pub(super) fn promise_label(&mut self, label: Label) {
+        if !(self.fleeting && label.record.namespace.as_str() == TENANT) {
+            self.labels.push(label);
+        }
+    }
+
     /// Promises an edit, unless the variant that made the draft may go at any moment.
     pub(super) fn promise(&mut self, edit: Edit) {
-        let stays = ["deploy/shop", "edge/cafe"].contains(&edit.package.as_str());
+        let stays = ["deploy/shop", "edge/cafe", "deploy/kiosk"].contains(&edit.package.as_str());
         if stays && !self.gone.contains(&edit.package) {
             self.edits.push(edit);
         }

@@ -27,6 +27,7 @@ mod settled;
 mod shelf;
 mod steps;
 mod table;
+mod tenants;
 mod watch;
 mod world;
 

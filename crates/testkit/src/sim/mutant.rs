@@ -19,11 +19,18 @@ pub enum Mutant {
     NoLease,
     /// What was made for the same input already is not recognised.
     NoDeduplication,
+    /// What is injected is read whoever asks.
+    ReadsForAnybody,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::NoDurability, Self::NoLease, Self::NoDeduplication];
+    pub const ALL: [Self; 4] = [
+        Self::NoDurability,
+        Self::NoLease,
+        Self::NoDeduplication,
+        Self::ReadsForAnybody,
+    ];
 
     /// Its name on a command line.
     pub fn name(self) -> &'static str {
@@ -31,6 +38,7 @@ impl Mutant {
             Self::NoDurability => "no-durability",
             Self::NoLease => "no-lease",
             Self::NoDeduplication => "no-deduplication",
+            Self::ReadsForAnybody => "reads-for-anybody",
         }
     }
 

@@ -170,3 +170,28 @@ pub(super) fn files(repo: &dyn Repo, at: CommitId, dir: &str) -> Result<Files, S
         Err(error) => Err(error.to_string()),
     }
 }
+
+/// The variant that the latest machine commit of a draft was made for.
+///
+/// # Errors
+/// A commit cannot be read.
+pub(super) fn maker(repo: &dyn Repo, at: CommitId) -> Result<Option<ObjectKey>, String> {
+    let mut next = Some(at);
+    for _ in 0..100 {
+        let Some(id) = next else { break };
+        let commit = repo.commit(id).map_err(|e| format!("I6: {id}: {e}"))?;
+        let trailer = commit
+            .message
+            .lines()
+            .find_map(|l| l.strip_prefix("offshoot: "));
+        if let Some(trailer) = trailer {
+            let value: serde_json::Value =
+                serde_json::from_str(trailer).map_err(|e| format!("I6: {id}: {e}"))?;
+            let of = |name: &str| value["owner"][name].as_str().map(str::to_owned);
+            let (namespace, name) = of("namespace").zip(of("name")).unwrap_or_default();
+            return Ok(Some(key(&namespace, &name)));
+        }
+        next = commit.parents.first().copied();
+    }
+    Ok(None)
+}

@@ -106,14 +106,15 @@ impl Ports {
     /// A write of the cluster under the faults.
     async fn attempt<T>(
         &self,
-        what: &str,
+        (what, of): (&str, &ObjectKey),
         touch: impl FnOnce() -> bool,
         write: impl Future<Output = Result<T, PortError>>,
     ) -> Result<T, PortError> {
         match self.write(what, touch) {
             Verdict::Go => {
                 let done = write.await;
-                self.chaos.say(format!("{what}: {}", outcome(&done)));
+                self.chaos
+                    .say(format!("{what} of {of}: {}", outcome(&done)));
                 done
             }
             Verdict::Fail => Err(unavailable(what)),
@@ -185,7 +186,8 @@ impl Ports {
         let done = Records::commit(&*self.twin, vec![write]).await;
         if done.iter().all(Result::is_ok) {
             let record = key.clone();
-            self.ledger.open().labels.push(Label { record, uid, label });
+            let label = Label { record, uid, label };
+            self.ledger.open().promise_label(label);
         }
     }
 
@@ -222,7 +224,7 @@ impl Ports {
         let done = Records::commit(&*self.twin, vec![write]).await.pop();
         let done = done.unwrap_or_else(|| Err(unavailable("write record")));
         if done.is_ok() {
-            self.chaos.say(format!("the record {} {what}", key.name));
+            self.chaos.say(format!("the record {key} {what}"));
         }
         if done.is_ok() && self.mutant == Some(Mutant::NoDurability) {
             self.loose.record(key, before, self.chaos.roll(4) == 0);
@@ -351,7 +353,16 @@ impl Cluster for Ports {
         requester: &Requester,
     ) -> Result<Found<ObjectContent>, PortError> {
         self.read("get object")?;
-        self.twin.object(kind, key, requester).await
+        let anybody = self.mutant == Some(Mutant::ReadsForAnybody);
+        let promises = self.ledger.open().rights.contains_key(&requester.key);
+        if promises && !anybody && !self.twin.is_unsigned(&requester.key) {
+            return Ok(Found::Forbidden("the writer may not read it".to_owned()));
+        }
+        let mut requester = requester.clone();
+        if anybody {
+            requester.key = ObjectKey::new(key.namespace.clone(), key.name.clone());
+        }
+        self.twin.object(kind, key, &requester).await
     }
 
     async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
@@ -384,7 +395,7 @@ impl Cluster for Ports {
     ) -> Result<String, PortError> {
         let write = self.twin.set_variant_status(key, version, status);
         let touch = || self.touch_variant(key);
-        self.attempt("variant status", touch, write).await
+        self.attempt(("variant status", key), touch, write).await
     }
 
     async fn set_set_status(
@@ -395,7 +406,7 @@ impl Cluster for Ports {
     ) -> Result<StoredSet, PortError> {
         let write = self.twin.set_set_status(key, version, status);
         let touch = || self.touch_set(key);
-        self.attempt("set status", touch, write).await
+        self.attempt(("set status", key), touch, write).await
     }
 
     async fn set_repository_status(
@@ -406,7 +417,7 @@ impl Cluster for Ports {
     ) -> Result<StoredRepository, PortError> {
         let write = self.twin.set_repository_status(key, version, status);
         let touch = || self.touch_repository(key);
-        self.attempt("repository status", touch, write).await
+        self.attempt(("repository status", key), touch, write).await
     }
 
     async fn set_finalizers(
@@ -426,12 +437,13 @@ impl Cluster for Ports {
             OurKind::Repository => self.touch_repository(key),
             OurKind::Revision => false,
         };
-        self.attempt("finalizers", touch, write).await
+        self.attempt(("finalizers", key), touch, write).await
     }
 
     async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
         let write = self.twin.create_variant(variant);
-        self.attempt("create variant", || false, write).await
+        self.attempt(("create variant", &variant.key), || false, write)
+            .await
     }
 
     async fn update_variant(
@@ -441,7 +453,8 @@ impl Cluster for Ports {
     ) -> Result<StoredVariant, PortError> {
         let write = self.twin.update_variant(variant, version);
         let touch = || self.touch_variant(&variant.key);
-        self.attempt("update variant", touch, write).await
+        self.attempt(("update variant", &variant.key), touch, write)
+            .await
     }
 
     async fn delete_variant(&self, key: &ObjectKey, uid: &Uid) -> Result<(), PortError> {
@@ -452,7 +465,7 @@ impl Cluster for Ports {
             self.ledger.open().deletes(&place);
         }
         let write = Cluster::delete_variant(&*self.twin, key, uid);
-        self.attempt("delete variant", || false, write).await
+        self.attempt(("delete variant", key), || false, write).await
     }
 
     async fn event(&self, event: ClusterEvent) {

@@ -85,7 +85,7 @@ impl World {
     /// Whether an edit stands in a ref beside the published revision, and the repository's status tells of it.
     fn waits(&self, published: &Revision, marker: &str) -> Result<bool, Violation> {
         let repo = published.repository.as_str();
-        let told = self.left_out(repo);
+        let told = self.left_out(published.key.namespace.as_str(), repo);
         let seen = self.seen_as(repo)?;
         for place in ["drafts", "proposed"] {
             let at = format!("{place}/{}/{}", published.package, published.workspace);

@@ -384,8 +384,7 @@ impl World {
     }
 
     fn proposed_deletion(&self, at: &str) -> bool {
-        let all = self.durable.twin.revisions();
-        all.iter().any(|r| {
+        self.records().iter().any(|r| {
             format!("{}/{}", r.repository, r.package) == at
                 && r.lifecycle == Lifecycle::DeletionProposed
         })

@@ -7,8 +7,9 @@ use model::{CommitId, Lifecycle, Revision, Status};
 
 use super::Violation;
 use super::check::MACHINE;
-use super::fixtures::{BLUEPRINTS, Cooked, NS, TARGETS};
+use super::fixtures::{BLUEPRINTS, Cooked, NS, TARGETS, TENANT};
 use super::people;
+use super::tenants::Tenants;
 use super::world::World;
 
 pub(super) type Checked = Result<(), Violation>;
@@ -27,15 +28,29 @@ impl World {
         self.agreement()?;
         self.publishing()?;
         self.knowledge()?;
+        self.tenancy()?;
         self.fan()?;
         self.converged()?;
         self.promises()
     }
 
+    /// Namespace, name and address of what is registered.
+    fn registrations(&self) -> Vec<(&'static str, &'static str, &'static str)> {
+        let mut all = Vec::new();
+        for (repo, url) in TARGETS.into_iter().chain([("blueprints", BLUEPRINTS)]) {
+            all.push((NS, repo, url));
+            if self.durable.twin.repository(TENANT, repo).is_some() {
+                all.push((TENANT, repo, url));
+            }
+        }
+        all
+    }
+
     /// Every ref has its record, every record its ref, at the same commit (I2).
     fn agreement(&self) -> Checked {
-        let records = self.records();
-        for (repo, url) in TARGETS.into_iter().chain([("blueprints", BLUEPRINTS)]) {
+        let mut records = self.durable.twin.revisions();
+        records.retain(|r| !r.placeholder);
+        for (namespace, repo, url) in self.registrations() {
             let refs = self.seen(url)?.refs;
             let mut stand: BTreeMap<(String, bool), CommitId> = BTreeMap::new();
             for (name, commit) in refs.iter() {
@@ -45,7 +60,10 @@ impl World {
                     stand.insert((short, tag), *commit);
                 }
             }
-            for record in records.iter().filter(|r| r.repository.as_str() == repo) {
+            let of_it = records
+                .iter()
+                .filter(|r| r.key.namespace.as_str() == namespace && r.repository.as_str() == repo);
+            for record in of_it {
                 let lock = record.self_lock.as_ref();
                 let at = lock.map(|l| l.git_ref.clone()).unwrap_or_default();
                 let tag = record.lifecycle.is_published();
@@ -60,10 +78,10 @@ impl World {
                     None => return broken(format!("I2: {} is at {at}, which is not", record.key)),
                 }
             }
-            let told = self.left_out(repo);
+            let told = self.left_out(namespace, repo);
             let lost = stand.keys().find(|(name, _)| !told.contains(name));
             if let Some((name, _)) = lost {
-                return broken(format!("I2: {name} of {repo} has no record"));
+                return broken(format!("I2: {name} of {namespace}/{repo} has no record"));
             }
         }
         Ok(())
@@ -71,8 +89,8 @@ impl World {
 
     /// Refs that a repository's status tells of: what a person pushed to the name of a published revision
     /// cannot be served beside it.
-    pub(super) fn left_out(&self, repo: &str) -> BTreeSet<String> {
-        let stored = self.durable.twin.repository(NS, repo);
+    pub(super) fn left_out(&self, namespace: &str, repo: &str) -> BTreeSet<String> {
+        let stored = self.durable.twin.repository(namespace, repo);
         let conditions = stored.map(|s| s.status.conditions);
         let ready = conditions.and_then(|all| all.into_iter().find(|c| c.kind == "Ready"));
         let message = ready.map(|c| c.message).unwrap_or_default();
@@ -134,8 +152,8 @@ impl World {
             let there: Vec<_> = there.iter().map(names).collect();
             return broken(format!("I7: known are {known:?}, there are {there:?}"));
         }
-        for (repo, _) in TARGETS.into_iter().chain([("blueprints", BLUEPRINTS)]) {
-            let stored = self.durable.twin.repository(NS, repo);
+        for (namespace, repo, _) in self.registrations() {
+            let stored = self.durable.twin.repository(namespace, repo);
             let stored = stored.ok_or_else(|| Violation(format!("I7: {repo} is gone")))?;
             let ready = stored
                 .status
@@ -144,7 +162,7 @@ impl World {
                 .any(|c| c.kind == "Ready" && c.status == Status::True);
             let count = there
                 .iter()
-                .filter(|r| r.repository.as_str() == repo)
+                .filter(|r| r.key.namespace.as_str() == namespace && r.repository.as_str() == repo)
                 .count();
             let said = stored.status.package_count;
             if ready && usize::try_from(said).ok() != Some(count) {
@@ -178,10 +196,17 @@ impl World {
     fn converged(&self) -> Checked {
         for stored in self.durable.twin.variants() {
             let key = &stored.key;
+            let theirs = key.namespace.as_str() == TENANT;
             if stored.meta.deleted.is_some() {
                 return broken(format!("convergence: {key} is still on its way out"));
             }
+            if theirs && self.tenants != Tenants::Shared {
+                continue;
+            }
             let is = |kind: &str| stored.status.condition(kind).map(|c| c.status);
+            if is("Stalled") == Some(Status::True) && self.claimed_elsewhere(key) {
+                continue;
+            }
             if (is("Ready"), is("Stalled")) != (Some(Status::True), Some(Status::False)) {
                 return broken(format!(
                     "convergence: {key} has {:?}",
@@ -196,7 +221,7 @@ impl World {
                 &variant.spec.downstream.package,
             );
             let at = format!("{repo}/{package}");
-            let Some(now) = self.present(&at) else {
+            let Some(now) = self.present_of(&at, stored.meta.uid.as_ref()) else {
                 return broken(format!("convergence: {key} has nothing in {at}"));
             };
             let cooked = Cooked::of(&self.files(&now)?, package.as_str());
@@ -207,7 +232,8 @@ impl World {
                 .get("region")
                 .cloned()
                 .unwrap_or_default();
-            let host = self.hosts.last().cloned().unwrap_or_default();
+            let hosts = if theirs { &self.theirs } else { &self.hosts };
+            let host = hosts.last().cloned().unwrap_or_default();
             let want = (format!("v{}", self.version), region, host);
             if (
                 cooked.version.0.clone(),
@@ -226,11 +252,18 @@ impl World {
 
     /// A package's present: the machine's open draft, else the latest that is published.
     pub(super) fn present(&self, at: &str) -> Option<Revision> {
-        let mut all = self.records();
-        all.retain(|r| format!("{}/{}", r.repository, r.package) == at);
-        let draft = all
-            .iter()
-            .find(|r| !r.lifecycle.is_published() && r.workspace.as_str().starts_with(MACHINE));
+        self.present_of(at, None)
+    }
+
+    /// The same for one of several variants that write there.
+    fn present_of(&self, at: &str, of: Option<&model::Uid>) -> Option<Revision> {
+        let mut all = self.durable.twin.revisions();
+        all.retain(|r| !r.placeholder && format!("{}/{}", r.repository, r.package) == at);
+        let open = |r: &&Revision| {
+            !r.lifecycle.is_published() && r.workspace.as_str().starts_with(MACHINE)
+        };
+        let mine = |r: &&Revision| of.is_none_or(|uid| r.meta.is_owned_by(uid));
+        let draft = all.iter().find(|r| open(r) && mine(r));
         let published = all.iter().filter(|r| r.lifecycle == Lifecycle::Published);
         draft
             .or_else(|| published.max_by_key(|r| r.revision))
@@ -244,6 +277,9 @@ impl World {
     pub(super) async fn silent(&mut self) -> Checked {
         let before = (self.writes(), self.all_refs()?);
         for round in 1..=3 {
+            self.durable
+                .chaos
+                .say(format!("look {round} at everything"));
             self.engine.look_at_everything();
             if !self.rest().await? {
                 return broken("I9: no rest");

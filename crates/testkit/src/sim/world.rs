@@ -19,6 +19,7 @@ use super::mutant::{Mutant, Unsafe};
 use super::people;
 use super::ports::{Pasts, Ports};
 use super::shelf::Shelf;
+use super::tenants::Tenants;
 use crate::twin::{TestIds, Twin, key};
 
 /// The runtime's own clock: it stands still unless everybody waits.
@@ -61,6 +62,12 @@ pub(super) struct World {
     pub(super) sites: BTreeSet<String>,
     /// Repositories that are cold.
     pub(super) cold: BTreeSet<String>,
+    /// Decides what the second namespace does and what befalls remotes, apart from the rest.
+    pub(super) wide: Dice,
+    /// The second namespace.
+    pub(super) tenants: Tenants,
+    /// All hosts that were ever injected in the second namespace.
+    pub(super) theirs: Vec<String>,
 }
 
 impl Durable {
@@ -108,6 +115,13 @@ impl World {
     /// Repositories, upstream v1, something to inject, two variants; a process that runs.
     pub(super) async fn new(seed: u64, mutant: Option<Mutant>, complete: Option<Cooked>) -> Self {
         let mut world = Self::over(Chaos::new(seed), seed, mutant, complete);
+        if world.complete.is_some() {
+            world.tenants = match world.wide.roll(4) {
+                0 => Tenants::Beside,
+                1 => Tenants::Shared,
+                _ => Tenants::None,
+            };
+        }
         world.furnish().await;
         let twin = &world.durable.twin;
         twin.put_variant(fixtures::variant("shop", "deploy", "eu"));
@@ -116,6 +130,7 @@ impl World {
         if world.complete.is_some() && (about_sets || world.dice.one_in(2)) {
             world.start_with_set();
         }
+        world.settle_tenants();
         world
     }
 
@@ -159,6 +174,9 @@ impl World {
             hosts: Vec::new(),
             sites: BTreeSet::new(),
             cold: BTreeSet::new(),
+            wide: Dice::new(seed ^ 0x7e4a_4715),
+            tenants: Tenants::None,
+            theirs: Vec::new(),
         }
     }
 
@@ -170,7 +188,7 @@ impl World {
         twin.put_repository(fixtures::repository("blueprints", BLUEPRINTS, "none"));
         for (name, url) in TARGETS {
             people::found(store, url).await;
-            twin.put_repository(fixtures::repository(name, url, "warm"));
+            self.put_target(name, url, "warm");
         }
         self.inject("first.example.test");
     }
@@ -179,10 +197,29 @@ impl World {
     fn start_with_set(&mut self) {
         let [(name, url), _] = TARGETS;
         self.cold.insert(name.to_owned());
-        let twin = &self.durable.twin;
-        twin.put_repository(fixtures::repository(name, url, "cold"));
-        twin.put_set(fixtures::set("eu"));
+        self.put_target(name, url, "cold");
+        self.durable.twin.put_set(fixtures::set("eu"));
         self.note_wanted();
+    }
+
+    /// Registers a target for the first namespace, or changes how it is labelled.
+    pub(super) fn put_target(&self, name: &str, url: &str, zone: &str) {
+        let mut repository = fixtures::repository(name, url, zone);
+        fixtures::share(&mut repository, self.tenants == Tenants::Shared);
+        self.durable.twin.put_repository(repository);
+    }
+
+    /// A step of what only some worlds have; false: this is no such world, or not now.
+    pub(super) async fn wide_step(&mut self) -> Result<bool, Violation> {
+        if self.wide.one_in(4) && self.tenants != Tenants::None {
+            self.tenant_step().await?;
+            return Ok(true);
+        }
+        if self.wide.one_in(25) {
+            self.rights();
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     /// What the set selects, as `repository/package`.
@@ -207,6 +244,7 @@ impl World {
         let (kind, object) = (fixtures::config_map(), key(NS, "endpoint"));
         let twin = &self.durable.twin;
         twin.put_object(&kind, &object, &[], Some(&data), None);
+        self.durable.ledger.open().made_host(NS, host);
         self.hosts.push(host.to_owned());
     }
 
@@ -294,6 +332,7 @@ impl World {
         let twin = &self.durable.twin;
         let set = twin.set(NS, "fan").and_then(|s| s.meta.uid.clone());
         for variant in twin.variants() {
+            // Their variants belong to nobody.
             let orphan = variant
                 .meta
                 .owners
