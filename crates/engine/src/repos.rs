@@ -190,6 +190,43 @@ impl Engine {
         }
     }
 
+    /// The repository of this name, to read what a record names: whatever is listed can be read, also while its remote
+    /// is silent, refuses us, or is asked by somebody else. What is to be written takes [`Engine::open`].
+    ///
+    /// # Errors
+    /// It is not registered, or nothing of it is here and it cannot be opened.
+    pub(crate) async fn here(
+        &self,
+        namespace: &Namespace,
+        name: &RepositoryName,
+    ) -> Result<Arc<Open>> {
+        let stored = self.world(|w| w.repository(namespace, name));
+        let parsed = stored.as_ref().and_then(|s| s.parsed.as_ref().ok());
+        let Some(repository) = parsed else {
+            return self.open(namespace, name).await;
+        };
+        let address = &repository.git.repo;
+        let known = self.inner.repos.get(&repository.key);
+        if let Some(open) = known.filter(|open| open.repository.git.repo == *address) {
+            return Ok(open);
+        }
+        let mirror = self.inner.store.here(address).await;
+        let mirror = mirror.map_err(|source| Error::Store {
+            attempt: "read the mirror of the repository",
+            source,
+        })?;
+        match mirror {
+            Some(repo) => Ok(Arc::new(Open {
+                repository: repository.clone(),
+                layout: Layout::of(repository)?,
+                repo,
+                seen: Mutex::default(),
+                numbers: Mutex::default(),
+            })),
+            None => self.open(namespace, name).await,
+        }
+    }
+
     /// Opens a registered repository, or hands out the open one; its journal comes first.
     pub(crate) async fn open_repository(&self, repository: &Repository) -> Result<Arc<Open>> {
         let repos = &self.inner.repos;

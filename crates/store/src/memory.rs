@@ -239,6 +239,23 @@ impl Store for MemoryStore {
             who: spec.credentials,
         }))
     }
+
+    async fn here(&self, url: &str) -> Result<Option<Arc<dyn Repo>>> {
+        let spec = RemoteSpec::new(url);
+        let (url, kind) = spec.kind()?;
+        let known = lock(&self.world).rooms.get(&url).cloned();
+        let alive = known.filter(|room| kind == Kind::Remote && room.alive().is_ok());
+        let Some(room) = alive else {
+            return Ok(None);
+        };
+        if room.disk.list()?.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(Shared {
+            room,
+            who: spec.credentials,
+        })))
+    }
 }
 
 /// A site as the room's disk.

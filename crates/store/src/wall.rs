@@ -24,6 +24,13 @@ pub trait Store: Send + Sync {
     /// A URL, format or branch that cannot be used; a remote that fails and was never mirrored.
     async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>>;
 
+    /// What is here of the remote at this URL, to be read: no remote is asked, and nobody is waited for who asks one.
+    /// `None` where there is no mirror of it yet. Whoever calls this decides who may read it.
+    ///
+    /// # Errors
+    /// A URL that cannot be used; a disk that cannot be read.
+    async fn here(&self, url: &str) -> Result<Option<Arc<dyn Repo>>>;
+
     /// Ends every conversation with a remote within two seconds, and begins no more: the process is to
     /// end. Programs that were started for one are ended with it. A submission that was being pushed
     /// is answered [`Answer::Pending`] and stays in the journal; one that was not sent is an error.

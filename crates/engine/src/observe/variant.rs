@@ -277,7 +277,7 @@ async fn contents(engine: &Engine, variant: &Variant, o: &mut Observed) -> Resul
     if let Resolution::Found(upstream) = &o.upstream {
         // A repository that is not said to be ready may be readable all the same, and then its
         // points count: what is cooked of it must not lack them.
-        match engine.open(namespace, &spec.upstream.repo).await {
+        match engine.here(namespace, &spec.upstream.repo).await {
             Ok(open) => match engine.facts(&open, upstream.tree) {
                 Ok(facts) => points.extend(facts.points.iter().cloned()),
                 Err(error) => return unreadable(engine, o, Side::Upstream, error),
@@ -386,7 +386,7 @@ async fn downstream(
     points: &mut BTreeSet<String>,
 ) -> Result<()> {
     let open = engine
-        .open(namespace, &variant.spec.downstream.repo)
+        .here(namespace, &variant.spec.downstream.repo)
         .await?;
     whole(variant, o)?;
     if let Some(choice) = base_of(&o.downstream) {

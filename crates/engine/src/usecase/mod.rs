@@ -190,7 +190,7 @@ impl Engine {
     /// There is no such revision; git cannot be read.
     pub async fn resources(&self, key: &ObjectKey) -> Result<(Arc<Revision>, Files)> {
         let revision = self.revision(key).await?;
-        let open = self.open(&key.namespace, &revision.repository).await?;
+        let open = self.here(&key.namespace, &revision.repository).await?;
         let snapshot = open.repo.snapshot(revision.tree);
         let snapshot = snapshot.map_err(|source| Error::Store {
             attempt: "read the package",
@@ -209,7 +209,7 @@ impl Engine {
         key: &ObjectKey,
     ) -> Result<(Arc<Revision>, Files, BTreeMap<PackagePath, String>)> {
         let revision = self.revision(key).await?;
-        let open = self.open(&key.namespace, &revision.repository).await?;
+        let open = self.here(&key.namespace, &revision.repository).await?;
         let (snapshot, beyond) = self.snapshot_within(&open, revision.tree)?;
         let left_out = beyond.into_iter().map(|b| (b.path, b.why)).collect();
         Ok((revision, snapshot.files.clone(), left_out))

@@ -105,7 +105,7 @@ pub(crate) async fn registered(
     namespace: &Namespace,
     revision: &Revision,
 ) -> Result<(Files, Vec<Opaque>, GitLock)> {
-    let open = engine.open(namespace, &revision.repository).await?;
+    let open = engine.here(namespace, &revision.repository).await?;
     let snapshot = engine.snapshot(&open, revision.tree)?;
     let lock = revision.self_lock.clone().ok_or_else(|| Error::NotFound {
         what: "the git lock of package revision",

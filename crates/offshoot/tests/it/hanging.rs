@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::git_http::{Asked, Fault, Server};
 
-use crate::edges::{CORE, REPOSITORIES, REVISIONS, register, until};
+use crate::edges::{CORE, REPOSITORIES, RESOURCES, REVISIONS, VARIANTS, register, until};
 use crate::process::{Process, git, wait_for};
 
 const FAST: [&str; 4] = ["--answer-within", "2", "--git-silence", "4"];
+/// A remote may be silent for longer than anybody here waits.
+const PATIENT: [&str; 4] = ["--answer-within", "2", "--git-silence", "60"];
 
 /// Nothing that is asked is answered.
 fn silence() -> Vec<(Asked, Fault)> {
@@ -159,8 +161,7 @@ async fn a_remote_that_hangs_holds_up_nobody_else_and_every_verb_is_answered() {
     let told = told.unwrap_err().to_string();
     assert!(told.contains("nothing was changed"), "{told}");
     // What is known is read, and the other repository is worked in as ever.
-    let files = REVISIONS.replace("packagerevisions", "packagerevisionresources");
-    let files = format!("{files}/far.p.w");
+    let files = format!("{RESOURCES}/far.p.w");
     let read = within(2, world.server.client.get(&files)).await;
     assert!(read.unwrap()["spec"]["resources"]["Kptfile"].is_string());
     within(3, async {
@@ -237,4 +238,129 @@ async fn a_second_signal_ends_it_at_once() {
     let (took, _) = server.ended();
     assert!(took < Duration::from_secs(2), "{took:?}");
     assert!(Path::new(&world.root.path().join("data/objects.redb")).exists());
+}
+
+/// Publishes a package of each repository, and has a variant of one drafted in the other.
+async fn stock(world: &World) {
+    let server = &world.server;
+    register(server, world.root.path(), "near", false).await;
+    for (repository, package) in [("far", "q"), ("near", "base")] {
+        server.create(REVISIONS, &draft(repository, package)).await;
+        let name = format!("{repository}.{package}.w");
+        world.move_to(&name, "", "Proposed").await.unwrap();
+        let approval = world.move_to(&name, "/approval", "Published");
+        approval.await.unwrap();
+    }
+    let variant = json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha1", "kind": "PackageVariant", "metadata": { "name": "v" },
+        "spec": {
+            "upstream": { "repo": "near", "package": "base", "revision": 1 },
+            "downstream": { "repo": "far", "package": "v" },
+        },
+    });
+    server.create(VARIANTS, &variant).await;
+    let path = format!("{VARIANTS}/v");
+    until(server, &path, "Ready", |c| c.0 == "True").await;
+}
+
+/// Reads whatever is listed of the repository, and what is made of it: nothing waits.
+async fn all_is_read(world: &World) {
+    let server = &world.server;
+    let read = async |path: String| {
+        let read = within(2, server.client.get(&path)).await;
+        assert!(read.is_ok(), "{path}: {read:?}");
+        read.unwrap()
+    };
+    let names = |list: &Value| -> Vec<String> {
+        let items = list["items"].as_array().unwrap().iter();
+        let name = |item: &Value| item["metadata"]["name"].as_str().unwrap().to_owned();
+        let far = items.map(name).filter(|n| n.starts_with("far."));
+        far.collect()
+    };
+    let listed = names(&read(REVISIONS.to_owned()).await);
+    for name in ["far.p.w", "far.q.w", "far.q.main", "far.v.packagevariant-1"] {
+        assert!(listed.iter().any(|l| l == name), "{name}: {listed:?}");
+    }
+    for name in &listed {
+        read(format!("{REVISIONS}/{name}")).await;
+        let files = read(format!("{RESOURCES}/{name}")).await;
+        assert!(files["spec"]["resources"]["Kptfile"].is_string(), "{name}");
+    }
+    assert_eq!(names(&read(RESOURCES.to_owned()).await), listed);
+    read(REVISIONS.replace("packagerevisions", "packages")).await;
+    let why = "/apis/offshoot.dev/v1alpha1/namespaces/default/explanations/packagevariant.v";
+    let why = read(why.to_owned()).await;
+    let report = why["status"]["report"].as_str().unwrap();
+    assert!(!report.contains("cannot be read"), "{report}");
+    // What is listed is a source, too.
+    let clone = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision", "metadata": {},
+        "spec": { "packageName": "copy", "repository": "near", "workspaceName": "w", "tasks": [{
+            "type": "clone", "clone": { "upstreamRef": { "upstreamRef": { "name": "far.q.w" } } },
+        }] },
+    });
+    let dry = format!("{REVISIONS}?dryRun=All");
+    within(2, server.client.post(&dry, &clone)).await.unwrap();
+    pull(world.root.path());
+}
+
+/// Fetches a package with the command, as people do.
+fn pull(root: &Path) {
+    let begun = Instant::now();
+    let to = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_offshoot"))
+        .args(["rpkg", "pull", "far.q.w"])
+        .arg(to.path().join("q"))
+        .env("KUBECONFIG", root.join("data/kubeconfig"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(to.path().join("q/Kptfile").is_file());
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(3), "{took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_listed_is_read_after_a_death_amid_a_push() {
+    let mut world = World::new().await;
+    stock(&world).await;
+    world.git.set(|m| m.faults = silence());
+    let path = format!("{REVISIONS}/far.p.w/approval");
+    let change = json!({ "spec": { "lifecycle": "Published" } });
+    let told = world.server.client.patch(&path, &change).await;
+    assert!(told.unwrap_err().to_string().contains("has not answered"));
+    all_is_read(&world).await;
+    world.server.kill();
+    world.server = Process::start(world.root.path(), &PATIENT).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    all_is_read(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_listed_is_read_while_its_registration_waits_for_the_remote() {
+    let mut world = World::new().await;
+    stock(&world).await;
+    world.server.terminate();
+    world.server.ended();
+    world.server = Process::start(world.root.path(), &PATIENT).await;
+    world.ready("True").await;
+    world.git.set(|m| m.faults = silence());
+    // Another registration of the same place, and the first with other credentials: both ask whether they are welcome.
+    let mut again = remote(&world.git);
+    again["metadata"]["name"] = json!("again");
+    world.server.create(REPOSITORIES, &again).await;
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "other" },
+        "type": "kubernetes.io/basic-auth", "stringData": { "username": "ada", "password": "p" },
+    });
+    world
+        .server
+        .create(&format!("{CORE}/secrets"), &secret)
+        .await;
+    let path = format!("{REPOSITORIES}/far");
+    let change = json!({ "spec": { "git": { "secretRef": { "name": "other" } } } });
+    world.server.client.patch(&path, &change).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    all_is_read(&world).await;
 }

@@ -22,20 +22,21 @@ mod upkeep;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
+use crate::disk::Who;
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::git::bounds::Bounds;
 use crate::git::disk::{GitDisk, Place};
 use crate::git::transport::Git;
 use crate::hosts::Hosts;
-use crate::lru::Share;
+use crate::lru::{Share, lock};
 use crate::remote::{Kind, RemoteSpec};
 use crate::room::{Room, Setup, Shared};
 use crate::stats::Counters;
@@ -97,14 +98,30 @@ impl Default for GitOptions {
     }
 }
 
-type Slot = Arc<tokio::sync::Mutex<Option<Arc<Room<GitDisk>>>>>;
+/// The place of one repository.
+#[derive(Default)]
+struct Slot {
+    /// One opening at a time: it may wait for a remote.
+    turn: tokio::sync::Mutex<()>,
+    /// Its room, and whether what a crash left in it was put right. Held for work on this disk alone.
+    room: Mutex<Option<(Arc<Room<GitDisk>>, bool)>>,
+}
+
+impl Slot {
+    /// Notes that what a crash left in a room was put right, unless another one took its place.
+    fn ready(&self, room: &Arc<Room<GitDisk>>) {
+        if let Some((known, ready)) = lock(&self.room).as_mut() {
+            *ready |= Arc::ptr_eq(known, room);
+        }
+    }
+}
 
 /// Git repositories, with mirrors and journals below one directory that only we use (the data
 /// directory's lock is the caller's to hold).
 pub struct GitStore {
     data: PathBuf,
     options: GitOptions,
-    slots: tokio::sync::Mutex<BTreeMap<String, Slot>>,
+    slots: Mutex<BTreeMap<String, Arc<Slot>>>,
     share: Share,
     /// Whether all conversations with remotes are to end.
     ended: watch::Sender<bool>,
@@ -116,22 +133,39 @@ impl GitStore {
         Self {
             data: data.into(),
             options,
-            slots: tokio::sync::Mutex::default(),
+            slots: Mutex::default(),
             share: Share::default(),
             ended: watch::Sender::new(false),
         }
     }
 
-    async fn slot(&self, url: &str) -> Slot {
-        let mut slots = self.slots.lock().await;
+    fn slot(&self, url: &str) -> Arc<Slot> {
+        let mut slots = lock(&self.slots);
         let slot = Arc::clone(slots.entry(url.to_owned()).or_default());
         self.share
             .divide(self.options.limits.cache_bytes, slots.len());
         slot
     }
 
-    /// A room, with what a crash left put right.
-    async fn fresh(&self, url: &str, kind: &Kind, spec: &RemoteSpec) -> Result<Arc<Room<GitDisk>>> {
+    /// The room of a repository, made where there is none, and whether it is ready for writes.
+    fn room(
+        &self,
+        slot: &Slot,
+        url: &str,
+        kind: &Kind,
+        spec: &RemoteSpec,
+    ) -> Result<(Arc<Room<GitDisk>>, bool)> {
+        let mut known = lock(&slot.room);
+        if let Some((room, ready)) = known.as_ref().filter(|(room, _)| room.alive().is_ok()) {
+            return Ok((Arc::clone(room), *ready));
+        }
+        let room = Arc::new(self.fresh(url, kind, spec)?);
+        *known = Some((Arc::clone(&room), false));
+        Ok((room, false))
+    }
+
+    /// A room over what is on this disk.
+    fn fresh(&self, url: &str, kind: &Kind, spec: &RemoteSpec) -> Result<Room<GitDisk>> {
         let home = self.home(url)?;
         let (git_dir, writable) = match kind {
             Kind::Local(path) => layout::find_local(url, path, spec)?,
@@ -169,19 +203,7 @@ impl GitStore {
             faults: Arc::clone(&self.options.faults),
             counters,
         };
-        let who = Arc::clone(&spec.credentials);
-        blocking(move || {
-            let room = Arc::new(Room::new(disk, setup)?);
-            let new = room.disk.is_new_mirror()?;
-            if new {
-                room.bring(&who)?;
-            }
-            if room.writable {
-                room.recover(new, &who)?;
-            }
-            Ok(room)
-        })
-        .await
+        Room::new(disk, setup)
     }
 
     /// Where the mirror of a remote is, whether it was made or not, for whoever looks at what no server uses.
@@ -232,23 +254,18 @@ impl Store for GitStore {
             (Kind::Remote, None) => {}
         }
         let (url, kind) = layout::canonical(url, kind);
-        let slot = self.slot(&url).await;
-        let mut slot = slot.lock().await;
-        let room = match slot.as_ref().filter(|room| room.alive().is_ok()) {
-            Some(room) => {
-                let (room, who) = (Arc::clone(room), Arc::clone(&spec.credentials));
-                // Whoever opens a mirror must be welcome at the remote: it is not a way around.
-                blocking({
-                    let room = Arc::clone(&room);
-                    move || room.disk.welcome(&who)
-                })
-                .await?;
-                room
-            }
-            None => self.fresh(&url, &kind, &spec).await?,
-        };
-        *slot = Some(Arc::clone(&room));
-        drop(slot);
+        let slot = self.slot(&url);
+        let turn = slot.turn.lock().await;
+        let (room, ready) = self.room(&slot, &url, &kind, &spec)?;
+        let (opened, who) = (Arc::clone(&room), Arc::clone(&spec.credentials));
+        blocking(move || match ready {
+            // Whoever opens a mirror must be welcome at the remote: it is not a way around.
+            true => opened.disk.welcome(&who),
+            false => put_right(&opened, &who),
+        })
+        .await?;
+        slot.ready(&room);
+        drop(turn);
         room.ensure_branch(&spec).await?;
         Ok(Arc::new(Shared {
             room,
@@ -256,9 +273,39 @@ impl Store for GitStore {
         }))
     }
 
+    async fn here(&self, url: &str) -> Result<Option<Arc<dyn Repo>>> {
+        let spec = RemoteSpec::new(url);
+        let (url, kind) = spec.kind()?;
+        let mirror = layout::mirror_in(&home_of(&self.data, &url));
+        if kind != Kind::Remote || !mirror.join("HEAD").is_file() {
+            return Ok(None);
+        }
+        let slot = self.slot(&url);
+        let (room, _) = self.room(&slot, &url, &kind, &spec)?;
+        if room.disk.is_new_mirror()? {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(Shared {
+            room,
+            who: spec.credentials,
+        })))
+    }
+
     fn disconnect(&self) {
         self.ended.send_replace(true);
     }
+}
+
+/// Completes or drops what a crash left half done, as far as the remote can be asked; a mirror that never saw it does.
+fn put_right(room: &Room<GitDisk>, who: &Who) -> Result<()> {
+    let new = room.disk.is_new_mirror()?;
+    if new {
+        room.bring(who)?;
+    }
+    if room.writable {
+        room.recover(new, who)?;
+    }
+    Ok(())
 }
 
 /// Reads a small file of git's; `None` if it is not there.

@@ -36,6 +36,16 @@ impl Store for Shelf {
             shelf: self.clone(),
         }))
     }
+
+    async fn here(&self, url: &str) -> Result<Option<Arc<dyn Repo>>> {
+        let faulty = |repo| {
+            Arc::new(Faulty {
+                repo,
+                shelf: self.clone(),
+            }) as Arc<dyn Repo>
+        };
+        Ok(self.store.here(url).await?.map(faulty))
+    }
 }
 
 impl Shelf {
