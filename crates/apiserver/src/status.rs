@@ -1,6 +1,6 @@
 //! Failures as clients see them: a `Status` object with code, reason, message, details and causes.
 //!
-//! The texts are those of kube-apiserver, recorded in the shared vectors; people and tools grep for them.
+//! The texts are those of kube-apiserver, as recorded; people and tools grep for them.
 
 use serde_json::{Map, Value, json};
 

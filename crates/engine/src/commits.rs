@@ -1,7 +1,7 @@
 //! The one place where commits of drafts are built.
 //!
 //! A list of conflicts that is too long for a trailer stands in a commit of its own below
-//! `refs/offshoot/conflicts/`, which the trailer names (decisions.md V4a).
+//! `refs/offshoot/conflicts/`, which the trailer names (V4a).
 
 use model::{CommitId, Files, Machine, PackageName, PackagePath, WorkspaceName};
 use package::conflicts;

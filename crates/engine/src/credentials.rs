@@ -40,7 +40,7 @@ impl Engine {
     }
 }
 
-/// Credentials of a Secret (package-orchestration.md §4 "Auth"), and the certificates of its namespace.
+/// Credentials of a Secret, and the certificates of its namespace.
 struct FromSecret {
     cluster: Arc<dyn Cluster>,
     namespace: Namespace,

@@ -1,4 +1,4 @@
-//! The journal's say after an unclean stop (engine.md, "After an unclean stop").
+//! The journal's say after an unclean stop.
 //!
 //! An intent of which a ref stands is rolled forward: its record is written as it was meant, with
 //! the owners and labels that git does not know. One of which none stands is dropped. The journal

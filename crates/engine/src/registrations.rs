@@ -1,5 +1,5 @@
 //! Registrations of one place beside each other: which of them may not stand there, which may write, and in which of
-//! them a variant's revisions belong to it (decisions.md V25).
+//! them a variant's revisions belong to it (V25).
 
 use std::sync::Arc;
 

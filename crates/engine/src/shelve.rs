@@ -1,5 +1,5 @@
 //! Durable first, visible last: content and refs go to git, then the records that follow from
-//! them, then the intent is settled (engine.md, "The life of one write", 5 and 6).
+//! them, then the intent is settled.
 //!
 //! A record that somebody else changed meanwhile (a label, an owner) is written again on top of
 //! that change: what git says is ours to say, what people wrote on the object is theirs.

@@ -1,4 +1,4 @@
-//! Exit codes: 0 done, 1 failed, 2 changes found, 64 usage (surface.md).
+//! Exit codes: 0 done, 1 failed, 2 changes found, 64 usage.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

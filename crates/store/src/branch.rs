@@ -10,7 +10,7 @@ use crate::queue::Job;
 use crate::room::Room;
 use crate::{Answer, CommitSpec, Content, Dir, Expect, RefEdit, RefName, RemoteSpec, Submission};
 
-/// Peer: package-orchestration.md §4, "Registering".
+/// The message that the peer gives a branch's first commit.
 const MESSAGE: &str = "Initial commit: Creating main branch";
 
 impl<D: Disk> Room<D> {

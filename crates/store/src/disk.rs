@@ -26,7 +26,7 @@ impl RawEdit {
     /// Its turn in a transaction that does not move all refs at once: what moves, what is made,
     /// what goes. Each turn is durable before the next, whatever order a disk likes: so a crash
     /// never leaves a tag whose commit no branch has, and never takes a ref before the one that
-    /// replaces it is there, even where the journal is lost with it (engine.md).
+    /// replaces it is there, even where the journal is lost with it.
     pub(crate) fn turn(&self) -> u8 {
         match (self.old, self.new) {
             (Some(_), Some(_)) => 0,

@@ -27,7 +27,7 @@ pub enum Error {
         /// What would do.
         why: String,
     },
-    /// A repository in a format that we do not read (engine.md: SHA-256 is refused at registration).
+    /// A repository in a format that we do not read (SHA-256, at registration).
     #[error("repository {url} uses {what}, which is not supported")]
     Format {
         /// The URL.

@@ -4,8 +4,7 @@
 //! endian), eight of checksum (the start of a SHA-256), and as many bytes of one entry: a line of
 //! JSON and, for an intent, the payload as it was given. A newer version is refused untouched (X7);
 //! an entry that was cut off by a crash was never promised and is dropped. An intent that stands there
-//! twice counts as it stands there last. The journal only saves a look: losing it loses nothing
-//! (engine.md).
+//! twice counts as it stands there last. The journal only saves a look: losing it loses nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -165,7 +165,7 @@ impl MemoryStore {
         }
     }
 
-    /// Loses the journals, as an empty data directory would (engine.md: it only saves a look).
+    /// Loses the journals, as an empty data directory would: they only save a look.
     pub fn lose_journals(&self) {
         let world = lock(&self.world);
         for site in world.sites.values().chain(world.mirrors.values()) {

@@ -1,7 +1,7 @@
 //! Where packages are: directories with a `Kptfile`. The name of that file is all we know of them.
 //!
 //! A few objects may name each other so often that they are billions of paths: what one look visits has a budget, each
-//! tree is judged once however often it is named, and what is beyond is said (decisions.md X9).
+//! tree is judged once however often it is named, and what is beyond is said (X9).
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -73,7 +73,7 @@ impl RefName {
         Self("refs/heads".into())
     }
 
-    /// Where this ref's new value waits for the answer of a remote (engine.md, "Shelve").
+    /// Where this ref's new value waits for the answer of a remote.
     pub(crate) fn pending(&self) -> Self {
         let rest = self.0.strip_prefix("refs/").unwrap_or(&self.0);
         Self(format!("{PENDING}{rest}").into())

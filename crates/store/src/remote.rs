@@ -15,7 +15,7 @@ use crate::hosts::authority;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// `file://`: a bare repository is written in place, next to other processes' git; one with a
-    /// working tree is only read (engine.md, "Walls").
+    /// working tree is only read.
     Local(PathBuf),
     /// `http://` or `https://`: a mirror of ours, with fetch and push.
     Remote,
@@ -30,8 +30,7 @@ pub struct RemoteSpec {
     pub create_repository: bool,
     /// A branch that must exist, such as `main`.
     pub branch: Option<String>,
-    /// Whether that branch is made where it is missing, as the peer does it
-    /// (package-orchestration.md §4, "Registering").
+    /// Whether that branch is made where it is missing, as the peer does it.
     pub create_branch: Option<crate::Signature>,
     /// Credentials, asked anew for each attempt.
     pub credentials: Arc<dyn Credentials>,

@@ -1,4 +1,4 @@
-//! What a batch has to write, and what it may rely on being there (decisions.md X10).
+//! What a batch has to write, and what it may rely on being there (X10).
 //!
 //! Others tidy a repository beside us: `git gc`, `git prune` and `git repack -d` drop what no ref reaches, and they may
 //! have begun before our refs move. So an object that comes along is left out of a pack only where something is sure

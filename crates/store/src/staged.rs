@@ -88,7 +88,7 @@ pub(crate) enum Part {
     /// Built here, ready for a pack.
     Built(Arc<Packed>),
     /// The repository had it when it was looked for; its content comes along, as it may be gone by the time refs
-    /// move (decisions.md X10).
+    /// move (X10).
     Kept(ObjectId, Arc<[u8]>),
 }
 

@@ -84,7 +84,7 @@ impl RefEdit {
 ///
 /// Used to publish (the package's directory becomes `content`, the draft is the second parent) and
 /// to delete a package (`content` is `None`). Nothing of it depends on the branch's head, so that
-/// a moved branch costs no work of the caller's (engine.md, "A publish").
+/// a moved branch costs no work of the caller's.
 #[derive(Debug, Clone)]
 pub struct BranchEdit {
     /// The branch; it must exist.
@@ -257,7 +257,7 @@ impl Refusal {
     }
 }
 
-/// An intent that nobody settled yet (engine.md, "After an unclean stop").
+/// An intent that nobody settled yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
     /// Its id.

@@ -104,7 +104,7 @@ pub trait Repo: Send + Sync {
     fn limits(&self) -> Limits;
 
     /// Directories that hold a `Kptfile` below `under`, relative to it, in path order; what lies
-    /// inside one is its content (package-orchestration.md §4, "Discovery"). Within [`Limits::visits`] and
+    /// inside one is its content. Within [`Limits::visits`] and
     /// [`Limits::packages`]; what is beyond is said.
     ///
     /// # Errors
@@ -202,7 +202,7 @@ pub trait Repo: Send + Sync {
     fn stats(&self) -> Stats;
 }
 
-/// Limits of what is read and of a batch; each an option with a default (engine.md, "Limits").
+/// Limits of what is read and of a batch; each an option with a default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a package's files together (A11).

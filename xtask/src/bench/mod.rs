@@ -18,7 +18,7 @@ use clap::{Subcommand, ValueEnum};
 /// What can be measured.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// One set over many targets: fan-out, approval, upgrade, rest (engine.md "The benchmark that decides").
+    /// One set over many targets: fan-out, approval, upgrade, rest.
     Fanout(FanoutArgs),
     /// The API server of a process of its own: durable writes, lists, watches, memory, cold starts, beside the disk's own rate.
     Apiserver(ApiserverArgs),

@@ -4,8 +4,7 @@
 //! changed; [`apply()`] merges what a manager wants, finds conflicts with other owners and takes out what the
 //! manager no longer wants. Both are pure: the time comes in as text, the result is an object.
 //!
-//! The rules are those of structured-merge-diff and the field manager of the real server
-//! (`observed/kube-apiserver.md`, "Server-side apply and managedFields").
+//! The rules are those of structured-merge-diff and the field manager of the real server.
 
 mod managers;
 mod merge;

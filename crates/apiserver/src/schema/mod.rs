@@ -2,7 +2,7 @@
 //!
 //! A schema text (`openAPIV3Schema`, apiextensions/v1) goes in and becomes a [`Structural`]; objects as
 //! `serde_json::Value` are then defaulted, pruned and validated by it, with the texts of a real
-//! kube-apiserver (`observed/kube-apiserver.md`, "Validation of custom resources").
+//! kube-apiserver, as recorded.
 //! Nothing here reads a clock, does IO or knows where objects are stored.
 
 mod cel;

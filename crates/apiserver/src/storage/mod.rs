@@ -1,8 +1,8 @@
 //! The object store: durable objects, resource versions and the events that watches follow.
 //!
 //! One writer gives out resource versions and makes each group of batches durable in one transaction of a
-//! [`Backend`]; readers take an immutable picture from memory and never wait for it (`engine.md`, "Object store and
-//! API server"). The store knows keys, bytes and a few typed fields; it never interprets a spec.
+//! [`Backend`]; readers take an immutable picture from memory and never wait for it.
+//! The store knows keys, bytes and a few typed fields; it never interprets a spec.
 //!
 //! Two backends exist, [`redb`](redb_file::RedbFile) and [`memory`](memory::Memory); `tests.rs` is the one suite that both pass.
 

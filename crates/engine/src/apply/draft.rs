@@ -1,4 +1,4 @@
-//! Makes and updates drafts: one atomic act each (decisions.md V2, V17–V20).
+//! Makes and updates drafts: one atomic act each (V2).
 
 use std::sync::Arc;
 

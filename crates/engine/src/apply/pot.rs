@@ -1,4 +1,4 @@
-//! What was cooked becomes commits (decisions.md V19): *V* stands beside *M*, *M′* beside *tip′*, and the
+//! What was cooked becomes commits (V19): *V* stands beside *M*, *M′* beside *tip′*, and the
 //! trailer names the trees of all, so that everything a later merge needs hangs on the draft itself.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Intents: the whole records that follow from a submission (engine.md, "After an unclean stop").
+//! Intents: the whole records that follow from a submission.
 
 use model::{Namespace, ObjectKey, ObjectName, Revision};
 use serde_json::{Value, json};

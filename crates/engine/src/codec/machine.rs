@@ -1,4 +1,4 @@
-//! The `offshoot:` trailer (decisions.md V19).
+//! The `offshoot:` trailer (V19).
 
 use model::{
     CommitId, Condition, Digest, Machine, Namespace, ObjectName, Owner, TreeId, Uid, WorkspaceName,

@@ -1,6 +1,6 @@
 //! The texts that the engine keeps in git: trailers of commits, and whole records in intents.
 //!
-//! Every one carries a format version (decisions.md X7): what an older version wrote is read,
+//! Every one carries a format version (X7): what an older version wrote is read,
 //! what a newer one wrote is refused untouched. Nothing here is served to anybody.
 
 mod intent;

@@ -1,4 +1,4 @@
-//! Tasks as the `kpt:` trailer writes them (package-orchestration.md §2 "Commit annotation", §3).
+//! Tasks as the `kpt:` trailer writes them.
 
 use model::{GitSource, ObjectName, Strategy, Task};
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! Wakes reconciles by keys: watches feed what is known, what is known names keys, keys take turns.
 //!
-//! The only trigger is a key (`models:P7`); a periodic look at everything repairs lost events. Many
+//! The only trigger is a key (the engine never asks what changed); a periodic look at everything repairs lost events. Many
 //! keys are worked on at once, since most of them wait for the store, which makes batches of them.
 
 mod cron;

@@ -1,7 +1,7 @@
 //! A level-triggered work queue: a key is all there is, and it is in line at most once.
 //!
 //! A key that is worked on is not handed out again; what arrives meanwhile puts it in line once
-//! more afterwards (`models:P7`). Namespaces take turns, so that one tenant's thousand keys do not
+//! more afterwards. Namespaces take turns, so that one tenant's thousand keys do not
 //! hold up another's one, and none holds all slots: keys whose git or function hangs leave some to the
 //! others (I11). Failures back off for each key alone (V16). Order depends on nothing but the order of
 //! calls and tokio's clock: a paused runtime replays it.

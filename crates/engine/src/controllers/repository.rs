@@ -18,7 +18,7 @@ use crate::shelve::Follow;
 use crate::stats::count;
 use crate::{Engine, Error, Result};
 
-/// The peer's finalizer (package-orchestration.md §1.2).
+/// The peer's finalizer.
 const FINALIZER: &str = "config.porch.kpt.dev/repository";
 /// How many problems a condition names.
 const NAMED: usize = 10;

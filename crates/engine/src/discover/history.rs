@@ -195,7 +195,7 @@ pub(crate) struct Numbers {
     highest: BTreeMap<String, i64>,
 }
 
-/// The highest number that the branch's history ever gave to a package (decisions.md X5).
+/// The highest number that the branch's history ever gave to a package (X5).
 ///
 /// Each commit of the branch is read once: what was read is kept with the repository.
 pub(crate) fn highest_number(open: &Open, dir: &Dir, head: CommitId) -> Result<RevisionNumber> {
@@ -229,7 +229,7 @@ pub(crate) fn highest_number(open: &Open, dir: &Dir, head: CommitId) -> Result<R
     Ok(RevisionNumber(highest.copied().unwrap_or(0)))
 }
 
-/// Where the content of a directory at a commit of the branch stems from (decisions.md V20): the
+/// Where the content of a directory at a commit of the branch stems from (V20): the
 /// newest machine note in its history, unless an init or a clone without one lies in between.
 pub(crate) fn lineage(
     open: &Open,

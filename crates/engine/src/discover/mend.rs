@@ -3,7 +3,7 @@
 //! The journal completes it first (X4). Where that is lost, or another tool's pushes are not
 //! atomic, some refs of one change stand and others do not: the store makes what replaces a ref
 //! durable before the ref goes, so nothing is missing, but something may stand too long. Only
-//! forward (engine.md, "A publish"), and only what nobody can miss: a ref goes if what it holds is
+//! forward, and only what nobody can miss: a ref goes if what it holds is
 //! in the history of the one that took its place, a mark if what it marks is gone.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,7 +4,7 @@
 //! (owners, labels, notes). Only what differs from what was seen last is looked into; a record that
 //! describes its ref's commit is not read again. Nothing is changed in git here, except that what was
 //! cut short is completed, and that commits which a push took out of a draft's history are kept under
-//! a recovery ref (decisions.md V23).
+//! a recovery ref (V23).
 
 mod history;
 mod mend;
@@ -32,7 +32,7 @@ pub(crate) use record::{Origin, apply_kptfile, chain, is_unrendered, self_lock, 
 pub(crate) use survey::label_latest;
 pub(crate) use whole::{OBJECTS, is_broken};
 
-/// The label of the latest published revision, stored (decisions.md A7).
+/// The label of the latest published revision, stored (A7).
 pub(crate) const LATEST: &str = "kpt.dev/latest-revision";
 
 /// What a look at a repository found.
@@ -100,7 +100,7 @@ impl Engine {
         for (package, result) in results {
             match result {
                 Ok(found) => problems.extend(found),
-                // One package that cannot be read keeps nobody from the others (decisions.md X9).
+                // One package that cannot be read keeps nobody from the others (X9).
                 Err(error) if is_unreadable(&error) => {
                     problems.insert(format!("package {package}: {}", error.chain()));
                     again.insert(package);
@@ -397,7 +397,7 @@ fn view(open: &Open, refs: &Refs) -> Result<View> {
 }
 
 /// The refs of a package that none of these records describes: what a list that came late hides, or
-/// what was not looked into yet. What git says is the truth (engine.md, "Two stores").
+/// what was not looked into yet. What git says is the truth.
 pub(crate) fn unseen(
     open: &Open,
     package: &PackageName,

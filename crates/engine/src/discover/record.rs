@@ -88,7 +88,7 @@ pub(crate) struct Built {
     pub(crate) problems: Vec<String>,
 }
 
-/// The lock that names a revision's own content (package-orchestration.md §4; the directory is
+/// The lock that names a revision's own content (the directory is
 /// whole, so that a clone's lock leads back here).
 pub(crate) fn self_lock(
     open: &Open,
@@ -339,7 +339,7 @@ fn zero_tree() -> TreeId {
     TreeId::from_bytes(&[0; 20]).expect("20 bytes are an id")
 }
 
-/// Takes what a Kptfile says into a record (package-orchestration.md §3, "Kptfile ↔ PR round trip").
+/// Takes what a Kptfile says into a record.
 pub(crate) fn apply_kptfile(record: &mut Revision, kptfile: &Kptfile) {
     let fields = kptfile.fields();
     record

@@ -1,4 +1,4 @@
-//! Whether what records name can be read (decisions.md X10): a revision whose files are gone says so.
+//! Whether what records name can be read (X10): a revision whose files are gone says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};

@@ -1,6 +1,6 @@
 //! Where things are in git and how commits speak: names of refs, messages, trailers, signatures.
 //!
-//! It follows package-orchestration.md §2 and §4 to the letter (decisions.md A5), so that a
+//! It follows Porch to the letter (A5; docs/merge.md has the formats), so that a
 //! repository can move between Porch and Offshoot; our own trailers are additions. Pure text.
 
 mod layout;

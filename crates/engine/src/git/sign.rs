@@ -1,4 +1,4 @@
-//! Who signs commits (decisions.md A9; package-orchestration.md §4 "Author").
+//! Who signs commits (A9).
 
 use model::Repository;
 use store::{Signature, Time};

@@ -1,4 +1,4 @@
-//! Which keys a change touches (decisions.md V11): only those that an index names.
+//! Which keys a change touches (V11): only those that an index names.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Where the published state of a downstream stems from (decisions.md V19a, V20).
+//! Where the published state of a downstream stems from (V19a).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

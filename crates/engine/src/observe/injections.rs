@@ -1,4 +1,4 @@
-//! What the cluster holds under the names of a variant's injectors (variant-semantics.md R90).
+//! What the cluster holds under the names of a variant's injectors (R90).
 
 use std::collections::{BTreeMap, BTreeSet};
 

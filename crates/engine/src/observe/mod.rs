@@ -1,6 +1,6 @@
 //! Gathers what `plan` decides on: from indexes in memory, contents by object id. It reads only,
 //! never cooks and never decides; whether anything is to be done is a comparison of digests
-//! (decisions.md V21).
+//! (V21).
 
 mod base;
 mod facts;

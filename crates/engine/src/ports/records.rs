@@ -1,4 +1,4 @@
-//! The records of package revisions: the object store's truth about them (engine.md).
+//! The records of package revisions: the object store's truth about them.
 
 use std::fmt;
 

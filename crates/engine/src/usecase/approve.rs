@@ -1,5 +1,5 @@
 //! Approving: what was reviewed becomes a number, a tag and the branch's content, byte for byte
-//! (decisions.md V14, V20, X5).
+//! (V14).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a Kptfile mirrors, as edits of its text (package-orchestration.md §3 "Kptfile ↔ PR round trip").
+//! What a Kptfile mirrors, as edits of its text.
 
 use model::{Files, Revision};
 use package::kptfile::{Edit, Kptfile};

@@ -1,4 +1,4 @@
-//! Basing a person's draft on what the branch holds now, on request (decisions.md V20).
+//! Basing a person's draft on what the branch holds now, on request (V20).
 //!
 //! The variants controller does this for its own drafts (V18); a person asks for it by an annotation,
 //! which goes once it is done.

@@ -123,7 +123,7 @@ fn wanted(lock: &GitLock) -> GitUpstream {
 }
 
 /// What of an upstream package does not come along, and why: git holds it in the upstream's
-/// repository alone, and it is never followed (decisions.md X1, M19). `has` says what the
+/// repository alone, and it is never followed (X1, M19). `has` says what the
 /// downstream holds at that place already.
 pub(crate) fn left_out(opaque: &[Opaque], has: &[Opaque]) -> Option<String> {
     let missing = |o: &&Opaque| !has.iter().any(|h| h.path == o.path);

@@ -1,4 +1,4 @@
-//! What a save does to files that no GET shows: they stay, unless it names them (decisions.md A11).
+//! What a save does to files that no GET shows: they stay, unless it names them (A11).
 
 use std::collections::{BTreeMap, BTreeSet};
 

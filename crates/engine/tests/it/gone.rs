@@ -1,4 +1,4 @@
-//! Objects that go away and repositories that are made anew under our feet (decisions.md X10).
+//! Objects that go away and repositories that are made anew under our feet (X10).
 
 use model::{ObjectKey, Status};
 use testkit::twin::key;

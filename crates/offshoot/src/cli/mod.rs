@@ -1,4 +1,4 @@
-//! The command line: `offshoot --help` is its table of contents (surface.md).
+//! The command line: `offshoot --help` is its table of contents.
 
 pub(crate) mod local;
 pub(crate) mod remote;

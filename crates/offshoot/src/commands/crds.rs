@@ -1,4 +1,4 @@
-//! `offshoot crds`: the definitions that a cluster needs (decisions.md A10).
+//! `offshoot crds`: the definitions that a cluster needs (A10).
 
 /// All of them as one YAML stream.
 pub(crate) fn text() -> String {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::exit::Failure;
 
 /// What a request with a package's files may have: JSON writes a line's end, a quote and a backslash with two letters,
-/// and names, labels and paths come besides (decisions.md A11).
+/// and names, labels and paths come besides (A11).
 fn body(package_bytes: u64) -> usize {
     let package = usize::try_from(package_bytes).unwrap_or(usize::MAX);
     package.saturating_mul(2).saturating_add(1 << 20)

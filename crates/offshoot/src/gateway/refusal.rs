@@ -1,4 +1,4 @@
-//! Errors of the engine as clients see them (decisions.md A4, A6).
+//! Errors of the engine as clients see them (A6).
 
 use apiserver::gateway::{Call, Cause, Refusal, RefusalClass};
 use engine::Error;

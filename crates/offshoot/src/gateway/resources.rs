@@ -1,4 +1,4 @@
-//! `packagerevisionresources`: the files of package revisions. No watch (decisions.md A6).
+//! `packagerevisionresources`: the files of package revisions. No watch (A6).
 
 use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
 use apiserver::logic::select::{Term, terms, text_at};

@@ -40,7 +40,7 @@ fn input(call: &Call, input: api::RevisionInput) -> Input {
         readiness_gates: input.readiness_gates,
         package_metadata: input.package_metadata,
         // A patch of an object that had the field and has it no more took it off; whoever puts a whole object may not
-        // know the field (decisions.md V4a).
+        // know the field (V4a).
         resolved_conflicts: match (input.resolved_conflicts, call.verb) {
             (None, Verb::Patch) => Some(Vec::new()),
             (sent, _) => sent,
@@ -49,7 +49,7 @@ fn input(call: &Call, input: api::RevisionInput) -> Input {
     }
 }
 
-/// The name that a new revision gets, whatever it was called in the request (decisions.md A5).
+/// The name that a new revision gets, whatever it was called in the request (A5).
 pub(super) fn composed_name(call: &Call) -> Option<String> {
     let input = api::read_revision_input(call.new.as_ref()?).ok()?;
     let (repository, package) = (&input.repository, &input.package);

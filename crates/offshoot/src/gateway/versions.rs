@@ -1,5 +1,5 @@
 //! Variants and sets for the server: how one version becomes the other, and what is wrong with what is accepted
-//! all the same (decisions.md A4a). `api` knows both.
+//! all the same (A4a). `api` knows both.
 
 use std::sync::Arc;
 

@@ -62,7 +62,7 @@ impl ServerRecords {
         Ok(stamped.map(|(revision, stored)| as_stamped(revision, stored)))
     }
 
-    /// New content gets a version of its own (decisions.md A6): the newest that any watcher can
+    /// New content gets a version of its own (A6): the newest that any watcher can
     /// have seen before, so it grows with every change of content and with nothing else.
     fn mark_content(&self, revision: &mut Revision, expect: &Expect) {
         if revision.content_version.is_empty() {

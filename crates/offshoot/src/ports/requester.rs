@@ -1,5 +1,5 @@
 //! For whom something is read: the user who last wrote the variant, or the set that makes it, as the
-//! server recorded it (decisions.md X6). Where nobody is recorded, as on objects of a time before that was,
+//! server recorded it (X6). Where nobody is recorded, as on objects of a time before that was,
 //! nothing is read.
 
 use apiserver::gateway::{Attributes, User};

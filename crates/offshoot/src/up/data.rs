@@ -1,7 +1,7 @@
 //! The data directory: what is in it, who may use it, and which version wrote it.
 //!
 //! One process at a time: a lock on `lock` keeps others out, and goes with the process whatever
-//! ends it. A directory of a newer version is refused untouched (decisions.md X7).
+//! ends it. A directory of a newer version is refused untouched (X7).
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};

@@ -361,7 +361,7 @@ fn engine_options(options: &Options) -> engine::Options {
     }
 }
 
-/// Throws every record away; discovery makes them anew (`engine.md`, "Rebuild from git").
+/// Throws every record away; discovery makes them anew from git.
 async fn forget_records(handle: &ServerHandle) -> Result<(), Failure> {
     let failed = |e: &dyn std::error::Error| Failure::of("forget the records", e);
     let resource = ResourceName::new(api::PACKAGE_GROUP, "v1alpha1", "packagerevisions");

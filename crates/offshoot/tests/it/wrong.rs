@@ -1,5 +1,5 @@
 //! Every field of variants and sets, wrong in every way that its definition and the documents allow: what the server
-//! refuses (as Porch's definitions do), and what is accepted, warned about, and stalls (decisions.md A4a).
+//! refuses (as Porch's definitions do), and what is accepted, warned about, and stalls (A4a).
 //!
 //! `testdata/wrong.txt` holds each case with its exact answer; `BLESS=1` writes it, the change is reviewed.
 

@@ -38,7 +38,7 @@ pub(crate) fn find_local(url: &str, path: &Path, spec: &RemoteSpec) -> Result<(P
     Ok((dir, writable))
 }
 
-/// Refuses what we would misread: SHA-256 ids and reftables (engine.md, "Walls").
+/// Refuses what we would misread: SHA-256 ids and reftables.
 pub(crate) fn check_format(url: &str, dir: &Path) -> Result<()> {
     let config = read_text(&dir.join("config"))?
         .unwrap_or_default()

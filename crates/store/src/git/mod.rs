@@ -45,7 +45,7 @@ use crate::{Limits, Repo, Store};
 pub use local::Local;
 
 /// Whether what was answered survives a power cut. Git's own policy covers neither refs nor loose
-/// objects (reliability-and-performance.md, finding 5), so this is ours.
+/// objects (only what `core.fsync` names), so this is ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sync {
     /// Everything that is answered was synced to disk.
@@ -226,7 +226,7 @@ impl GitStore {
 }
 
 /// Where mirror and journal of a URL are: named by a digest, as no two URLs may share one
-/// (the peer's names collide, reliability-and-performance.md S2).
+/// (the peer's names collide).
 fn home_of(data: &Path, url: &str) -> PathBuf {
     let digest = Sha256::digest(url.as_bytes());
     let name: String = digest.iter().take(16).map(|b| format!("{b:02x}")).collect();

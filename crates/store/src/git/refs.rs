@@ -248,7 +248,7 @@ impl RefFiles {
     /// many were deleted), so others are compared without one. Git compares after it has locked:
     /// whoever locks after our rename sees our value, and whoever locked before it and moves after
     /// it stands as if he had come next, as a push by force does. Such a ref is what a look at
-    /// the repository finds later (decisions.md V23).
+    /// the repository finds later (V23).
     fn apply_packed(&self, edits: &[RawEdit]) -> Result<(Moved, usize)> {
         let locked = self.worth_a_lock(edits);
         let paths = locked.iter().map(|e| self.dir.join(e.name.as_str()));

@@ -1,4 +1,4 @@
-//! A few objects that are billions of paths: every look has a budget, and says what is beyond it (decisions.md X9).
+//! A few objects that are billions of paths: every look has a budget, and says what is beyond it (X9).
 
 use std::io::Write as _;
 use std::path::Path;

@@ -4,7 +4,7 @@
 //! A seed decides everything: one thread, a clock that stands still unless everybody waits, one
 //! generator. So a failing seed replays exactly. Nothing here knows how the engine works; it drives
 //! it through its doors, breaks what lies outside, and holds what was promised against what stands
-//! (the invariants I1 to I12 of the reliability design, each named in the violation; that one tenant
+//! (the invariants I1 to I12 of docs/reliability.md, each named in the violation; that one tenant
 //! does not delay another, I11, is the queue's to show).
 //!
 //! Two ways lead through it: a walk that a seed decides, under every fault at once ([`Sim`]), and short

@@ -8,7 +8,7 @@ use crate::commands::write_out;
 use crate::exit::Failure;
 use crate::folder;
 
-/// Something differs (surface.md).
+/// Something differs.
 const CHANGES: u8 = 2;
 
 /// Prints every difference.

@@ -166,7 +166,7 @@ fn unmarked(item: &Stream) -> Result<(String, u32, String), yaml::Error> {
     Ok((path, index.unwrap_or_default(), bare.text().to_owned()))
 }
 
-/// Where a resource belongs that a function made without saying it (packages-and-functions.md §3.6).
+/// Where a resource belongs that a function made without saying it.
 fn place(item: &Stream) -> String {
     let at = |path: &[&str]| {
         let root = item.document(0)?.root();

@@ -141,7 +141,7 @@ fn yaml_documents(text: &str) -> Option<Vec<Value>> {
     values.collect()
 }
 
-/// Takes off what is different in every run, and what we add to the peer's objects (decisions.md A1).
+/// Takes off what is different in every run, and what we add to the peer's objects (A1).
 fn settle(value: &mut Value, key: &str) {
     match value {
         Value::Object(map) => {

@@ -3,7 +3,7 @@
 /// Scenarios that are not typed at all.
 pub(super) const ELSEWHERE: &[(&str, &str)] = &[(
     "v1alpha2-requests",
-    "porch.kpt.dev is served as v1alpha1 (decisions.md A1)",
+    "porch.kpt.dev is served as v1alpha1 (A1)",
 )];
 
 /// Scenario, step, reason.
@@ -48,7 +48,7 @@ pub(super) const KNOWN: &[(&str, usize, &str)] = &[
     (
         "repo-register-basic-auth",
         1,
-        "the server says who named the Secret (decisions.md X8)",
+        "the server says who named the Secret (X8)",
     ),
     (
         "repo-register-errors",
