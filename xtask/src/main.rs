@@ -1,6 +1,7 @@
 //! The project's toolbox: `cargo xtask COMMAND`.
 
 mod bench;
+mod differ;
 mod mutate;
 mod protobuf;
 mod requirements;
@@ -66,6 +67,8 @@ enum Command {
     Wasm,
     /// Let the real program, real git clients and a network that fails work on each other, and see what is left.
     Torture(torture::TortureArgs),
+    /// Send random requests to our API server and to a real kube-apiserver, and see where they answer differently.
+    Differ(differ::DifferArgs),
     /// Run the seeded simulation: a walk under faults, promise by promise.
     Sim(sim::SimArgs),
 }
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
             "wasm",
         ]),
         Command::Sim(args) => sim::run(&args),
+        Command::Differ(args) => differ::run(&args),
         Command::Torture(args) => torture::run(&args),
     }
 }

@@ -1,0 +1,321 @@
+//! Whether two answers say the same, under the rules by which recordings are compared with answers.
+//!
+//! What a server chooses by itself (uids, versions, times, generated names, opaque tokens) may differ, but must stand for the same
+//! thing throughout a sequence: [`Binder`] remembers which of ours is which of the real one's.
+
+use serde_json::{Map, Value};
+
+use super::bind::Binder;
+use super::client::Answer;
+use super::step::{Mode, Step};
+
+/// One place where two answers differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Difference {
+    pub(super) at: String,
+    pub(super) ours: String,
+    pub(super) peer: String,
+}
+
+/// The headers that mean something to clients. `audit-id`, `date`, lengths and the marks of flow control do not.
+const HEADERS: [&str; 8] = [
+    "content-type",
+    "cache-control",
+    "vary",
+    "location",
+    "retry-after",
+    "allow",
+    "www-authenticate",
+    "x-content-type-options",
+];
+
+/// Compares the answers to one step.
+pub(super) fn compare(
+    step: &Step,
+    ours: &Answer,
+    peer: &Answer,
+    binder: &mut Binder,
+) -> Vec<Difference> {
+    let mut out = Out::default();
+    if ours.status != peer.status {
+        // The bodies have little in common then: what they say is all that helps.
+        let said = |answer: &Answer| {
+            let message = answer
+                .json()
+                .and_then(|v| v["message"].as_str().map(str::to_owned));
+            let text =
+                message.unwrap_or_else(|| String::from_utf8_lossy(&answer.body).into_owned());
+            format!("{} {text}", answer.status)
+        };
+        out.push("status", &said(ours), &said(peer));
+        return out.found;
+    }
+    headers(ours, peer, &mut out);
+    let bodies = [body(step, ours), body(step, peer)];
+    match bodies {
+        [Ok(ours), Ok(peer)] => {
+            let [ours, peer] = reduced(&step.path, ours, peer);
+            Walk {
+                binder,
+                out: &mut out,
+            }
+            .values(&ours, &peer, "");
+        }
+        [ours, peer] => {
+            let text =
+                |body: Result<Value, String>| body.map_or_else(|text| text, |v| v.to_string());
+            let (ours, peer) = (text(ours), text(peer));
+            if !binder.alike(&ours, &peer) {
+                out.push("text", &ours, &peer);
+            }
+        }
+    }
+    out.found
+}
+
+#[derive(Default)]
+struct Out {
+    found: Vec<Difference>,
+}
+
+impl Out {
+    fn push(&mut self, at: &str, ours: &str, peer: &str) {
+        let short = |text: &str| text.chars().take(600).collect();
+        self.found.push(Difference {
+            at: at.to_owned(),
+            ours: short(ours),
+            peer: short(peer),
+        });
+    }
+}
+
+fn headers(ours: &Answer, peer: &Answer, out: &mut Out) {
+    let plain = |text: &str| text.replace(' ', "").to_lowercase();
+    for name in HEADERS {
+        let (ours, peer) = (ours.header(name), peer.header(name));
+        if plain(ours) != plain(peer) {
+            out.push(&format!("header {name}"), ours, peer);
+        }
+    }
+    let has = |answer: &Answer| (!answer.header("etag").is_empty()).to_string();
+    if has(ours) != has(peer) {
+        out.push("header etag", ours.header("etag"), peer.header("etag"));
+    }
+    let warnings = |answer: &Answer| {
+        let all = answer.headers.get_all("warning").iter();
+        let all = all.filter_map(|v| v.to_str().ok());
+        all.collect::<Vec<_>>().join(" | ")
+    };
+    let (ours, peer) = (warnings(ours), warnings(peer));
+    if ours != peer {
+        out.push("header warning", &ours, &peer);
+    }
+}
+
+/// A body as a value, or the text that it is.
+fn body(step: &Step, answer: &Answer) -> Result<Value, String> {
+    let text = || String::from_utf8_lossy(&answer.body).into_owned();
+    if step.mode == Mode::Watch && answer.status == 200 {
+        let lines = answer.body.split_inclusive(|b| *b == b'\n');
+        // What was cut off when the watch was left is no event.
+        let lines = lines.filter(|line| line.ends_with(b"\n"));
+        let events = lines.map(|line| serde_json::from_slice(line).map_err(|_| text()));
+        let events: Result<Vec<Value>, String> = events.collect();
+        return Ok(Value::Array(told(events?)));
+    }
+    if answer
+        .header("content-type")
+        .starts_with("application/json")
+    {
+        return answer.json().ok_or_else(text);
+    }
+    if answer
+        .header("content-type")
+        .starts_with("application/yaml")
+    {
+        let limits = yaml::Limits::default();
+        return yaml::first_document_json(&text(), yaml::Reader::Sigs, false, &limits)
+            .map_err(|_| text());
+    }
+    Err(text())
+}
+
+/// Events without the bookmarks that a clock decides about: only the one that ends the first state is due at a known moment, and
+/// it may come before or after what happened meanwhile.
+fn told(mut events: Vec<Value>) -> Vec<Value> {
+    let bookmark = |event: &Value| event["type"] == "BOOKMARK";
+    events.retain(|e| !bookmark(e) || e.pointer("/object/metadata/annotations").is_some());
+    events.sort_by_key(bookmark);
+    events
+}
+
+/// Both answers without what a server lists of itself: groups and kinds of a cluster that a small server has not.
+fn reduced(path: &str, mut ours: Value, mut peer: Value) -> [Value; 2] {
+    let kind = ours["kind"].as_str().unwrap_or_default().to_owned();
+    match kind.as_str() {
+        "APIGroupList" | "APIGroupDiscoveryList" => {
+            let (list, name) = match kind.as_str() {
+                "APIGroupList" => ("groups", "/name"),
+                _ => ("items", "/metadata/name"),
+            };
+            for document in [&mut ours, &mut peer] {
+                keep(document, list, |item| {
+                    let name = item.pointer(name).and_then(Value::as_str);
+                    name.is_some_and(|name| name.ends_with("example.dev"))
+                });
+                for group in document[list].as_array_mut().into_iter().flatten() {
+                    for version in group["versions"].as_array_mut().into_iter().flatten() {
+                        by_name(&mut version["resources"], "resource");
+                    }
+                }
+            }
+        }
+        "APIResourceList" => {
+            let of_cluster = !path.contains("example.dev");
+            let names = |document: &Value| -> Vec<Value> {
+                let all = document["resources"].as_array().into_iter().flatten();
+                all.map(|r| r["name"].clone()).collect()
+            };
+            let known = [names(&ours), names(&peer)];
+            for document in [&mut ours, &mut peer] {
+                keep(document, "resources", |r| {
+                    !of_cluster || known.iter().all(|names| names.contains(&r["name"]))
+                });
+                // The real server lists the kinds of definitions in random order.
+                by_name(&mut document["resources"], "name");
+            }
+        }
+        "ServiceAccountList" => {
+            // Made by a controller that does not run beside the real server.
+            for document in [&mut ours, &mut peer] {
+                keep(document, "items", |a| a["metadata"]["name"] != "default");
+            }
+        }
+        _ => {}
+    }
+    [ours, peer]
+}
+
+fn keep(document: &mut Value, list: &str, wanted: impl Fn(&Value) -> bool) {
+    if let Some(items) = document.get_mut(list).and_then(Value::as_array_mut) {
+        items.retain(|item| wanted(item));
+    }
+}
+
+fn by_name(list: &mut Value, name: &str) {
+    if let Some(items) = list.as_array_mut() {
+        items.sort_by_key(|item| item[name].as_str().unwrap_or_default().to_owned());
+    }
+}
+
+struct Walk<'a> {
+    binder: &'a mut Binder,
+    out: &'a mut Out,
+}
+
+impl Walk<'_> {
+    fn differ(&mut self, at: &str, ours: &Value, peer: &Value) {
+        self.out.push(at, &ours.to_string(), &peer.to_string());
+    }
+
+    fn values(&mut self, ours: &Value, peer: &Value, at: &str) {
+        match (ours, peer) {
+            (Value::String(o), Value::String(p)) => {
+                if !self.texts(o, p, at) {
+                    self.differ(at, ours, peer);
+                }
+            }
+            (Value::Object(o), Value::Object(p)) => self.maps(o, p, at),
+            (Value::Array(o), Value::Array(p)) if o.len() == p.len() => {
+                let (mut o, mut p) = (o.clone(), p.clone());
+                let owners = at.ends_with("/managedFields");
+                // Schema violations, and the rules that bindings grant, come in random order from the real server.
+                if owners || at.ends_with("/causes") || at.ends_with("Rules") {
+                    o.sort_by_cached_key(|v| key(v, owners));
+                    p.sort_by_cached_key(|v| key(&self.binder.turned(v), owners));
+                }
+                for (i, (o, p)) in o.iter().zip(&p).enumerate() {
+                    self.values(o, p, &format!("{at}/{i}"));
+                }
+            }
+            (Value::Number(o), Value::Number(p)) if o.as_f64() == p.as_f64() => {}
+            (o, p) if o == p => {}
+            (o, p) => self.differ(at, o, p),
+        }
+    }
+
+    fn maps(&mut self, ours: &Map<String, Value>, peer: &Map<String, Value>, at: &str) {
+        let kind = ours.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let list = kind == "Table" || (kind.ends_with("List") && ours.contains_key("items"));
+        let moving =
+            (list || ours.get("type").and_then(Value::as_str) == Some("BOOKMARK")).then(|| {
+                format!(
+                    "{at}{}",
+                    if list {
+                        "/metadata/resourceVersion"
+                    } else {
+                        "/object/metadata/resourceVersion"
+                    }
+                )
+            });
+        if let Some(place) = moving {
+            self.binder.moving(place);
+        }
+        for (key, value) in ours {
+            // Keys of managed fields hold uids of owners.
+            let there = peer.get(key).or_else(|| {
+                let found = peer.iter().find(|(other, _)| self.binder.alike(key, other));
+                found.map(|(_, value)| value)
+            });
+            match there {
+                Some(other) => self.values(value, other, &format!("{at}/{key}")),
+                None => self
+                    .out
+                    .push(&format!("{at}/{key}"), &value.to_string(), "(missing)"),
+            }
+        }
+        for (key, value) in peer {
+            let there =
+                ours.contains_key(key) || ours.keys().any(|other| self.binder.alike(other, key));
+            if !there {
+                self.out
+                    .push(&format!("{at}/{key}"), "(missing)", &value.to_string());
+            }
+        }
+    }
+
+    fn texts(&mut self, ours: &str, peer: &str, at: &str) -> bool {
+        if at.ends_with("/resourceVersion") {
+            return self.binder.version(ours, peer, at);
+        }
+        if at.ends_with("/continue") {
+            return ours.is_empty() == peer.is_empty();
+        }
+        if at.contains("/cells/") && Binder::ages(ours, peer) {
+            return true;
+        }
+        if ours == peer || self.binder.alike(ours, peer) {
+            return true;
+        }
+        if at.ends_with("/name") && self.binder.name(ours, peer) {
+            return true;
+        }
+        at.ends_with("/message") && parts(ours) == parts(&self.binder.turned_text(peer))
+    }
+}
+
+/// The parts of a message that lists several errors, in any order.
+fn parts(text: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = text.split([',', '[', ']']).map(str::trim).collect();
+    parts.sort_unstable();
+    parts
+}
+
+fn key(value: &Value, owners: bool) -> String {
+    if owners {
+        let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+        let names = ["manager", "operation", "apiVersion", "subresource"];
+        return names.map(text).join(" ");
+    }
+    value.to_string()
+}
