@@ -10,6 +10,7 @@ pub mod authn;
 pub mod authz;
 pub mod builtin;
 pub mod clock;
+mod connections;
 pub mod files;
 pub mod gateway;
 pub mod http;

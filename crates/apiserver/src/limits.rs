@@ -33,6 +33,47 @@ pub struct Limits {
     pub headers: Duration,
     /// How many bytes the headers of a request may have.
     pub header_bytes: usize,
+    /// Connections that may be open.
+    pub connections: usize,
+    /// Connections of one address; the rest is for others.
+    pub address_connections: usize,
+    /// Connections on which requests of one user may be under way, watches included.
+    pub user_connections: usize,
+    /// How long a connection on which nobody was let in may go without a request, its handshake included.
+    pub first: Duration,
+    /// How long any other one may go without a request. Pings are none.
+    pub idle: Duration,
+}
+
+/// More connections than this are of no use to one server.
+const CONNECTIONS: usize = 10_000;
+
+impl Limits {
+    /// With as many connections as a process can have that may open so many files: the rest is kept for the
+    /// store, for git and for what is started.
+    #[must_use]
+    pub fn with_files(self, files: usize) -> Self {
+        let kept = (files / 4).clamp(96.min(files / 2), 4_096);
+        // Some that were told to go stay a moment longer.
+        let most = (files - kept) * 15 / 16;
+        self.with_connections(most.clamp(8, CONNECTIONS))
+    }
+
+    /// With so many connections, of which one address may have three quarters, and one user requests on half.
+    #[must_use]
+    pub fn with_connections(self, connections: usize) -> Self {
+        Self {
+            connections,
+            address_connections: (connections - connections / 4).max(1),
+            user_connections: (connections / 2).max(1),
+            ..self
+        }
+    }
+
+    /// How many connections that were told to go may still be there beside the others.
+    pub(crate) fn spare(&self) -> usize {
+        (self.connections / 16).clamp(1, 64)
+    }
 }
 
 impl Default for Limits {
@@ -46,7 +87,13 @@ impl Default for Limits {
             request: Duration::from_secs(60),
             headers: Duration::from_secs(10),
             header_bytes: 64 << 10,
+            connections: 0,
+            address_connections: 0,
+            user_connections: 0,
+            first: Duration::from_secs(30),
+            idle: Duration::from_secs(180),
         }
+        .with_connections(CONNECTIONS)
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, OnceLock};
 
+use crate::connections::Connections;
+pub use crate::connections::Numbers;
 use crate::storage::lock;
 
 /// What a request is counted under.
@@ -25,6 +27,7 @@ pub type Page = Box<dyn Fn() -> String + Send + Sync>;
 pub struct Metrics {
     requests: Mutex<BTreeMap<RequestKey, u64>>,
     page: OnceLock<Page>,
+    connections: OnceLock<Connections>,
 }
 
 impl fmt::Debug for Metrics {
@@ -50,6 +53,18 @@ impl Metrics {
     #[must_use]
     pub fn page(&self) -> Option<String> {
         self.page.get().map(|page| page())
+    }
+
+    /// Says whose connections are told of; the first call decides.
+    pub(crate) fn watch_connections(&self, connections: &Connections) {
+        self.connections.get_or_init(|| connections.clone());
+    }
+
+    /// The connections of this moment; none for a server that has no socket.
+    #[must_use]
+    pub fn connections(&self) -> Numbers {
+        let connections = self.connections.get();
+        connections.map(Connections::numbers).unwrap_or_default()
     }
 
     /// The numbers of this moment.

@@ -2,6 +2,7 @@
 
 mod connections;
 mod gather;
+mod meter;
 mod open;
 mod tls;
 
@@ -284,13 +285,15 @@ impl ServerBuilder {
         let data = self.data.as_deref();
         let identity = Identity::load_or_make(data).map_err(StartError::Tls)?;
         let keys = TokenKeys::load_or_make(data).map_err(StartError::Tls)?;
+        let guard = Guard::new(self.limits, self.audit);
+        core.metrics.watch_connections(guard.connections());
         Ok(Server {
             core: Arc::new(core),
             certificates: identity.certificates().map_err(StartError::Tls)?,
             identity,
             keys: Arc::new(keys),
             limits: self.limits,
-            guard: Arc::new(Guard::new(self.limits, self.audit)),
+            guard: Arc::new(guard),
             authorizer,
             tokens: self.tokens,
         })
@@ -416,6 +419,7 @@ impl Server {
             certificates: self.certificates.clone(),
             router: Router::new(),
             limits: self.limits,
+            connections: self.guard.connections().clone(),
         };
         let fail = |source| StartError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(fail)?;

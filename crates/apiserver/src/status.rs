@@ -236,6 +236,19 @@ impl Failure {
         }
     }
 
+    /// 429: requests of this user are under way on so many connections that another one would be at the cost of others.
+    #[must_use]
+    pub fn too_many_connections(limit: usize) -> Self {
+        let message = format!(
+            "requests are under way on too many connections of yours: at most {limit} may have some. Send several on one connection \
+             (HTTP/2), end some watches, or come again later"
+        );
+        Self {
+            message,
+            ..Self::too_many_requests()
+        }
+    }
+
     /// 504: not done in time.
     #[must_use]
     pub fn timed_out(after: std::time::Duration) -> Self {

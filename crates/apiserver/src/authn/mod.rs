@@ -24,6 +24,9 @@ pub use tokens::{Bound, ISSUER, TokenKeys};
 /// The group of everybody who came in with credentials.
 const AUTHENTICATED: &str = "system:authenticated";
 
+/// Who comes without credentials.
+pub(crate) const ANONYMOUS: &str = "system:anonymous";
+
 /// The extra that names the credential itself.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
@@ -116,7 +119,7 @@ impl Authenticator {
         if peer.is_some() {
             return Err(Failure::unauthorized());
         }
-        let user = User::new("system:anonymous", &["system:unauthenticated"]);
+        let user = User::new(ANONYMOUS, &["system:unauthenticated"]);
         Ok(Whose { user, agent })
     }
 

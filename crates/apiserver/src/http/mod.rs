@@ -29,7 +29,8 @@ use http::Method;
 use http::request::Parts;
 
 use crate::audit::{Audit, Trail};
-use crate::authn::Authenticator;
+use crate::authn::{ANONYMOUS, Authenticator, Caller};
+use crate::connections::{self, Connections};
 use crate::gateway::{Authorizer, Verb};
 use crate::limits::{Limits, Seats, Shares};
 use crate::logic::select::Fields;
@@ -73,6 +74,7 @@ pub struct Guard {
     reading: Seats,
     writing: Seats,
     watches: Shares,
+    connections: Connections,
     audit: Option<Audit>,
 }
 
@@ -85,8 +87,14 @@ impl Guard {
             reading: Seats::new(limits.reading, limits.waiting),
             writing: Seats::new(limits.writing, limits.waiting),
             watches: Shares::new(limits.watches, limits.all_watches),
+            connections: Connections::new(limits),
             audit,
         }
+    }
+
+    /// The connections of the server.
+    pub(crate) fn connections(&self) -> &Connections {
+        &self.connections
     }
 }
 
@@ -193,6 +201,7 @@ impl Door {
         if let Some(trail) = &mut seen.trail {
             trail.caller(&caller);
         }
+        on_connection(parts, &caller)?;
         let whose = caller.whose;
         let catalog = self.core.registry.catalog();
         known_place(path).clone_into(&mut seen.key.resource);
@@ -341,6 +350,17 @@ async fn serve(State(door): State<Arc<Door>>, request: Request) -> Response {
     let (key, response) = door.answer(request).await;
     door.core.metrics.count(key);
     response
+}
+
+/// Notes on the connection, if there is one, who came in: so many of theirs may have requests under way.
+fn on_connection(parts: &Parts, caller: &Caller) -> Result<(), Failure> {
+    let user = caller.behind.as_ref().unwrap_or(&caller.whose.user);
+    match parts.extensions.get::<Arc<connections::Request>>() {
+        Some(request) if user.name != ANONYMOUS => request
+            .of(&user.name)
+            .map_err(Failure::too_many_connections),
+        _ => Ok(()),
+    }
 }
 
 /// What a path that leads to no resource is counted under: never a stranger's own words, of which there is no end.

@@ -14,6 +14,7 @@ use super::lists::{Rows, partial, table, too_old};
 use super::negotiate::{Form, Format, Shape};
 use super::query::Query;
 use super::{Asked, Door, respond};
+use crate::connections::Lasting;
 use crate::limits::Share;
 use crate::registry::Backing;
 use crate::schema::FieldError;
@@ -111,12 +112,9 @@ impl Door {
             let chunk = stream.next().await?;
             Some((Ok::<_, std::convert::Infallible>(chunk), stream))
         });
-        Ok(respond::with(
-            200,
-            media,
-            Body::from_stream(body),
-            &asked.warnings,
-        ))
+        let mut answer = respond::with(200, media, Body::from_stream(body), &asked.warnings);
+        answer.extensions_mut().insert(Lasting);
+        Ok(answer)
     }
 
     fn open(&self, asked: &Asked, form: Form) -> Result<Stream, Failure> {

@@ -39,20 +39,38 @@ async fn listening(limits: Limits) -> (Server, apiserver::Running) {
 }
 
 /// A TLS connection to a server, as bytes.
-async fn connect(
+pub(crate) async fn connect(
     running: &apiserver::Running,
 ) -> tokio_rustls::client::TlsStream<tokio::net::TcpStream> {
+    connect_with(running, &[]).await
+}
+
+/// The same, for one of these protocols.
+pub(crate) async fn connect_with(
+    running: &apiserver::Running,
+    protocols: &[&[u8]],
+) -> tokio_rustls::client::TlsStream<tokio::net::TcpStream> {
+    connect_to(running.address, &running.ca, protocols).await
+}
+
+/// The same, to an address.
+pub(crate) async fn connect_to(
+    address: std::net::SocketAddr,
+    authority: &str,
+    protocols: &[&[u8]],
+) -> tokio_rustls::client::TlsStream<tokio::net::TcpStream> {
     let mut roots = rustls::RootCertStore::empty();
-    let ca = CertificateDer::from_pem_slice(running.ca.as_bytes()).expect("PEM");
+    let ca = CertificateDer::from_pem_slice(authority.as_bytes()).expect("PEM");
     roots.add(ca).expect("authority");
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("versions")
         .with_root_certificates(roots)
         .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config));
-    let socket = tokio::net::TcpStream::connect(running.address)
+    let socket = tokio::net::TcpStream::connect(address)
         .await
         .expect("connect");
     let name = "localhost".try_into().expect("name");

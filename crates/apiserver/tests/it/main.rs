@@ -2,6 +2,7 @@
 
 mod access;
 mod chores;
+mod connections;
 mod credentials;
 mod gateway;
 mod guarded;

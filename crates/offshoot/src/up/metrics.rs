@@ -77,6 +77,7 @@ impl Collector for Counters {
             ("state", MetricType::Gauge),
             self.engine.census(),
         )?;
+        connections(&self.core, &mut encoder)?;
         let busy = ConstGauge::new(u64::try_from(self.engine.busy()).unwrap_or(u64::MAX));
         let metric = encoder.encode_descriptor(
             "workqueue_depth",
@@ -104,6 +105,34 @@ fn by_kind(
             true => ConstCounter::new(number).encode(family)?,
             false => ConstGauge::new(number).encode(family)?,
         }
+    }
+    Ok(())
+}
+
+/// Connections that are open, and those that the server ended.
+fn connections(core: &Core, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+    let numbers = core.metrics.connections();
+    let mut metric = encoder.encode_descriptor(
+        "offshoot_connections",
+        "Open connections, with and without a request or a watch",
+        None,
+        MetricType::Gauge,
+    )?;
+    for (state, number) in [("in_use", numbers.in_use), ("idle", numbers.idle)] {
+        let labels = [("state", state)];
+        let family = metric.encode_family(&labels)?;
+        ConstGauge::new(u64::try_from(number).unwrap_or(u64::MAX)).encode(family)?;
+    }
+    let mut metric = encoder.encode_descriptor(
+        "offshoot_connections_ended",
+        "Connections that the server ended, by the limit that they met",
+        None,
+        MetricType::Counter,
+    )?;
+    for (reason, number) in numbers.ended {
+        let labels = [("reason", reason)];
+        let family = metric.encode_family(&labels)?;
+        ConstCounter::new(number).encode(family)?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! This is the only place where the rooms are put together.
 
 mod data;
+mod files;
 mod metrics;
 
 use std::net::SocketAddr;
@@ -255,6 +256,7 @@ async fn build_server(data: &DataDir, options: &Options, token: &str) -> Result<
         .durability(durability)
         .used_before(data.was_used())
         .begin_anew(options.rebuild)
+        .limits(apiserver::limits::Limits::default().with_files(files::raise()))
         .token(token, User::new("admin", &["system:masters"]));
     let crds = api::embedded_crds().map_err(|e| Failure::of("read the definitions", &e))?;
     for crd in crds {

@@ -9,6 +9,7 @@ mod access;
 mod backup;
 mod bad;
 mod compatible;
+mod connections;
 mod damage;
 mod driver;
 mod edges;

@@ -28,9 +28,29 @@ impl Process {
         flags: &[&str],
         environment: &[(&str, &str)],
     ) -> Self {
+        let command = Command::new(env!("CARGO_BIN_EXE_offshoot"));
+        Self::run(command, root, flags, environment).await
+    }
+
+    /// The same where no more than so many files may be open.
+    pub(crate) async fn start_with_files(root: &Path, files: usize) -> Self {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "ulimit -n \"$0\" && exec \"$@\""])
+            .arg(files.to_string())
+            .arg(env!("CARGO_BIN_EXE_offshoot"));
+        Self::run(command, root, &[], &[]).await
+    }
+
+    async fn run(
+        mut command: Command,
+        root: &Path,
+        flags: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let kubeconfig = root.join("data/kubeconfig");
         drop(std::fs::remove_file(&kubeconfig));
-        let child = Command::new(env!("CARGO_BIN_EXE_offshoot"))
+        let child = command
             .args(["up", "--sync-seconds", "1", "--data"])
             .arg(root.join("data"))
             .args(flags)
