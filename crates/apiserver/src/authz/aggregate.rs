@@ -1,5 +1,7 @@
 //! Cluster roles that gather the rules of others by label: what the cluster's aggregation controller does.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::logic::select::Labels;
@@ -44,6 +46,7 @@ impl Core {
         };
         let all = self.store.list(RESOURCE, "").objects;
         let mut rules: Vec<Value> = Vec::new();
+        let mut seen = HashSet::new();
         for selector in selectors.iter().filter_map(labels) {
             let chosen = all
                 .iter()
@@ -56,11 +59,8 @@ impl Core {
                     .get("rules")
                     .and_then(Value::as_array)
                     .cloned();
-                for rule in listed.unwrap_or_default() {
-                    if !rules.contains(&rule) {
-                        rules.push(rule);
-                    }
-                }
+                let listed = listed.unwrap_or_default().into_iter();
+                rules.extend(listed.filter(|rule| seen.insert(rule.to_string())));
             }
         }
         let held = role.get("rules").and_then(Value::as_array);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::rule::lacking;
+use super::cover::Cover;
 use super::{GROUP, Rule, defaults};
 use crate::logic::update::Means;
 use crate::logic::{WriteOptions, create, meta};
@@ -71,9 +71,12 @@ fn completed(stored: &Value, wanted: &Value) -> Option<Value> {
         found.cloned().unwrap_or_default()
     };
     if wanted.get("aggregationRule").is_none() && wanted.get("rules").is_some() {
-        let lacks = lacking(&Rule::of_role(stored), &Rule::of_role(wanted));
+        let held = Rule::of_role(stored);
+        let mut cover = Cover::of(&held);
+        let wanted = Rule::of_role(wanted).into_iter();
+        let lacks = wanted.filter(|rule| !cover.covers(rule));
         let mut rules = list(stored, "rules");
-        rules.extend(lacks.iter().map(Rule::write));
+        rules.extend(lacks.map(|rule| rule.write()));
         out["rules"] = rules.into();
     }
     if wanted.get("subjects").is_some() {

@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use super::rule::{missing, quoted};
+use super::cover::{Cover, STEPS};
+use super::rule::quoted;
 use super::{GROUP, Rule};
 use crate::gateway::{Attributes, Authorizer};
 use crate::logic::meta;
@@ -140,16 +141,27 @@ impl Grant<'_> {
     fn not_held(&self, rules: &[Rule]) -> Option<String> {
         let user = &self.whose.user;
         let held = self.authorizer.held(user, &self.target.namespace);
-        let missing = missing(&held.rules, rules);
+        let missing = Cover::of(&held.rules).missing(rules);
         if missing.is_empty() {
             return None;
         }
-        let mut why = format!(
-            "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
-            user.name,
-            quoted(&user.groups),
-            missing.join("\n")
-        );
+        let who = format!("user {:?} (groups={})", user.name, quoted(&user.groups));
+        let mut why = if missing.lines.is_empty() {
+            format!(
+                "{who} is attempting to grant RBAC permissions that take more than {STEPS} steps to compare with \
+                 those currently held: write them as several roles"
+            )
+        } else {
+            format!(
+                "{who} is attempting to grant RBAC permissions not currently held:\n{}{}",
+                missing.lines.join("\n"),
+                if missing.more || missing.unknown {
+                    "\nand more"
+                } else {
+                    ""
+                }
+            )
+        };
         if !held.errors.is_empty() {
             why += &format!("; resolution errors: [{}]", held.errors.join(", "));
         }

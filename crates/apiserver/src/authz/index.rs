@@ -8,6 +8,9 @@ use super::{Held, Rule};
 use crate::authn::accounts;
 use crate::gateway::{Attributes, Decision, User};
 
+/// The bytes of the rules of one user that are gathered for a question; a decision looks at all of them.
+const HELD: usize = 32 << 20;
+
 /// Namespace and name; the namespace is empty for what holds in the whole cluster.
 type At = (String, String);
 
@@ -204,13 +207,25 @@ impl Index {
         }
     }
 
-    /// All rules that hold for a user in a namespace.
+    /// The rules that hold for a user in a namespace, up to [`HELD`].
     pub(super) fn held(&self, user: &User, namespace: &str) -> Held {
         let mut held = Held::default();
+        let mut bytes = 0;
         self.visit(user, namespace, &mut held.errors, |_, _, rules| {
-            held.rules.extend(rules.iter().cloned());
+            for rule in rules {
+                bytes += rule.bytes();
+                if bytes > HELD {
+                    held.cut = true;
+                    return true;
+                }
+                held.rules.push(rule.clone());
+            }
             false
         });
+        if held.cut {
+            held.errors
+                .push(format!("rules beyond {HELD} bytes were not looked at"));
+        }
         held
     }
 }

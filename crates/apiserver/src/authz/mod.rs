@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod bootstrap;
+mod cover;
 mod defaults;
 mod grants;
 mod index;
@@ -30,6 +31,8 @@ pub struct Held {
     pub rules: Vec<Rule>,
     /// Roles that bindings name and that are not there.
     pub errors: Vec<String>,
+    /// There are more rules, which were not gathered.
+    pub cut: bool,
 }
 
 #[cfg(test)]

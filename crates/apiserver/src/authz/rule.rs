@@ -1,7 +1,5 @@
 //! One rule of a role: what it matches, what it covers, how it is told.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value};
 
 use crate::gateway::Attributes;
@@ -31,10 +29,6 @@ const FIELDS: [&str; 5] = [
 
 fn has(list: &[String], wanted: &str) -> bool {
     list.iter().any(|item| item == wanted)
-}
-
-fn has_all(list: &[String], wanted: &[String]) -> bool {
-    wanted.iter().all(|item| has(list, item))
 }
 
 /// Whether a path, or a pattern of a path, lies within a pattern.
@@ -94,6 +88,15 @@ impl Rule {
         ]
     }
 
+    /// About what the rule takes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        let values = self.lists().into_iter().flatten();
+        values
+            .map(|value| size_of::<String>() + value.len())
+            .sum::<usize>()
+            + size_of::<Self>()
+    }
+
     /// Whether the rule allows a request.
     #[must_use]
     pub fn allows(&self, request: &Attributes<'_>) -> bool {
@@ -122,64 +125,8 @@ impl Rule {
         })
     }
 
-    /// The rule as rules of one verb, one group and one resource each.
-    fn atoms(&self) -> Vec<Self> {
-        let mut out = Vec::new();
-        for verb in &self.verbs {
-            for url in &self.urls {
-                out.push(Self {
-                    verbs: vec![verb.clone()],
-                    urls: vec![url.clone()],
-                    ..Self::default()
-                });
-            }
-        }
-        for group in &self.groups {
-            for resource in &self.resources {
-                for verb in &self.verbs {
-                    let atom = Self {
-                        verbs: vec![verb.clone()],
-                        groups: vec![group.clone()],
-                        resources: vec![resource.clone()],
-                        ..Self::default()
-                    };
-                    if self.names.is_empty() {
-                        out.push(atom);
-                        continue;
-                    }
-                    let named = |name: &String| Self {
-                        names: vec![name.clone()],
-                        ..atom.clone()
-                    };
-                    out.extend(self.names.iter().map(named));
-                }
-            }
-        }
-        out
-    }
-
-    /// Whether everything that an atom allows is allowed by this rule.
-    fn covers(&self, atom: &Self) -> bool {
-        let verbs = has(&self.verbs, "*") || has_all(&self.verbs, &atom.verbs);
-        if !atom.urls.is_empty() {
-            let within = |path: &String| self.urls.iter().any(|url| path_within(url, path));
-            return verbs && atom.urls.iter().all(within);
-        }
-        let resources = has(&self.resources, "*")
-            || atom.resources.iter().all(|wanted| {
-                let any = wanted.split_once('/').map(|(_, sub)| format!("*/{sub}"));
-                has(&self.resources, wanted) || any.is_some_and(|any| has(&self.resources, &any))
-            });
-        let names =
-            self.names.is_empty() || (!atom.names.is_empty() && has_all(&self.names, &atom.names));
-        verbs
-            && (has(&self.groups, "*") || has_all(&self.groups, &atom.groups))
-            && resources
-            && names
-    }
-
     /// The rule in the words of refusals: `{APIGroups:["a"], Resources:["b"], Verbs:["get"]}`.
-    fn told(&self) -> String {
+    pub(super) fn told(&self) -> String {
         let names = [
             "Verbs",
             "APIGroups",
@@ -201,35 +148,4 @@ impl Rule {
 pub(super) fn quoted(list: &[String]) -> String {
     let texts: Vec<String> = list.iter().map(|item| format!("{item:?}")).collect();
     format!("[{}]", texts.join(" "))
-}
-
-/// What of `wanted` is not covered by `held`, told one rule a line; empty if all is.
-pub(super) fn missing(held: &[Rule], wanted: &[Rule]) -> Vec<String> {
-    let atoms = wanted.iter().flat_map(Rule::atoms);
-    let lacking = atoms.filter(|atom| !held.iter().any(|rule| rule.covers(atom)));
-    // Atoms that differ in their verb only are told as one.
-    let mut merged: Vec<Rule> = Vec::new();
-    for atom in lacking {
-        let same = |other: &&mut Rule| {
-            atom.urls.is_empty()
-                && (&other.groups, &other.resources, &other.names, &other.urls)
-                    == (&atom.groups, &atom.resources, &atom.names, &atom.urls)
-        };
-        match merged.iter_mut().find(same) {
-            Some(other) if !has_all(&other.verbs, &atom.verbs) => other.verbs.extend(atom.verbs),
-            Some(_) => {}
-            None => merged.push(atom),
-        }
-    }
-    let told: BTreeSet<String> = merged.iter().map(Rule::told).collect();
-    told.into_iter().collect()
-}
-
-/// The rules of `wanted` that are not covered by `held`.
-pub(super) fn lacking(held: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
-    let covered = |rule: &&Rule| {
-        let atoms = rule.atoms();
-        atoms.iter().all(|atom| held.iter().any(|h| h.covers(atom)))
-    };
-    wanted.iter().filter(|r| !covered(r)).cloned().collect()
 }

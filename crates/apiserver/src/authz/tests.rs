@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use super::cover::Cover;
 use super::index::Index;
-use super::rule::missing;
 use super::*;
 use crate::gateway::{Attributes, User};
 
@@ -86,6 +86,151 @@ fn a_path_matches_exactly_or_below_a_star() {
     let all = rule(json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}));
     assert!(!all.allows(&at("/apis")));
     assert!(!paths.allows(&asked(&user, "get", "apis", "")));
+}
+
+fn missing(held: &[Rule], wanted: &[Rule]) -> Vec<String> {
+    let missing = Cover::of(held).missing(wanted);
+    assert!(!missing.more && !missing.unknown, "{missing:?}");
+    missing.lines
+}
+
+fn many(prefix: &str, count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("{prefix}{n}")).collect()
+}
+
+/// A rule that stands for all combinations of as many verbs, groups and resources.
+fn cube(count: usize) -> Rule {
+    Rule {
+        verbs: many("v", count),
+        groups: many("g", count),
+        resources: many("r", count),
+        ..Rule::default()
+    }
+}
+
+#[test]
+fn a_rule_is_never_multiplied_out() {
+    let view = rule(json!({"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]}));
+    let all = rule(json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}));
+    let half = Rule {
+        verbs: many("v", 249),
+        ..cube(250)
+    };
+    let rest = Rule {
+        verbs: vec!["v249".to_owned()],
+        ..cube(250)
+    };
+    for (held, covered) in [
+        (vec![view.clone()], false),
+        (vec![view, all], true),
+        (vec![cube(250)], true),
+        (vec![half.clone()], false),
+        (vec![half, rest], true),
+        (vec![cube(249)], false),
+    ] {
+        let mut cover = Cover::of(&held);
+        let missing = cover.missing(&[cube(250)]);
+        assert_eq!(missing.is_empty(), covered, "{:?}", held.len());
+        assert!(!missing.unknown && missing.lines.len() <= 1_000);
+        assert_eq!(missing.more, !covered);
+        assert!(cover.cost() < 100_000, "{}", cover.cost());
+    }
+}
+
+#[test]
+fn many_rules_are_compared_with_many() {
+    let named = |count: usize, verb: &str, prefix: &str| -> Vec<Rule> {
+        let rule = |name: String| Rule {
+            verbs: vec![verb.to_owned()],
+            groups: vec![String::new()],
+            resources: vec!["secrets".to_owned()],
+            names: vec![name],
+            ..Rule::default()
+        };
+        many(prefix, count).into_iter().map(rule).collect()
+    };
+    let held = named(20_000, "get", "n");
+    for (wanted, covered) in [
+        (named(20_000, "get", "n"), true),
+        (named(2_000, "nuke", "n"), false),
+        (named(2_000, "get", "m"), false),
+    ] {
+        let mut cover = Cover::of(&held);
+        let missing = cover.missing(&wanted);
+        assert_eq!((missing.is_empty(), missing.unknown), (covered, false));
+        assert!(cover.cost() < 500_000, "{}", cover.cost());
+    }
+}
+
+/// Held rules that each speak of half of every list, so that nearly every combination is covered by other ones.
+#[test]
+fn what_would_cost_too_much_is_not_judged() {
+    let some = |seed: usize, list: Vec<String>| -> Vec<String> {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut toss = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state & 3 > 0
+        };
+        list.into_iter().filter(|_| toss()).collect()
+    };
+    let held: Vec<Rule> = (1..200)
+        .map(|n| Rule {
+            verbs: some(n, many("v", 250)),
+            groups: some(n * 7, many("g", 250)),
+            resources: some(n * 31, many("r", 250)),
+            ..Rule::default()
+        })
+        .collect();
+    let mut cover = Cover::of(&held);
+    let missing = cover.missing(&[cube(250)]);
+    assert_eq!((missing.unknown, missing.is_empty()), (true, false));
+    assert!(missing.lines.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn what_is_told_of_a_refusal_is_bounded() {
+    let long = "x".repeat(100_000);
+    let wanted = Rule {
+        verbs: vec![long.clone()],
+        groups: many(&long, 3),
+        resources: vec!["r".to_owned(); 100_000],
+        ..Rule::default()
+    };
+    let path = Rule {
+        verbs: vec!["get".to_owned(); 3_000],
+        urls: vec!["/x".to_owned(); 100_000],
+        ..Rule::default()
+    };
+    let mut cover = Cover::of(&[]);
+    let missing = cover.missing(&[path, wanted]);
+    assert!(
+        missing.more && missing.lines.len() == 1,
+        "{}",
+        missing.lines.len()
+    );
+    assert!(cover.cost() < 1_000_000, "{}", cover.cost());
+}
+
+#[test]
+fn paths_are_covered_by_patterns_of_paths() {
+    let held = [
+        rule(json!({"verbs": ["get"], "nonResourceURLs": ["/a/*", "/b"]})),
+        rule(json!({"verbs": ["post"], "nonResourceURLs": ["/a/b*"]})),
+    ];
+    let wanted = [rule(
+        json!({"verbs": ["get", "post"], "nonResourceURLs": ["/a/b/c", "/a/*", "/b", "/b/c"]}),
+    )];
+    assert_eq!(
+        missing(&held, &wanted),
+        [
+            "{NonResourceURLs:[\"/a/*\"], Verbs:[\"post\"]}",
+            "{NonResourceURLs:[\"/b\"], Verbs:[\"post\"]}",
+            "{NonResourceURLs:[\"/b/c\"], Verbs:[\"get\"]}",
+            "{NonResourceURLs:[\"/b/c\"], Verbs:[\"post\"]}",
+        ]
+    );
 }
 
 #[test]

@@ -109,7 +109,7 @@ impl Door {
             held.rules.iter().partition(|rule| !rule.urls.is_empty());
         let written = |rules: Vec<&Rule>| rules.into_iter().map(Rule::write).collect::<Value>();
         let mut status = json!({
-            "resourceRules": written(resources), "nonResourceRules": written(paths), "incomplete": false,
+            "resourceRules": written(resources), "nonResourceRules": written(paths), "incomplete": held.cut,
         });
         if !held.errors.is_empty() {
             status["evaluationError"] = held.errors.join(", ").into();

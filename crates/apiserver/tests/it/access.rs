@@ -249,6 +249,35 @@ async fn nobody_grants_what_they_do_not_hold() {
     assert_eq!(code, 201, "{answer}");
 }
 
+/// A few kilobytes stand for millions of rights: what is not held is found without writing them out, and told in part.
+#[tokio::test]
+async fn a_role_of_many_combinations_is_judged_by_what_is_written() {
+    let server = world().await;
+    let rules = json!([
+        {"verbs": ["create"], "apiGroups": ["rbac.authorization.k8s.io"], "resources": ["roles", "rolebindings"]},
+    ]);
+    grant(&server, "ann", &rules).await;
+    let many = |prefix: &str| (0..250).map(|n| format!("{prefix}{n}")).collect::<Value>();
+    let cube = json!([{"verbs": many("v"), "apiGroups": many("g"), "resources": many("r")}]);
+    let at = format!("{RBAC}/namespaces/default");
+    let (roles, bindings) = (format!("{at}/roles"), format!("{at}/rolebindings"));
+    put(&server, &roles, role("Role", "cube", &cube)).await;
+    for (path, body) in [
+        (&roles, role("Role", "mine", &cube)),
+        (&bindings, bind("RoleBinding", "b", ("Role", "cube"), "bob")),
+    ] {
+        let (code, answer) = as_user(&server, "ann", Method::POST, path, Some(body)).await;
+        let told = answer["message"].as_str().unwrap();
+        assert_eq!(code, 403, "{answer}");
+        assert!(told.contains("{APIGroups:[\"g0\"], Resources:[\"r0\"], Verbs:[\"v0\" \"v1\""));
+        assert!(
+            told.ends_with("\nand more") && told.len() < 128 << 10,
+            "{}",
+            told.len()
+        );
+    }
+}
+
 #[tokio::test]
 async fn roles_gather_others_by_label() {
     let server = world().await;
