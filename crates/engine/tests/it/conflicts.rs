@@ -67,7 +67,7 @@ fn id(world: &World) -> ConflictId {
     world.revision(DRAFT).conflicts[0].id.clone()
 }
 
-/// V18.
+/// V18: it is carried on until somebody answers.
 #[tokio::test(start_paused = true)]
 async fn a_conflict_that_nobody_answered_outlives_news_restarts_and_lost_records() {
     let mut world = disagreed().await;
@@ -108,7 +108,7 @@ async fn a_conflict_that_nobody_answered_outlives_news_restarts_and_lost_records
     world.publish(DRAFT).await;
 }
 
-/// V4a.
+/// V4a: an id stands for the values.
 #[tokio::test(start_paused = true)]
 async fn what_is_acknowledged_can_be_taken_back_and_holds_for_these_values_only() {
     let mut world = disagreed().await;
@@ -142,7 +142,7 @@ async fn what_is_acknowledged_can_be_taken_back_and_holds_for_these_values_only(
     assert_eq!(told(&world), ["4 5 3 Acknowledged"]);
 }
 
-/// V4a.
+/// V4a: an edit of the field is an answer.
 #[tokio::test(start_paused = true)]
 async fn an_edit_that_was_pushed_answers_too() {
     let world = disagreed().await;
@@ -182,7 +182,7 @@ async fn an_edit_that_was_pushed_answers_too() {
     quiet(&world).await;
 }
 
-/// V8, V18, V20.
+/// V20: a person's draft is based anew on request.
 #[tokio::test(start_paused = true)]
 async fn basing_a_persons_draft_anew_invents_no_conflict_and_forgets_none() {
     let mut world = World::new().await;
