@@ -14,7 +14,9 @@ const DOCUMENTS: &[&str] = &[
     "CHANGELOG.md",
     "LICENSE",
     "deny.toml",
+    "docs/decisions.md",
     "docs/dependencies.md",
+    "docs/merge.md",
     "docs/performance.md",
 ];
 

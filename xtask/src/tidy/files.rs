@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Finding, shown};
 
-/// Lines of a file without its tests (house.md "Size and order").
+/// Lines of a file without its tests.
 const LONGEST: usize = 500;
 
 /// What no line may hold, where (a crate's path or everywhere), and why.
