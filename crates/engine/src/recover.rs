@@ -101,6 +101,19 @@ pub(crate) fn stands_in(refs: &BTreeMap<RefName, CommitId>, record: &Revision) -
     ref_of(record).is_some_and(|name| refs.get(&name) == Some(&record.commit))
 }
 
+/// Whether the ref of a record is not where the record says; one that leads nowhere is told of, and its record stays.
+pub(crate) fn is_lost(
+    record: &Revision,
+    refs: &BTreeMap<RefName, CommitId>,
+    broken: Option<&BTreeMap<RefName, String>>,
+) -> bool {
+    let Some(name) = ref_of(record) else {
+        return !record.placeholder && broken.is_none();
+    };
+    let told = broken.is_some_and(|broken| broken.contains_key(&name));
+    !record.placeholder && !told && refs.get(&name) != Some(&record.commit)
+}
+
 /// The ref that a record describes.
 pub(crate) fn ref_of(record: &Revision) -> Option<RefName> {
     let lock = record.self_lock.as_ref()?;

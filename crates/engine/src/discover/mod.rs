@@ -169,12 +169,14 @@ impl Engine {
             touched.extend(changed);
             beyond = Some(why);
         }
+        let all = self.world(|w| w.revisions.of_repository(namespace, repository));
+        // Also what was made since the last look: it may have been taken away before this one.
+        let named = before.whole.then_some(&view.broken);
+        let lost = all
+            .iter()
+            .filter(|r| crate::recover::is_lost(r, &view.refs, named));
+        touched.extend(lost.map(|r| r.package.clone()));
         if !before.whole {
-            let all = self.world(|w| w.revisions.of_repository(namespace, repository));
-            let lost = all
-                .iter()
-                .filter(|r| !r.placeholder && !crate::recover::stands_in(&view.refs, r));
-            touched.extend(lost.map(|r| r.package.clone()));
             let strange = all
                 .iter()
                 .filter(|r| self.world(|w| survey::has_stranger(w, r)));

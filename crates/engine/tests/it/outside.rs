@@ -109,6 +109,42 @@ async fn what_cannot_be_understood_is_served_as_far_as_it_goes_and_said() {
     assert_eq!(message(&world, "blueprints").1, plain);
 }
 
+/// No look saw the ref: neither the one before nor the one after.
+#[tokio::test(start_paused = true)]
+async fn a_draft_that_somebody_takes_away_before_the_next_look_is_gone() {
+    let world = ready().await;
+    let made = world
+        .engine
+        .create(
+            &alice(),
+            &key(NS, "any").namespace,
+            input("deploy", "shop", "mine", crate::people::init()),
+        )
+        .await
+        .expect("a draft");
+    let name = RefName::branch("drafts/shop/mine").expect("a ref");
+    let edit = RefEdit {
+        name: name.clone(),
+        expect: Expect::Is(made.revision.commit),
+        to: None,
+        scope: Scope::Remote,
+    };
+    let outside = world.outside("deploy");
+    let submission = Submission {
+        refs: vec![edit],
+        ..Submission::default()
+    };
+    let answer = outside.submit(submission).await.expect("a push");
+    assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
+    world.rest().await;
+    assert!(
+        !world.names().contains(&made.revision.key.name.to_string()),
+        "{:?}",
+        world.names()
+    );
+    quiet(&world).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_missing_repository_is_said_and_found_later() {
     let world = World::new().await;

@@ -12,7 +12,7 @@ fn namespace() -> Namespace {
     Namespace::parse(NS).expect("a namespace")
 }
 
-fn init() -> Task {
+pub(crate) fn init() -> Task {
     Task::Init {
         description: "mine".to_owned(),
         keywords: Vec::new(),
