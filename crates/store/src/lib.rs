@@ -55,7 +55,7 @@ pub use error::{Error, Result};
 pub use fault::{Faults, NoFaults, Point, Verdict};
 pub use git::{GitOptions, GitStore, Local, Sync};
 pub use hosts::Hosts;
-pub use memory::{MemoryOptions, MemoryStore};
+pub use memory::{Copied, Delivery, MemoryOptions, MemoryStore, Wire};
 pub use object::{Commit, Signature, Time};
 pub use packages::Packages;
 pub use refname::{RefName, RefNameError};

@@ -5,6 +5,7 @@
 //! [`MemoryStore::crash`] only that is left which a real disk would have kept.
 
 mod site;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,12 +15,15 @@ use async_trait::async_trait;
 use gix::ObjectId;
 use gix::objs::Kind as ObjectKind;
 
+pub use self::site::Copied;
 use self::site::Site;
-use crate::disk::{Disk, Moved, Pushed, RawEdit, RawRefs, Step, Upstream, View, Who};
+use self::wire::Remote;
+use self::wire::Sound;
+pub use self::wire::{Delivery, Wire};
+use crate::disk::{Disk, Moved, RawEdit, RawRefs, Upstream, View};
 use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::lru::{Share, lock};
-use crate::refname::mirrored;
 use crate::remote::{Kind, RemoteSpec};
 use crate::room::{Room, Setup, Shared};
 use crate::staged::Packed;
@@ -33,6 +37,8 @@ pub struct MemoryOptions {
     pub limits: Limits,
     /// Told at every named point.
     pub faults: Arc<dyn Faults>,
+    /// Carries pushes to other repositories.
+    pub wire: Arc<dyn Wire>,
 }
 
 impl Default for MemoryOptions {
@@ -40,6 +46,7 @@ impl Default for MemoryOptions {
         Self {
             limits: Limits::default(),
             faults: Arc::new(NoFaults),
+            wire: Arc::new(Sound),
         }
     }
 }
@@ -105,8 +112,26 @@ impl MemoryStore {
 
     /// Makes the repository at a URL anew, empty.
     pub fn replace(&self, url: &str) {
+        self.put_copy(url, &Copied::default());
+    }
+
+    /// The repository at a URL as it stands now; an empty one if there is none.
+    pub fn copy(&self, url: &str) -> Copied {
+        let site = lock(&self.world).sites.get(url).cloned();
+        site.map_or_else(Copied::default, |site| lock(&site).copied())
+    }
+
+    /// Puts a copy in the place of the repository at a URL, as whoever restores a backup does.
+    pub fn put_copy(&self, url: &str, copy: &Copied) {
         if let Some(site) = lock(&self.world).sites.get(url) {
-            lock(site).replace();
+            lock(site).replace(copy);
+        }
+    }
+
+    /// Makes a ref of the repository at a URL lead to an object that is not there, or takes such a ref away.
+    pub fn lead_nowhere(&self, url: &str, name: &RefName, leads: bool) {
+        if let Some(site) = lock(&self.world).sites.get(url) {
+            lock(site).lead_nowhere(name, leads);
         }
     }
 
@@ -197,7 +222,12 @@ impl MemoryStore {
             Kind::Local(_) => MemoryDisk::new(site, None, &counters, true),
             Kind::Remote => {
                 let mirror = world.mirrors.entry(url.clone()).or_default();
-                MemoryDisk::new(Arc::clone(mirror), Some(site), &counters, true)
+                let remote = Remote {
+                    url: url.clone(),
+                    site,
+                    wire: Arc::clone(&self.options.wire),
+                };
+                MemoryDisk::new(Arc::clone(mirror), Some(remote), &counters, true)
             }
         };
         let setup = Setup {
@@ -261,7 +291,7 @@ impl Store for MemoryStore {
 /// A site as the room's disk.
 pub(crate) struct MemoryDisk {
     site: Arc<Mutex<Site>>,
-    remote: Option<Arc<Mutex<Site>>>,
+    remote: Option<Remote>,
     counters: Arc<Counters>,
     /// Whether this is us: others' writes are durable at once, as far as we are concerned.
     ours: bool,
@@ -272,7 +302,7 @@ pub(crate) struct MemoryDisk {
 impl MemoryDisk {
     fn new(
         site: Arc<Mutex<Site>>,
-        remote: Option<Arc<Mutex<Site>>>,
+        remote: Option<Remote>,
         counters: &Arc<Counters>,
         ours: bool,
     ) -> Self {
@@ -442,51 +472,5 @@ impl Disk for MemoryDisk {
 
     fn run(&self, work: Box<dyn FnOnce() + Send>) {
         work();
-    }
-}
-
-impl Upstream for MemoryDisk {
-    fn push(&self, step: &Step<'_>, _who: &Who) -> Result<Pushed> {
-        let Some(remote) = &self.remote else {
-            return Ok(Pushed::Taken);
-        };
-        let theirs = lock(remote).refs.clone();
-        let stale = step.stale(&theirs);
-        if !stale.is_empty() {
-            return Ok(Pushed::Stale(stale));
-        }
-        let sent = match step.lacking {
-            lacking if step.makes() => lacking(&theirs)?,
-            _ => Some(Vec::new()),
-        };
-        let mut remote = lock(remote);
-        match sent {
-            Some(objects) => remote.take(&objects),
-            None => remote.copy(
-                &lock(&self.site),
-                step.edits.iter().filter_map(|e| e.new).collect(),
-            ),
-        }
-        let declined = remote.declined(step.edits);
-        if declined.is_empty() {
-            step.edits.iter().for_each(|edit| remote.apply(edit));
-            return Ok(Pushed::Taken);
-        }
-        Ok(Pushed::Declined(declined))
-    }
-
-    fn fetch(&self, _who: &Who) -> Result<()> {
-        let Some(remote) = &self.remote else {
-            return Ok(());
-        };
-        let remote = lock(remote);
-        let mut site = lock(&self.site);
-        site.copy(&remote, remote.refs.values().copied().collect());
-        site.refs.retain(|name, _| !mirrored(name));
-        let theirs = remote.refs.iter().filter(|(name, _)| mirrored(name));
-        site.refs
-            .extend(theirs.map(|(name, id)| (name.clone(), *id)));
-        site.durable_refs = site.refs.clone();
-        Ok(())
     }
 }

@@ -14,6 +14,13 @@ use crate::staged::Packed;
 
 pub(super) type Objects = BTreeMap<ObjectId, (ObjectKind, Arc<[u8]>)>;
 
+/// A repository as it stood once.
+#[derive(Debug, Clone, Default)]
+pub struct Copied {
+    objects: Objects,
+    refs: RawRefs,
+}
+
 /// One repository's disk: what everybody sees and what would survive.
 #[derive(Debug, Default)]
 pub(super) struct Site {
@@ -74,15 +81,36 @@ impl Site {
         self.tidied += 1;
     }
 
-    /// Another repository takes its place, with nothing in it.
-    pub(super) fn replace(&mut self) {
+    /// What is to be kept of it.
+    pub(super) fn copied(&self) -> Copied {
+        Copied {
+            objects: self.objects.clone(),
+            refs: self.refs.clone(),
+        }
+    }
+
+    /// Another repository takes its place. What is beside it, the journal, stays.
+    pub(super) fn replace(&mut self, copy: &Copied) {
         *self = Self {
+            objects: copy.objects.clone(),
+            refs: copy.refs.clone(),
+            durable_refs: copy.refs.clone(),
             incarnation: self.incarnation + 1,
             tidied: self.tidied + 1,
             journal: std::mem::take(&mut self.journal),
             durable_journal: self.durable_journal,
             ..Self::default()
         };
+    }
+
+    /// Makes a ref lead nowhere, or takes it away.
+    pub(super) fn lead_nowhere(&mut self, name: &RefName, leads: bool) {
+        for refs in [&mut self.refs, &mut self.durable_refs] {
+            match leads {
+                true => refs.insert(name.clone(), ObjectId::Sha1([0xde; 20])),
+                false => refs.remove(name),
+            };
+        }
     }
 
     /// Takes what a push brought.
@@ -107,6 +135,14 @@ impl Site {
             .iter()
             .filter_map(|e| Some((e.name.clone(), why(e)?.to_owned())));
         declined.collect()
+    }
+
+    /// Whether any of these refs would lead to what is not here.
+    pub(super) fn lacks(&self, edits: &[RawEdit]) -> bool {
+        edits
+            .iter()
+            .filter_map(|e| e.new)
+            .any(|new| !self.holds(new))
     }
 
     /// Whether an object is here with everything that it leads to, as git looks for it: what a ref

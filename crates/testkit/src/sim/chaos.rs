@@ -5,55 +5,14 @@
 //! that a few hundred seeds strike with each of them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::ports::Point;
-use store::Verdict;
+use store::{Delivery, Verdict};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::dice::Dice;
-
-/// What can go wrong at a side effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fault {
-    /// The process dies, nothing of the effect is done.
-    Crash,
-    /// The process dies, the effect is done and nobody heard of it.
-    CrashAfter,
-    /// Another writer comes in between.
-    Conflict,
-    /// The other side cannot be reached; nothing is done.
-    Unavailable,
-    /// The answer of the other side is lost on the way.
-    AnswerLost,
-    /// A watch loses an event, ends, and starts anew.
-    Lost,
-    /// A watch tells an event twice.
-    Doubled,
-    /// A watch tells two events in the wrong order.
-    Reordered,
-    /// A watch tells an event late.
-    Late,
-    /// A watch starts with a list from the past.
-    Stale,
-    /// The journal is gone after a crash.
-    JournalLost,
-    /// What a crash found written and not durable is gone, or is not.
-    Torn,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
-    }
-}
-
-/// A fault at a side effect.
-pub type Strike = (String, Fault);
-
-/// How often each fault struck at each side effect.
-pub type Tally = BTreeMap<Strike, u64>;
+use super::faults::{Fault, Strike, Tally, all};
 
 /// Crashes of one walk: more, and it would never get anywhere.
 const CRASHES: u32 = 8;
@@ -61,112 +20,6 @@ const CRASHES: u32 = 8;
 const WRITES_IN_ALL: u32 = 1_500;
 /// How often the focus strikes.
 const FOCUS: u32 = 2;
-
-/// Points of a store that writes in place.
-const LOCAL: &[&str] = &[
-    "BeforePack",
-    "PackWritten",
-    "PackDurable",
-    "JournalWritten",
-    "JournalDurable",
-    "RefMoved",
-    "RefsWritten",
-    "BeforeAnswer",
-    "BeforeSettle",
-];
-/// Points of a store that pushes.
-const REMOTE: &[&str] = &[
-    "BeforePack",
-    "PackWritten",
-    "PackDurable",
-    "JournalWritten",
-    "JournalDurable",
-    "PendingWritten",
-    "BeforePush",
-    "BeforeRemoval",
-    "PushTaken",
-    "PushAnswered",
-    "RefsWritten",
-    "BeforeAnswer",
-    "BeforeSettle",
-    "BeforeFetch",
-];
-/// Points of the engine.
-const ENGINE: &[Point] = &[
-    Point::Cooked,
-    Point::Shelved,
-    Point::Recorded,
-    Point::Settled,
-    Point::BeforeStatus,
-    Point::BeforeVariant,
-    Point::BeforeFinalizer,
-];
-/// Writes of the object store.
-const WRITES: &[&str] = &[
-    "record",
-    "variant status",
-    "set status",
-    "repository status",
-    "finalizers",
-    "create variant",
-    "update variant",
-    "delete variant",
-];
-/// Watches.
-const WATCHES: &[&str] = &["records", "variants", "sets", "repositories", "objects"];
-
-/// Every fault at every side effect: what a run of many seeds must have struck with.
-pub fn all() -> Vec<Strike> {
-    let mut all = Vec::new();
-    let mut add = |effect: String, faults: &[Fault]| {
-        all.extend(faults.iter().map(|f| (effect.clone(), *f)));
-    };
-    for point in LOCAL {
-        add(format!("git in place: {point}"), &[Fault::Crash]);
-    }
-    for point in REMOTE {
-        let more: &[Fault] = match *point {
-            "BeforePush" | "BeforeRemoval" | "BeforeFetch" => &[Fault::Crash, Fault::Unavailable],
-            "PushTaken" => &[Fault::Crash, Fault::AnswerLost],
-            _ => &[Fault::Crash],
-        };
-        add(format!("git remote: {point}"), more);
-    }
-    add("git: submit, branch moves".into(), &[Fault::Conflict]);
-    add("git: submit, draft moves".into(), &[Fault::Conflict]);
-    for point in ENGINE {
-        add(format!("engine: {point:?}"), &[Fault::Crash]);
-    }
-    for write in WRITES {
-        let conflict = !matches!(*write, "create variant" | "delete variant");
-        let faults = [Fault::Crash, Fault::CrashAfter, Fault::Unavailable];
-        add(format!("objects: {write}"), &faults);
-        if conflict {
-            add(format!("objects: {write}"), &[Fault::Conflict]);
-        }
-    }
-    for read in [
-        "get record",
-        "look for a retired name",
-        "get variant",
-        "get set",
-        "get repository",
-        "get object",
-        "get namespace",
-        "may select",
-        "follow kind",
-        "list now",
-    ] {
-        add(format!("objects: {read}"), &[Fault::Unavailable]);
-    }
-    for watch in WATCHES {
-        let event = [Fault::Lost, Fault::Doubled, Fault::Reordered, Fault::Late];
-        add(format!("watch: {watch}"), &event);
-        add(format!("watch: {watch}"), &[Fault::Stale]);
-    }
-    add("restart".into(), &[Fault::JournalLost, Fault::Torn]);
-    all
-}
 
 /// What decides where a process dies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -185,36 +38,6 @@ pub(super) enum Script {
     },
 }
 
-/// Places where a script lets the process die, beside those of [`all`].
-const SCRIPTED: &[&str] = &[
-    "objects: event",
-    "git: open",
-    "git: fetch",
-    "git: submit",
-    "git: submit, done",
-    "git: ask for an outcome",
-    "git: read the journal",
-    "git: settle",
-    "git: settle, done",
-];
-
-/// Every failpoint of the crash matrix, by name.
-pub(super) fn failpoints() -> Vec<String> {
-    let mut names: Vec<String> = SCRIPTED.iter().map(|s| (*s).to_owned()).collect();
-    for (effect, fault) in all() {
-        names.extend(match fault {
-            Fault::Crash => Some(effect),
-            Fault::CrashAfter => Some(format!("{effect}, done")),
-            // Where something can be unreachable, or late, the process can die as well.
-            Fault::Unavailable | Fault::Stale => Some(effect),
-            _ => None,
-        });
-    }
-    names.sort();
-    names.dedup();
-    names
-}
-
 #[derive(Debug)]
 struct Inner {
     dice: Dice,
@@ -230,6 +53,8 @@ struct Inner {
     /// Which start of the process runs, if one does.
     alive: Option<u64>,
     started: u64,
+    /// Remotes that cannot be reached, and until when.
+    away: BTreeMap<String, Instant>,
     /// A digest of every question and answer: two runs of a seed must agree in it.
     trace: u64,
     said: Vec<String>,
@@ -265,6 +90,7 @@ impl Chaos {
                 writes_left: WRITES_IN_ALL,
                 alive: None,
                 started: 0,
+                away: BTreeMap::new(),
                 trace: 0xcbf2_9ce4_8422_2325,
                 said: Vec::new(),
             }),
@@ -286,9 +112,33 @@ impl Chaos {
         })
     }
 
+    /// Whether this seed is about what befalls repositories.
+    pub(super) fn is_about_remotes(&self) -> bool {
+        let inner = self.inner();
+        let focus = inner.focus.as_ref().map(|(effect, _)| effect.as_str());
+        focus.is_some_and(|effect| effect.starts_with("repository ") || effect == "git remote")
+    }
+
+    /// What this seed is about.
+    pub(super) fn focus(&self) -> Option<Strike> {
+        self.inner().focus.clone()
+    }
+
     /// Whether faults strike from now on.
     pub(super) fn set_on(&self, on: bool) {
-        self.inner().on = on;
+        let inner = &mut *self.inner();
+        inner.on = on;
+        inner.away.clear();
+    }
+
+    /// A remote cannot be reached until then.
+    pub(super) fn go_away(&self, url: &str, until: Instant) {
+        self.inner().away.insert(url.to_owned(), until);
+    }
+
+    fn is_away(&self, url: &str) -> bool {
+        let away = self.inner().away.get(url).copied();
+        away.is_some_and(|until| Instant::now() < until)
     }
 
     /// A new process; returns its number.
@@ -468,6 +318,13 @@ impl store::Faults for Chaos {
             Point::PushTaken => &[Fault::Crash, Fault::AnswerLost],
             _ => &[Fault::Crash],
         };
+        let asks = matches!(
+            point,
+            Point::BeforePush | Point::BeforeRemoval | Point::BeforeFetch
+        );
+        if asks && self.is_away(url) {
+            return Verdict::Unreachable;
+        }
         match self.strike(&format!("git {place}: {point:?}"), faults) {
             Some(Fault::Unavailable) => Verdict::Unreachable,
             Some(Fault::AnswerLost) => Verdict::Lose,
@@ -476,6 +333,21 @@ impl store::Faults for Chaos {
                 Verdict::Die
             }
             None => Verdict::Go,
+        }
+    }
+}
+
+/// The way to other repositories.
+impl store::Wire for Chaos {
+    fn push(&self, _url: &str, refs: usize) -> Delivery {
+        let faults = [Fault::NotTaken, Fault::ObjectsAlone, Fault::HalfTaken];
+        // Of one ref there is no half.
+        let faults = if refs > 1 { &faults[..] } else { &faults[..2] };
+        match self.strike("git remote: on the way", faults) {
+            Some(Fault::NotTaken) => Delivery::Nothing,
+            Some(Fault::ObjectsAlone) => Delivery::Objects,
+            Some(Fault::HalfTaken) => Delivery::Half,
+            _ => Delivery::Through,
         }
     }
 }

@@ -72,7 +72,7 @@ impl World {
 
     /// The variant that an open draft was made for last; none in worlds where it makes no difference.
     fn maker(&self, seen: &Seen, at: CommitId) -> Result<Option<ObjectKey>, Violation> {
-        let restricted = !self.durable.ledger.open().rights.is_empty();
+        let restricted = !self.durable.ledger.open().denied.is_empty();
         if self.tenants == Tenants::None && !restricted {
             return Ok(None);
         }

@@ -61,6 +61,8 @@ pub(super) struct Promises {
     pub(super) rights: BTreeMap<ObjectKey, BTreeSet<String>>,
     /// Variants whose writer might not read at some time: their packages may lack what is injected.
     pub(super) denied: BTreeSet<ObjectKey>,
+    /// Repositories that others stand in the place of: a label of theirs may be of a record that has to go.
+    replaced: BTreeSet<String>,
     /// Whether records of the second namespace went with their registration: nothing is promised of them.
     pub(super) fleeting: bool,
     /// What was done and should not have been.
@@ -142,6 +144,21 @@ impl Promises {
         }
     }
 
+    /// Nothing is promised any more about what was in a repository.
+    pub(super) fn forget_repository(&mut self, name: &str, url: &str) {
+        let within = format!("{name}/");
+        let of_it = format!("{name}.");
+        let named = |key: &ObjectKey| key.name.as_str().starts_with(&of_it);
+        self.edits.retain(|e| !e.package.starts_with(&within));
+        self.labels.retain(|l| !named(&l.record));
+        self.published.retain(|key, _| !named(key));
+        self.made.retain(|key| !named(key));
+        let of_url = format!("{url} ");
+        self.tags.retain(|tag, _| !tag.starts_with(&of_url));
+        self.numbers.retain(|tag, _| !tag.starts_with(&of_url));
+        self.replaced.insert(name.to_owned());
+    }
+
     /// Nothing is promised about labels of a namespace.
     pub(super) fn forget_labels(&mut self, namespace: &str) {
         self.labels
@@ -150,7 +167,13 @@ impl Promises {
 
     /// Promises a label, unless its record may go at any moment.
     pub(super) fn promise_label(&mut self, label: Label) {
-        if !(self.fleeting && label.record.namespace.as_str() == TENANT) {
+        let name = label.record.name.as_str();
+        let replaced = name
+            .split('.')
+            .next()
+            .is_some_and(|r| self.replaced.contains(r));
+        let fleeting = self.fleeting && label.record.namespace.as_str() == TENANT;
+        if !replaced && !fleeting {
             self.labels.push(label);
         }
     }

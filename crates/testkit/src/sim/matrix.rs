@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use model::{CommitId, TreeId};
 use store::Dir;
 
-use super::chaos::{Chaos, Script, failpoints};
+use super::chaos::{Chaos, Script};
+use super::faults::failpoints;
 use super::fixtures::TARGETS;
 use super::people;
 use super::reading::Seen;

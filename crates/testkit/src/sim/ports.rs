@@ -17,7 +17,8 @@ use model::{
 };
 use store::MemoryStore;
 
-use super::chaos::{Chaos, Fault};
+use super::chaos::Chaos;
+use super::faults::Fault;
 use super::ledger::{Label, Ledger};
 use super::mutant::{Mutant, Unsafe};
 use super::watch::{Past, meddle};

@@ -29,6 +29,7 @@ impl World {
         self.publishing()?;
         self.knowledge()?;
         self.tenancy()?;
+        self.tells_of_nowhere()?;
         self.fan()?;
         self.converged()?;
         self.promises()

@@ -11,7 +11,8 @@ use store::{
     RefName, Refs, RemoteSpec, Repo, Result, Snapshot, Stats, Store, Submission, Written,
 };
 
-use super::chaos::{Chaos, Fault};
+use super::chaos::Chaos;
+use super::faults::Fault;
 use super::ledger::Ledger;
 use super::mutant::{Mutant, Unsafe};
 use super::people;

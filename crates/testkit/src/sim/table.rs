@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::chaos::{Strike, Tally, all};
+use super::faults::{Strike, Tally, all};
 
 /// Faults that never struck at a side effect where they could.
 pub fn zeros(tally: &Tally) -> Vec<Strike> {

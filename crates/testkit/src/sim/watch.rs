@@ -8,7 +8,8 @@ use std::time::Duration;
 use engine::ports::{Delta, Feed};
 use futures::StreamExt as _;
 
-use super::chaos::{Chaos, Fault};
+use super::chaos::Chaos;
+use super::faults::Fault;
 
 /// What a watch listed last time; a stale list is that one again.
 pub(super) type Past<T> = Arc<Mutex<Option<Vec<T>>>>;

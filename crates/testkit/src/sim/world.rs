@@ -1,18 +1,19 @@
 //! One seed's world: what is durable, and the process that runs over it and can be killed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::ports::{Clock, Ids};
 use engine::{Cpu, Engine, Options};
-use store::{MemoryOptions, MemoryStore, Store};
+use store::{Copied, MemoryOptions, MemoryStore, RefName, Store};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::Violation;
-use super::chaos::{Chaos, Fault};
+use super::chaos::Chaos;
 use super::dice::Dice;
+use super::faults::Fault;
 use super::fixtures::{self, BLUEPRINTS, Cooked, NS, TARGETS};
 use super::ledger::Ledger;
 use super::mutant::{Mutant, Unsafe};
@@ -68,6 +69,12 @@ pub(super) struct World {
     pub(super) tenants: Tenants,
     /// All hosts that were ever injected in the second namespace.
     pub(super) theirs: Vec<String>,
+    /// Whether repositories are tidied, put back and made anew.
+    pub(super) troubled: bool,
+    /// Older copies of repositories.
+    pub(super) copies: BTreeMap<String, Copied>,
+    /// Refs that lead nowhere.
+    pub(super) nowhere: BTreeSet<RefName>,
 }
 
 impl Durable {
@@ -121,6 +128,7 @@ impl World {
                 1 => Tenants::Shared,
                 _ => Tenants::None,
             };
+            world.troubled = world.wide.one_in(3) || world.durable.chaos.is_about_remotes();
         }
         world.furnish().await;
         let twin = &world.durable.twin;
@@ -150,6 +158,7 @@ impl World {
     ) -> Self {
         let store = Arc::new(MemoryStore::new(MemoryOptions {
             faults: Arc::clone(&chaos) as Arc<dyn store::Faults>,
+            wire: Arc::clone(&chaos) as Arc<dyn store::Wire>,
             ..MemoryOptions::default()
         }));
         let durable = Durable {
@@ -177,6 +186,9 @@ impl World {
             wide: Dice::new(seed ^ 0x7e4a_4715),
             tenants: Tenants::None,
             theirs: Vec::new(),
+            troubled: false,
+            copies: BTreeMap::new(),
+            nowhere: BTreeSet::new(),
         }
     }
 
@@ -217,6 +229,15 @@ impl World {
         }
         if self.wide.one_in(25) {
             self.rights();
+            return Ok(true);
+        }
+        let often = if self.durable.chaos.is_about_remotes() {
+            3
+        } else {
+            6
+        };
+        if self.troubled && self.wide.one_in(often) {
+            self.trouble().await;
             return Ok(true);
         }
         Ok(false)
