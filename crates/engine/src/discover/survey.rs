@@ -89,6 +89,7 @@ pub(crate) fn survey(
         }
     }
     mark_latest(&mut wants);
+    name_tasks(&mut wants);
     for want in wants.into_values() {
         if want.known.as_deref() != Some(&want.record) {
             survey.follow.push(Follow::found(want.record, want.known));
@@ -254,6 +255,26 @@ fn mark_latest(wants: &mut BTreeMap<ObjectKey, Want>) {
         .max();
     for want in wants.values_mut() {
         label_latest(&mut want.record, latest);
+    }
+}
+
+/// The branch's head says how the revision that was approved to it was made, as the peer shows it. What a person pushed
+/// there keeps what was said before.
+fn name_tasks(wants: &mut BTreeMap<ObjectKey, Want>) {
+    let Some(head) = wants.values().find(|w| w.record.placeholder) else {
+        return;
+    };
+    let tree = head.record.tree;
+    let approved = wants
+        .values()
+        .map(|w| &w.record)
+        .filter(|r| r.lifecycle.is_published() && !r.placeholder && r.tree == tree)
+        .max_by_key(|r| r.revision);
+    let Some(tasks) = approved.map(|r| r.tasks.clone()) else {
+        return;
+    };
+    for want in wants.values_mut().filter(|w| w.record.placeholder) {
+        want.record.tasks.clone_from(&tasks);
     }
 }
 

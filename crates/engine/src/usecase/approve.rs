@@ -199,7 +199,6 @@ fn placeholder(
     head.workspace = branch;
     head.revision = RevisionNumber::UNNUMBERED;
     head.placeholder = true;
-    head.tasks = Vec::new();
     head.conflicts = Vec::new();
     head.resolved_conflicts = Vec::new();
     head.noted_digest = None;

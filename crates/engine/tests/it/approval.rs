@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use engine::usecase::{Input, input_of};
-use model::{Class, Door, Lifecycle};
+use model::{Class, Door, Lifecycle, Task, UpstreamVersion};
 use testkit::twin::key;
 
 use crate::variants::{DEPLOYMENT, KPTFILE, ready, variant};
-use crate::world::{NS, World, alice, push_by};
+use crate::world::{NS, World, alice, input, push_by};
 
 const DRAFT: &str = "deploy.shop.packagevariant-1";
 
@@ -80,4 +80,55 @@ async fn what_reaches_the_branch_after_an_approval_was_judged_is_not_written_ove
     let outside = world.outside("deploy");
     let main = outside.commit(refs["refs/heads/main"]).expect("the branch");
     assert_eq!(main.message, "by hand\n");
+}
+
+/// A revision made in the way of a task, and published; the tasks of the branch's head after that, and after what is
+/// known was found in git anew.
+async fn head_after(world: &mut World, workspace: &str, task: Task) -> Vec<Task> {
+    let wish = input("deploy", "w", workspace, task);
+    let here = key(NS, "any").namespace;
+    let made = world.engine.create(&alice(), &here, wish).await;
+    let made = made.expect("made").revision;
+    world.publish(made.key.name.as_str()).await;
+    let told = world.revision("deploy.w.main").tasks;
+    world.rest().await;
+    assert_eq!(world.revision("deploy.w.main").tasks, told);
+    world.rebuild().await;
+    assert_eq!(world.revision("deploy.w.main").tasks, told, "found anew");
+    told
+}
+
+/// As the peer shows it (`d-list.json`, `f-upstream-changes-while-draft.yaml`).
+#[tokio::test(start_paused = true)]
+async fn the_head_of_the_branch_says_how_what_was_approved_last_was_made() {
+    let mut world = ready().await;
+    let init = Task::Init {
+        description: "w".to_owned(),
+        keywords: Vec::new(),
+        site: String::new(),
+    };
+    let edit = Task::Edit {
+        source: key(NS, "deploy.w.one").name,
+    };
+    for (workspace, task) in [("one", init), ("two", edit)] {
+        let told = head_after(&mut world, workspace, task.clone()).await;
+        assert_eq!(told, [task]);
+    }
+    let mut shop = variant("shop", "shop");
+    shop.spec.upstream.version = UpstreamVersion::Latest;
+    world.twin.put_variant(shop);
+    world.rest().await;
+    let clone = world.revision(DRAFT).tasks;
+    world.publish(DRAFT).await;
+    assert!(matches!(clone[..], [Task::Clone { .. }]), "{clone:?}");
+    assert_eq!(world.revision("deploy.shop.main").tasks, clone);
+    let v2 = [("Kptfile", KPTFILE), ("more.yaml", DEPLOYMENT)];
+    world.push("blueprints", "app", &v2, Some("v2")).await;
+    world.rest().await;
+    let upgraded = "deploy.shop.packagevariant-2";
+    let task = world.revision(upgraded).tasks;
+    assert_eq!(world.revision("deploy.shop.main").tasks, clone);
+    world.publish(upgraded).await;
+    assert!(matches!(task[..], [Task::Upgrade { .. }]), "{task:?}");
+    assert_eq!(world.revision("deploy.shop.main").tasks, task);
 }
