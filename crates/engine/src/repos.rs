@@ -289,6 +289,14 @@ impl Engine {
         Ok(open)
     }
 
+    /// Whether what the mirror holds is this registration's to see: other registrations of the address fetched into it
+    /// with other credentials. Records are there only once its own were good for a look.
+    pub(crate) fn is_let_in(&self, open: &Open) -> bool {
+        let Repository { key, name, .. } = &open.repository;
+        let listed = || self.world(|w| w.revisions.is_listed(&key.namespace, name));
+        open.repo.url().starts_with("file://") || listed()
+    }
+
     fn keep(&self, open: Open) -> Arc<Open> {
         let open = Arc::new(open);
         lock(&self.inner.repos.open).insert(open.key().clone(), Arc::clone(&open));

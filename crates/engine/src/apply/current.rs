@@ -135,6 +135,13 @@ pub(super) async fn uncover(
     if hidden.is_empty() {
         return Ok(BTreeSet::new());
     }
+    if !engine.is_let_in(open) {
+        let asked = engine.remote(open.repo.url(), open.repo.fetch()).await;
+        asked.map_err(|source| Error::Store {
+            attempt: "look at the repository",
+            source,
+        })?;
+    }
     engine.discover_package(open, &package.package).await?;
     let now = engine.world(|w| w.revisions.of_package(package));
     let strange = unseen(open, &package.package, &now)?;

@@ -411,7 +411,7 @@ async fn machine_files(engine: &Engine, open: &Open, base: &MachineBase) -> Resu
         MachineBase::Fresh | MachineBase::Wanted => MachineFiles::Wanted,
         MachineBase::Known(machine) => known(engine, open, machine, machine.v_tree)?,
         MachineBase::Recook(lock) => MachineFiles::Recook {
-            upstream: old_files(engine, lock)?,
+            upstream: old_files(engine, &open.key().namespace, lock)?,
             git_upstream: wanted(lock),
             lock: lock.clone(),
         },

@@ -118,6 +118,14 @@ impl Revisions {
             .collect()
     }
 
+    /// Whether a repository has any record.
+    pub(crate) fn is_listed(&self, namespace: &Namespace, repository: &RepositoryName) -> bool {
+        let before = |k: &PackageKey| (&k.namespace, &k.repository) < (namespace, repository);
+        let mut rest = self.packages.keys().skip_while(|k| before(k));
+        let first = rest.next();
+        first.is_some_and(|k| k.namespace == *namespace && k.repository == *repository)
+    }
+
     /// All records of a namespace, package by package.
     pub(crate) fn of_namespace(&self, namespace: &Namespace) -> Vec<Arc<Revision>> {
         self.packages

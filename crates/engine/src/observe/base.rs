@@ -92,7 +92,7 @@ fn old_upstream(engine: &Engine, namespace: &Namespace, lock: Option<&GitLock>) 
     let Some(lock) = lock else {
         return OldUpstream::Gone;
     };
-    if holder(engine, lock).is_some() {
+    if holder(engine, namespace, lock).is_some() {
         return OldUpstream::Commit;
     }
     match registered(engine, namespace, lock) {
@@ -107,14 +107,14 @@ fn bare(url: &str) -> &str {
     url.strip_suffix(".git").unwrap_or(url)
 }
 
-/// An open repository of the lock's URL that has its commit.
-fn holder(engine: &Engine, lock: &GitLock) -> Option<Arc<Open>> {
+/// An open repository of the lock's URL that has its commit, and that this namespace may read.
+fn holder(engine: &Engine, namespace: &Namespace, lock: &GitLock) -> Option<Arc<Open>> {
     let commit = lock.commit?;
     let keys: Vec<_> = engine.world(|w| {
         let same = |r: &&Arc<crate::ports::StoredRepository>| {
-            r.parsed
-                .as_ref()
-                .is_ok_and(|r| bare(&r.git.repo) == bare(&lock.repo))
+            let named = r.parsed.as_ref();
+            r.key.namespace == *namespace
+                && named.is_ok_and(|r| bare(&r.git.repo) == bare(&lock.repo))
         };
         w.repositories
             .iter()
@@ -124,6 +124,7 @@ fn holder(engine: &Engine, lock: &GitLock) -> Option<Arc<Open>> {
     });
     keys.iter()
         .filter_map(|key| engine.inner.repos.get(key))
+        .filter(|open| engine.is_let_in(open))
         .find(|open| open.repo.has_commit(commit).unwrap_or(false))
 }
 
@@ -150,7 +151,7 @@ fn registered(engine: &Engine, namespace: &Namespace, lock: &GitLock) -> Option<
 ///
 /// # Errors
 /// They cannot be had any more: the way out is in `plan`.
-pub(crate) fn old_files(engine: &Engine, lock: &GitLock) -> Result<Files> {
+pub(crate) fn old_files(engine: &Engine, namespace: &Namespace, lock: &GitLock) -> Result<Files> {
     let failed = |source| Error::Store {
         attempt: "read the old upstream",
         source,
@@ -165,7 +166,7 @@ pub(crate) fn old_files(engine: &Engine, lock: &GitLock) -> Result<Files> {
             lock.repo
         ),
     };
-    let open = holder(engine, lock).ok_or_else(missing)?;
+    let open = holder(engine, namespace, lock).ok_or_else(missing)?;
     let commit = lock.commit.ok_or_else(missing)?;
     let dir = Dir::parse(&lock.directory).map_err(|_| missing())?;
     let root = open.repo.commit(commit).map_err(failed)?.tree;

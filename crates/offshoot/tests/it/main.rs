@@ -26,6 +26,7 @@ mod recorded;
 mod requests;
 mod secrets;
 mod story;
+mod stranger;
 mod tenancy;
 mod use_cases;
 mod wrong;

@@ -83,11 +83,13 @@ async fn certificates_decide(options: GitOptions) {
     let trusting = || Arc::new(Trusting(key.cert.pem().into_bytes()));
     // Nobody vouches for it; somebody else does; the name is another.
     let other = Arc::new(Trusting(certificate().cert.pem().into_bytes()));
-    for wrong in [
-        spec("localhost", Arc::new(NoCredentials)),
-        spec("localhost", other),
-        spec("127.0.0.1", trusting()),
-    ] {
+    let wrong = || {
+        [
+            spec("localhost", Arc::new(NoCredentials)),
+            spec("localhost", Arc::clone(&other) as Arc<dyn Credentials>),
+        ]
+    };
+    for wrong in wrong().into_iter().chain([spec("127.0.0.1", trusting())]) {
         let error = world.store().open(wrong).await.err().unwrap();
         assert_eq!(error.class(), Class::Unavailable, "{error}");
         assert!(
@@ -103,6 +105,16 @@ async fn certificates_decide(options: GitOptions) {
     let id = draft_on(&*repo, "safe").await;
     assert_eq!(head(&world.served(), "refs/heads/drafts/safe/ws"), Some(id));
     assert!(repo.fetch().await.unwrap().values().any(|c| *c == id));
+    // What one registration trusts vouches for the address to no other one, also once there is a mirror.
+    for _ in 0..2 {
+        let said = world.server.requests().len();
+        for wrong in wrong() {
+            let error = world.store().open(wrong).await.err().unwrap();
+            assert_eq!(error.class(), Class::Unavailable, "{error}");
+        }
+        assert_eq!(world.server.requests().len(), said);
+        assert!(repo.fetch().await.is_ok());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
