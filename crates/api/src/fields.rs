@@ -35,6 +35,10 @@ impl<'a> Fields<'a> {
         &self.path
     }
 
+    pub(crate) fn value(&self) -> &'a Value {
+        self.value
+    }
+
     pub(crate) fn field(&self, key: &str) -> String {
         if self.path.is_empty() {
             key.to_owned()

@@ -10,7 +10,7 @@ use model::{
 use serde_json::{Map, Value};
 
 use crate::fields::{Fields, name};
-use crate::shape::SELECTOR;
+use crate::shape::{OBJECT_SELECTOR, REPOSITORY_SELECTOR, SET};
 use crate::sources::read_sources;
 use crate::template::read_template;
 use crate::{read_key, read_meta};
@@ -44,6 +44,7 @@ fn read_spec(spec: &Value) -> Result<VariantSetSpec, Vec<Problem>> {
     let on_error = read_on_error(&fields, &mut problems);
     let deletion_guard = read_guard(&fields, &mut problems);
     let max_in_flight = read_max_in_flight(&fields, &mut problems);
+    fields.no_others(SET, &mut problems);
     let targets: Option<Vec<_>> = targets.into_iter().collect();
     match (upstreams, targets) {
         (Some(upstreams), Some(targets)) if problems.is_empty() => Ok(VariantSetSpec {
@@ -113,8 +114,11 @@ fn read_target(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Targe
     let path = fields.path().to_owned();
     let before = problems.len();
     let repositories = read_repositories(fields, problems);
-    for key in ["repositorySelector", "objectSelector"] {
-        if !fields.has_shape(key, SELECTOR, problems) {
+    for (key, shape) in [
+        ("repositorySelector", REPOSITORY_SELECTOR),
+        ("objectSelector", OBJECT_SELECTOR),
+    ] {
+        if !fields.has_shape(key, shape, problems) {
             return None;
         }
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::fields::{Fields, name};
 use crate::set::read_selector;
-use crate::shape::SELECTOR;
+use crate::shape::{REVISION_SELECTOR, REVISION_SET};
 use crate::upstream::{Asker, read_at, read_for};
 
 /// What an entry may be, each with the fields that it may have.
@@ -38,7 +38,9 @@ pub fn read_revision_set(object: &Value) -> Result<Vec<UpstreamSource>, Vec<Prob
     let empty = Value::Object(Map::new());
     let mut problems = Vec::new();
     let spec = Fields::new(object.get("spec").unwrap_or(&empty), "spec");
-    match read_list(&spec, false, &mut problems) {
+    let list = read_list(&spec, false, &mut problems);
+    spec.no_others(REVISION_SET, &mut problems);
+    match list {
         Some(list) if problems.is_empty() => Ok(list),
         _ => Err(problems),
     }
@@ -111,7 +113,7 @@ fn read_set(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<UpstreamS
 }
 
 fn read_labels(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<UpstreamSource> {
-    if !entry.has_shape("selector", SELECTOR, problems) {
+    if !entry.has_shape("selector", REVISION_SELECTOR, problems) {
         return None;
     }
     let repo = match entry.raw("repo") {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::fields::{Fields, name};
 use crate::labels::check_labels;
 use crate::pipeline::read_function;
-use crate::shape::{CONTEXT, CONTEXT_EXPRS, DOWNSTREAM, INJECTORS, PAIRS, Shape};
+use crate::shape::{CONTEXT, CONTEXT_EXPRS, DOWNSTREAM, INJECTORS, PAIRS};
 use crate::variant::{Policies, RESERVED};
 
 pub(crate) fn read_template(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Template {
@@ -133,11 +133,10 @@ fn read_context(
 ) -> Option<PackageContextTemplate> {
     let mut out = PackageContextTemplate::default();
     if let Some(context) = fields.child("packageContext") {
-        if is_plain(&context) {
-            if fields.has_shape("packageContext", Shape::TextMap, problems) {
-                out.data = fields.strings("packageContext");
-            }
-        } else if fields.has_shape("packageContext", CONTEXT, problems) {
+        let fine = fields.has_shape("packageContext", CONTEXT, problems);
+        if fine && CONTEXT.is_plain(context.value()) {
+            out.data = fields.strings("packageContext");
+        } else if fine {
             out.data = context.strings("data");
             out.data_exprs = read_map_exprs(&context, "dataExprs", problems);
             out.remove_keys = context.texts("removeKeys");
@@ -155,22 +154,6 @@ fn read_context(
     reserved(fields, &out, problems);
     (out != PackageContextTemplate::default() || fields.raw("packageContext").is_some())
         .then_some(out)
-}
-
-/// Whether a context is written as the earliest document has it: keys and values, none of today's fields.
-fn is_plain(context: &Fields<'_>) -> bool {
-    let known = [
-        "data",
-        "dataExprs",
-        "removeKeys",
-        "removeKeyExprs",
-        "create",
-    ];
-    let given = context.keys().count() > 0;
-    given
-        && known
-            .iter()
-            .all(|key| context.raw(key).is_none_or(Value::is_string))
 }
 
 /// Keys that belong to the package are an error of the set (S4).

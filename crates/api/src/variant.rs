@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::fields::{Fields, name, put, put_list, put_strings};
 use crate::labels::check_labels;
 use crate::pipeline::{read_pipeline, write_pipeline};
-use crate::shape::INJECTORS;
+use crate::shape::{VARIANT, VARIANT_INJECTORS};
 use crate::upstream::{Asker, read_for, write_upstream};
 use crate::{read_key, read_meta};
 
@@ -36,6 +36,7 @@ fn read_spec(spec: &Value) -> Result<VariantSpec, Vec<Problem>> {
     let context = read_context(&fields, &mut problems);
     let injectors = read_injectors(&fields, &mut problems);
     let pipeline = read_pipeline(fields.raw("pipeline"), "spec.pipeline", &mut problems);
+    fields.no_others(VARIANT, &mut problems);
     match (upstream, downstream) {
         (Some(upstream), Some(downstream)) if problems.is_empty() => Ok(VariantSpec {
             upstream,
@@ -193,7 +194,7 @@ fn read_injectors(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<Injecto
         kind: fields.owned("kind"),
         name: fields.owned("name").unwrap_or_default(),
     };
-    if !spec.has_shape("injectors", INJECTORS, problems) {
+    if !spec.has_shape("injectors", VARIANT_INJECTORS, problems) {
         return Vec::new();
     }
     let injectors: Vec<_> = spec.one_or_many("injectors").iter().map(read).collect();

@@ -18,6 +18,7 @@ mod lock;
 mod machine;
 mod meta;
 mod names;
+mod near;
 mod pipeline;
 mod recipe;
 mod rendering;
@@ -45,6 +46,7 @@ pub use names::{
     NameError, Namespace, ObjectName, PackageName, PackagePath, RepositoryName, Uid, WorkspaceName,
     is_path_segment,
 };
+pub use near::nearest;
 pub use pipeline::{Function, Pipeline, Selector};
 pub use recipe::{Injection, InjectionOutcome, KeptInjection, Recipe};
 pub use rendering::{

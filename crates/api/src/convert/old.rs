@@ -186,7 +186,9 @@ fn convert_objects(
             copy(&selector, key, &mut object, key);
         }
         if let Some(labels) = selector.child("labelSelector") {
-            for key in ["matchLabels", "matchExpressions"] {
+            let keys = ["matchLabels", "matchExpressions"];
+            known(&labels, &[&keys])?;
+            for key in keys {
                 copy(&labels, key, &mut object, key);
             }
         }

@@ -9,6 +9,7 @@ mod definitions;
 mod forms;
 mod messages;
 mod records;
+mod strict;
 mod versions;
 
 use serde_json::{Value, json};

@@ -113,6 +113,13 @@ fn what_has_no_counterpart_is_named() {
         "spec.targets[3].objects: must specify `repoName` field"
     );
     assert_eq!(
+        refused(
+            "/targets/3/objects/selectors/0/labelSelector",
+            json!({ "matchLabel": { "a": "b" } })
+        ),
+        "spec.targets[3].objects.selectors[0].labelSelector.matchLabel: has no counterpart in v1alpha2"
+    );
+    assert_eq!(
         refused("/prune", json!(true)),
         "spec.prune: has no counterpart in v1alpha2"
     );
