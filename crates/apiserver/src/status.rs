@@ -24,6 +24,8 @@ pub struct Failure {
     pub plain: bool,
     /// Texts for `Warning` headers that were found before the refusal.
     pub warnings: Vec<String>,
+    /// Whether rights decided it, before anything of the request was looked at: such answers must not be sniffed.
+    pub unadmitted: bool,
 }
 
 /// Names a resource in messages: `widgets.shop.example.dev`, or `configmaps` in the core group.
@@ -58,7 +60,15 @@ impl Failure {
             continue_token: None,
             plain: false,
             warnings: Vec::new(),
+            unadmitted: false,
         }
+    }
+
+    /// Says that rights decided it.
+    #[must_use]
+    pub fn unadmitted(mut self) -> Self {
+        self.unadmitted = true;
+        self
     }
 
     /// Adds texts for `Warning` headers.
@@ -93,6 +103,13 @@ impl Failure {
             plain: true,
             ..Self::new(404, "NotFound", "404 page not found\n")
         }
+    }
+
+    /// 404 below a group that the server itself brings: there the real server has routes, and says so as a `Status`.
+    #[must_use]
+    pub fn no_such_route() -> Self {
+        let message = "the server could not find the requested resource";
+        Self::new(404, "NotFound", message).with_details(Map::new())
     }
 
     /// 404 of an object; `plural` as `details.kind`.

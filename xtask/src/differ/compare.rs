@@ -297,7 +297,7 @@ impl Walk<'_> {
         if ours == peer || self.binder.alike(ours, peer) {
             return true;
         }
-        if at.ends_with("/name") && self.binder.name(ours, peer) {
+        if at.ends_with("name") && self.binder.name(ours, peer) {
             return true;
         }
         at.ends_with("/message") && parts(ours) == parts(&self.binder.turned_text(peer))

@@ -11,7 +11,7 @@ use super::play::{Found, play};
 use super::step::{Payload, Step};
 
 /// How long shrinking may take.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Tries shorter sequences.
 pub(super) struct Shrink<'a> {

@@ -77,7 +77,7 @@ impl Wanted {
                 return Ok(());
             }
             let why = denied(&attributes, &decision);
-            Err(Failure::forbidden(group, resource, name, &why))
+            Err(Failure::forbidden(group, resource, name, &why).unadmitted())
         };
         let account = accounts::split(&self.user);
         match account {

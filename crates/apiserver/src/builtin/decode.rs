@@ -9,10 +9,59 @@ use crate::schema::{Additional, Node, Type};
 ///
 /// `owner` is the Go struct's name; fields below are told as `Owner.a.b`.
 pub(crate) fn mismatch(value: &Value, node: &Node, owner: &str) -> Option<String> {
-    walk(value, node, owner)
+    walk(value, node, &Place::root(owner))
 }
 
-fn walk(value: &Value, node: &Node, path: &str) -> Option<String> {
+/// Where a value stands: the Go struct that holds it, and the path from the root.
+struct Place {
+    owner: String,
+    path: String,
+}
+
+impl Place {
+    fn root(owner: &str) -> Self {
+        Self {
+            owner: owner.to_owned(),
+            path: String::new(),
+        }
+    }
+
+    fn below(&self, name: &str, node: &Node) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        let path = format!("{}{dot}{name}", self.path);
+        // The struct that a field is: metadata has its own name everywhere, others are told by their owner's.
+        let structured = !node.properties.is_empty()
+            || node
+                .items
+                .as_deref()
+                .is_some_and(|i| !i.properties.is_empty());
+        let owner = match name {
+            "metadata" => "ObjectMeta".to_owned(),
+            "ownerReferences" => "OwnerReference".to_owned(),
+            "managedFields" => "ManagedFieldsEntry".to_owned(),
+            "spec" | "status" if structured && self.path.is_empty() => {
+                let (first, rest) = name.split_at(1);
+                format!("{}{}{rest}", self.owner, first.to_uppercase())
+            }
+            _ => self.owner.clone(),
+        };
+        Self { owner, path }
+    }
+
+    /// As messages name a field.
+    fn text(&self, holder: &str) -> String {
+        match self.path.is_empty() {
+            true => holder.to_owned(),
+            false => format!("{holder}.{}", self.path),
+        }
+    }
+}
+
+fn walk(value: &Value, node: &Node, place: &Place) -> Option<String> {
+    walk_in(value, node, place, &place.owner)
+}
+
+fn walk_in(value: &Value, node: &Node, place: &Place, holder: &str) -> Option<String> {
     if value.is_null() || node.types.is_empty() {
         return None;
     }
@@ -25,22 +74,24 @@ fn walk(value: &Value, node: &Node, path: &str) -> Option<String> {
         Type::Integer => value.is_i64() || value.is_u64(),
     });
     if !fits {
-        return Some(text(value, node, path));
+        return Some(text(value, node, &place.text(holder)));
     }
     match value {
         Value::String(text) => form(text, node.format.as_deref().unwrap_or_default()),
         Value::Object(map) => map.iter().find_map(|(name, found)| {
             if let Some(below) = node.properties.get(name) {
-                walk(found, below, &format!("{path}.{name}"))
+                walk_in(found, below, &place.below(name, below), &place.owner)
             } else if let Some(Additional::Schema(below)) = &node.additional {
-                walk(found, below, path)
+                walk_in(found, below, place, &place.owner)
             } else {
                 None
             }
         }),
         Value::Array(items) => {
             let below = node.items.as_deref()?;
-            items.iter().find_map(|item| walk(item, below, path))
+            items
+                .iter()
+                .find_map(|item| walk_in(item, below, place, holder))
         }
         _ => None,
     }
@@ -125,6 +176,7 @@ fn go_type(node: &Node) -> String {
         }
         Some(Type::Object) => match &node.additional {
             Some(Additional::Schema(below)) => format!("map[string]{}", go_type(below)),
+            _ if node.properties.contains_key("ownerReferences") => "v1.ObjectMeta".to_owned(),
             _ => "struct".to_owned(),
         },
         None => "interface {}".to_owned(),

@@ -23,8 +23,21 @@ pub(super) fn prepare(definition: &Definition, object: &mut Value) {
                     labels.insert("kubernetes.io/metadata.name".to_owned(), name);
                 }
             }
+            let status = map.entry("status").or_insert_with(|| json!({}));
+            if let Some(status) = status.as_object_mut()
+                && status
+                    .get("phase")
+                    .and_then(Value::as_str)
+                    .is_none_or(str::is_empty)
+            {
+                status.insert("phase".to_owned(), "Active".into());
+            }
         }
         "RoleBinding" | "ClusterRoleBinding" => bindings(map),
+        // The real server's store does not tell an empty list from none.
+        "Role" | "ClusterRole" if map.get("rules").is_some_and(|r| *r == json!([])) => {
+            map.insert("rules".to_owned(), Value::Null);
+        }
         "CustomResourceDefinition" => super::crd::default(object),
         _ => {}
     }

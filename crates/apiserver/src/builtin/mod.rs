@@ -133,7 +133,7 @@ impl Definition {
     pub fn reset(&self, subresource: &str) -> &'static [&'static str] {
         let status = self.subresources.iter().any(|s| s.name == "status");
         match subresource {
-            "" if status => &["status"],
+            "" | "finalize" if status => &["status"],
             "status" => &["spec"],
             _ => &[],
         }

@@ -20,6 +20,7 @@ pub(super) fn validate(
         errors.extend(meta::core_finalizers(metadata));
     }
     match definition.kind {
+        "Namespace" => namespace(object, old.is_some(), &mut errors),
         "ConfigMap" => config_map(object, old, &mut errors),
         "Secret" => secret_rules(object, old, &mut errors),
         "Event" if old.is_none() => super::events::check(object, definition.group, &mut errors),
@@ -36,6 +37,37 @@ pub(super) fn validate(
         _ => {}
     }
     errors
+}
+
+/// The finalizers of a namespace's content, and a phase that its deletion explains.
+fn namespace(object: &Value, known: bool, errors: &mut Vec<FieldError>) {
+    let finalizers = object.pointer("/spec/finalizers").and_then(Value::as_array);
+    let named = serde_json::json!({"finalizers": finalizers});
+    for (i, name) in finalizers.into_iter().flatten().enumerate() {
+        for problem in names::qualified_name(name.as_str().unwrap_or_default()) {
+            let at = format!("spec.finalizers[{i}]");
+            errors.push(FieldError::invalid(&at, name.clone(), problem));
+        }
+    }
+    for mut problem in meta::core_finalizers(&named) {
+        problem.path = problem.path.replacen("metadata.", "spec.", 1);
+        errors.push(problem);
+    }
+    let deleted = object
+        .pointer("/metadata/deletionTimestamp")
+        .is_some_and(|t| !t.is_null());
+    let phase = object
+        .pointer("/status/phase")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let (wanted, state) = match deleted {
+        true => ("Terminating", "not empty"),
+        false => ("Active", "empty"),
+    };
+    if known && phase != wanted {
+        let why = format!("may only be '{wanted}' if `deletionTimestamp` is {state}");
+        errors.push(FieldError::invalid("status.Phase", phase, why));
+    }
 }
 
 fn data_size(object: &Value, name: &str, decode: bool) -> usize {

@@ -74,6 +74,7 @@ pub(super) fn object(
         let mut decoded = decoded.map_err(|why| undecodable(bytes, kind, &why))?;
         if custom {
             go_numbers(&mut decoded.object);
+            kind_of(&decoded.object, bytes).map_err(|why| undecodable(bytes, kind, &why))?;
         }
         Ok(decoded)
     };
@@ -83,6 +84,25 @@ pub(super) fn object(
         PROTOBUF if !custom => protobuf(bytes).map_err(Failure::bad_request),
         _ => Err(Failure::unsupported_media_type(&READ)),
     }
+}
+
+/// What has no type in Go must say what it is.
+fn kind_of(object: &Value, bytes: &Bytes) -> Result<(), String> {
+    let said = object.get("kind").unwrap_or(&Value::Null);
+    if !object.is_object() || !(said.is_null() || said == "") {
+        return Ok(());
+    }
+    let text = match bytes.first() {
+        Some(b'{') => String::from_utf8_lossy(bytes).into_owned(),
+        _ => {
+            let mut sorted = Vec::new();
+            match crate::storage::object::sorted(&mut sorted, object) {
+                Ok(()) => String::from_utf8_lossy(&sorted).into_owned(),
+                Err(_) => object.to_string(),
+            }
+        }
+    };
+    Err(format!("Object 'Kind' is missing in '{text}'"))
 }
 
 /// Whole numbers beyond 64 bits with a sign become floating-point numbers, as in every tool that is written in Go.
@@ -174,23 +194,11 @@ fn go_yaml(text: &str, error: &yaml::Error) -> String {
 }
 
 /// What Go's decoder says about a broken text.
-fn go_words(bytes: &Bytes, error: &serde_json::Error) -> String {
+pub(super) fn go_words(bytes: &Bytes, error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();
     }
-    let lines = bytes
-        .split_inclusive(|b| *b == b'\n')
-        .take(error.line().saturating_sub(1));
-    let at = lines.map(<[u8]>::len).sum::<usize>() + error.column().saturating_sub(1);
-    let place = if error.to_string().starts_with("trailing characters") {
-        "after top-level value"
-    } else {
-        "looking for beginning of value"
-    };
-    match bytes.get(at) {
-        Some(byte) => format!("invalid character '{}' {place}", char::from(*byte)),
-        None => error.to_string(),
-    }
+    super::scan::problem(bytes).unwrap_or_else(|| error.to_string())
 }
 
 /// 400 quoting the body as the real server does: 30 bytes, in hex unless it looks like JSON.

@@ -35,7 +35,7 @@ impl Door {
         }
         let shown = self.core.get(&asked.target, &asked.whose).await?;
         if asked.target.subresource == "scale" {
-            let scale = super::writes::scale_of(&asked.target, &shown.value())?;
+            let scale = super::scale::shown(&asked.target, &shown.value())?;
             return Ok(respond::value(200, form.format, &scale, &asked.warnings));
         }
         one(
@@ -125,9 +125,16 @@ fn rv_parameter(query: &Query, list: bool) -> Result<Option<u64>, Failure> {
     if text.is_empty() || text == "0" {
         return Ok(None);
     }
-    let parsed = text.parse::<u64>();
+    // Go's ParseUint takes digits alone.
+    let digits = text.bytes().all(|b| b.is_ascii_digit());
+    let parsed = Some(text).filter(|_| digits).map(str::parse::<u64>);
+    let parsed = parsed.and_then(Result::ok).ok_or(());
+    let problem = match digits {
+        true => "value out of range",
+        false => "invalid syntax",
+    };
     let why = format!(
-        "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+        "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": {problem}"
     );
     parsed.map(Some).map_err(|_| {
         if list {
@@ -138,8 +145,37 @@ fn rv_parameter(query: &Query, list: bool) -> Result<Option<u64>, Failure> {
     })
 }
 
-fn list_refused(error: FieldError) -> Failure {
-    Failure::invalid("meta.k8s.io", "ListOptions", "", &[error])
+/// What is wrong with the parameters of a list: all of it at once.
+fn list_problems(query: &Query, token: &str) -> Vec<FieldError> {
+    const FIELD: &str = "resourceVersionMatch";
+    let (version, matching) = (query.get("resourceVersion"), query.get(FIELD));
+    let mut problems = Vec::new();
+    let mut forbidden = |field: &str, why: &str| problems.push(FieldError::forbidden(field, why));
+    if !matching.is_empty() {
+        if version.is_empty() {
+            let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+            forbidden(FIELD, why);
+        }
+        if !token.is_empty() {
+            let why = "resourceVersionMatch is forbidden when continue is provided";
+            forbidden(FIELD, why);
+        }
+        if matching == "Exact" && version == "0" {
+            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+            forbidden(FIELD, why);
+        }
+    }
+    if query.has("sendInitialEvents") {
+        let why = "sendInitialEvents is forbidden for list";
+        forbidden("sendInitialEvents", why);
+    }
+    if !matches!(matching, "" | "Exact" | "NotOlderThan") {
+        let known = ["Exact", "NotOlderThan", ""];
+        let at = problems.iter().position(|p| p.path == "sendInitialEvents");
+        let at = at.unwrap_or(problems.len());
+        problems.insert(at, FieldError::not_supported(FIELD, matching, &known));
+    }
+    problems
 }
 
 /// Reads the parameters of a list.
@@ -150,35 +186,14 @@ fn list_query(query: &Query) -> Result<ListQuery, Failure> {
         query.get("resourceVersion"),
         query.get("resourceVersionMatch"),
     );
-    if query.has("sendInitialEvents") {
-        return Err(list_refused(FieldError::forbidden(
-            "sendInitialEvents",
-            "sendInitialEvents is forbidden for list",
-        )));
-    }
-    let field = "resourceVersionMatch";
-    match matching {
-        "" => {}
-        _ if version.is_empty() => {
-            return Err(list_refused(FieldError::forbidden(
-                field,
-                "resourceVersionMatch is forbidden unless resourceVersion is provided",
-            )));
-        }
-        "Exact" if version == "0" => {
-            return Err(list_refused(FieldError::forbidden(
-                field,
-                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
-            )));
-        }
-        "Exact" | "NotOlderThan" => {}
-        other => {
-            return Err(list_refused(FieldError::not_supported(
-                field,
-                other,
-                &["Exact", "NotOlderThan", ""],
-            )));
-        }
+    let problems = list_problems(query, &token);
+    if !problems.is_empty() {
+        return Err(Failure::invalid(
+            "meta.k8s.io",
+            "ListOptions",
+            "",
+            &problems,
+        ));
     }
     if !token.is_empty() && !version.is_empty() && version != "0" {
         return Err(Failure::bad_request(

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::negotiate::{Accept, Shape};
 use super::openapi::header_text;
 use super::query::Query;
-use super::{Door, respond};
+use super::{Door, path, respond};
 use crate::gateway::Attributes;
 use crate::registry::{Catalog, discovery};
 use crate::status::Failure;
@@ -61,7 +61,8 @@ impl Door {
             why += ": ";
             why += &decision.reason;
         }
-        Err(Failure::new(403, "Forbidden", why).with_details(serde_json::Map::new()))
+        let refusal = Failure::new(403, "Forbidden", why);
+        Err(refusal.with_details(serde_json::Map::new()).unadmitted())
     }
 
     /// Answers a path that is no resource.
@@ -103,11 +104,21 @@ impl Door {
             ["apis"] => discover(parts, accept, &discovery::group_list(catalog), || {
                 discovery::aggregated(catalog, false)
             }),
-            ["api", version] => found(accept, discovery::resource_list(catalog, "", version)),
-            ["apis", group] => found(accept, discovery::group(catalog, group)),
-            ["apis", group, version] => {
-                found(accept, discovery::resource_list(catalog, group, version))
-            }
+            ["api", version] => found(
+                accept,
+                discovery::resource_list(catalog, "", version),
+                path::missing(parts.uri.path(), catalog),
+            ),
+            ["apis", group] => found(
+                accept,
+                discovery::group(catalog, group),
+                path::missing(parts.uri.path(), catalog),
+            ),
+            ["apis", group, version] => found(
+                accept,
+                discovery::resource_list(catalog, group, version),
+                path::missing(parts.uri.path(), catalog),
+            ),
             ["openapi", "v3", rest @ ..] => {
                 let known = header_text(&parts.headers, &header::IF_NONE_MATCH);
                 self.openapi.v3(catalog, rest, &Query::parse(query), known)
@@ -121,7 +132,7 @@ impl Door {
                 accept,
                 &json!({"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]}),
             ),
-            _ => Err(Failure::no_such_path()),
+            _ => Err(path::missing(parts.uri.path(), catalog)),
         }
     }
 }
@@ -131,8 +142,8 @@ fn plain(accept: &Accept, value: &Value) -> Result<Response, Failure> {
     Ok(respond::value(200, form.format, value, &[]))
 }
 
-fn found(accept: &Accept, document: Option<Value>) -> Result<Response, Failure> {
-    plain(accept, &document.ok_or_else(Failure::no_such_path)?)
+fn found(accept: &Accept, document: Option<Value>, missing: Failure) -> Result<Response, Failure> {
+    plain(accept, &document.ok_or(missing)?)
 }
 
 /// `/api` and `/apis`: the aggregated document with its ETag, or the old one.

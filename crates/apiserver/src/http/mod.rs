@@ -13,7 +13,10 @@ mod pieces;
 mod protobuf;
 mod query;
 mod respond;
+mod restful;
 mod reviews;
+mod scale;
+mod scan;
 mod strict;
 mod tokens;
 mod watches;
@@ -195,6 +198,10 @@ impl Door {
         seen: &mut Seen,
     ) -> Result<Response, Failure> {
         let path = parts.uri.path();
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        if !query.flag("watch") {
+            restful::deadline(query.get("timeout"))?;
+        }
         let caller = self
             .authenticator
             .identify(parts, self.authorizer.as_ref())?;
@@ -213,10 +220,9 @@ impl Door {
             }
             None => {
                 self.admit_path(&parts.method, path, &whose)?;
-                return Err(Failure::no_such_path());
+                return Err(path::missing(path, &catalog));
             }
         };
-        let query = Query::parse(parts.uri.query().unwrap_or_default());
         seen.key.resource = target.resource.key().to_string();
         let watching = watching || query.flag("watch");
         let verb = verb_of(&parts.method, &target, watching);
@@ -230,6 +236,9 @@ impl Door {
             if let Some(trail) = &mut seen.trail {
                 trail.allowed(&decision.reason);
             }
+        }
+        if !target.resource.custom() {
+            restful::media(&parts.headers, verb)?;
         }
         if let Some(warning) = &target.rules()?.version.deprecation {
             seen.warnings.push(warning.clone());
@@ -320,7 +329,7 @@ impl Door {
                         verb.word(),
                         &resource.group,
                         &resource.plural,
-                        true,
+                        resource.custom(),
                     ));
                 }
                 None => false,
@@ -330,7 +339,7 @@ impl Door {
             return Err(if resource.custom() {
                 target.not_found()
             } else {
-                Failure::no_such_path()
+                Failure::no_such_route()
             });
         }
         if usual {

@@ -1,7 +1,8 @@
 //! Paths: which resource, object or document a request addresses.
 
 use super::query::decode;
-use crate::registry::Catalog;
+use crate::registry::{Catalog, Origin};
+use crate::status::Failure;
 use crate::verbs::Target;
 
 /// Where a path leads.
@@ -63,4 +64,22 @@ fn resource(catalog: &Catalog, group: &str, version: &str, rest: &[&str]) -> Opt
         return None;
     }
     Some(target.at(namespace, name).with_subresource(&sub))
+}
+
+/// 404 of a path that leads nowhere: below `/api` and the groups that the server brings a `Status`, elsewhere plain text.
+pub(super) fn missing(path: &str, catalog: &Catalog) -> Failure {
+    let mut segments = path.split('/').filter(|s| !s.is_empty());
+    let routed = match (segments.next(), segments.next()) {
+        (Some("api"), _) => true,
+        (Some("apis"), Some(group)) => {
+            let mut all = catalog.iter();
+            all.any(|r| r.group == group && r.origin == Origin::BuiltIn)
+        }
+        _ => false,
+    };
+    if routed {
+        Failure::no_such_route()
+    } else {
+        Failure::no_such_path()
+    }
 }

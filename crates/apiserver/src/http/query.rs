@@ -59,12 +59,20 @@ impl Query {
         if text.is_empty() {
             return Ok(None);
         }
-        let bad = |_| {
-            Failure::bad_request(format!(
-                "strconv.ParseInt: parsing \"{text}\": invalid syntax"
-            ))
-        };
-        text.parse().map(Some).map_err(bad)
+        text.parse().map(Some).map_err(|_| {
+            let why = number_problem(text);
+            Failure::bad_request(format!("strconv.ParseInt: parsing \"{text}\": {why}"))
+        })
+    }
+}
+
+/// Why a text is no number of 64 bits, in Go's words.
+pub(super) fn number_problem(text: &str) -> &'static str {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+        "value out of range"
+    } else {
+        "invalid syntax"
     }
 }
 

@@ -120,6 +120,10 @@ pub(super) fn failure(failure: &Failure, accept: &Accept, warnings: &[String]) -
         &failure.to_status(),
         &warnings,
     );
+    if failure.unadmitted {
+        let name = HeaderName::from_static("x-content-type-options");
+        set(response.headers_mut(), name, "nosniff");
+    }
     if matches!(failure.code, 429 | 503 | 504) {
         set(response.headers_mut(), header::RETRY_AFTER, "1");
     }

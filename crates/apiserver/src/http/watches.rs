@@ -97,13 +97,14 @@ impl Door {
                 "application/vnd.kubernetes.protobuf;stream=watch",
             ])
         })?;
+        // What is asked for is read first: only then does it matter how it would be told.
+        let stream = self.open(&asked, form)?;
         if form.format == Format::Yaml {
             return Err(Failure::not_acceptable(&[
                 "application/json;stream=watch",
                 "application/vnd.kubernetes.protobuf;stream=watch",
             ]));
         }
-        let stream = self.open(&asked, form)?;
         let media = match form.format {
             Format::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
             _ => "application/json",

@@ -9,8 +9,8 @@ use super::query::Query;
 use super::{Asked, Door, body, lists, respond};
 use crate::gateway::Verb;
 use crate::logic::delete::DeleteOptions;
-use crate::logic::patching::{self, PatchKind};
-use crate::logic::{FieldValidation, WriteOptions, meta};
+use crate::logic::patching::PatchKind;
+use crate::logic::{FieldValidation, WriteOptions};
 use crate::registry::Backing;
 use crate::schema::FieldError;
 use crate::status::Failure;
@@ -18,44 +18,56 @@ use crate::verbs::read::Selection;
 use crate::verbs::{Target, Written};
 
 /// The shapes that a written object can be answered in.
-fn shapes(shape: Shape) -> bool {
+pub(super) fn shapes(shape: Shape) -> bool {
     matches!(shape, Shape::Object | Shape::Table(_) | Shape::Partial(_))
 }
 
-/// Reads the options of a write; `kind` is what refusals call them.
-fn options(asked: &Asked, kind: &str) -> Result<WriteOptions, Failure> {
+/// Reads the options of a write; `kind` is what refusals call them. All that is wrong is told at once.
+pub(super) fn options(asked: &Asked, kind: &str) -> Result<WriteOptions, Failure> {
     let query = &asked.query;
-    let refuse = |error| Err(Failure::invalid("meta.k8s.io", kind, "", &[error]));
+    let given = query.get("fieldManager");
+    let mut problems = Vec::new();
+    if kind == "PatchOptions" {
+        let applies = body::media_type(&asked.content_type) == "application/apply-patch+yaml";
+        if applies && given.is_empty() {
+            let why = "is required for apply patch";
+            problems.push(FieldError::required("fieldManager", why));
+        }
+        if !applies && query.has("force") {
+            let why = "may not be specified for non-apply patch";
+            problems.push(FieldError::forbidden("force", why));
+        }
+    }
+    if given.len() > 128 {
+        problems.push(FieldError::too_long("fieldManager", 128));
+    }
+    for (at, c) in given.char_indices().filter(|(_, c)| c.is_control()) {
+        let code = u32::from(c);
+        let detail = format!("invalid character U+{code:04X} (at position {at})");
+        problems.push(FieldError::invalid("fieldManager", given, detail));
+    }
+    let (dry_run, problem) = dry_run(query);
+    problems.extend(problem);
     let field_validation = match query.get("fieldValidation") {
         "" | "Warn" => FieldValidation::Warn,
         "Ignore" => FieldValidation::Ignore,
         "Strict" => FieldValidation::Strict,
         other => {
-            return refuse(FieldError::not_supported(
-                "fieldValidation",
-                other,
-                &["", "Ignore", "Strict", "Warn"],
-            ));
+            let known = ["", "Ignore", "Strict", "Warn"];
+            problems.push(FieldError::not_supported("fieldValidation", other, &known));
+            FieldValidation::Warn
         }
     };
-    let given = query.get("fieldManager");
+    if !problems.is_empty() {
+        return Err(Failure::invalid("meta.k8s.io", kind, "", &problems));
+    }
     let manager = if given.is_empty() {
         asked.whose.agent.as_str()
     } else {
         given
     };
-    if given.len() > 128 {
-        return refuse(FieldError::too_long("fieldManager", 128));
-    }
-    if let Some((at, c)) = given.char_indices().find(|(_, c)| c.is_control()) {
-        let detail = format!(
-            "invalid character U+{:04X} (at position {at})",
-            u32::from(c)
-        );
-        return refuse(FieldError::invalid("fieldManager", given, detail));
-    }
     Ok(WriteOptions {
-        dry_run: dry_run(query, kind)?,
+        dry_run,
         field_manager: manager.to_owned(),
         field_validation,
         force: query.flag("force"),
@@ -63,16 +75,25 @@ fn options(asked: &Asked, kind: &str) -> Result<WriteOptions, Failure> {
     })
 }
 
-fn dry_run(query: &Query, kind: &str) -> Result<bool, Failure> {
-    let mut dry = false;
-    for value in query.all("dryRun") {
-        if value != "All" {
-            let error = FieldError::not_supported("dryRun", json!([value]), &["All"]);
-            return Err(Failure::invalid("meta.k8s.io", kind, "", &[error]));
-        }
-        dry = true;
+/// Whether nothing is to be written, and what is wrong with how that was asked.
+fn dry_run(query: &Query) -> (bool, Option<FieldError>) {
+    let values: Vec<&str> = query.all("dryRun").collect();
+    let odd = values.iter().any(|value| *value != "All");
+    let problem = || FieldError::not_supported("dryRun", json!(values), &["All"]);
+    (!values.is_empty(), odd.then(problem))
+}
+
+/// As [`dry_run`], of a deletion.
+fn dry_deletion(query: &Query) -> Result<bool, Failure> {
+    match dry_run(query) {
+        (dry, None) => Ok(dry),
+        (_, Some(problem)) => Err(Failure::invalid(
+            "meta.k8s.io",
+            "DeleteOptions",
+            "",
+            &[problem],
+        )),
     }
-    Ok(dry)
 }
 
 impl Door {
@@ -91,11 +112,13 @@ impl Door {
             asked.target.resource.custom(),
         )?;
         options.duplicates = decoded.duplicates;
+        let strictly = Strictly::new(&asked.target, &decoded.object, &options);
         let object = decoded.object;
         let written = self
             .core
             .create(&asked.target, &asked.whose, object, &options)
-            .await?;
+            .await
+            .map_err(|failure| strictly.told(failure))?;
         answer(
             form,
             &asked.target,
@@ -107,8 +130,12 @@ impl Door {
     }
 
     pub(super) async fn update(&self, asked: Asked) -> Result<Response, Failure> {
+        if asked.target.subresource == "scale" {
+            return self.put_scale(asked).await;
+        }
         let form = asked.accept.choose_of(asked.typed(), shapes)?;
         let mut options = options(&asked, "UpdateOptions")?;
+        self.may_create(&asked)?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
         let kind = &asked.target.resource.kind;
         let decoded = body::object(
@@ -118,46 +145,13 @@ impl Door {
             asked.target.resource.custom(),
         )?;
         options.duplicates = decoded.duplicates;
+        let strictly = Strictly::new(&asked.target, &decoded.object, &options);
         let object = decoded.object;
-        if asked.target.subresource == "scale" {
-            let written = self
-                .put_scale(
-                    &asked.target,
-                    &asked.whose,
-                    &options,
-                    |_| Ok(object.clone()),
-                )
-                .await?;
-            return scale_answer(form, &asked.target, &written, asked.warnings);
-        }
-        if asked.target.subresource == "finalize" {
-            let finalizers = object
-                .pointer("/spec/finalizers")
-                .cloned()
-                .unwrap_or_else(|| json!([]));
-            let compute = |old: &Value| {
-                let mut new = old.clone();
-                put_at(&mut new, "spec.finalizers", finalizers.clone());
-                Ok((new, crate::logic::update::Means::Patch))
-            };
-            let whole = asked.target.clone().with_subresource("");
-            let written = self
-                .core
-                .modify(&whole, &asked.whose, Verb::Update, &compute, &options)
-                .await?;
-            return answer(
-                form,
-                &asked.target,
-                &written,
-                &asked.query,
-                self.core.now(),
-                asked.warnings,
-            );
-        }
         let written = self
             .core
             .update(&asked.target, &asked.whose, object, &options)
-            .await?;
+            .await
+            .map_err(|failure| strictly.told(failure))?;
         answer(
             form,
             &asked.target,
@@ -168,49 +162,29 @@ impl Door {
         )
     }
 
-    pub(super) async fn patch(&self, asked: Asked) -> Result<Response, Failure> {
+    pub(super) async fn patch(&self, mut asked: Asked) -> Result<Response, Failure> {
         let form = asked.accept.choose_of(asked.typed(), shapes)?;
         let custom = asked.target.resource.custom();
         let kind = PatchKind::of(&body::media_type(&asked.content_type), custom)?;
         let options = options(&asked, "PatchOptions")?;
-        let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
+        let bytes = body::read(
+            std::mem::take(&mut asked.body),
+            asked.target.resource.body_limit,
+        )
+        .await?;
         let patch = parse_patch(
             kind,
             &bytes,
             options.field_validation == FieldValidation::Strict,
         )?;
         if asked.target.subresource == "scale" {
-            let rules = asked.target.rules()?;
-            let compute = |scale: &Value| patching::apply(rules, kind, scale, &patch);
-            let written = self
-                .put_scale(&asked.target, &asked.whose, &options, compute)
-                .await?;
-            return scale_answer(form, &asked.target, &written, asked.warnings);
+            return self.patch_scale(asked, form, kind, &patch, &options).await;
         }
         let written = if kind == PatchKind::Apply {
-            if asked.query.get("fieldManager").is_empty() {
-                let error = FieldError::required("fieldManager", "is required for apply patch");
-                return Err(Failure::invalid(
-                    "meta.k8s.io",
-                    "PatchOptions",
-                    "",
-                    &[error],
-                ));
-            }
             self.core
                 .apply(&asked.target, &asked.whose, &patch, &options)
                 .await?
         } else {
-            if asked.query.has("force") {
-                let error =
-                    FieldError::forbidden("force", "may not be specified for non-apply patch");
-                return Err(Failure::invalid(
-                    "meta.k8s.io",
-                    "PatchOptions",
-                    "",
-                    &[error],
-                ));
-            }
             self.core
                 .patch(&asked.target, &asked.whose, kind, &patch, &options)
                 .await?
@@ -317,7 +291,7 @@ async fn delete_options(
                 };
             }
         }
-        dry_run(query, "DeleteOptions")?;
+        dry_deletion(query)?;
         return DeleteOptions::parse(&options);
     }
     let parsed = match body::media_type(content_type).as_str() {
@@ -339,8 +313,47 @@ async fn delete_options(
         return Err(Failure::new(500, "", message));
     }
     let mut options = DeleteOptions::parse(&parsed)?;
-    options.dry_run |= dry_run(query, "DeleteOptions")?;
+    options.dry_run |= dry_deletion(query)?;
     Ok(options)
+}
+
+impl Door {
+    /// A PUT that makes the object, as it does for some kinds, needs the right to create it.
+    fn may_create(&self, asked: &Asked) -> Result<(), Failure> {
+        if self.core.makes_on_update(&asked.target) {
+            let (rights, verb) = (self.authorizer.as_ref(), Verb::Create);
+            asked.target.authorize(rights, &asked.whose, verb, "")?;
+        }
+        Ok(())
+    }
+}
+
+/// What a strict reader finds in a body, for refusals that come before anybody looked: the real server reads first.
+struct Strictly(Result<Vec<String>, Failure>);
+
+impl Strictly {
+    fn new(target: &Target, body: &Value, options: &WriteOptions) -> Self {
+        let Ok(rules) = target.rules() else {
+            return Self(Ok(Vec::new()));
+        };
+        Self(crate::logic::read_strictly(rules, body, options))
+    }
+
+    /// The refusal with the warnings, or what a strict reader refuses first.
+    fn told(self, failure: Failure) -> Failure {
+        let unread = [
+            "cannot be handled as",
+            "does not match the expected API version",
+        ];
+        if unread.iter().any(|text| failure.message.contains(text)) {
+            return failure;
+        }
+        match self.0 {
+            Err(refused) => refused,
+            Ok(warnings) if failure.warnings.is_empty() => failure.with_warnings(warnings),
+            Ok(_) => failure,
+        }
+    }
 }
 
 fn parse_patch(kind: PatchKind, bytes: &Bytes, strict: bool) -> Result<Value, Failure> {
@@ -359,7 +372,10 @@ fn parse_patch(kind: PatchKind, bytes: &Bytes, strict: bool) -> Result<Value, Fa
         return Ok(decoded.object);
     }
     let parsed: Result<Value, _> = serde_json::from_slice(bytes);
-    parsed.map_err(|e| Failure::bad_request(format!("error decoding patch: {e}")))
+    parsed.map_err(|e| {
+        let why = body::go_words(bytes, &e);
+        Failure::bad_request(format!("error decoding patch: {why}"))
+    })
 }
 
 fn answer(
@@ -380,116 +396,4 @@ fn answer(
         now,
         &warnings,
     )
-}
-
-/// The Scale of an object.
-pub(super) fn scale_of(target: &Target, object: &Value) -> Result<Value, Failure> {
-    let rules = target.rules()?;
-    let paths = rules
-        .version
-        .scale
-        .as_ref()
-        .ok_or_else(|| target.not_found())?;
-    let at = |path: &str| {
-        path.trim_start_matches('.')
-            .split('.')
-            .try_fold(object, |v, k| v.get(k))
-            .cloned()
-    };
-    let mut metadata = Map::new();
-    for field in [
-        "creationTimestamp",
-        "name",
-        "namespace",
-        "resourceVersion",
-        "uid",
-    ] {
-        if let Some(value) = object.pointer(&format!("/metadata/{field}")) {
-            metadata.insert(field.to_owned(), value.clone());
-        }
-    }
-    let mut spec = Map::new();
-    if let Some(replicas) = at(&paths.spec_replicas).filter(|v| v.as_i64() != Some(0)) {
-        spec.insert("replicas".to_owned(), replicas);
-    }
-    let mut status = Map::new();
-    status.insert(
-        "replicas".to_owned(),
-        at(&paths.status_replicas).unwrap_or_else(|| 0.into()),
-    );
-    if let Some(selector) = paths.selector.as_deref().and_then(at) {
-        status.insert("selector".to_owned(), selector);
-    }
-    Ok(
-        json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status}),
-    )
-}
-
-fn scale_answer(
-    form: Form,
-    target: &Target,
-    written: &Written,
-    mut warnings: Vec<String>,
-) -> Result<Response, Failure> {
-    warnings.extend(written.warnings.iter().cloned());
-    let scale = scale_of(target, &written.object.value())?;
-    Ok(respond::value(written.code, form.format, &scale, &warnings))
-}
-
-impl Door {
-    /// Writes the wanted count of an object through its Scale.
-    async fn put_scale(
-        &self,
-        target: &Target,
-        whose: &crate::verbs::Whose,
-        options: &WriteOptions,
-        wanted: impl Fn(&Value) -> Result<Value, Failure> + Send + Sync,
-    ) -> Result<Written, Failure> {
-        let paths = target
-            .rules()?
-            .version
-            .scale
-            .clone()
-            .ok_or_else(|| target.not_found())?;
-        let whole = target.clone().with_subresource("");
-        let compute = |old: &Value| {
-            let scale = wanted(&scale_of(target, old)?)?;
-            let rv = meta(&scale, "resourceVersion");
-            if !rv.is_empty() && rv != meta(old, "resourceVersion") {
-                let resource = &target.resource;
-                return Err(Failure::modified(
-                    &resource.group,
-                    &resource.plural,
-                    &target.name,
-                ));
-            }
-            let replicas = scale
-                .pointer("/spec/replicas")
-                .cloned()
-                .unwrap_or_else(|| 0.into());
-            let mut new = old.clone();
-            put_at(
-                &mut new,
-                paths.spec_replicas.trim_start_matches('.'),
-                replicas,
-            );
-            Ok((new, crate::logic::update::Means::Patch))
-        };
-        self.core
-            .modify(&whole, whose, Verb::Update, &compute, options)
-            .await
-    }
-}
-
-fn put_at(object: &mut Value, path: &str, value: Value) {
-    let (first, rest) = path
-        .split_once('.')
-        .map_or((path, None), |(f, r)| (f, Some(r)));
-    let Some(map) = object.as_object_mut() else {
-        return;
-    };
-    match rest {
-        None => drop(map.insert(first.to_owned(), value)),
-        Some(rest) => put_at(map.entry(first).or_insert_with(|| json!({})), rest, value),
-    }
 }

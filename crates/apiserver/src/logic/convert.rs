@@ -36,6 +36,9 @@ pub fn check(
         return Vec::new();
     };
     let mut errors = schema.validate(new, old);
+    if let Some(scale) = &rules.version.scale {
+        errors.extend(super::scale::check(scale, new, true));
+    }
     let skips = before.iter().chain(&errors).any(|e| e.kind.skips_rules());
     if skips && schema.has_rules() {
         errors.push(skipped_rules());

@@ -32,6 +32,9 @@ pub fn create(
             "resourceVersion should not be set on objects to be created",
         ));
     }
+    if let Some(metadata) = metadata_mut(&mut object) {
+        metadata::texts_of_nulls(metadata);
+    }
     let unknown = convert::admit(rules, &mut object);
     report_unknown(rules, &unknown, options, &mut warnings)?;
     let given_managers = object.pointer("/metadata/managedFields").cloned();
@@ -95,7 +98,11 @@ fn fill(rules: Rules<'_>, object: &mut Value, moment: &Moment) {
         // A generated name has at most 63 characters, so that it can be a label value.
         let kept: String = stem.chars().take(58).collect();
         let generated = format!("{kept}{}", moment.suffix);
-        metadata.insert("name".to_owned(), generated.into());
+        metadata.insert("name".to_owned(), generated.clone().into());
+        if rules.is_namespace() {
+            let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+            labels["kubernetes.io/metadata.name"] = generated.into();
+        }
     }
 }
 
@@ -104,7 +111,13 @@ fn start(rules: Rules<'_>, object: &mut Value) {
     match rules.resource.built_in.map(|kind| kind.kind) {
         Some("Namespace") => {
             if let Some(root) = object.as_object_mut() {
-                root.insert("spec".to_owned(), json!({"finalizers": ["kubernetes"]}));
+                let spec = root.entry("spec").or_insert_with(|| json!({}));
+                let given = spec.get("finalizers").and_then(Value::as_array).cloned();
+                let mut finalizers = given.unwrap_or_default();
+                if !finalizers.contains(&"kubernetes".into()) {
+                    finalizers.push("kubernetes".into());
+                }
+                *spec = json!({"finalizers": finalizers});
                 root.insert("status".to_owned(), json!({"phase": "Active"}));
             }
         }

@@ -20,6 +20,7 @@ fn writing<T>(
     let empty = json!({});
     let (blank, reset): (&Value, &[&str]) = match rules.resource.built_in {
         Some(kind) => (kind.blank(), kind.reset(subresource)),
+        None if subresource == "scale" => (&empty, &[]),
         None if subresource == "status" => (&empty, &["spec"]),
         None if rules.version.status => (&empty, &["status"]),
         None => (&empty, &[]),
@@ -61,10 +62,38 @@ pub fn updated(
     options: &WriteOptions,
     moment: &Moment,
 ) {
-    let subresource = if part == Part::Status { "status" } else { "" };
+    let subresource = part.subresource();
     writing(rules, subresource, options, moment, |writer| {
         apply::track(Some(old), asked, writer)
     });
+    if part == Part::Scale {
+        timeless(old, asked);
+    }
+}
+
+/// What was written through a scale keeps the time of its entry, and a new entry has none: so does the real server.
+fn timeless(old: &Value, new: &mut Value) {
+    const ENTRIES: &str = "/metadata/managedFields";
+    let named = |entry: &Value| {
+        ["manager", "operation", "apiVersion", "subresource"].map(|key| entry.get(key).cloned())
+    };
+    let old: Vec<Value> = old
+        .pointer(ENTRIES)
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let entries = new.pointer_mut(ENTRIES).and_then(Value::as_array_mut);
+    for entry in entries.into_iter().flatten() {
+        let before = old.iter().find(|other| named(other) == named(entry));
+        let time = before.and_then(|other| other.get("time")).cloned();
+        let Some(entry) = entry.as_object_mut() else {
+            continue;
+        };
+        match time {
+            Some(time) => drop(entry.insert("time".to_owned(), time)),
+            None => drop(entry.shift_remove("time")),
+        }
+    }
 }
 
 /// Takes the managed fields that an apply has computed.
@@ -84,7 +113,7 @@ pub fn applied(
     options: &WriteOptions,
     moment: &Moment,
 ) -> Result<Value, Failure> {
-    let subresource = if part == Part::Status { "status" } else { "" };
+    let subresource = part.subresource();
     let result = writing(rules, subresource, options, moment, |writer| {
         apply::apply(old, config, writer, options.force)
     });
@@ -94,7 +123,12 @@ pub fn applied(
             "UnsupportedMediaType",
             "apply is not supported for this kind",
         )),
-        Some(Ok(object)) => Ok(object),
+        Some(Ok(mut object)) => {
+            if let Some(old) = old.filter(|_| part == Part::Scale) {
+                timeless(old, &mut object);
+            }
+            Ok(object)
+        }
         Some(Err(ApplyError::Conflicts(conflicts))) => {
             let message = apply::conflict_message(&conflicts);
             let causes = conflicts.iter().map(|c| {

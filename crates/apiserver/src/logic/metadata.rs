@@ -34,13 +34,7 @@ pub fn check_types(rules: Rules<'_>, object: &Value) -> Result<(), Failure> {
 
 /// Drops what decoding into Go's types would drop: nulls and empty maps, lists and texts of the metadata.
 pub fn tidy(metadata: &mut Map<String, Value>) {
-    for field in ["labels", "annotations"] {
-        if let Some(Value::Object(map)) = metadata.get_mut(field) {
-            for value in map.values_mut().filter(|v| v.is_null()) {
-                *value = Value::String(String::new());
-            }
-        }
-    }
+    texts_of_nulls(metadata);
     metadata.retain(|key, value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty() || key == "name",
@@ -48,6 +42,17 @@ pub fn tidy(metadata: &mut Map<String, Value>) {
         Value::Object(map) => !map.is_empty(),
         _ => true,
     });
+}
+
+/// A null among labels or annotations is an empty text to Go.
+pub fn texts_of_nulls(metadata: &mut Map<String, Value>) {
+    for field in ["labels", "annotations"] {
+        if let Some(Value::Object(map)) = metadata.get_mut(field) {
+            for value in map.values_mut().filter(|v| v.is_null()) {
+                *value = Value::String(String::new());
+            }
+        }
+    }
 }
 
 /// The rule that names of the kind follow.

@@ -8,6 +8,7 @@ pub mod delete;
 pub mod managed;
 pub mod metadata;
 pub mod patching;
+pub mod scale;
 pub mod select;
 pub mod update;
 
@@ -81,6 +82,14 @@ impl Rules<'_> {
         Failure::invalid(&self.resource.group, &self.resource.kind, name, errors)
     }
 
+    /// Whether these are the rules of namespaces.
+    #[must_use]
+    pub fn is_namespace(&self) -> bool {
+        self.resource
+            .built_in
+            .is_some_and(|kind| kind.kind == "Namespace")
+    }
+
     /// Whether the kind counts generations: custom resources do, built-in ones say so.
     #[must_use]
     pub fn counts_generations(&self) -> bool {
@@ -147,15 +156,17 @@ pub fn check_identity(
         .unwrap_or_default()
         .to_owned();
     if given.is_empty() && !resource.custom() {
-        root.insert("apiVersion".to_owned(), wanted.into());
-    } else if given != wanted {
+        root.insert("apiVersion".to_owned(), wanted.clone().into());
+    } else if given.trim_start_matches('/') != wanted {
         if !resource.custom() {
             let kind = root.get("kind").and_then(Value::as_str).unwrap_or_default();
+            let version = given.rsplit('/').next().unwrap_or_default();
             return Err(Failure::bad_request(format!(
-                "{kind} in version \"{given}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{given}\" in scheme \"pkg/runtime/scheme.go:110\"",
+                "{kind} in version \"{version}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{given}\" in scheme \"pkg/runtime/scheme.go:110\"",
                 resource.kind
             )));
         }
+        let given = given.trim_start_matches('/');
         return Err(Failure::bad_request(format!(
             "the API version in the data ({given}) does not match the expected API version ({wanted})"
         )));
@@ -172,6 +183,15 @@ pub fn check_identity(
                 meta(object, "name"),
                 &[error],
             ));
+        }
+        let known = crate::builtin::definitions()
+            .iter()
+            .any(|d| d.kind == kind && d.group == resource.group);
+        if !known {
+            return Err(Failure::bad_request(format!(
+                "{kind} in version \"{}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{wanted}\" in scheme \"pkg/runtime/scheme.go:110\"",
+                rules.version.name, resource.kind
+            )));
         }
         return Err(Failure::bad_request(format!(
             "{} in version \"{}\" cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
@@ -205,6 +225,27 @@ fn namespace_of(resource: &Resource, object: &mut Value, namespace: &str) -> Res
         ));
     }
     Ok(())
+}
+
+/// What a strict reader finds in a body that is not looked at further.
+///
+/// # Errors
+/// As [`report_unknown`].
+pub fn read_strictly(
+    rules: Rules<'_>,
+    body: &Value,
+    options: &WriteOptions,
+) -> Result<Vec<String>, Failure> {
+    let mut warnings = Vec::new();
+    if options.field_validation == FieldValidation::Ignore {
+        return Ok(warnings);
+    }
+    let unknown = match &rules.version.schema {
+        Some(schema) => schema.prune(&mut body.clone()),
+        None => Vec::new(),
+    };
+    report_unknown(rules, &unknown, options, &mut warnings)?;
+    Ok(warnings)
 }
 
 /// Refuses or warns about duplicate and unknown fields, as the request asked.

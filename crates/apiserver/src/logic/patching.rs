@@ -85,7 +85,8 @@ pub fn apply(
 }
 
 /// 422 for what a patch makes of a built-in kind and its type cannot hold, with the whole object as the real server tells it.
-fn misfit(patched: &Value, patch: &Value, why: &str) -> Failure {
+#[must_use]
+pub fn misfit(patched: &Value, patch: &Value, why: &str) -> Failure {
     let error = FieldError::invalid("patch", typed_text(patched, patch), why);
     let mut failure = Failure::invalid("", "", "", &[error]);
     // The real server names no kind here.

@@ -16,6 +16,35 @@ pub enum Part {
     Main,
     /// Status alone.
     Status,
+    /// The wanted count, through the scale subresource.
+    Scale,
+    /// Everything but status, through the subresource that ends namespaces.
+    Finalize,
+}
+
+impl Part {
+    /// The part that a subresource writes.
+    #[must_use]
+    pub fn of(subresource: &str, rules: Rules<'_>) -> Self {
+        let built_in = rules.resource.built_in.is_some();
+        match subresource {
+            "status" if rules.version.status => Self::Status,
+            "scale" if rules.version.scale.is_some() => Self::Scale,
+            "finalize" if built_in => Self::Finalize,
+            _ => Self::Main,
+        }
+    }
+
+    /// The subresource, as managed fields name it.
+    #[must_use]
+    pub fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+            Self::Scale => "scale",
+            Self::Finalize => "finalize",
+        }
+    }
 }
 
 /// How the new state came about; decides a few wordings.
@@ -81,6 +110,9 @@ pub fn update(
     check_identity(rules, &mut new, namespace)?;
     check_name(&new, name)?;
     preconditions(rules, old, &new, means)?;
+    if let Some(metadata) = metadata_mut(&mut new) {
+        metadata::texts_of_nulls(metadata);
+    }
     let unknown = convert::admit(rules, &mut new);
     report_unknown(rules, &unknown, options, &mut warnings)?;
     if part == Part::Status {
@@ -88,11 +120,15 @@ pub fn update(
         if means != Means::Apply {
             managed::updated(rules, old, &mut asked, part, options, moment);
         }
-        new = with_status(old, &mut asked);
+        new = with_status(rules, old, &mut asked);
         managed::take(&mut new, &asked);
     } else {
         let mut asked = new.clone();
         take_over(rules, old, &mut new);
+        if rules.is_namespace() && part == Part::Main {
+            // Only the subresource `finalize` takes off what keeps a namespace until its content is gone.
+            keep_at(old, &mut new, "spec");
+        }
         if means != Means::Apply {
             managed::updated(rules, old, &mut asked, part, options, moment);
         }
@@ -114,7 +150,7 @@ pub fn update(
     generation(rules, old, &mut new);
     if !meta(&new, "deletionTimestamp").is_empty()
         && finalizers(&new).is_empty()
-        && part == Part::Main
+        && part != Part::Status
         && !finalizers(old).is_empty()
     {
         return Ok(Updated::Removed(Prepared {
@@ -134,7 +170,7 @@ pub fn update(
     }))
 }
 
-fn check_name(new: &Value, name: &str) -> Result<(), Failure> {
+pub(crate) fn check_name(new: &Value, name: &str) -> Result<(), Failure> {
     match meta(new, "name") {
         "" => Err(Failure::bad_request(format!(
             "the name of the object ({name} based on URL) was undeterminable: name must be provided"
@@ -162,8 +198,8 @@ fn preconditions(rules: Rules<'_>, old: &Value, new: &Value, means: Means) -> Re
         return Err(Failure::conflict(group, plural, name, &why));
     }
     if text.is_empty() || text == "0" {
-        let needed =
-            means == Means::Put && resource.built_in.is_none_or(|kind| kind.versioned_updates);
+        let needed = (means == Means::Put || text == "0")
+            && resource.built_in.is_none_or(|kind| kind.versioned_updates);
         if needed {
             let error = FieldError::invalid_raw(
                 "metadata.resourceVersion",
@@ -218,7 +254,14 @@ pub fn finalizers(object: &Value) -> Vec<&str> {
 }
 
 /// The old state with the status of what was asked, which is all that a request to the status writes.
-fn with_status(old: &Value, asked: &mut Value) -> Value {
+fn with_status(rules: Rules<'_>, old: &Value, asked: &mut Value) -> Value {
+    if rules.is_namespace() {
+        // Of a namespace it writes the metadata, too.
+        let mut new = asked.clone();
+        keep_at(old, &mut new, "spec");
+        metadata::keep(old, &mut new);
+        return new;
+    }
     let status = asked.get_mut("status").map(Value::take);
     let mut new = old.clone();
     if let Some(root) = new.as_object_mut() {
@@ -228,6 +271,17 @@ fn with_status(old: &Value, asked: &mut Value) -> Value {
         }
     }
     new
+}
+
+/// Keeps a root field as it was.
+fn keep_at(old: &Value, new: &mut Value, field: &str) {
+    let Some(root) = new.as_object_mut() else {
+        return;
+    };
+    match old.get(field) {
+        Some(kept) => drop(root.insert(field.to_owned(), kept.clone())),
+        None => drop(root.shift_remove(field)),
+    }
 }
 
 /// Keeps of the old state what the request may not write.

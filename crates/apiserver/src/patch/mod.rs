@@ -47,8 +47,29 @@ pub fn merge_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
         ));
     }
     let mut out = doc.clone();
-    json_patch::merge(&mut out, patch);
+    let mut patch = patch.clone();
+    prune_lists(&mut patch);
+    json_patch::merge(&mut out, &patch);
     Ok(out)
+}
+
+/// Takes nulls out of the maps that stand in lists: the real server's library does, beyond what RFC 7386 asks.
+fn prune_lists(patch: &mut Value) {
+    fn prune(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                map.retain(|_, value| !value.is_null());
+                map.values_mut().for_each(prune);
+            }
+            Value::Array(items) => items.iter_mut().for_each(prune),
+            _ => {}
+        }
+    }
+    match patch {
+        Value::Object(map) => map.values_mut().for_each(prune_lists),
+        Value::Array(items) => items.iter_mut().for_each(prune),
+        _ => {}
+    }
 }
 
 fn go_kind(value: &Value) -> &'static str {

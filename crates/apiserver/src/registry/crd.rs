@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::discovery::preference;
 use super::resource::{BODY_LIMIT, Backing, Converter, Origin, Resource, Scale, Version};
 use crate::schema::{Structural, aggregate};
 use crate::table::{Column, custom_columns};
@@ -67,7 +68,7 @@ impl Resource {
             .and_then(|v| text(v, "/name"));
         let parsed = versions
             .iter()
-            .map(|v| version(v, &group, &kind))
+            .map(|v| version(v, versions, &group, &kind))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             plural: field("/spec/names/plural")?,
@@ -95,7 +96,7 @@ impl Resource {
     }
 }
 
-fn version(value: &Value, group: &str, kind: &str) -> Result<Version, CrdError> {
+fn version(value: &Value, all: &[Value], group: &str, kind: &str) -> Result<Version, CrdError> {
     let name = text(value, "/name")
         .ok_or(CrdError::Missing("/spec/versions/*/name"))?
         .to_owned();
@@ -110,7 +111,8 @@ fn version(value: &Value, group: &str, kind: &str) -> Result<Version, CrdError> 
         None => None,
     };
     let deprecated = value.get("deprecated") == Some(&Value::Bool(true));
-    let standard = format!("{group}/{name} {kind} is deprecated");
+    let standard =
+        format!("{group}/{name} {kind} is deprecated") + &better(&name, all, group, kind);
     let deprecation =
         deprecated.then(|| text(value, "/deprecationWarning").map_or(standard, str::to_owned));
     Ok(Version {
@@ -128,6 +130,20 @@ fn version(value: &Value, group: &str, kind: &str) -> Result<Version, CrdError> 
         deprecation,
         name,
     })
+}
+
+/// What to use instead of a deprecated version: the best of the later ones that are served and not deprecated themselves.
+fn better(name: &str, all: &[Value], group: &str, kind: &str) -> String {
+    let is = |v: &Value, field: &str| v.get(field) == Some(&Value::Bool(true));
+    let fit = all
+        .iter()
+        .filter(|v| is(v, "served") && !is(v, "deprecated"));
+    let names = fit.filter_map(|v| text(v, "/name"));
+    let best = names.max_by_key(|other| preference(other));
+    match best.filter(|best| preference(best) > preference(name)) {
+        Some(best) => format!("; use {group}/{best} {kind}"),
+        None => String::new(),
+    }
 }
 
 fn columns(version: &Value) -> Vec<Column> {

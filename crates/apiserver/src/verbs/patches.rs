@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::{Core, Target, Whose, Written};
 use crate::gateway::Verb;
 use crate::logic::patching::{self, PatchKind};
-use crate::logic::update::{Means, Part};
-use crate::logic::{WriteOptions, create, managed, meta, metadata_mut};
+use crate::logic::update::{Means, Part, check_name};
+use crate::logic::{WriteOptions, create, managed, meta};
 use crate::registry::Backing;
 use crate::status::Failure;
 
@@ -42,11 +42,7 @@ impl Core {
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
         check_config(target, config)?;
-        let part = if target.subresource == "status" && rules.version.status {
-            Part::Status
-        } else {
-            Part::Main
-        };
+        let part = Part::of(target.subresource.as_str(), rules);
         let stored = target.resource.backing != Backing::Virtual;
         let missing = stored
             && self
@@ -78,15 +74,18 @@ impl Core {
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
-        self.check_namespace(target, true)?;
         let moment = self.moment();
-        let mut object = config.clone();
-        if let Some(metadata) = metadata_mut(&mut object) {
-            metadata
-                .entry("name")
-                .or_insert_with(|| target.name.clone().into());
+        let object = managed::applied(rules, None, config, Part::Main, options, &moment)?;
+        check_name(&object, &target.name)?;
+        self.check_namespace(target, true)?;
+        let uid = meta(&object, "uid");
+        if !uid.is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            let (group, plural) = (&target.resource.group, &target.resource.plural);
+            return Err(Failure::conflict(group, plural, &target.name, &why));
         }
-        let object = managed::applied(rules, None, &object, Part::Main, options, &moment)?;
         let prepared = create(
             rules,
             object,
@@ -99,16 +98,21 @@ impl Core {
     }
 }
 
-/// Checks an applied configuration before it is merged.
+/// Checks an applied configuration before it is merged; its name is checked with what the merge made.
 fn check_config(target: &Target, config: &Value) -> Result<(), Failure> {
+    let rules = target.rules()?;
     let text = |key: &str| config.get(key).and_then(Value::as_str).unwrap_or_default();
-    if text("apiVersion").is_empty() || text("kind").is_empty() {
+    if text("apiVersion") != rules.api_version() || text("kind") != rules.resource.kind {
         let (group, version) = text("apiVersion")
-            .rsplit_once('/')
+            .split_once('/')
             .unwrap_or_else(|| ("", text("apiVersion")));
+        // What is no version at all leaves nothing of the type.
+        let (group, version, kind) = match version.contains('/') {
+            true => ("", "", ""),
+            false => (group, version, text("kind")),
+        };
         return Err(Failure::bad_request(format!(
-            "invalid object type: {group}/{version}, Kind={}",
-            text("kind")
+            "invalid object type: {group}/{version}, Kind={kind}"
         )));
     }
     if config
@@ -117,15 +121,5 @@ fn check_config(target: &Target, config: &Value) -> Result<(), Failure> {
     {
         return Err(Failure::bad_request("metadata.managedFields must be nil"));
     }
-    match meta(config, "name") {
-        "" => Err(Failure::bad_request(format!(
-            "the name of the object ({} based on URL) was undeterminable: name must be provided",
-            target.name
-        ))),
-        name if name != target.name => Err(Failure::bad_request(format!(
-            "the name of the object ({name}) does not match the name on the URL ({})",
-            target.name
-        ))),
-        _ => Ok(()),
-    }
+    Ok(())
 }

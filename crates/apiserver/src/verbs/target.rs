@@ -181,7 +181,7 @@ impl Target {
             return Ok(decision);
         }
         let why = denied(&attributes, &decision);
-        Err(Failure::forbidden(group, plural, name, &why))
+        Err(Failure::forbidden(group, plural, name, &why).unadmitted())
     }
 }
 

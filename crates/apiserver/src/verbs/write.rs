@@ -143,9 +143,17 @@ impl Core {
         &self,
         target: &Target,
         whose: &Whose,
-        body: Value,
+        mut body: Value,
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
+        // What cannot be this object is refused before anybody asks whether it is there.
+        let rules = target.rules()?;
+        crate::logic::metadata::check_types(rules, &body)?;
+        crate::logic::check_identity(rules, &mut body, &target.namespace)?;
+        crate::logic::update::check_name(&body, &target.name)?;
+        if self.makes_on_update(target) {
+            return self.put_new(target, whose, body, options).await;
+        }
         // What names a version is computed once, so that nothing is to be kept for later.
         if rv_of(&body).is_some() {
             let compute = move |_: &Value| Ok((body, Means::Put));
@@ -156,6 +164,31 @@ impl Core {
         let compute = move |_: &Value| Ok((body.clone(), Means::Put));
         self.modify(target, whose, Verb::Update, &compute, options)
             .await
+    }
+
+    /// Whether a PUT makes the object: it is not there, and is of a kind that the real server makes so.
+    pub(crate) fn makes_on_update(&self, target: &Target) -> bool {
+        let made = matches!(
+            target.resource.plural.as_str(),
+            "leases" | "events" | "roles" | "rolebindings" | "clusterroles" | "clusterrolebindings"
+        );
+        let resource = &target.resource;
+        made && resource.built_in.is_some()
+            && target.subresource.is_empty()
+            && self.store.get(&resource.key(), &target.key()).is_none()
+    }
+
+    async fn put_new(
+        &self,
+        target: &Target,
+        whose: &Whose,
+        mut body: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, Failure> {
+        if let Some(metadata) = metadata_mut(&mut body) {
+            metadata.remove("resourceVersion");
+        }
+        self.create(target, whose, body, options).await
     }
 
     /// Computes and writes a change of an object; computed again where another write came first and no version was named.
@@ -202,11 +235,7 @@ impl Core {
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
-        let part = if target.subresource == "status" && rules.version.status {
-            Part::Status
-        } else {
-            Part::Main
-        };
+        let part = Part::of(target.subresource.as_str(), rules);
         self.check_namespace(target, false)?;
         let (found, old) = self.current(target, whose).await?;
         let (new, means) = compute(&old)?;

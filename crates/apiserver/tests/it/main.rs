@@ -11,6 +11,7 @@ mod history;
 mod hostile;
 mod kubectl;
 mod operator;
+mod oracle;
 mod owners;
 mod protobuf;
 mod recorded;

@@ -1,0 +1,281 @@
+//! The scale subresource of custom resources: a `Scale` made from an object, and the wanted count written back into it.
+//!
+//! Where an object has no wanted count, a read fails, and a patch sees [`UNSET`] in its place: what leaves it so is refused.
+
+use axum::response::Response;
+use serde_json::{Map, Value, json};
+
+use super::negotiate::Form;
+use super::{Asked, Door, body, respond, writes};
+use crate::gateway::Verb;
+use crate::logic::patching::{self, PatchKind};
+use crate::logic::scale::{count, text_at};
+use crate::logic::update::{self, Means};
+use crate::logic::{WriteOptions, managed, meta};
+use crate::registry::Scale;
+use crate::status::Failure;
+use crate::verbs::{Target, Written};
+
+/// What a patch sees where there is no wanted count.
+const UNSET: i64 = -(1 << 31);
+
+/// The version of the `Scale` kind.
+const VERSION: &str = "autoscaling/v1";
+
+fn paths(target: &Target) -> Result<&Scale, Failure> {
+    let scale = target.rules()?.version.scale.as_ref();
+    scale.ok_or_else(|| target.not_found())
+}
+
+/// The Scale of an object that is read.
+pub(super) fn shown(target: &Target, object: &Value) -> Result<Value, Failure> {
+    let paths = paths(target)?;
+    let (scale, found) = of(paths, object).map_err(|why| Failure::new(500, "", why))?;
+    if found {
+        return Ok(scale);
+    }
+    let why = format!(
+        "the spec replicas field {:?} does not exist",
+        paths.spec_replicas
+    );
+    let message = format!("Internal error occurred: {why}");
+    let failure = Failure::new(500, "InternalError", message);
+    Err(failure.with_causes(vec![json!({"message": why})]))
+}
+
+/// The Scale of an object, and whether the object has a wanted count.
+fn of(paths: &Scale, object: &Value) -> Result<(Value, bool), String> {
+    let wanted = count(object, &paths.spec_replicas)?;
+    let there = count(object, &paths.status_replicas)?.unwrap_or(0);
+    let selector = match &paths.selector {
+        Some(path) => text_at(object, path)?,
+        None => None,
+    };
+    let mut metadata = Map::new();
+    for field in [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+    ] {
+        if let Some(value) = object.pointer(&format!("/metadata/{field}")) {
+            metadata.insert(field.to_owned(), value.clone());
+        }
+    }
+    // Go's type keeps 32 bits, and leaves a zero out of the spec.
+    let mut spec = Map::new();
+    if let Some(wanted) = wanted.filter(|n| *n != 0) {
+        spec.insert("replicas".to_owned(), wrapped(wanted).into());
+    }
+    let mut status = Map::new();
+    status.insert("replicas".to_owned(), wrapped(there).into());
+    if let Some(selector) = selector.filter(|s| !s.is_empty()) {
+        status.insert("selector".to_owned(), selector.into());
+    }
+    let scale = json!({"kind": "Scale", "apiVersion": VERSION, "metadata": metadata, "spec": spec, "status": status});
+    Ok((scale, wanted.is_some()))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "so does the real server")]
+fn wrapped(number: i64) -> i32 {
+    number as i32
+}
+
+/// What does not fit the type of a Scale, in Go's words.
+fn problem(scale: &Value) -> Option<String> {
+    let wrong = |field: &str, value: &Value, wanted: &str| {
+        let found = match value {
+            Value::Bool(_) => "bool".to_owned(),
+            Value::Number(n) if n.is_f64() || field.ends_with("replicas") => format!("number {n}"),
+            Value::Number(_) => "number".to_owned(),
+            Value::String(_) => "string".to_owned(),
+            Value::Array(_) => "array".to_owned(),
+            Value::Object(_) | Value::Null => "object".to_owned(),
+        };
+        let text =
+            format!("json: cannot unmarshal {found} into Go struct field {field} of type {wanted}");
+        Some(text)
+    };
+    for (field, kind) in [("spec", "v1.ScaleSpec"), ("status", "v1.ScaleStatus")] {
+        let owner = if field == "spec" {
+            "ScaleSpec"
+        } else {
+            "ScaleStatus"
+        };
+        match scale.get(field) {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(map)) => {
+                let replicas = map.get("replicas").filter(|r| !r.is_null());
+                let fits = |r: &&Value| r.as_i64().is_some_and(|n| i32::try_from(n).is_ok());
+                if let Some(replicas) = replicas.filter(|r| !fits(r)) {
+                    return wrong(&format!("{owner}.{field}.replicas"), replicas, "int32");
+                }
+            }
+            Some(other) => return wrong(&format!("Scale.{field}"), other, kind),
+        }
+    }
+    match scale.get("metadata") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(_)) => crate::builtin::meta::type_error(&scale["metadata"]),
+        Some(other) => wrong("Scale.metadata", other, "v1.ObjectMeta"),
+    }
+}
+
+/// The object with the wanted count and the expectations of a Scale.
+fn written(target: &Target, old: &Value, scale: &Value) -> Result<Value, Failure> {
+    let paths = paths(target)?;
+    let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64);
+    let replicas = replicas.unwrap_or(0);
+    if replicas == UNSET {
+        let why = format!(
+            "the spec replicas field {:?} cannot be empty",
+            paths.spec_replicas
+        );
+        return Err(Failure::bad_request(why));
+    }
+    let mut new = old.clone();
+    put_at(
+        &mut new,
+        paths.spec_replicas.trim_start_matches('.'),
+        replicas.into(),
+    );
+    let version = meta(scale, "resourceVersion");
+    if !version.is_empty() {
+        new["metadata"]["resourceVersion"] = version.into();
+    }
+    Ok(new)
+}
+
+/// Name and namespace of a Scale must be those of the path.
+fn identity(target: &Target, scale: &Value) -> Result<(), Failure> {
+    let namespace = meta(scale, "namespace");
+    if !namespace.is_empty() && namespace != target.namespace {
+        return Err(Failure::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    update::check_name(scale, &target.name)
+}
+
+impl Door {
+    /// Replaces the Scale of an object.
+    pub(super) async fn put_scale(&self, asked: Asked) -> Result<Response, Failure> {
+        let form = asked.accept.choose_of(true, writes::shapes)?;
+        let options = writes::options(&asked, "UpdateOptions")?;
+        let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
+        let decoded = body::object(&bytes, &asked.content_type, "Scale", false);
+        let unknown = || {
+            let why = "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:110\"";
+            Failure::bad_request(why)
+        };
+        let scale = match decoded {
+            Err(failure) if failure.code == 400 => return Err(unknown()),
+            other => other?.object,
+        };
+        let said = |field: &str| scale.get(field).and_then(Value::as_str).unwrap_or_default();
+        let named = |field: &str, wanted: &str| matches!(said(field), "") || said(field) == wanted;
+        let fits = named("kind", "Scale") && named("apiVersion", VERSION);
+        if !fits || problem(&scale).is_some() {
+            return Err(unknown());
+        }
+        identity(&asked.target, &scale)?;
+        let target = &asked.target;
+        let uid = meta(&scale, "uid");
+        let compute = |old: &Value| {
+            let mut new = written(target, old, &scale)?;
+            if uid.is_empty() {
+                return Ok((new, Means::Patch));
+            }
+            new["metadata"]["uid"] = uid.into();
+            Ok((new, Means::Put))
+        };
+        let made = self
+            .core
+            .modify(target, &asked.whose, Verb::Update, &compute, &options)
+            .await?;
+        answer(form, target, &made, asked.warnings)
+    }
+
+    /// Changes the Scale of an object by a patch.
+    pub(super) async fn patch_scale(
+        &self,
+        asked: Asked,
+        form: Form,
+        kind: PatchKind,
+        patch: &Value,
+        options: &WriteOptions,
+    ) -> Result<Response, Failure> {
+        let target = &asked.target;
+        let rules = target.rules()?;
+        let moment = self.core.moment();
+        let compute = |old: &Value| {
+            if kind == PatchKind::Apply {
+                let config = config(target, patch)?;
+                let part = update::Part::Scale;
+                let new = managed::applied(rules, Some(old), &config, part, options, &moment)?;
+                return Ok((new, Means::Apply));
+            }
+            let paths = paths(target)?;
+            let (mut scale, found) = of(paths, old).map_err(|why| Failure::new(500, "", why))?;
+            if !found {
+                scale["spec"]["replicas"] = UNSET.into();
+            }
+            let patched = patching::apply(rules, kind, &scale, patch)?;
+            if let Some(why) = problem(&patched) {
+                return Err(patching::misfit(&patched, patch, &why));
+            }
+            identity(target, &patched)?;
+            Ok((written(target, old, &patched)?, Means::Patch))
+        };
+        let made = self
+            .core
+            .modify(target, &asked.whose, Verb::Patch, &compute, options)
+            .await?;
+        answer(form, target, &made, asked.warnings)
+    }
+}
+
+/// What an applied Scale wants of the object.
+fn config(target: &Target, scale: &Value) -> Result<Value, Failure> {
+    let said = |field: &str| scale.get(field).and_then(Value::as_str).unwrap_or_default();
+    if said("apiVersion") != VERSION || said("kind") != "Scale" {
+        let (group, version) = said("apiVersion")
+            .rsplit_once('/')
+            .unwrap_or(("", said("apiVersion")));
+        let kind = said("kind");
+        let why = format!("invalid object type: {group}/{version}, Kind={kind}");
+        return Err(Failure::bad_request(why));
+    }
+    let rules = target.rules()?;
+    let mut config = json!({"apiVersion": rules.api_version(), "kind": rules.resource.kind, "metadata": {"name": target.name, "namespace": target.namespace}});
+    if let Some(replicas) = scale.pointer("/spec/replicas").filter(|r| !r.is_null()) {
+        let path = paths(target)?.spec_replicas.trim_start_matches('.');
+        put_at(&mut config, path, replicas.clone());
+    }
+    Ok(config)
+}
+
+fn answer(
+    form: Form,
+    target: &Target,
+    made: &Written,
+    mut warnings: Vec<String>,
+) -> Result<Response, Failure> {
+    warnings.extend(made.warnings.iter().cloned());
+    let (scale, _) = of(paths(target)?, &made.object.value()).map_err(Failure::bad_request)?;
+    Ok(respond::value(made.code, form.format, &scale, &warnings))
+}
+
+fn put_at(object: &mut Value, path: &str, value: Value) {
+    let (first, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(f, r)| (f, Some(r)));
+    let Some(map) = object.as_object_mut() else {
+        return;
+    };
+    match rest {
+        None => drop(map.insert(first.to_owned(), value)),
+        Some(rest) => put_at(map.entry(first).or_insert_with(|| json!({})), rest, value),
+    }
+}

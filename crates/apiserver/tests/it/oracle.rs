@@ -1,0 +1,463 @@
+//! What random requests showed beside a real kube-apiserver (`cargo xtask differ`): each difference that was mended, once.
+
+use apiserver::Whose;
+use apiserver::gateway::User;
+use apiserver::storage::Memory;
+use axum::response::Response;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::world::{admin, ask, ask_as, raw, shoe, shoes, still};
+
+const HOME: &str = "/apis/test.dev/v1/namespaces/default/shoes";
+const MERGE: &str = "application/merge-patch+json";
+const APPLY: &str = "application/apply-patch+yaml";
+
+/// Sends a body of a media type as the administrator.
+async fn send(
+    server: &apiserver::Server,
+    method: Method,
+    path: &str,
+    media: &str,
+    body: Value,
+) -> (u16, Value) {
+    let (code, answer, _) = ask_as(server, method, path, media, Some(body), Some(admin())).await;
+    (code, answer)
+}
+
+/// A server with shoes that have a scale, and an older version.
+async fn scaled() -> apiserver::Server {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let mut crd = shoes();
+    crd["metadata"]["name"] = "boots.test.dev".into();
+    crd["spec"]["names"] =
+        json!({"plural": "boots", "singular": "boot", "kind": "Boot", "listKind": "BootList"});
+    let paths = json!({"specReplicasPath": ".spec.pairs", "statusReplicasPath": ".status.pairs", "labelSelectorPath": ".status.selector"});
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    let version = |name: &str| json!({"name": name, "served": true, "storage": name == "v1", "deprecated": name != "v1", "schema": schema, "subresources": {"scale": paths}});
+    crd["spec"]["versions"] = json!([version("v1"), version("v1beta1")]);
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let (code, answer) = ask(&server, Method::POST, path, Some(crd)).await;
+    assert_eq!(code, 201, "{answer}");
+    server
+}
+
+const BOOTS: &str = "/apis/test.dev/v1/namespaces/default/boots";
+
+fn boot(spec: Value) -> Value {
+    json!({"apiVersion": "test.dev/v1", "kind": "Boot", "metadata": {"name": "a"}, "spec": spec})
+}
+
+#[tokio::test]
+async fn a_write_to_a_namespace_keeps_what_guards_its_content() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let home = json!({"metadata": {"name": "n"}, "spec": {"finalizers": ["test.dev/more"]}});
+    let (code, made) = ask(&server, Method::POST, "/api/v1/namespaces", Some(home)).await;
+    assert_eq!(
+        (code, &made["spec"]),
+        (201, &json!({"finalizers": ["test.dev/more", "kubernetes"]}))
+    );
+    let path = "/api/v1/namespaces/n";
+    let (code, put) = ask(
+        &server,
+        Method::PUT,
+        path,
+        Some(json!({"metadata": {"name": "n"}})),
+    )
+    .await;
+    assert_eq!(
+        (code, &put["spec"]),
+        (200, &made["spec"]),
+        "a PUT without them"
+    );
+    let body = json!({"metadata": {"name": "n", "labels": {"z": "z"}}});
+    let (code, put) = ask(
+        &server,
+        Method::PUT,
+        &format!("{path}/status"),
+        Some(body.clone()),
+    )
+    .await;
+    assert_eq!((code, &put["spec"]), (200, &made["spec"]));
+    assert_eq!(
+        put["metadata"]["labels"]["z"], "z",
+        "the status subresource writes metadata"
+    );
+    assert_eq!(put["status"]["phase"], "Active");
+    let body = json!({"metadata": {"name": "n"}, "status": {"phase": "Terminating"}});
+    let (code, _) = ask(&server, Method::PUT, &format!("{path}/status"), Some(body)).await;
+    assert_eq!(code, 422, "nothing was deleted");
+    let body = json!({"metadata": {"name": "n"}, "spec": {"finalizers": ["bad"]}});
+    let (code, _) = ask(
+        &server,
+        Method::PUT,
+        &format!("{path}/finalize"),
+        Some(body),
+    )
+    .await;
+    assert_eq!(code, 422);
+    let body = json!({"metadata": {"name": "n"}, "spec": {"finalizers": ["kubernetes"]}});
+    let (code, put) = ask(
+        &server,
+        Method::PUT,
+        &format!("{path}/finalize"),
+        Some(body),
+    )
+    .await;
+    assert_eq!(
+        (code, &put["spec"]["finalizers"]),
+        (200, &json!(["kubernetes"]))
+    );
+}
+
+#[tokio::test]
+async fn a_scale_without_a_wanted_count_cannot_be_read_or_left_so() {
+    let server = scaled().await;
+    ask(&server, Method::POST, BOOTS, Some(boot(json!({})))).await;
+    let scale = format!("{BOOTS}/a/scale");
+    let (code, answer) = ask(&server, Method::GET, &scale, None).await;
+    let why = "Internal error occurred: the spec replicas field \".spec.pairs\" does not exist";
+    assert_eq!((code, answer["message"].as_str()), (500, Some(why)));
+    let (code, answer) = send(&server, Method::PATCH, &scale, MERGE, json!({})).await;
+    let why = "the spec replicas field \".spec.pairs\" cannot be empty";
+    assert_eq!((code, answer["message"].as_str()), (400, Some(why)));
+    let (code, answer) = send(
+        &server,
+        Method::PATCH,
+        &scale,
+        MERGE,
+        json!({"spec": {"replicas": 3}}),
+    )
+    .await;
+    assert_eq!((code, &answer["spec"]["replicas"]), (200, &json!(3)));
+    let (_, object) = ask(&server, Method::GET, &format!("{BOOTS}/a"), None).await;
+    let entries = object["metadata"]["managedFields"].as_array().unwrap();
+    let entry = entries
+        .iter()
+        .find(|e| e["subresource"] == "scale")
+        .unwrap();
+    assert_eq!(entry["fieldsV1"], json!({"f:spec": {"f:pairs": {}}}));
+    assert_eq!(entry.get("time"), None);
+}
+
+#[tokio::test]
+async fn a_scale_must_be_one() {
+    let server = scaled().await;
+    ask(
+        &server,
+        Method::POST,
+        BOOTS,
+        Some(boot(json!({"pairs": 1}))),
+    )
+    .await;
+    let scale = format!("{BOOTS}/a/scale");
+    let whole = |spec: Value| json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": spec});
+    for body in [
+        whole(json!("x")),
+        whole(json!({"replicas": "2"})),
+        json!({"kind": "Boot", "metadata": {"name": "a"}}),
+    ] {
+        let (code, answer) = ask(&server, Method::PUT, &scale, Some(body)).await;
+        let why =
+            "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:110\"";
+        assert_eq!((code, answer["message"].as_str()), (400, Some(why)));
+    }
+    let (code, answer) = ask(&server, Method::PUT, &scale, Some(whole(json!({})))).await;
+    assert_eq!(
+        (code, &answer["spec"]),
+        (200, &json!({})),
+        "no count is zero"
+    );
+    let (code, answer) = send(&server, Method::PATCH, &scale, APPLY, json!({})).await;
+    assert_eq!(
+        (code, &answer["details"]["causes"][0]["field"]),
+        (422, &json!("fieldManager"))
+    );
+    let (code, answer) = send(
+        &server,
+        Method::PATCH,
+        &scale,
+        MERGE,
+        json!({"spec": {"replicas": -1}}),
+    )
+    .await;
+    assert_eq!(
+        (code, &answer["details"]["causes"][0]["field"]),
+        (422, &json!(".spec.pairs"))
+    );
+}
+
+#[tokio::test]
+async fn what_scale_paths_find_is_checked() {
+    let server = scaled().await;
+    let cases = [
+        (
+            json!({"pairs": "2"}),
+            "Invalid value: 0: .spec.pairs accessor error: 2 is of the type string, expected int64",
+        ),
+        (
+            json!({"pairs": -1}),
+            "Invalid value: -1: should be a non-negative integer",
+        ),
+        (
+            json!({"pairs": 3_000_000_000_u64}),
+            "Invalid value: 3000000000: should be less than or equal to 2147483647",
+        ),
+    ];
+    for (spec, why) in cases {
+        let (code, answer) = ask(&server, Method::POST, BOOTS, Some(boot(spec))).await;
+        assert_eq!(
+            (code, &answer["details"]["causes"][0]["message"]),
+            (422, &json!(why))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_deprecated_version_names_a_better_one() {
+    let server = scaled().await;
+    let path = "/apis/test.dev/v1beta1/namespaces/default/boots";
+    let (_, _, warnings) = ask_as(&server, Method::GET, path, "", None, Some(admin())).await;
+    let told = "299 - \"test.dev/v1beta1 Boot is deprecated; use test.dev/v1 Boot\"";
+    assert_eq!(warnings, [told]);
+}
+
+#[tokio::test]
+async fn a_put_makes_roles_and_leases() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let role = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/r";
+    let body = json!({"metadata": {"name": "r", "resourceVersion": "7"}, "rules": []});
+    let (code, made) = ask(&server, Method::PUT, role, Some(body)).await;
+    assert_eq!((code, &made["rules"]), (201, &Value::Null));
+    let lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
+    let (code, _) = ask(
+        &server,
+        Method::PUT,
+        lease,
+        Some(json!({"metadata": {"name": "l"}})),
+    )
+    .await;
+    assert_eq!(code, 201);
+    let map = "/api/v1/namespaces/default/configmaps/c";
+    let (code, _) = ask(
+        &server,
+        Method::PUT,
+        map,
+        Some(json!({"metadata": {"name": "c"}})),
+    )
+    .await;
+    assert_eq!(code, 404);
+}
+
+#[tokio::test]
+async fn a_put_that_makes_needs_the_right_to_create() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+    let rules = json!([{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["update"]}]);
+    ask(
+        &server,
+        Method::POST,
+        &format!("{rbac}/roles"),
+        Some(json!({"metadata": {"name": "r"}, "rules": rules})),
+    )
+    .await;
+    let binding = json!({"metadata": {"name": "r"}, "roleRef": {"kind": "Role", "name": "r"}, "subjects": [{"kind": "User", "name": "bob"}]});
+    ask(
+        &server,
+        Method::POST,
+        &format!("{rbac}/rolebindings"),
+        Some(binding),
+    )
+    .await;
+    let bob = Whose {
+        user: User::new("bob", &[]),
+        agent: "bob".to_owned(),
+    };
+    let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
+    let body = json!({"metadata": {"name": "l"}});
+    let (code, answer, _) = ask_as(&server, Method::PUT, path, "", Some(body), Some(bob)).await;
+    assert_eq!(code, 403, "{answer}");
+}
+
+fn causes(answer: &Value) -> Vec<&str> {
+    let all = answer["details"]["causes"].as_array().into_iter().flatten();
+    all.filter_map(|c| c["field"].as_str()).collect()
+}
+
+#[tokio::test]
+async fn wrong_parameters_are_told_at_once() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let path = format!("{HOME}?fieldManager=%07&dryRun=Odd&fieldValidation=Odd");
+    let (code, answer) = ask(&server, Method::POST, &path, Some(shoe("a", 1))).await;
+    assert_eq!(
+        (code, causes(&answer)),
+        (422, vec!["fieldManager", "dryRun", "fieldValidation"])
+    );
+    let path = format!("{HOME}?resourceVersionMatch=Odd&sendInitialEvents=true");
+    let (code, answer) = ask(&server, Method::GET, &path, None).await;
+    assert_eq!(
+        (code, causes(&answer)),
+        (
+            422,
+            vec![
+                "resourceVersionMatch",
+                "resourceVersionMatch",
+                "sendInitialEvents"
+            ]
+        )
+    );
+    let cases = [
+        (
+            "limit=99999999999999999999",
+            "strconv.ParseInt: parsing \"99999999999999999999\": value out of range",
+        ),
+        (
+            "resourceVersion=%2B1",
+            "invalid resource version: resourceVersion: Invalid value: \"+1\": strconv.ParseUint: parsing \"+1\": invalid syntax",
+        ),
+        (
+            "timeout=abc",
+            "invalid timeout specified in the request URL - time: invalid duration \"abc\"",
+        ),
+    ];
+    for (query, why) in cases {
+        let (code, answer) = ask(&server, Method::GET, &format!("{HOME}?{query}"), None).await;
+        assert_eq!(
+            (code, answer["message"].as_str()),
+            (400, Some(why)),
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_body_must_say_what_it_is_before_it_is_looked_up() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let body = json!({"apiVersion": "test.dev/v1", "metadata": {"name": "a"}});
+    let (code, answer) = ask(&server, Method::POST, HOME, Some(body)).await;
+    let why = "the object provided is unrecognized (must be of type Shoe): Object 'Kind' is missing in '{\"apiVersion\":\"test.dev/v1\",\"metadata\":{\"name\":\"a\"}}' ({\"apiVersion\":\"test.dev/v1\",\"m ...)";
+    assert_eq!((code, answer["message"].as_str()), (400, Some(why)));
+    let (code, _) = ask(
+        &server,
+        Method::PUT,
+        &format!("{HOME}/gone"),
+        Some(shoe("other", 1)),
+    )
+    .await;
+    assert_eq!(code, 400, "another name comes before a missing object");
+    let mut odd = shoe("gone", 1);
+    odd["colour"] = "red".into();
+    let path = format!("{HOME}/gone");
+    let (code, _, warnings) =
+        ask_as(&server, Method::PUT, &path, "", Some(odd), Some(admin())).await;
+    assert_eq!(
+        (code, warnings.len()),
+        (404, 1),
+        "it was read before it was looked for"
+    );
+}
+
+#[tokio::test]
+async fn merge_patches_leave_no_nulls_in_lists() {
+    let server = scaled().await;
+    ask(
+        &server,
+        Method::POST,
+        BOOTS,
+        Some(boot(json!({"pairs": 1}))),
+    )
+    .await;
+    let patch = json!({"spec": {"deep": {"list": [1, null, {"x": null, "y": 2}]}}});
+    let (code, answer) = send(&server, Method::PATCH, &format!("{BOOTS}/a"), MERGE, patch).await;
+    assert_eq!(
+        (code, &answer["spec"]["deep"]),
+        (200, &json!({"list": [1, null, {"y": 2}]}))
+    );
+}
+
+#[tokio::test]
+async fn an_apply_is_judged_in_the_real_order() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let path = format!("{HOME}/a?fieldManager=one");
+    let config = |kind: &str, name: &str, size: i64| json!({"apiVersion": "test.dev/v1", "kind": kind, "metadata": {"name": name}, "spec": {"size": size}});
+    let (code, answer) = send(&server, Method::PATCH, &path, APPLY, config("Odd", "a", 1)).await;
+    let why = "invalid object type: test.dev/v1, Kind=Odd";
+    assert_eq!((code, answer["message"].as_str()), (400, Some(why)));
+    let mut wild = config("Shoe", "a", 1);
+    wild["metadata"]["uid"] = "12345678-1234-1234-1234-123456789012".into();
+    let (code, _) = send(&server, Method::PATCH, &path, APPLY, wild).await;
+    assert_eq!(code, 409, "nothing has that uid");
+    let (code, _) = send(&server, Method::PATCH, &path, APPLY, config("Shoe", "a", 1)).await;
+    assert_eq!(code, 201);
+    let path = format!("{HOME}/a?fieldManager=two");
+    let (code, _) = send(
+        &server,
+        Method::PATCH,
+        &path,
+        APPLY,
+        config("Shoe", "other", 2),
+    )
+    .await;
+    assert_eq!(code, 409, "a conflict comes before the name");
+}
+
+#[tokio::test]
+async fn labels_that_are_null_are_empty() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let body =
+        json!({"metadata": {"name": "c", "labels": {"a": null}, "annotations": {"b": null}}});
+    let (_, made) = ask(
+        &server,
+        Method::POST,
+        "/api/v1/namespaces/default/configmaps",
+        Some(body),
+    )
+    .await;
+    assert_eq!(made["metadata"]["labels"], json!({"a": ""}));
+    assert_eq!(made["metadata"]["annotations"], json!({"b": ""}));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told_as_by_the_routes_of_its_group() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    for path in [
+        "/api/v2",
+        "/api/v1/nosuch",
+        "/api/v1/namespaces/default/configmaps/a/nosuch",
+        "/apis/rbac.authorization.k8s.io/v9",
+    ] {
+        let (code, answer) = ask(&server, Method::GET, path, None).await;
+        let why = "the server could not find the requested resource";
+        assert_eq!(
+            (code, answer["message"].as_str()),
+            (404, Some(why)),
+            "{path}"
+        );
+    }
+    for path in ["/apis/test.dev/v9", "/apis/nosuch.dev/v1/x"] {
+        let (code, answer) = ask(&server, Method::GET, path, None).await;
+        assert_eq!(
+            (code, answer.as_str()),
+            (404, Some("404 page not found\n")),
+            "{path}"
+        );
+    }
+    let sniffed = |response: &Response| response.headers().contains_key("x-content-type-options");
+    let nobody = Some(Whose {
+        user: User::new("nobody", &[]),
+        agent: String::new(),
+    });
+    let refused = raw(&server, Method::GET, HOME, "", None, nobody).await;
+    assert_eq!((refused.status().as_u16(), sniffed(&refused)), (403, true));
+}
+
+#[tokio::test]
+async fn routes_of_built_in_groups_match_media_types_as_they_are_written() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let path = "/api/v1/namespaces/default/configmaps/a";
+    let (code, answer) = send(&server, Method::PATCH, path, "text/plain", json!({})).await;
+    assert_eq!(
+        (code, answer["message"].as_str()),
+        (415, Some("415: Unsupported Media Type"))
+    );
+}
