@@ -98,8 +98,10 @@ async fn judged(
         return approve::approve(engine, by, held, new, seen).await;
     }
     let said = (new.resolved_conflicts != old.resolved_conflicts).then(|| content::unknown(&new));
+    let early = rebase::too_early(old, &new);
     let mut made = carry_out(engine, by, held, input, new, change).await?;
     made.warnings.extend(said.flatten());
+    made.warnings.extend(early);
     Ok(made)
 }
 

@@ -20,16 +20,27 @@ use crate::{Engine, Error, Result};
 /// The annotation that asks for it.
 const REBASE: &str = "offshoot.dev/rebase";
 
-/// Whether a wished revision is a person's draft that is to be based anew.
+/// What whoever asks for it too early is told.
+const LATER: &str = "offshoot.dev/rebase: a proposed revision stays as it is; once it is rejected, its draft is based on what the branch holds";
+
+/// Whether a wished revision is a person's draft that is to be based anew: one that is asked for now, or was while it was
+/// proposed.
 pub(super) fn is_asked(old: &Revision, new: &Revision) -> bool {
-    old.lifecycle == Lifecycle::Draft
+    matches!(old.lifecycle, Lifecycle::Draft | Lifecycle::Proposed)
         && new.lifecycle == Lifecycle::Draft
-        && old.machine.is_none()
-        && new
-            .meta
-            .annotations
-            .get(REBASE)
-            .is_some_and(|v| v == "true")
+        && wants(old, new)
+}
+
+/// What is said of a wish that must wait until the revision is a draft again.
+pub(super) fn too_early(old: &Revision, new: &Revision) -> Option<String> {
+    let waits = new.lifecycle == Lifecycle::Proposed && wants(old, new);
+    let said = old.meta.annotations.get(REBASE) == new.meta.annotations.get(REBASE);
+    (waits && !said).then(|| LATER.to_owned())
+}
+
+fn wants(old: &Revision, new: &Revision) -> bool {
+    let value = new.meta.annotations.get(REBASE);
+    old.machine.is_none() && value.is_some_and(|v| v == "true")
 }
 
 /// Merges what the branch got since into the draft; a commit with the branch's head as its second
@@ -46,7 +57,12 @@ pub(super) async fn rebase(
     let was = approve::based_on(engine, open, old, head)?;
     let now = engine.tree_at(open, head, &old.package)?;
     let (Some(was), Some(now)) = (was, now.filter(|now| Some(*now) != was)) else {
-        return finish(engine, by, held, Shelf::default(), new).await;
+        let mut shelf = Shelf::default();
+        if old.lifecycle != Lifecycle::Draft {
+            shelf.refs = lifecycle::refs(open, old, Lifecycle::Draft, old.commit)?;
+            lifecycle::moved(open, &mut new, Lifecycle::Draft);
+        }
+        return finish(engine, by, held, shelf, new).await;
     };
     let tip = engine.snapshot(open, old.tree)?;
     let base = engine.snapshot(open, was)?.files.clone();
@@ -95,6 +111,7 @@ pub(super) async fn rebase(
         refs: lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?,
         ..Shelf::default()
     };
+    lifecycle::moved(open, &mut new, Lifecycle::Draft);
     drafted.shelve(&mut shelf);
     finish(engine, by, held, shelf, new).await
 }

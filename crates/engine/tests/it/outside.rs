@@ -374,18 +374,22 @@ async fn an_outdated_draft_is_refused_and_can_be_based_anew() {
         .expect_err("the branch moved on");
     assert_eq!(refused.class(), Class::Conflict);
     assert!(refused.to_string().contains("BranchDiverged"), "{refused}");
-    engine
-        .move_to(&alice(), &at, Door::Approval, Lifecycle::Draft)
-        .await
-        .expect("rejected");
+    // Asked for while it is proposed, it waits, says so, and is done when the proposal is rejected.
     let mut wish = engine::usecase::input_of(&world.revision(name));
     wish.meta
         .annotations
         .insert("offshoot.dev/rebase".to_owned(), "true".to_owned());
+    let noted = engine.update(&alice(), &at, Door::Main, wish).await;
+    let warned = noted.expect("noted").warnings;
+    assert!(
+        warned.iter().any(|w| w.contains("once it is rejected")),
+        "{warned:?}"
+    );
     engine
-        .update(&alice(), &at, Door::Main, wish)
+        .move_to(&alice(), &at, Door::Approval, Lifecycle::Draft)
         .await
-        .expect("based anew");
+        .expect("rejected");
+    assert_eq!(world.revision(name).lifecycle, Lifecycle::Draft);
     let text = world.file(name, "d.yaml").await;
     assert!(
         text.contains("replicas: 9") && text.contains("paused: true"),
