@@ -8,6 +8,7 @@
 
 mod history;
 mod mend;
+mod owner;
 mod record;
 mod survey;
 mod whole;
@@ -16,14 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
 use futures::StreamExt as _;
-use model::{CommitId, Lifecycle, ObjectKey, PackageName, Revision};
+use model::{CommitId, Lifecycle, PackageName, Revision};
 use store::{RefName, Refs};
 
-use crate::codec::Record;
 use crate::git::RefKind;
 use crate::index::PackageKey;
 use crate::repos::{Open, Seen};
-use crate::shelve::Follow;
 use crate::stats::count;
 use crate::{Engine, Error, Result};
 
@@ -238,6 +237,7 @@ impl Engine {
         let mut survey = survey::survey(self, open, &key, &view, &known)?;
         for follow in &mut survey.follow {
             self.find_owner(open, &key, follow).await?;
+            self.label_anew(follow);
         }
         for lost in &survey.lost {
             self.keep_lost(open, lost).await?;
@@ -249,40 +249,6 @@ impl Engine {
             .into_iter()
             .map(|p| format!("package {package}: {p}"))
             .collect())
-    }
-
-    /// Gives a new record to the variant that its trailer names, by the store's word: a list that came
-    /// late may lack it, and it would make another draft beside what it takes for a foreign one.
-    async fn find_owner(
-        &self,
-        open: &Open,
-        package: &PackageKey,
-        follow: &mut Follow,
-    ) -> Result<()> {
-        let Record::Put { record, .. } = &mut follow.record else {
-            return Ok(());
-        };
-        let Some(machine) = &record.machine else {
-            return Ok(());
-        };
-        if follow.from.is_some() || record.placeholder || !record.meta.owners.is_empty() {
-            return Ok(());
-        }
-        let key = ObjectKey::new(machine.owner.namespace.clone(), machine.owner.name.clone());
-        if key.namespace != package.namespace {
-            return Ok(());
-        }
-        let read = self.ports().cluster.variant(&key).await;
-        let Some(found) = read.map_err(|source| Error::Port { source })? else {
-            return Ok(());
-        };
-        let owner = &machine.owner;
-        let owner = self.world(|w| record::owned_by(w, open, package, owner, &found));
-        if let Some(owner) = owner {
-            record.meta.owners = vec![owner];
-            self.learn_variant(found);
-        }
-        Ok(())
     }
 
     /// Keeps the branch's old head reachable where somebody pushed over it.

@@ -54,10 +54,11 @@ fn by_records(revision: &Arc<Revision>, all: &[Arc<Revision>]) -> Option<Lineage
             Task::Edit { source } => source,
             Task::Upgrade { local, .. } => local,
             Task::Init { .. } => {
-                return Some(Lineage::Diverged(format!(
-                    "'{}' was made anew (init)",
-                    at.key.name
-                )));
+                let made = match at.key == revision.key {
+                    true => "it".to_owned(),
+                    false => format!("'{}', which it stems from,", at.key.name),
+                };
+                return Some(Lineage::Diverged(format!("{made} was made anew (init)")));
             }
             Task::Clone { .. } | Task::CloneGit(_) => return None,
         };

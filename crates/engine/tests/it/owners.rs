@@ -140,6 +140,42 @@ async fn push_v2(world: &World) {
     world.rest().await;
 }
 
+/// R52: git holds no labels. A record that is made from git gets those that its variant's spec says, drafts and published
+/// ones alike, and nothing that another variant's says.
+#[tokio::test(start_paused = true)]
+async fn what_the_spec_says_of_labels_is_there_again_after_a_rebuild() {
+    let mut world = ready().await;
+    for name in ["shop", "open"] {
+        let mut said = variant(name, name);
+        let spec = &mut said.spec;
+        spec.labels.insert("team".to_owned(), "a".to_owned());
+        spec.annotations.insert("note".to_owned(), "b".to_owned());
+        world.twin.put_variant(said);
+    }
+    world.twin.put_variant(variant("plain", "plain"));
+    world.rest().await;
+    world.publish("deploy.shop.packagevariant-1").await;
+    world.rebuild().await;
+    for name in [
+        "deploy.shop.packagevariant-1",
+        "deploy.open.packagevariant-1",
+    ] {
+        let meta = world.revision(name).meta;
+        assert_eq!(
+            meta.labels.get("team").map(String::as_str),
+            Some("a"),
+            "{name}"
+        );
+        assert_eq!(
+            meta.annotations.get("note").map(String::as_str),
+            Some("b"),
+            "{name}"
+        );
+    }
+    let plain = world.revision("deploy.plain.packagevariant-1").meta;
+    assert!(!plain.labels.contains_key("team"), "{:?}", plain.labels);
+}
+
 /// A trailer whose uid is nobody's any more makes nobody an owner, whatever its name (A5, V15).
 #[tokio::test(start_paused = true)]
 async fn a_discovered_record_is_given_to_nobody_of_another_uid() {

@@ -1,0 +1,74 @@
+//! What a record that is found in git gets back from its variant: the owner, labels and annotations. Git holds none of them.
+
+use model::ObjectKey;
+
+use super::record;
+use crate::codec::Record;
+use crate::index::PackageKey;
+use crate::repos::Open;
+use crate::shelve::Follow;
+use crate::{Engine, Error, Result};
+
+impl Engine {
+    /// Gives a new record to the variant that its trailer names, by the store's word: a list that came
+    /// late may lack it, and it would make another draft beside what it takes for a foreign one.
+    pub(super) async fn find_owner(
+        &self,
+        open: &Open,
+        package: &PackageKey,
+        follow: &mut Follow,
+    ) -> Result<()> {
+        let Record::Put { record, .. } = &mut follow.record else {
+            return Ok(());
+        };
+        let Some(machine) = &record.machine else {
+            return Ok(());
+        };
+        if follow.from.is_some() || record.placeholder || !record.meta.owners.is_empty() {
+            return Ok(());
+        }
+        let key = ObjectKey::new(machine.owner.namespace.clone(), machine.owner.name.clone());
+        if key.namespace != package.namespace {
+            return Ok(());
+        }
+        let read = self.ports().cluster.variant(&key).await;
+        let Some(found) = read.map_err(|source| Error::Port { source })? else {
+            return Ok(());
+        };
+        let owner = &machine.owner;
+        let owner = self.world(|w| record::owned_by(w, open, package, owner, &found));
+        if let Some(owner) = owner {
+            record.meta.owners = vec![owner];
+            self.learn_variant(found);
+        }
+        Ok(())
+    }
+
+    /// Gives a new record what its variant's spec says of labels and annotations: git holds neither, and
+    /// whoever selects by them must find it again after its record was lost (R52).
+    pub(super) fn label_anew(&self, follow: &mut Follow) {
+        let Record::Put { record, .. } = &mut follow.record else {
+            return;
+        };
+        if follow.from.is_some() {
+            return;
+        }
+        let Some(owner) = record.meta.controller().map(|o| o.uid.clone()) else {
+            return;
+        };
+        let found = self.world(|w| {
+            let variant = w.variant_of_uid(&owner)?;
+            let spec = &variant.parsed.as_ref().ok()?.spec;
+            Some((spec.labels.clone(), spec.annotations.clone()))
+        });
+        let Some((labels, annotations)) = found else {
+            return;
+        };
+        for (key, value) in labels {
+            record.meta.labels.entry(key).or_insert(value);
+        }
+        for (key, value) in annotations {
+            record.meta.annotations.entry(key).or_insert(value);
+        }
+    }
+}
