@@ -72,13 +72,14 @@ impl Report {
     }
 }
 
-/// The last line of an explanation: when something is looked at again, or that somebody has to act first.
-pub(crate) fn then(next: Next, report: &Report, conditions: &[Condition]) -> String {
+/// The last line of an explanation: when something is looked at again, or that somebody has to act first; `stuck` says that
+/// for what stands neither in the report nor in a condition.
+pub(crate) fn then(next: Next, report: &Report, conditions: &[Condition], stuck: bool) -> String {
     let mut conditions = conditions.iter();
     let stalled = conditions.any(|c| c.kind == "Stalled" && c.status == Status::True);
     let asked = report.notes.iter().any(|n| n.hint.is_some());
     match next {
-        Next::Rest if stalled || asked => "rest, until a person acts".to_owned(),
+        Next::Rest if stuck || stalled || asked => "rest, until a person acts".to_owned(),
         other => other.to_string(),
     }
 }

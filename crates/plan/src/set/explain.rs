@@ -4,6 +4,7 @@ use std::fmt;
 
 use model::{Pairs, Variant};
 
+use super::status::passes;
 use super::{Plan, Step};
 use crate::report::then;
 
@@ -101,7 +102,11 @@ impl fmt::Display for Plan {
                 s.drafts, s.proposed, s.published
             )?;
         }
-        let next = then(self.next, &self.report, &self.status.conditions);
+        // What cannot be made, and variants that cannot go on, stay so until somebody mends what their messages name.
+        let mut ready = s.conditions.iter().filter(|c| c.kind == "Ready");
+        let passes = ready.any(|c| passes(&c.reason));
+        let stuck = s.failed + s.stalled > 0 && !passes;
+        let next = then(self.next, &self.report, &self.status.conditions, stuck);
         writeln!(f, "next: {next}")
     }
 }

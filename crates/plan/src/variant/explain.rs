@@ -238,7 +238,7 @@ impl fmt::Display for Plan {
             let lock = t.upstream_lock.as_ref().map_or("-", |l| l.git_ref.as_str());
             writeln!(f, "- target {} {} from {lock}", t.name, t.lifecycle)?;
         }
-        let next = then(self.next, &self.report, &self.status.conditions);
+        let next = then(self.next, &self.report, &self.status.conditions, false);
         writeln!(f, "next: {next}")
     }
 }

@@ -23,8 +23,13 @@ impl Work<'_> {
             return;
         }
         let message = format!("'{name}' waits for approval, but {}", why.join(", "));
+        let gates = our_open_gates(revision);
+        let approve = match gates.is_empty() {
+            true => format!("`offshoot rpkg approve {name}` publishes it as it is"),
+            false => format!("it cannot be approved ({} not true)", gates.join(", ")),
+        };
         let way_out = format!(
-            "`offshoot rpkg approve {name}` publishes it as it is, `offshoot rpkg reject {name}` lets the variant bring it in line, and so does spec.proposedRevisions: revertToDraft"
+            "{approve}, `offshoot rpkg reject {name}` lets the variant bring it in line, and so does spec.proposedRevisions: revertToDraft"
         );
         self.waiting = Some(not_ready(
             "WaitingForApproval",
@@ -38,11 +43,7 @@ impl Work<'_> {
         if revision.lifecycle != Lifecycle::Proposed {
             return;
         }
-        let open: Vec<&str> = revision
-            .open_gates()
-            .into_iter()
-            .filter(|gate| gate.starts_with(words::OUR_GATES))
-            .collect();
+        let open = our_open_gates(revision);
         if open.is_empty() {
             return;
         }
@@ -61,4 +62,11 @@ impl Work<'_> {
         ));
         self.report.hint(message, way_out);
     }
+}
+
+/// The gates of ours that are not true: nobody can approve past them, whatever the repository says of the author's.
+fn our_open_gates(revision: &Revision) -> Vec<&str> {
+    let mut open = revision.open_gates();
+    open.retain(|gate| gate.starts_with(words::OUR_GATES));
+    open
 }
