@@ -81,7 +81,12 @@ fn revision(object: &Value) -> String {
         let sides =
             ["base", "local", "upstream"].map(|key| format!("{key} {}", side(conflict.get(key))));
         let kept = text(conflict, "decision");
-        _ = writeln!(out, "    {}; {kept} was taken", sides.join(", "));
+        let taken = match text(conflict, "state") {
+            // What the draft holds by now is somebody's edit, and may be a third value.
+            "resolved" => format!("the merge took {kept}, and the draft was edited there since"),
+            _ => format!("{kept} was taken"),
+        };
+        _ = writeln!(out, "    {}; {taken}", sides.join(", "));
     }
     out.push_str(&deletion(object, lifecycle));
     for owner in items(object, "/metadata/ownerReferences") {
@@ -191,3 +196,6 @@ fn way_out(message: &str) -> Option<&'static str> {
     let found = ways.iter().find(|(part, _)| message.contains(part));
     found.map(|(_, way)| *way)
 }
+
+#[cfg(test)]
+mod tests;
