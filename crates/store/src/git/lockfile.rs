@@ -101,12 +101,27 @@ pub(crate) struct Claims {
     path: PathBuf,
 }
 
-/// Held while a transaction runs; the note goes with it.
-pub(crate) struct Claim<'a>(&'a Claims);
+/// Held while a transaction runs. The note goes with it, or stays until what moved is durable: a power cut may bring a
+/// lock back that was renamed or removed, and what names it must not be gone then.
+pub(crate) struct Claim<'a> {
+    of: &'a Claims,
+    stays: bool,
+    /// Calls of fsync that the note took.
+    pub(crate) syncs: usize,
+}
+
+impl Claim<'_> {
+    /// Everything moved: the note stays until [`Claims::clear`].
+    pub(crate) fn keep(mut self) {
+        self.stays = true;
+    }
+}
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        drop(fs::remove_file(&self.0.path));
+        if !self.stays {
+            self.of.clear();
+        }
     }
 }
 
@@ -118,11 +133,36 @@ impl Claims {
         Self { path }
     }
 
-    pub(crate) fn note(&self, targets: impl Iterator<Item = PathBuf>) -> Result<Claim<'_>> {
+    /// Notes locks before they are taken; where asked, durably: a lock that outlives a power cut is known then.
+    pub(crate) fn note(
+        &self,
+        targets: impl Iterator<Item = PathBuf>,
+        sync: bool,
+    ) -> Result<Claim<'_>> {
         let lines: String = targets.map(|t| format!("{}.lock\n", t.display())).collect();
-        fs::write(&self.path, lines)
-            .map_err(|e| Error::io(format!("write {}", self.path.display()), e))?;
-        Ok(Claim(self))
+        let made = !self.path.exists();
+        let write = || {
+            let mut file = File::create(&self.path)?;
+            file.write_all(lines.as_bytes())?;
+            if sync { file.sync_data() } else { Ok(()) }
+        };
+        write().map_err(|e| Error::io(format!("write {}", self.path.display()), e))?;
+        let mut syncs = usize::from(sync);
+        if let (true, true, Some(dir)) = (sync, made, self.path.parent()) {
+            syncs += usize::from(sync_dir(dir)?);
+        }
+        Ok(Claim {
+            of: self,
+            stays: false,
+            syncs,
+        })
+    }
+
+    /// No lock is held. The file stays: to make and remove it each time would have to be durable, too.
+    pub(crate) fn clear(&self) {
+        if fs::metadata(&self.path).is_ok_and(|note| note.len() > 0) {
+            drop(File::create(&self.path));
+        }
     }
 
     /// Removes the locks that the note names, if they are there and old.
@@ -154,7 +194,7 @@ impl Claims {
                 _ => {}
             }
         }
-        drop(fs::remove_file(&self.path));
+        self.clear();
         Ok(())
     }
 }

@@ -206,7 +206,7 @@ impl RefFiles {
         each: &mut dyn FnMut() -> Result<()>,
     ) -> Result<(Moved, usize)> {
         let paths = edits.iter().map(|e| self.dir.join(e.name.as_str()));
-        let _claim = self.claims.note(paths)?;
+        let claim = self.claims.note(paths, self.sync)?;
         let (mut stale, mut made) = (Vec::new(), Vec::new());
         let mut locks = self.lock_all(edits.iter(), &mut stale, &mut made)?;
         self.compare(edits, &mut stale)?;
@@ -215,7 +215,7 @@ impl RefFiles {
         }
         let mut edits: Vec<&RawEdit> = edits.iter().collect();
         edits.sort_by_key(|e| e.turn());
-        let mut syncs = 0;
+        let mut syncs = claim.syncs;
         for edit in &edits {
             if let (Some(id), Some(lock)) = (edit.new, locks.get_mut(&edit.name)) {
                 lock.write(format!("{id}\n").as_bytes(), self.sync)?;
@@ -233,10 +233,12 @@ impl RefFiles {
             self.note_dirty(&path);
             let Some(next) = edits.get(at + 1) else { break };
             if next.turn() > edit.turn() {
-                syncs += self.durable()?;
+                syncs += self.sync_dirty()?;
             }
             each()?;
         }
+        drop(locks);
+        claim.keep();
         Ok((Moved::All, syncs))
     }
 
@@ -252,7 +254,9 @@ impl RefFiles {
     fn apply_packed(&self, edits: &[RawEdit]) -> Result<(Moved, usize)> {
         let locked = self.worth_a_lock(edits);
         let paths = locked.iter().map(|e| self.dir.join(e.name.as_str()));
-        let _claim = self.claims.note(paths.chain([self.packed.path.clone()]))?;
+        let claim = self
+            .claims
+            .note(paths.chain([self.packed.path.clone()]), self.sync)?;
         let mut file = LockFile::take(&self.packed.path, &mut Vec::new())?;
         let mut stale = Vec::new();
         let mut locks = self.lock_all(locked.iter().copied(), &mut stale, &mut Vec::new())?;
@@ -260,7 +264,7 @@ impl RefFiles {
         if !stale.is_empty() {
             return Ok((Moved::Stale(stale), 0));
         }
-        let mut syncs = self.write_branches(&locked, &mut locks)?;
+        let mut syncs = claim.syncs + self.write_branches(&locked, &mut locks)?;
         let before = self.packed.load()?;
         let mut after = Packed {
             refs: before.refs.clone(),
@@ -280,7 +284,7 @@ impl RefFiles {
         let loose: Vec<&&RefName> = locks.keys().filter(stay).collect();
         if !loose.is_empty() {
             // Until the rename lasts, these files are all that holds their refs.
-            syncs += self.durable()?;
+            syncs += self.sync_dirty()?;
         }
         for name in loose {
             let path = self.dir.join(name.as_str());
@@ -288,6 +292,8 @@ impl RefFiles {
                 self.note_dirty(&path);
             }
         }
+        drop(locks);
+        claim.keep();
         Ok((Moved::All, syncs))
     }
 
@@ -311,7 +317,7 @@ impl RefFiles {
             }
         }
         if syncs > 0 {
-            syncs += self.durable()?;
+            syncs += self.sync_dirty()?;
         }
         Ok(syncs)
     }
@@ -350,6 +356,12 @@ impl RefFiles {
 
     /// Makes moved refs durable. How many times the disk was asked to sync.
     pub(crate) fn durable(&self) -> Result<usize> {
+        let count = self.sync_dirty()?;
+        self.claims.clear();
+        Ok(count)
+    }
+
+    fn sync_dirty(&self) -> Result<usize> {
         let dirty = std::mem::take(&mut *lock(&self.dirty));
         if !self.sync {
             return Ok(0);

@@ -35,3 +35,39 @@ fn a_ref_that_stands_alone_is_packed_unless_another_stands_above_it() {
         .collect();
     assert_eq!(all, [other, alone, beside]);
 }
+
+/// What a power cut may bring back is named until nothing can bring it back.
+#[test]
+fn locks_are_named_until_what_moved_is_durable() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("refs/heads")).unwrap();
+    let claims = dir.path().join("claims");
+    let refs = RefFiles::new(dir.path(), claims.clone(), true);
+    let named = || fs::read_to_string(&claims).unwrap_or_default();
+    let id = ObjectId::from_hex(&[b'1'; 40]).unwrap();
+    for (name, file) in [
+        ("refs/heads/drafts/a/ws", "packed-refs.lock"),
+        ("refs/heads/main", "refs/heads/main.lock"),
+    ] {
+        let edit = |old| RawEdit {
+            name: RefName::parse(name).unwrap(),
+            old,
+            new: Some(id),
+        };
+        let (moved, syncs) = refs.apply(&[edit(None)], &mut || Ok(())).unwrap();
+        assert!(matches!(moved, Moved::All) && syncs >= 2, "{syncs}");
+        assert!(named().contains(file), "{}", named());
+        refs.durable().unwrap();
+        assert_eq!(named(), "");
+        // What moved nothing leaves nothing.
+        let (moved, _) = refs.apply(&[edit(None)], &mut || Ok(())).unwrap();
+        assert!(matches!(moved, Moved::Stale(_)));
+        assert_eq!(named(), "");
+    }
+    // The lock is there again after a power cut, and its transaction's note with it.
+    let lock = dir.path().join("packed-refs.lock");
+    fs::write(&lock, "half").unwrap();
+    fs::write(&claims, format!("{}\n", lock.display())).unwrap();
+    refs.release().unwrap();
+    assert!(!lock.exists() && named().is_empty());
+}
