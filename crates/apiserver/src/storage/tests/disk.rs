@@ -24,6 +24,9 @@ struct Inner {
     /// Changes until the power goes; none while it stays.
     left: Option<u64>,
     dark: bool,
+    /// Changes until some fail, and how many then do.
+    fails: (u64, u64),
+    failed: u64,
 }
 
 /// A disk; clones are the same one.
@@ -34,6 +37,16 @@ impl Disk {
     /// Cuts the power after so many changes and syncs.
     pub(super) fn cut_after(&self, changes: u64) {
         lock(&self.0).left = Some(changes);
+    }
+
+    /// Has some changes fail as on a full disk, after others.
+    pub(super) fn fail_after(&self, changes: u64, many: u64) {
+        lock(&self.0).fails = (changes, many);
+    }
+
+    /// How many changes failed so far.
+    pub(super) fn failed(&self) -> u64 {
+        lock(&self.0).failed
     }
 
     /// Whether the power is gone.
@@ -68,6 +81,15 @@ impl Disk {
 
     fn change(&self, pending: Option<Pending>) -> io::Result<()> {
         let mut inner = lock(&self.0);
+        match &mut inner.fails {
+            (0, 0) => {}
+            (0, many) => {
+                *many -= 1;
+                inner.failed += 1;
+                return Err(io::Error::from(io::ErrorKind::StorageFull));
+            }
+            (changes, _) => *changes -= 1,
+        }
         if let Some(left) = &mut inner.left {
             if *left == 0 {
                 inner.dark = true;

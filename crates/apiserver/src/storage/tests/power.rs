@@ -139,6 +139,50 @@ fn a_power_cut_loses_nothing_that_was_acknowledged() {
     );
 }
 
+/// Writes until it is acknowledged; how often it was refused before.
+fn insist(store: &Store, name: &str, number: u32) -> u64 {
+    let tried = |_: &u64| block_on(store.commit(vec![put(name, number, Expect::Any)])).is_err();
+    (0..20).take_while(tried).count() as u64
+}
+
+/// Each write and each sync of a run fails once, and once with those that follow: what was acknowledged stays, in the
+/// process that goes on and after a power cut, and there is room again as soon as the disk has some.
+#[test]
+fn an_error_at_each_change_of_the_disk_loses_nothing_and_passes() {
+    let (mut met, mut refused) = (0, 0);
+    for at in 0..120 {
+        for many in [1, 4] {
+            let disk = Disk::default();
+            let store = opened(&disk).expect("a store");
+            assert_eq!(insist(&store, "k0", 7), 0);
+            disk.fail_after(at, many);
+            let mut known = BTreeMap::from([("k0".to_owned(), 7_u64)]);
+            for n in 0..8_u32 {
+                let name = format!("k{}", n % 3);
+                let again = insist(&store, &name, n);
+                assert!(again < 20, "error {at}: {name} is refused for ever");
+                refused += again;
+                known.insert(name, u64::from(n));
+                for (name, number) in &known {
+                    let found = held(&store, name).map(|(n, _)| n);
+                    assert_eq!(found, Some(*number), "error {at}: {name}");
+                }
+            }
+            let version = store.rv();
+            met += u64::from(disk.failed() > 0);
+            drop(store);
+            // What was not synced is lost.
+            let store = opened(&disk.image(&mut |_| 0)).expect("a store");
+            assert!(store.rv() >= version, "error {at}: versions went back");
+            for (name, number) in &known {
+                let found = held(&store, name).map(|(n, _)| n);
+                assert_eq!(found, Some(*number), "error {at}: {name} after a cut");
+            }
+        }
+    }
+    assert!(met > 60 && refused > 60, "{met} {refused}");
+}
+
 #[test]
 fn a_store_that_loses_synced_writes_is_noticed() {
     let mut lost = 0;
