@@ -67,6 +67,12 @@ enum Command {
     Wasm,
     /// Let the real program, real git clients and a network that fails work on each other, and see what is left.
     Torture(torture::TortureArgs),
+    /// Kill the real program in the middle of a fan-out, so many times, and see what is left.
+    Kill(torture::kill::KillArgs),
+    /// Cut its power so many times: what it did not have written is lost. Needs root, for a file system of its own.
+    Power(torture::power::PowerArgs),
+    /// Measure how long the real program takes to answer again beside many package revisions.
+    Restart(torture::restart::RestartArgs),
     /// Send random requests to our API server and to a real kube-apiserver, and see where they answer differently.
     Differ(differ::DifferArgs),
     /// Run the seeded simulation: a walk under faults, promise by promise.
@@ -101,6 +107,9 @@ fn main() -> ExitCode {
         ]),
         Command::Sim(args) => sim::run(&args),
         Command::Differ(args) => differ::run(&args),
+        Command::Kill(args) => torture::kill::run(&args),
+        Command::Power(args) => torture::power::run(&args),
+        Command::Restart(args) => torture::restart::run(&args),
         Command::Torture(args) => torture::run(&args),
     }
 }

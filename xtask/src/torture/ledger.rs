@@ -107,6 +107,17 @@ impl Ledger {
         self.lock().published.insert(revision, repository);
     }
 
+    /// The variants of these revisions were deleted, which was acknowledged: drafts may be gone.
+    pub(super) fn forget(&self, of: &str) {
+        let mut inner = self.lock();
+        let published: Vec<String> = inner.published.keys().cloned().collect();
+        inner
+            .marks
+            .retain(|mark| !mark.revision.contains(of) || published.contains(&mark.revision));
+        // Their deletion is proposed.
+        inner.published.retain(|name, _| !name.contains(of));
+    }
+
     /// The commit that a tag was first seen at.
     pub(super) fn tag(&self, repository: &str, tag: &str, commit: &str) -> String {
         let key = (repository.to_owned(), tag.to_owned());

@@ -7,9 +7,13 @@
 //! a seed decides is what everybody tries; what meets what is the machine's doing, so a failure keeps its directory.
 
 mod examine;
+mod fleet;
+pub(crate) mod kill;
 mod ledger;
 mod outsiders;
 mod people;
+pub(crate) mod power;
+pub(crate) mod restart;
 mod server;
 mod world;
 
@@ -45,30 +49,18 @@ pub(crate) struct TortureArgs {
 
 /// Runs rounds until the time is over or a promise is broken.
 pub(crate) fn run(args: &TortureArgs) -> ExitCode {
-    let program = args
-        .server
-        .clone()
-        .unwrap_or_else(|| crate::root().join("target/release/offshoot"));
-    if !program.is_file() {
-        let told = format!(
-            "{} is not there: cargo build --release --locked, or --server FILE",
-            program.display()
-        );
-        return crate::fail(&told);
-    }
-    let runtime = match tokio::runtime::Runtime::new() {
-        Ok(runtime) => runtime,
-        Err(error) => return crate::fail(&format!("start: {error}")),
+    let (program, runtime) = match program(args.server.as_ref()).and_then(|p| Ok((p, runtime()?))) {
+        Ok(both) => both,
+        Err(why) => return crate::fail(&why),
     };
-    let world = match World::start(&program, runtime.handle().clone()) {
+    let world = match World::start(&program, runtime.handle().clone(), &[]) {
         Ok(world) => Arc::new(world),
         Err(why) => return crate::fail(&why),
     };
     let done = rounds(&world, args);
-    let story = args.story.clone();
-    world
-        .ledger
-        .write(&story.unwrap_or_else(|| world.root.join("torture.log")));
+    if let Some(story) = &args.story {
+        world.ledger.write(story);
+    }
     match done {
         Ok(rounds) => {
             crate::say(&format!(
@@ -78,16 +70,39 @@ pub(crate) fn run(args: &TortureArgs) -> ExitCode {
             world.remove();
             ExitCode::SUCCESS
         }
-        Err(why) => {
-            let told = format!(
-                "seed {}: {why}\nkept: {} (torture.log there, or --story, tells what everybody did)",
-                args.seed,
-                world.root.display()
-            );
-            world.server.kill();
-            crate::fail(&told)
-        }
+        Err(why) => ending(&world, args.seed, Err(why)),
     }
+}
+
+/// The program that is tried.
+fn program(given: Option<&PathBuf>) -> Result<PathBuf> {
+    let program = given
+        .cloned()
+        .unwrap_or_else(|| crate::root().join("target/release/offshoot"));
+    if program.is_file() {
+        return Ok(program);
+    }
+    let program = program.display();
+    Err(format!(
+        "{program} is not there: cargo build --release --locked, or --server FILE"
+    ))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Runtime::new().map_err(|e| format!("start: {e}"))
+}
+
+/// Keeps a world in which a promise was broken, and says where.
+fn ending(world: &World, seed: u64, done: Result<()>) -> ExitCode {
+    let Err(why) = done else {
+        return ExitCode::SUCCESS;
+    };
+    world.ledger.write(&world.root.join("torture.log"));
+    world.server.kill();
+    crate::fail(&format!(
+        "seed {seed}: {why}\nkept: {} (torture.log there tells what everybody did)",
+        world.root.display()
+    ))
 }
 
 fn rounds(world: &Arc<World>, args: &TortureArgs) -> Result<u64> {

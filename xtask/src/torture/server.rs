@@ -28,12 +28,13 @@ pub(super) struct Server {
     program: PathBuf,
     root: PathBuf,
     address: String,
+    flags: Vec<String>,
     handle: Handle,
     state: Mutex<State>,
 }
 
 impl Server {
-    pub(super) fn new(program: &Path, root: &Path, handle: Handle) -> Result<Self> {
+    pub(super) fn new(program: &Path, root: &Path, flags: &[&str], handle: Handle) -> Result<Self> {
         // The same address after each start: clients need not be told.
         let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
         let free = free.map_err(|e| format!("find a free port: {e}"))?;
@@ -41,6 +42,7 @@ impl Server {
             program: program.to_owned(),
             root: root.to_owned(),
             address: free.to_string(),
+            flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
             handle,
             state: Mutex::default(),
         })
@@ -73,6 +75,7 @@ impl Server {
             .args(["up", "--sync-seconds", "1", "--listen", &self.address])
             .arg("--data")
             .arg(&data)
+            .args(&self.flags)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(said)
@@ -140,9 +143,14 @@ impl Server {
         began.elapsed()
     }
 
+    /// Its process.
+    pub(super) fn process(&self) -> Option<u32> {
+        self.lock().child.as_ref().map(Child::id)
+    }
+
     /// The memory that it holds now, in KiB.
     pub(super) fn memory(&self) -> Option<u64> {
-        let process = self.lock().child.as_ref().map(Child::id)?;
+        let process = self.process()?;
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
         let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
         line.split_whitespace().nth(1)?.parse().ok()

@@ -38,6 +38,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct World {
     pub(super) root: PathBuf,
+    /// Where the repositories behind HTTP are.
+    remote: PathBuf,
     pub(super) server: Server,
     pub(super) http: git_http::Server,
     pub(super) ledger: Ledger,
@@ -46,18 +48,30 @@ pub(super) struct World {
 
 impl World {
     /// A fresh directory with the server running, an upstream at v1, and a set over all targets.
-    pub(super) fn start(program: &Path, handle: Handle) -> Result<Self> {
+    pub(super) fn start(program: &Path, handle: Handle, flags: &[&str]) -> Result<Self> {
         let root = tempfile::Builder::new()
             .prefix("offshoot-torture-")
             .tempdir()
             .map_err(|e| format!("make a directory: {e}"))?
             .keep();
-        let remote = root.join("remote");
-        std::fs::create_dir_all(&remote).map_err(|e| format!("make a directory: {e}"))?;
-        let http = git_http::Server::start(remote).map_err(|e| format!("serve git: {e}"))?;
-        let server = Server::new(program, &root, handle.clone())?;
+        Self::at(program, handle, &root, &root.join("remote"), flags)
+    }
+
+    /// The same in a directory, with the repositories behind HTTP in another one, and flags for the server.
+    pub(super) fn at(
+        program: &Path,
+        handle: Handle,
+        root: &Path,
+        remote: &Path,
+        flags: &[&str],
+    ) -> Result<Self> {
+        std::fs::create_dir_all(remote).map_err(|e| format!("make a directory: {e}"))?;
+        let http =
+            git_http::Server::start(remote.to_owned()).map_err(|e| format!("serve git: {e}"))?;
+        let server = Server::new(program, root, flags, handle.clone())?;
         let world = Self {
-            root,
+            root: root.to_owned(),
+            remote: remote.to_owned(),
             server,
             http,
             ledger: Ledger::default(),
@@ -104,7 +118,7 @@ impl World {
         let file = format!("{name}.git");
         match name {
             "blueprints" | "near" => self.root.join(file),
-            _ => self.root.join("remote").join(file),
+            _ => self.remote.join(file),
         }
     }
 
@@ -202,6 +216,12 @@ impl World {
     pub(super) fn patch(&self, path: &str, change: &Value) -> Result<Value> {
         let client = self.server.client()?;
         let asked = self.handle.block_on(client.patch(path, change));
+        asked.map_err(|e| e.to_string())
+    }
+
+    pub(super) fn delete(&self, path: &str) -> Result<Value> {
+        let client = self.server.client()?;
+        let asked = self.handle.block_on(client.delete(path));
         asked.map_err(|e| e.to_string())
     }
 
