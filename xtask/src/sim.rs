@@ -25,7 +25,8 @@ pub(crate) struct SimArgs {
     /// This seed alone, with its whole story.
     #[arg(long)]
     seed: Option<u64>,
-    /// Break something on purpose: no-durability, no-lease or no-deduplication.
+    /// Break something on purpose: no-durability, no-lease, no-deduplication, reads-for-anybody, foreign-owners,
+    /// taken-for-sent or believes.
     #[arg(long)]
     mutant: Option<String>,
     /// Go on after a broken promise, and count them.

@@ -53,6 +53,8 @@ struct Inner {
     /// Which start of the process runs, if one does.
     alive: Option<u64>,
     started: u64,
+    /// Whether a push got lost on the way.
+    lost: bool,
     /// Remotes that cannot be reached, and until when.
     away: BTreeMap<String, Instant>,
     /// A digest of every question and answer: two runs of a seed must agree in it.
@@ -90,6 +92,7 @@ impl Chaos {
                 writes_left: WRITES_IN_ALL,
                 alive: None,
                 started: 0,
+                lost: false,
                 away: BTreeMap::new(),
                 trace: 0xcbf2_9ce4_8422_2325,
                 said: Vec::new(),
@@ -129,6 +132,16 @@ impl Chaos {
         let inner = &mut *self.inner();
         inner.on = on;
         inner.away.clear();
+    }
+
+    /// Whether a push got lost on the way.
+    pub(super) fn is_lost(&self) -> bool {
+        self.inner().lost
+    }
+
+    /// The same, and from now on none.
+    pub(super) fn take_lost(&self) -> bool {
+        std::mem::take(&mut self.inner().lost)
     }
 
     /// A remote cannot be reached until then.
@@ -343,7 +356,9 @@ impl store::Wire for Chaos {
         let faults = [Fault::NotTaken, Fault::ObjectsAlone, Fault::HalfTaken];
         // Of one ref there is no half.
         let faults = if refs > 1 { &faults[..] } else { &faults[..2] };
-        match self.strike("git remote: on the way", faults) {
+        let struck = self.strike("git remote: on the way", faults);
+        self.inner().lost |= struck.is_some();
+        match struck {
             Some(Fault::NotTaken) => Delivery::Nothing,
             Some(Fault::ObjectsAlone) => Delivery::Objects,
             Some(Fault::HalfTaken) => Delivery::Half,

@@ -23,6 +23,17 @@ pub(super) struct Edit {
     pub(super) revision: ObjectKey,
 }
 
+/// An edit that a person made on the branch itself.
+#[derive(Debug, Clone)]
+pub(super) struct OnBranch {
+    /// Names the edit.
+    pub(super) marker: String,
+    /// The repository.
+    pub(super) repo: String,
+    /// The package.
+    pub(super) package: String,
+}
+
 /// A label that was put on a record. It is promised as long as that object lives: one that is made
 /// under the same name later has another uid.
 #[derive(Debug, Clone)]
@@ -49,6 +60,8 @@ pub(super) struct Published {
 pub(super) struct Promises {
     /// Edits.
     pub(super) edits: Vec<Edit>,
+    /// Edits on the branch itself.
+    pub(super) on_branch: Vec<OnBranch>,
     /// Labels on records.
     pub(super) labels: Vec<Label>,
     /// Approvals.
@@ -144,6 +157,13 @@ impl Promises {
         }
     }
 
+    /// Nothing is promised any more about an open revision: a person took its ref away, or back.
+    pub(super) fn forget_revision(&mut self, key: &ObjectKey) {
+        self.edits.retain(|e| e.revision.name != key.name);
+        self.labels.retain(|l| l.record.name != key.name);
+        self.made.retain(|made| made.name != key.name);
+    }
+
     /// Nothing is promised any more about what was in a repository.
     pub(super) fn forget_repository(&mut self, name: &str, url: &str) {
         let within = format!("{name}/");
@@ -153,6 +173,7 @@ impl Promises {
         self.labels.retain(|l| !named(&l.record));
         self.published.retain(|key, _| !named(key));
         self.made.retain(|key| !named(key));
+        self.on_branch.retain(|e| e.repo != name);
         let of_url = format!("{url} ");
         self.tags.retain(|tag, _| !tag.starts_with(&of_url));
         self.numbers.retain(|tag, _| !tag.starts_with(&of_url));

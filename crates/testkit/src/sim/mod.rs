@@ -22,6 +22,7 @@ mod mutant;
 mod people;
 mod ports;
 mod promised;
+mod pushers;
 mod reading;
 mod remotes;
 mod scenario;

@@ -1,13 +1,14 @@
-//! Three ways to be wrong, each in a wrapper around the ports or the store and never in the
+//! Ways to be wrong, each in a wrapper around the ports or the store and never in the
 //! product: a simulation that does not notice them notices nothing.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::ports::{Change, Expect, RecordWrite, Records as _};
-use model::{CommitId, ObjectKey, Revision};
-use store::{MemoryStore, RefEdit, RefName, Scope, Submission};
+use model::{CommitId, Digest, ObjectKey, Revision};
+use store::{Answer, MemoryStore, Published, RefEdit, RefName, Scope, Submission};
 
+use super::fixtures::{NS, TENANT};
 use crate::twin::Twin;
 
 /// What is broken on purpose.
@@ -21,15 +22,25 @@ pub enum Mutant {
     NoDeduplication,
     /// What is injected is read whoever asks.
     ReadsForAnybody,
+    /// A record gets the owner of the same revision in another namespace.
+    ForeignOwners,
+    /// A change that is pushed again after a lost answer takes its objects for sent: the remote refuses
+    /// the new refs, and takes the deletions.
+    TakenForSent,
+    /// A push whose answer was lost is believed to have been taken.
+    Believes,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 7] = [
         Self::NoDurability,
         Self::NoLease,
         Self::NoDeduplication,
         Self::ReadsForAnybody,
+        Self::ForeignOwners,
+        Self::TakenForSent,
+        Self::Believes,
     ];
 
     /// Its name on a command line.
@@ -39,6 +50,9 @@ impl Mutant {
             Self::NoLease => "no-lease",
             Self::NoDeduplication => "no-deduplication",
             Self::ReadsForAnybody => "reads-for-anybody",
+            Self::ForeignOwners => "foreign-owners",
+            Self::TakenForSent => "taken-for-sent",
+            Self::Believes => "believes",
         }
     }
 
@@ -109,4 +123,62 @@ async fn put_back(store: &MemoryStore, url: &str, before: BTreeMap<RefName, Opti
         ..Submission::default()
     };
     drop(outside.submit(submission).await);
+}
+
+/// Breaks a record that is to be written.
+pub(super) fn break_record(mutant: Option<Mutant>, twin: &Twin, change: &mut Change) {
+    let Change::Put(record) = change else { return };
+    match mutant {
+        Some(Mutant::NoDeduplication) => {
+            if let Some(machine) = &mut record.machine {
+                machine.digest = Digest::new(1, &[0; 32]);
+                machine.full_digest = Digest::new(1, &[0; 32]);
+            }
+        }
+        Some(Mutant::ForeignOwners) if record.key.namespace.as_str() == TENANT => {
+            let same = twin.revision(NS, record.key.name.as_str());
+            let owners = same.map(|r| r.meta.owners).unwrap_or_default();
+            record.meta.owners.extend(owners);
+        }
+        _ => {}
+    }
+}
+
+/// What a remote that nobody heard is believed to have done.
+pub(super) fn believed(submission: &Submission) -> Answer {
+    let refs = submission.refs.iter().map(|e| (e.name.clone(), e.to));
+    Answer::Published(Published {
+        intent: None,
+        commit: None,
+        refs: refs.collect(),
+    })
+}
+
+/// What a remote made of a push that was taken for sent: the new refs are refused, and the deletions taken.
+pub(super) async fn lose_what_goes(
+    store: &MemoryStore,
+    url: &str,
+    submission: &Submission,
+) -> bool {
+    let (Ok(outside), true) = (store.outside(url), makes(submission)) else {
+        return false;
+    };
+    let refs: Vec<RefEdit> = submission
+        .refs
+        .iter()
+        .filter(|e| e.to.is_none())
+        .cloned()
+        .collect();
+    if refs.is_empty() {
+        return false;
+    }
+    let gone = Submission {
+        refs,
+        ..Submission::default()
+    };
+    outside.submit(gone).await.is_ok()
+}
+
+fn makes(submission: &Submission) -> bool {
+    submission.branch.is_some() || submission.refs.iter().any(|e| e.to.is_some())
 }

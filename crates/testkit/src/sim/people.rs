@@ -152,6 +152,24 @@ pub(super) async fn push_edit(
     taken
 }
 
+/// Edits a package on the branch itself; returns the edit that git took.
+pub(super) async fn push_to_branch(
+    store: &MemoryStore,
+    ledger: &Ledger,
+    url: &str,
+    package: &str,
+) -> Option<String> {
+    let outside = store.outside(url).ok()?;
+    let head = outside.refs().ok()?.get(&main()).copied()?;
+    let mut files = files(&*outside, head, package).ok()?;
+    let marker = ledger.open().fresh("edit");
+    let file = files.get(&path(EDITED)).cloned()?;
+    let text = mark(file.as_text()?, &marker);
+    files.insert(path(EDITED), file.with_bytes(text.into_bytes()));
+    let taken = push_to_main(&*outside, package, &files, None).await;
+    taken.then_some(marker)
+}
+
 /// The files of a package at a commit.
 ///
 /// # Errors

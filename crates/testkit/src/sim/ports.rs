@@ -12,15 +12,15 @@ use engine::ports::{
     StoredSet, StoredVariant,
 };
 use model::{
-    Class, Digest, Namespace, ObjectKey, Pairs, Problem, RepositoryStatus, Revision, SetStatus,
-    Uid, UpstreamSource, Variant, VariantStatus,
+    Class, Namespace, ObjectKey, Pairs, Problem, RepositoryStatus, Revision, SetStatus, Uid,
+    UpstreamSource, Variant, VariantStatus,
 };
 use store::MemoryStore;
 
 use super::chaos::Chaos;
 use super::faults::Fault;
 use super::ledger::{Label, Ledger};
-use super::mutant::{Mutant, Unsafe};
+use super::mutant::{self, Mutant, Unsafe};
 use super::watch::{Past, meddle};
 use crate::twin::Twin;
 
@@ -197,13 +197,7 @@ impl Ports {
             Change::Put(record) => record.key.clone(),
             Change::Delete(key) => key.clone(),
         };
-        if self.mutant == Some(Mutant::NoDeduplication)
-            && let Change::Put(record) = &mut write.change
-            && let Some(machine) = &mut record.machine
-        {
-            machine.digest = Digest::new(1, &[0; 32]);
-            machine.full_digest = Digest::new(1, &[0; 32]);
-        }
+        mutant::break_record(self.mutant, &self.twin, &mut write.change);
         let mut between = false;
         let verdict = self.write("record", || {
             between = true;

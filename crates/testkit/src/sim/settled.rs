@@ -18,6 +18,9 @@ pub(super) fn broken(what: impl Into<String>) -> Checked {
     Err(Violation(what.into()))
 }
 
+/// What was done so far, by the engine and by the store.
+type Work = BTreeMap<&'static str, u64>;
+
 impl World {
     /// Everything that holds at rest.
     ///
@@ -32,6 +35,7 @@ impl World {
         self.tells_of_nowhere()?;
         self.fan()?;
         self.converged()?;
+        self.on_branch()?;
         self.promises()
     }
 
@@ -102,6 +106,8 @@ impl World {
             let (lifecycle, workspace) = origin.split_once(' ')?;
             let place = match lifecycle {
                 "Proposed" => "proposed",
+                // Tagged a second time by hand.
+                "tag" => return Some(format!("{package}/{workspace}")),
                 _ => "drafts",
             };
             Some(format!("{place}/{package}/{workspace}"))
@@ -277,6 +283,7 @@ impl World {
     /// Something is.
     pub(super) async fn silent(&mut self) -> Checked {
         let before = (self.writes(), self.all_refs()?);
+        let mut done = self.work();
         for round in 1..=3 {
             self.durable
                 .chaos
@@ -286,6 +293,9 @@ impl World {
                 return broken("I9: no rest");
             }
             let now = (self.writes(), self.all_refs()?);
+            let did = self.work();
+            self.idle(round, &done, &did)?;
+            done = did;
             if now.0 != before.0 {
                 let more = now.0 - before.0;
                 return broken(format!(
@@ -297,6 +307,43 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// A look at a world at rest reads no object, looks into no package and cooks nothing; turns and requests are as many as
+    /// there are variants and registrations, whatever their history.
+    fn idle(&self, round: u32, before: &Work, after: &Work) -> Checked {
+        let variants = self.durable.twin.variants().len() as u64;
+        let registered = self.registrations().len() as u64;
+        let counts = [
+            ("reads", 0),
+            ("discovered", 0),
+            ("cooks", 0),
+            ("variant_reconciles", 4 * variants + 4),
+            ("fetches", 3 * registered),
+        ];
+        let did = |what: &str| {
+            let now = after.get(what).copied();
+            // A process that was started anew counts from nothing.
+            now.zip(before.get(what))
+                .map(|(now, before)| now.saturating_sub(*before))
+        };
+        let counts = counts.map(|(what, most)| (what, did(what).unwrap_or(u64::MAX), most));
+        match counts.into_iter().find(|(_, count, most)| count > most) {
+            Some((what, count, most)) => broken(format!(
+                "I13: {count} {what} in look {round} at a world at rest, at most {most} are needed"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn work(&self) -> Work {
+        let store = self.engine.store_stats().entries();
+        self.engine
+            .stats()
+            .entries()
+            .into_iter()
+            .chain(store)
+            .collect()
     }
 
     fn all_refs(&self) -> Result<Vec<String>, Violation> {

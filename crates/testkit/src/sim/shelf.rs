@@ -14,7 +14,7 @@ use store::{
 use super::chaos::Chaos;
 use super::faults::Fault;
 use super::ledger::Ledger;
-use super::mutant::{Mutant, Unsafe};
+use super::mutant::{Mutant, Unsafe, believed, lose_what_goes};
 use super::people;
 
 /// The store of one process.
@@ -105,6 +105,34 @@ impl Faulty {
         }
         let at = |name: RefName| (name.clone(), refs.get(&name).copied());
         names.into_iter().map(at).collect()
+    }
+}
+
+impl Faulty {
+    /// Submits, in one of the wrong ways if this is a mutant of them.
+    async fn send(&self, submission: Submission, what: &str) -> Result<Answer> {
+        let Shelf {
+            store,
+            chaos,
+            mutant,
+            ..
+        } = &self.shelf;
+        let url = self.repo.url();
+        let again = url.starts_with("https:") && chaos.take_lost();
+        if again
+            && *mutant == Some(Mutant::TakenForSent)
+            && lose_what_goes(store, url, &submission).await
+        {
+            chaos.say(format!("git took of {what} what goes"));
+        }
+        let believed = believed(&submission);
+        let plain = submission.branch.is_none();
+        let answer = self.repo.submit(submission).await?;
+        let unheard = matches!(answer, Answer::Refused(_) | Answer::Pending(_));
+        if *mutant == Some(Mutant::Believes) && plain && unheard && chaos.is_lost() {
+            return Ok(believed);
+        }
+        Ok(answer)
     }
 }
 
@@ -244,7 +272,7 @@ impl Repo for Faulty {
         }
         let before = self.before(&submission);
         let what = words(&submission);
-        let answer = self.repo.submit(submission).await;
+        let answer = self.send(submission, &what).await;
         self.shelf.chaos.say(match &answer {
             Ok(Answer::Published(_)) => format!("git took {what}"),
             Ok(Answer::Pending(_)) => format!("git has not answered {what}"),

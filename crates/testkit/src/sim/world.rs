@@ -71,6 +71,8 @@ pub(super) struct World {
     pub(super) theirs: Vec<String>,
     /// Whether repositories are tidied, put back and made anew.
     pub(super) troubled: bool,
+    /// Whether people push to refs that are ours to move.
+    pub(super) pushers: bool,
     /// Older copies of repositories.
     pub(super) copies: BTreeMap<String, Copied>,
     /// Refs that lead nowhere.
@@ -128,6 +130,7 @@ impl World {
                 1 => Tenants::Shared,
                 _ => Tenants::None,
             };
+            world.pushers = world.wide.one_in(3);
             world.troubled = world.wide.one_in(3) || world.durable.chaos.is_about_remotes();
         }
         world.furnish().await;
@@ -187,6 +190,7 @@ impl World {
             tenants: Tenants::None,
             theirs: Vec::new(),
             troubled: false,
+            pushers: false,
             copies: BTreeMap::new(),
             nowhere: BTreeSet::new(),
         }
@@ -229,6 +233,10 @@ impl World {
         }
         if self.wide.one_in(25) {
             self.rights();
+            return Ok(true);
+        }
+        if self.pushers && self.wide.one_in(5) {
+            self.push_anywhere().await?;
             return Ok(true);
         }
         let often = if self.durable.chaos.is_about_remotes() {

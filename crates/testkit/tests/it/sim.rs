@@ -112,7 +112,7 @@ fn the_same_seed_is_the_same_walk() {
 fn mutants_are_noticed() {
     let sim = Sim::new().expect("a world without faults");
     for mutant in Mutant::ALL {
-        let outcomes = run(&sim, (0..100).collect(), Some(mutant), true);
+        let outcomes = run(&sim, (0..SEEDS).collect(), Some(mutant), true);
         let noticed = outcomes.into_iter().find_map(|o| o.violation);
         println!("{}: {noticed:?}", mutant.name());
         assert!(noticed.is_some(), "{} was not noticed", mutant.name());
