@@ -4,10 +4,13 @@
 //! seed, breaks one after the other in place, runs the tests of its crate, and puts the text back. A rule that no test
 //! misses is a failure. By hand only: it takes minutes, and nobody else may build in the same checkout meanwhile.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use serde::Deserialize;
+
+use crate::tidy::Finding;
 
 /// Flags of `mutate`.
 #[derive(Debug, clap::Args)]
@@ -23,12 +26,17 @@ pub(crate) struct MutateArgs {
     only: Option<String>,
 }
 
+/// Where the rules are.
+const RULES: &str = "xtask/rules.toml";
+
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct List {
     rule: Vec<Rule>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Rule {
     name: String,
     file: PathBuf,
@@ -99,11 +107,38 @@ pub(crate) fn run(args: &MutateArgs, root: &Path) -> ExitCode {
     }
 }
 
+fn read(root: &Path) -> Result<List, String> {
+    let text = std::fs::read_to_string(root.join(RULES)).map_err(|e| format!("{RULES}: {e}"))?;
+    toml::from_str(&text).map_err(|e| format!("{RULES}: {e}"))
+}
+
+/// What of the list cannot be run any more: both the list and the code that it quotes are edited by many.
+pub(crate) fn check(root: &Path) -> Vec<Finding> {
+    let list = match read(root) {
+        Ok(list) => list,
+        Err(why) => return vec![Finding::new(RULES, why)],
+    };
+    let mut names = BTreeSet::new();
+    let mut findings = Vec::new();
+    for rule in &list.rule {
+        let text = std::fs::read_to_string(root.join(&rule.file)).unwrap_or_default();
+        let found = text.matches(&rule.find).count();
+        let place = rule.file.display();
+        let wrong = match found {
+            _ if !names.insert(&rule.name) => "another rule has this name".to_owned(),
+            _ if rule.find == rule.with => "it replaces its text by itself".to_owned(),
+            1 => continue,
+            0 => format!("its text does not stand in {place}: quote it as it is now"),
+            n => format!("its text stands {n} times in {place}: quote more of it"),
+        };
+        findings.push(Finding::new(RULES, format!("{}: {wrong}", rule.name)));
+    }
+    findings
+}
+
 /// Some of the rules, in an order that the seed decides.
 fn sampled(args: &MutateArgs, root: &Path) -> Result<Vec<Rule>, String> {
-    let text = std::fs::read_to_string(root.join("xtask/rules.toml"));
-    let text = text.map_err(|e| format!("xtask/rules.toml: {e}"))?;
-    let list: List = toml::from_str(&text).map_err(|e| format!("xtask/rules.toml: {e}"))?;
+    let list = read(root)?;
     let wanted = |rule: &Rule| {
         let only = args.only.as_ref();
         only.is_none_or(|part| rule.name.contains(part.as_str()))
@@ -163,4 +198,61 @@ fn noticed(root: &Path, rule: &Rule) -> Result<String, String> {
         .find(|l| l.starts_with("---- "));
     let name = failed.and_then(|l| l.strip_prefix("---- ")?.split(' ').next());
     Ok(format!("{krate}::{}", name.unwrap_or("its tests")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(rules: &str) -> Vec<String> {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("xtask")).unwrap();
+        std::fs::write(root.path().join(RULES), rules).unwrap();
+        std::fs::write(root.path().join("a.rs"), "one < two; one > two; three == 3").unwrap();
+        let findings = check(root.path());
+        findings.into_iter().map(|f| f.what).collect()
+    }
+
+    fn rule(name: &str, find: &str) -> String {
+        format!("[[rule]]\nname = {name:?}\nfile = \"a.rs\"\nfind = {find:?}\nwith = \"x\"\n")
+    }
+
+    #[test]
+    fn a_rule_quotes_what_stands_once_in_its_file() {
+        let fine = rule("fine", "one < two");
+        assert_eq!(told(&fine), Vec::<String>::new());
+        for (list, why) in [
+            (
+                rule("gone", "four"),
+                "gone: its text does not stand in a.rs",
+            ),
+            (
+                rule("twice", "two"),
+                "twice: its text stands 2 times in a.rs",
+            ),
+            (rule("same", "x"), "same: it replaces its text by itself"),
+            (rule("fine", "three"), "fine: another rule has this name"),
+        ] {
+            let told = told(&format!("{fine}{list}"));
+            assert!(
+                matches!(&told[..], [only] if only.starts_with(why)),
+                "{told:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_merge_that_lost_a_line_is_seen() {
+        let whole = rule("one", "one <") + &rule("two", "one >");
+        for (number, _) in whole.lines().enumerate() {
+            // Without its first line a list begins with what belongs to nothing.
+            let left: Vec<&str> = whole
+                .lines()
+                .enumerate()
+                .filter(|(n, _)| *n != number)
+                .map(|(_, l)| l)
+                .collect();
+            assert_eq!(told(&left.join("\n")).len(), 1, "without line {number}");
+        }
+    }
 }

@@ -37,6 +37,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     findings.extend(docs::check(root));
     findings.extend(decisions::check(root));
     findings.extend(crate::requirements::check(root));
+    findings.extend(crate::mutate::check(root));
     let mut out = std::io::stdout().lock();
     for finding in &findings {
         if writeln!(out, "{}: {}", finding.place, finding.what).is_err() {

@@ -242,7 +242,7 @@ fn config(target: &Target, scale: &Value) -> Result<Value, Failure> {
     if said("apiVersion") != VERSION || said("kind") != "Scale" {
         let (group, version) = said("apiVersion")
             .rsplit_once('/')
-            .unwrap_or(("", said("apiVersion")));
+            .unwrap_or_else(|| ("", said("apiVersion")));
         let kind = said("kind");
         let why = format!("invalid object type: {group}/{version}, Kind={kind}");
         return Err(Failure::bad_request(why));
