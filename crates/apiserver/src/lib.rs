@@ -5,6 +5,7 @@
 //! special about a resource is the embedding program's [`gateway`].
 
 pub mod apply;
+mod aside;
 pub mod audit;
 pub mod authn;
 pub mod authz;
@@ -28,6 +29,7 @@ pub mod table;
 pub mod verbs;
 pub mod webhook;
 
+pub use aside::aside;
 pub use clock::{Clock, SystemClock, Uids};
 pub use gateway::{Call, Gateway, Outcome, Refusal, RefusalClass};
 pub use registry::{Backing, Resource};

@@ -55,6 +55,19 @@ impl Value {
         }
     }
 
+    /// The length of its longest text.
+    fn longest(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Map(map) => {
+                let texts = map
+                    .iter()
+                    .map(|(key, value)| key.len().max(value.longest()));
+                texts.max().unwrap_or(0)
+            }
+        }
+    }
+
     fn bound(&self) -> Bound {
         match self {
             Self::Text(text) => Bound::Text(text.as_str().into()),
@@ -79,18 +92,25 @@ pub(crate) enum Bound {
 pub struct Bindings {
     values: BTreeMap<String, Bound>,
     largest: usize,
+    longest: usize,
 }
 
 impl Bindings {
     /// Binds a variable.
     pub fn set(&mut self, name: &str, value: &Value) {
         self.largest = self.largest.max(value.largest());
+        self.longest = self.longest.max(value.longest());
         self.values.insert(name.to_owned(), value.bound());
     }
 
     /// The number of entries of the largest map.
     pub(crate) fn largest(&self) -> usize {
         self.largest
+    }
+
+    /// The length of the longest text.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Bound)> {

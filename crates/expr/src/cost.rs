@@ -5,6 +5,8 @@
 
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue};
 
+use crate::matches::{MAX_MADE, Weights, written};
+
 /// How big a value can be, level by level: its elements (or bytes), theirs, and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Size {
@@ -79,18 +81,27 @@ impl Size {
 }
 
 /// Adds up the cost of an expression.
-pub(crate) struct Meter {
+pub(crate) struct Meter<'w> {
     unknown: u64,
+    /// The patterns, where what they weigh and what texts grow to counts.
+    weights: Option<&'w Weights>,
     scopes: Vec<(String, Size)>,
 }
 
-impl Meter {
+impl<'w> Meter<'w> {
     /// A meter that takes unknown values to have this many elements.
     pub(crate) fn new(unknown: usize) -> Self {
         Self {
             unknown: unknown as u64,
+            weights: None,
             scopes: Vec::new(),
         }
+    }
+
+    /// Counts what patterns weigh, not how long they are, and follows the texts that functions make.
+    pub(crate) fn weighing(mut self, weights: &'w Weights) -> Self {
+        self.weights = Some(weights);
+        self
     }
 
     /// The highest possible cost.
@@ -163,10 +174,15 @@ impl Meter {
                 (first.whole().max(second.whole()) / 10, Size::one())
             }
             "matches" => {
-                let work = first.count().saturating_mul(second.count());
+                let weight = self.weights.map_or(0, |weights| {
+                    let known = written(call).and_then(|(_, text)| weights.get(text));
+                    known.copied().unwrap_or(MAX_MADE)
+                });
+                let work = first.count().saturating_mul(second.count().max(weight));
                 (work / 40, Size::one())
             }
             "string" | "bytes" | "dyn" => (first.count() / 10, first),
+            name if self.weights.is_some() => made(name, &first, &second, &nth(2)),
             _ => (first.count() / 10, Size::one()),
         };
         (cost.saturating_add(own), size)
@@ -192,6 +208,27 @@ impl Meter {
             .saturating_add(result_cost);
         (cost, result)
     }
+}
+
+/// What a function of texts and lists costs, and how large its answer can be.
+fn made(name: &str, first: &Size, second: &Size, third: &Size) -> (u64, Size) {
+    let size = match name {
+        // Also between any two characters, if what is looked for is empty.
+        "replace" => {
+            let pieces = first.count().saturating_add(1);
+            Size::of(pieces.saturating_mul(third.count().saturating_add(1)))
+        }
+        "join" => {
+            let piece = first.inside().count().saturating_add(second.count());
+            Size::of(first.count().saturating_mul(piece))
+        }
+        "split" => Size::of(first.count()).times(first.count().saturating_add(1)),
+        "quote" | "strings.quote" => Size::of(first.count().saturating_mul(6).max(64)),
+        "lowerAscii" | "upperAscii" | "trim" | "substring" | "charAt" | "reverse" => first.clone(),
+        "min" | "max" => first.inside(),
+        _ => return (first.count() / 10, Size::one()),
+    };
+    (first.count().max(size.count()) / 10, size)
 }
 
 fn literal_size(literal: &LiteralValue) -> Size {
@@ -225,7 +262,7 @@ pub(crate) fn depth(root: &IdedExpr) -> (usize, usize) {
     (nesting, recursion)
 }
 
-fn children(node: &IdedExpr) -> Vec<&IdedExpr> {
+pub(crate) fn children(node: &IdedExpr) -> Vec<&IdedExpr> {
     match &node.expr {
         Expr::Call(call) => call
             .target

@@ -1,7 +1,7 @@
 //! Parts that are the same for all inputs are tried once, when the program is built: conversions
-//! of literals and regular expressions. That is where the peer finds their errors, too.
+//! of literals. That is where the peer finds their errors, too.
 
-use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue};
+use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr};
 use cel::{Context, ExecutionError};
 
 const CONVERSIONS: [&str; 8] = [
@@ -54,22 +54,7 @@ fn call_error(
     if CONVERSIONS.contains(&name) && call.args.iter().all(is_constant) {
         return context.resolve(node).err();
     }
-    let pattern = call.args.last().filter(|_| name == "matches")?;
-    let Expr::Literal(LiteralValue::String(_)) = &pattern.expr else {
-        return None;
-    };
-    let probe = IdedExpr {
-        id: node.id,
-        expr: Expr::Call(CallExpr {
-            func_name: "matches".to_owned(),
-            target: Some(Box::new(IdedExpr {
-                id: node.id,
-                expr: Expr::Literal(LiteralValue::String("".into())),
-            })),
-            args: vec![pattern.clone()],
-        }),
-    };
-    context.resolve(&probe).err()
+    None
 }
 
 fn is_constant(node: &IdedExpr) -> bool {

@@ -12,6 +12,8 @@ mod check;
 mod cost;
 mod error;
 mod fold;
+mod matches;
+mod pattern;
 mod program;
 mod rule;
 mod sorted;
@@ -19,6 +21,8 @@ mod types;
 
 pub use bindings::{Bindings, Value};
 pub use error::{ExprError, Position, Stage};
+pub use matches::MAX_PATTERNS;
+pub use pattern::{MAX_PATTERN, Pattern};
 pub use program::{Env, MAX_COST, MAX_LENGTH, MAX_NESTING, MAX_RECURSION, Program};
 pub use rule::{Datum, MAX_RULE_LENGTH, Rule, Shape, Wanted};
 pub use types::Declared;

@@ -9,6 +9,7 @@ use crate::check::Checker;
 use crate::cost::{Meter, depth};
 use crate::error::{ExprError, Position, Stage};
 use crate::fold::constant_error;
+use crate::matches::{Weights, declare, patterns, running};
 use crate::types::Type;
 use crate::{Bindings, Declared};
 
@@ -20,6 +21,8 @@ pub const MAX_NESTING: usize = 32;
 pub const MAX_RECURSION: usize = 250;
 /// The highest cost, counted before it runs.
 pub const MAX_COST: u64 = 1_000_000;
+/// The highest cost with texts as long as they are.
+const MAX_SCALED: u64 = 20 * MAX_COST;
 /// What an unknown string or map counts as (as the peer estimates).
 const UNKNOWN: usize = 64;
 
@@ -27,6 +30,8 @@ const UNKNOWN: usize = 64;
 static LIBRARY: LazyLock<Arc<cel::Env>> = LazyLock::new(|| {
     let mut env = cel::Env::stdlib().with_optional_support(false);
     env.set_error_on_duplicate_map_keys(false);
+    let added = declare(&mut env);
+    debug_assert!(added.is_ok(), "nothing else declares `matches`");
     Arc::new(env)
 });
 
@@ -61,6 +66,7 @@ impl Env {
 #[derive(Debug, Clone)]
 pub struct Program {
     program: Arc<cel::Program>,
+    weights: Arc<Weights>,
 }
 
 impl Program {
@@ -90,14 +96,29 @@ impl Program {
             ));
         }
         types(text, env, &program)?;
-        affordable(&program, UNKNOWN)?;
+        let weights = patterns(program.expression()).map_err(|bad| {
+            let place = position(text, &program, bad.id);
+            let message = format!("'{}' not a valid regex: {}", bad.text, bad.why);
+            ExprError {
+                stage: Stage::Program,
+                ..ExprError::at(text, place, message)
+            }
+        })?;
+        affordable(&program, &weights, UNKNOWN, 1)?;
         let context = Context::with_env(Arc::clone(&LIBRARY));
         if let Some(error) = constant_error(program.expression(), &context) {
             return Err(runtime(Stage::Program, &error));
         }
         Ok(Self {
             program: Arc::new(program),
+            weights: Arc::new(weights),
         })
+    }
+
+    /// What its patterns weigh together.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        self.weights.values().sum()
     }
 
     /// Evaluates to a string.
@@ -105,14 +126,16 @@ impl Program {
     /// # Errors
     /// What goes wrong with these values, or that the result is no string.
     pub fn eval(&self, bindings: &Bindings) -> Result<String, ExprError> {
-        if bindings.largest() > UNKNOWN {
-            affordable(&self.program, bindings.largest())?;
+        let (largest, scale) = (bindings.largest(), bindings.longest().div_ceil(UNKNOWN));
+        if largest > UNKNOWN || scale > 1 {
+            affordable(&self.program, &self.weights, largest.max(UNKNOWN), scale)?;
         }
         let mut context = Context::with_env(Arc::clone(&LIBRARY));
         for (name, value) in bindings.iter() {
             context.add_variable_as_val(name.as_str(), value.clone().into_val());
         }
-        let value = self.program.execute(&context).map_err(|e| match &e {
+        let run = running(&self.weights, || self.program.execute(&context));
+        let value = run.map_err(|e| match &e {
             ExecutionError::UnexpectedType { want, .. } if want.contains("representable") => {
                 let message = "type conversion error from map to 'string'";
                 ExprError::new(Stage::Result, message)
@@ -128,9 +151,17 @@ impl Program {
     }
 }
 
-fn affordable(program: &cel::Program, unknown: usize) -> Result<(), ExprError> {
-    let cost = Meter::new(unknown).cost(program.expression());
-    if cost <= MAX_COST {
+/// Whether an expression is cheap enough over maps of so many entries, and texts that are so many times longer than an
+/// unknown one is taken to be.
+fn affordable(
+    program: &cel::Program,
+    weights: &Weights,
+    unknown: usize,
+    scale: usize,
+) -> Result<(), ExprError> {
+    let meter = Meter::new(unknown).weighing(weights);
+    let cost = meter.cost(program.expression());
+    if cost <= MAX_COST && cost.saturating_mul(scale as u64) <= MAX_SCALED {
         return Ok(());
     }
     Err(ExprError::new(

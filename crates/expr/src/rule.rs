@@ -7,7 +7,6 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 use cel::extractors::This;
 use cel::objects::Key;
 use cel::{Context, ExecutionError};
@@ -15,6 +14,7 @@ use cel::{Context, ExecutionError};
 use crate::check::Checker;
 use crate::cost::{Meter, depth};
 use crate::error::{ExprError, Stage};
+use crate::matches::{Weights, declare, patterns, running};
 use crate::program::{Env, MAX_NESTING, MAX_RECURSION, position, runtime, syntax};
 use crate::types::Type;
 
@@ -30,6 +30,8 @@ static LIBRARY: LazyLock<Arc<cel::Env>> = LazyLock::new(|| {
         added.is_ok(),
         "the strings extension declares each overload once"
     );
+    let added = declare(&mut env);
+    debug_assert!(added.is_ok(), "nothing else declares `matches`");
     Arc::new(env)
 });
 
@@ -158,8 +160,6 @@ static TIMESTAMP: LazyLock<Option<cel::Program>> =
     LazyLock::new(|| LIBRARY.compile("timestamp(x)").ok());
 static DURATION: LazyLock<Option<cel::Program>> =
     LazyLock::new(|| LIBRARY.compile("duration(x)").ok());
-static MATCHES: LazyLock<Option<cel::Program>> =
-    LazyLock::new(|| LIBRARY.compile("''.matches(x)").ok());
 
 /// A text turned into an instant or a span; itself where it is none.
 fn converted(program: &Option<cel::Program>, text: &str) -> cel::Value {
@@ -185,6 +185,7 @@ pub enum Wanted {
 #[derive(Debug, Clone)]
 pub struct Rule {
     program: Arc<cel::Program>,
+    weights: Arc<Weights>,
     /// Whether it uses Kubernetes' functions of lists.
     lists: bool,
 }
@@ -285,10 +286,10 @@ impl Rule {
             let place = position(text, &program, finding.id);
             return Err(ExprError::at(text, place, finding.message.clone()));
         }
-        if let Some(id) = bad_pattern(program.expression()) {
-            let place = position(text, &program, id);
-            return Err(ExprError::at(text, place, "invalid matches argument"));
-        }
+        let weights = patterns(program.expression()).map_err(|bad| {
+            let place = position(text, &program, bad.id);
+            ExprError::at(text, place, "invalid matches argument")
+        })?;
         let (fits, message) = match wanted {
             Wanted::Bool => (
                 result == Type::Bool,
@@ -308,6 +309,7 @@ impl Rule {
             .any(|name| names.has_function(name));
         Ok(Self {
             program: Arc::new(program),
+            weights: Arc::new(weights),
             lists,
         })
     }
@@ -316,6 +318,19 @@ impl Rule {
     #[must_use]
     pub fn cost(&self, elements: usize) -> u64 {
         Meter::new(elements).cost(self.program.expression())
+    }
+
+    /// The highest cost of a run with values of this many elements: of what patterns weigh and of all texts that it makes.
+    #[must_use]
+    pub fn price(&self, elements: usize) -> u64 {
+        let meter = Meter::new(elements).weighing(&self.weights);
+        meter.cost(self.program.expression())
+    }
+
+    /// What its patterns weigh together.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        self.weights.values().sum()
     }
 
     /// Whether the rule uses a variable of that name.
@@ -333,8 +348,7 @@ impl Rule {
             list_functions(&mut context)
                 .map_err(|e| ExprError::new(Stage::Program, e.to_string()))?;
         }
-        self.program
-            .execute(&context)
+        running(&self.weights, || self.program.execute(&context))
             .map_err(|e| runtime(Stage::Eval, &e))
     }
 
@@ -364,50 +378,6 @@ impl Rule {
                 "messageExpression must evaluate to a string",
             )),
         }
-    }
-}
-
-/// The first constant pattern of `matches` that is no regular expression.
-fn bad_pattern(node: &IdedExpr) -> Option<u64> {
-    match &node.expr {
-        Expr::Call(call) => {
-            let own = call
-                .args
-                .last()
-                .filter(|_| call.func_name == "matches")
-                .and_then(|argument| {
-                    let Expr::Literal(LiteralValue::String(pattern)) = &argument.expr else {
-                        return None;
-                    };
-                    let mut context = Context::with_env(Arc::clone(&LIBRARY));
-                    let pattern = cel::Value::String(Arc::new(pattern.inner().to_owned()));
-                    context.add_variable_from_value("x", pattern);
-                    let fails = MATCHES
-                        .as_ref()
-                        .is_some_and(|p| p.execute(&context).is_err());
-                    fails.then_some(argument.id)
-                });
-            let below = call.target.as_deref().into_iter().chain(&call.args);
-            own.or_else(|| below.into_iter().find_map(bad_pattern))
-        }
-        Expr::Select(select) => bad_pattern(&select.operand),
-        Expr::List(list) => list.elements.iter().find_map(bad_pattern),
-        Expr::Map(map) => map.entries.iter().find_map(|entry| match &entry.expr {
-            EntryExpr::MapEntry(entry) => {
-                bad_pattern(&entry.key).or_else(|| bad_pattern(&entry.value))
-            }
-            EntryExpr::StructField(_) => None,
-        }),
-        Expr::Comprehension(c) => [
-            &c.iter_range,
-            &c.accu_init,
-            &c.loop_cond,
-            &c.loop_step,
-            &c.result,
-        ]
-        .into_iter()
-        .find_map(bad_pattern),
-        _ => None,
     }
 }
 

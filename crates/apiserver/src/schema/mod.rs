@@ -13,7 +13,6 @@ mod formats;
 mod lists;
 mod node;
 mod parse;
-mod pattern;
 mod prune;
 mod render;
 mod rules;

@@ -4,7 +4,7 @@
 //! the schema text and reach clients through `openapi`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use regex::Regex;
 use serde_json::{Value, json};
@@ -84,6 +84,34 @@ pub enum Additional {
     Schema(Box<Node>),
 }
 
+/// A pattern that texts match; built when the first text is held against it.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    read: expr::Pattern,
+    built: Arc<OnceLock<Option<Regex>>>,
+}
+
+impl Pattern {
+    /// Reads a pattern; the error is worded as Go's `regexp/syntax` does.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        Ok(Self {
+            read: expr::Pattern::parse(text)?,
+            built: Arc::default(),
+        })
+    }
+
+    /// About the states of its automaton.
+    pub(crate) fn weight(&self) -> u64 {
+        self.read.weight()
+    }
+
+    /// Whether a text matches.
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        let built = self.built.get_or_init(|| self.read.build().ok());
+        built.as_ref().is_none_or(|regex| regex.is_match(text))
+    }
+}
+
 /// Limits on values; none set means none checked.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
@@ -95,7 +123,7 @@ pub struct Limits {
     pub(crate) multiple_of: Option<f64>,
     pub(crate) max_length: Option<u64>,
     pub(crate) min_length: Option<u64>,
-    pub(crate) pattern: Option<(String, Option<Regex>)>,
+    pub(crate) pattern: Option<(String, Option<Pattern>)>,
     pub(crate) max_items: Option<u64>,
     pub(crate) min_items: Option<u64>,
     pub(crate) unique_items: bool,
@@ -164,6 +192,38 @@ impl Node {
             || self.properties.values().any(Self::has_rules)
             || self.items.as_deref().is_some_and(Self::has_rules)
             || matches!(&self.additional, Some(Additional::Schema(node)) if node.has_rules())
+    }
+
+    /// How many places there are here and below that a rule can name.
+    pub(crate) fn places(&self) -> usize {
+        let below = self.properties.values().chain(self.items.as_deref());
+        let below = below.chain(match &self.additional {
+            Some(Additional::Schema(node)) => Some(node.as_ref()),
+            _ => None,
+        });
+        below.map(Self::places).fold(1, usize::saturating_add)
+    }
+
+    /// What all patterns here and below weigh.
+    pub(crate) fn weight(&self) -> u64 {
+        let own = self
+            .limits
+            .pattern
+            .as_ref()
+            .and_then(|(_, read)| read.as_ref());
+        let mut below: Vec<&Self> = self.properties.values().collect();
+        below.extend(self.items.as_deref());
+        if let Some(logic) = &self.logic {
+            below.extend(&logic.not);
+            for list in [&logic.all_of, &logic.any_of, &logic.one_of] {
+                below.extend(list);
+            }
+        }
+        if let Some(Additional::Schema(node)) = &self.additional {
+            below.push(node);
+        }
+        let below = below.into_iter().map(Self::weight);
+        below.fold(own.map_or(0, Pattern::weight), u64::saturating_add)
     }
 
     fn has_defaults(&self) -> bool {

@@ -5,17 +5,26 @@
 use serde_json::{Map, Value};
 
 use super::error::FieldError;
-use super::node::{Additional, Limits, ListType, Logic, Node, Type};
+use super::node::{Additional, Limits, ListType, Logic, Node, Pattern, Type};
 use super::render::{child, index, key};
 use super::rules::Rule;
 
 /// Deepest nesting of a schema; a hostile CRD must not exhaust the stack.
 pub(crate) const MAX_DEPTH: usize = 80;
 
+/// What all patterns of a schema may weigh: they stay in memory once they were built.
+const PATTERNS: u64 = 100_000;
+
 /// Reads one schema node and everything below it.
 pub(crate) fn node(schema: &Value, path: &str) -> Result<Node, Vec<FieldError>> {
     let mut errors = Vec::new();
     let node = read(schema, path, 0, &mut errors);
+    let weight = node.weight();
+    if weight > PATTERNS {
+        let what =
+            format!("all patterns together weigh {weight}, which exceeds the limit of {PATTERNS}");
+        errors.push(FieldError::forbidden(path, what));
+    }
     if errors.is_empty() {
         Ok(node)
     } else {
@@ -203,8 +212,8 @@ fn limits(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) ->
     let number = |name: &str| map.get(name).and_then(Value::as_f64);
     let count = |name: &str| map.get(name).and_then(Value::as_u64);
     let flag = |name: &str| map.get(name).and_then(Value::as_bool).unwrap_or(false);
-    let pattern = text(map, "pattern").map(|text| match super::pattern::compile(&text) {
-        Ok(regex) => (text, Some(regex)),
+    let pattern = text(map, "pattern").map(|text| match Pattern::parse(&text) {
+        Ok(pattern) => (text, Some(pattern)),
         Err(problem) => {
             let detail = format!(
                 "must be a valid regular expression, but isn't: error parsing regexp: {problem}"

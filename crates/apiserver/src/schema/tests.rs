@@ -255,3 +255,42 @@ proptest! {
         prop_assert!(schema.validate(&object, None).len() < 1_100, "bounded");
     }
 }
+
+/// Kilobytes of patterns and rules that repeat what they repeat are hours of building.
+#[test]
+fn what_all_patterns_and_rules_of_a_schema_may_cost_is_bounded() {
+    let told = |properties: Vec<Value>| {
+        let named = (0..)
+            .zip(properties)
+            .map(|(n, schema)| (format!("p{n}"), schema));
+        let named: serde_json::Map<String, Value> = named.collect();
+        let schema = json!({"type": "object", "properties": named});
+        Structural::from_json(&schema).map_or_else(|errors| texts(&errors), |_| Vec::new())
+    };
+    let text = |pattern: String| json!({"type": "string", "pattern": pattern, "maxLength": 10});
+    let one = told(vec![text("^([a-z]{100}){100}$".to_owned())]);
+    assert!(
+        one.len() == 1 && one[0].contains("expression too large"),
+        "{one:?}"
+    );
+    let weighty = |n: usize| text(format!("^[a-z]{{{}}}$", 900 + n % 50));
+    assert_eq!(told((0..100).map(weighty).collect()), Vec::<String>::new());
+    let many = told((0..2_000).map(weighty).collect());
+    assert!(
+        many.len() == 1 && many[0].contains("all patterns together weigh"),
+        "{many:?}"
+    );
+    let ruled = |rule: String| json!({"type": "string", "maxLength": 10, "x-kubernetes-validations": [{"rule": rule}]});
+    let matching = |n: usize| ruled(format!("self.matches('^[a-z]{{{}}}$')", 900 + n));
+    let many = told((0..200).map(matching).collect());
+    assert!(
+        many.len() == 1 && many[0].contains("the patterns of all rules"),
+        "{many:?}"
+    );
+    let long = |n: usize| ruled(format!("self != '{}{n}'", "x".repeat(7_000)));
+    let many = told((0..200).map(long).collect());
+    assert!(
+        many.len() == 1 && many[0].contains("all rules of a schema"),
+        "{many:?}"
+    );
+}

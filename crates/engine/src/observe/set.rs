@@ -26,7 +26,7 @@ pub(crate) async fn set(engine: &Engine, key: &ObjectKey) -> Result<Option<Obser
         Ok(set) => {
             let subject = Subject::Valid {
                 set: Arc::new(set.clone()),
-                templates: templates(engine, set, &stored),
+                templates: templates(engine, set, &stored).await?,
             };
             let selected = selected(engine, set).await;
             (subject, selected, upstreams::of(engine, set).await)
@@ -56,17 +56,20 @@ pub(crate) async fn set(engine: &Engine, key: &ObjectKey) -> Result<Option<Obser
 }
 
 /// Compiled once per generation (S4).
-fn templates(engine: &Engine, set: &VariantSet, stored: &StoredSet) -> Templates {
+async fn templates(engine: &Engine, set: &VariantSet, stored: &StoredSet) -> Result<Templates> {
+    let spec = set.spec.clone();
+    let cpu = engine.inner.options.cpu.clone();
+    let compiled = async move { cpu.run(move || Arc::new(Compiled::of(&spec))).await };
     let Some(uid) = stored.meta.uid.clone() else {
-        return Arc::new(Compiled::of(&set.spec));
+        return compiled.await;
     };
     let at = (uid, stored.meta.generation);
     if let Some(known) = engine.inner.templates.get(&at) {
-        return known;
+        return Ok(known);
     }
-    let templates = Arc::new(Compiled::of(&set.spec));
+    let templates = compiled.await?;
     engine.inner.templates.put(at, Arc::clone(&templates), 1);
-    templates
+    Ok(templates)
 }
 
 fn repositories(world: &World, key: &ObjectKey) -> BTreeMap<RepositoryName, RepositoryObject> {

@@ -116,3 +116,31 @@ fn cost_grows_with_what_is_looked_at() {
     assert!(rule.cost(1_000_000) > 1_000_000_000);
     assert!(rule.cost(4) < 10_000);
 }
+
+/// Ten replacements of one letter by ten are ten gigabytes.
+#[test]
+fn texts_that_functions_make_are_priced() {
+    let grown = |times: usize| {
+        let text = format!(
+            "size('a'{}) > 0",
+            ".replace('a', 'aaaaaaaaaa')".repeat(times)
+        );
+        let rule = Rule::compile(&text, &[("self", &shape())], Wanted::Bool).unwrap();
+        rule.price(1)
+    };
+    assert!(grown(3) < 10_000 && grown(10) > 1_000_000_000);
+    let joined = "self.l.map(x, self.l.join(x)).join('') != ''";
+    let rule = Rule::compile(joined, &[("self", &shape())], Wanted::Bool).unwrap();
+    assert!(rule.price(1_000) > 10_000_000 && rule.price(10) < 10_000);
+    // A pattern counts by its states, not by its letters.
+    let rule = |pattern: &str| {
+        let text = format!("self.a.matches('{pattern}')");
+        Rule::compile(&text, &[("self", &shape())], Wanted::Bool).unwrap()
+    };
+    assert!(rule("([a-z]{90}){90}").price(1_000_000) > 100_000_000);
+    assert!(rule("^[a-z]+$").price(1_000_000) < 1_000_000);
+    assert_eq!(
+        refused("self.a.matches('([a-z]{100}){100}')"),
+        "ERROR: <input>:1:16: invalid matches argument\n | self.a.matches('([a-z]{100}){100}')\n | ...............^"
+    );
+}

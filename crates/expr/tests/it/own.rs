@@ -131,3 +131,64 @@ fn large_maps_count_when_they_are_bound() {
     let error = error.expect_err("nine million steps");
     assert!(error.message.contains("exceeds the limit"), "{error}");
 }
+
+/// A repetition of a repetition is an automaton of thousands of states, and each took tens of milliseconds to build.
+#[test]
+fn patterns_are_weighed_before_anything_is_built() {
+    let error = try_in_world("string(repository.name.matches('([a-z]{100}){100}'))");
+    let error = error.expect_err("too large");
+    assert_eq!(error.stage, Stage::Program);
+    assert_eq!(error.position.map(|p| p.column), Some(32));
+    assert!(error.message.ends_with("expression too large"), "{error}");
+    // Each of them is small enough, all of them are not.
+    let many = |count: usize| {
+        let pattern = |n: usize| format!("repository.name.matches('[a-z]{{{}}}')", 900 + n);
+        let all: Vec<String> = (0..count).map(pattern).collect();
+        try_in_world(&format!("string({})", all.join("||")))
+    };
+    assert_eq!(many(15).as_deref(), Ok("false"));
+    let error = many(30).expect_err("too many");
+    assert!(
+        error.message.contains("all patterns weigh more than"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_pattern_that_is_made_while_it_runs_is_bounded() {
+    let made = |pattern: &str| format!("string(repository.name.matches('a' + '{pattern}'))");
+    assert_eq!(try_in_world(&made("?e[a-z]{3}")).as_deref(), Ok("true"));
+    let error = try_in_world(&made("{60}{60}")).expect_err("too large");
+    assert!(error.message.contains("expression too large"), "{error}");
+    // And how many of them: each is small, and none is the same.
+    let all = "['a{9', 'b{9', 'c{9'].map(x, ['1', '2', '3', '4', '5', '6', '7', '8'].map(y, ['1', '2', '3'].map(z,
+               repository.name.matches(x + y + z.replace('1', '') + '}'))))";
+    assert!(try_in_world(&format!("string(size({all}))")).is_err());
+}
+
+/// `\\w` is what RE2 takes it for, in templates as in rules.
+#[test]
+fn classes_are_gos() {
+    assert_eq!(
+        try_in_world(r"string('é'.matches('^\\w$'))").as_deref(),
+        Ok("false")
+    );
+}
+
+/// A text of a quarter of a megabyte that is doubled is another matter than a name.
+#[test]
+fn long_texts_count_as_long_as_they_are() {
+    let world = |length: usize| serde_json::json!({"repository": {"annotations": {"a": "x".repeat(length)}}});
+    let doubled = |length: usize, times: usize| {
+        let text = format!(
+            "string(size([repository.annotations.a]{}[0]))",
+            ".map(x, x + x)".repeat(times)
+        );
+        let bound = bindings(&world(length));
+        on_large_stack(move || run(&text, &bound))
+    };
+    assert_eq!(doubled(5_000, 4).as_deref(), Ok("80000"));
+    assert_eq!(doubled(250_000, 1).as_deref(), Ok("500000"));
+    let error = doubled(250_000, 14).expect_err("gigabytes");
+    assert!(error.message.contains("exceeds the limit"), "{error}");
+}

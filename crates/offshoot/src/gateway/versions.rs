@@ -39,7 +39,8 @@ impl Converter for SetVersions {
         };
         match spec {
             Ok(spec) => {
-                let compiled = stack::on_large(|| plan::set::Compiled::of(&spec).err());
+                let compiled =
+                    apiserver::aside(|| stack::on_large(|| plan::set::Compiled::of(&spec).err()));
                 texts(compiled.ok().flatten())
             }
             Err(problems) => texts(Some(problems)),

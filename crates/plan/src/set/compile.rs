@@ -1,10 +1,13 @@
 //! Templates with their expressions compiled, once per (uid, generation) (S4).
 
-use expr::{Declared, Env, Program};
+use expr::{Declared, Env, MAX_PATTERNS, Program};
 use model::{MapExpr, Problem, Template, VariantSetSpec};
 
 /// Keys of the package context that belong to the package (R13, S4).
 pub(super) const RESERVED: [&str; 2] = ["name", "package-path"];
+
+/// What all expressions of a set together may be long, in bytes: to read them is what accepting a set costs.
+const MAX_TEXTS: usize = 64 << 10;
 
 /// A text that is plain, computed, or not given.
 #[derive(Debug, Clone)]
@@ -79,6 +82,8 @@ impl Compiled {
 struct Compiler {
     repo_env: Env,
     env: Env,
+    length: usize,
+    weight: u64,
     problems: Vec<Problem>,
 }
 
@@ -102,6 +107,8 @@ impl Compiler {
         Self {
             repo_env,
             env,
+            length: 0,
+            weight: 0,
             problems: Vec::new(),
         }
     }
@@ -213,8 +220,31 @@ impl Compiler {
         let Some(expr) = expr.filter(|e| !e.is_empty()) else {
             return plain.map_or(Text::Absent, |text| Text::Plain(text.clone()));
         };
+        let before = self.length;
+        self.length = before.saturating_add(expr.len());
+        if self.length > MAX_TEXTS {
+            // The first that goes beyond is told, and the others are not read either.
+            if before <= MAX_TEXTS {
+                let what = format!(
+                    "{field}: all expressions of a set together may be {MAX_TEXTS} bytes long, and with this one they are longer"
+                );
+                self.problems.push(Problem::new(field, what));
+            }
+            return Text::Absent;
+        }
         match Program::compile(expr, env) {
-            Ok(program) => Text::Computed { program, field },
+            Ok(program) => {
+                let before = self.weight;
+                self.weight = before.saturating_add(program.weight());
+                if self.weight > MAX_PATTERNS && before <= MAX_PATTERNS {
+                    let what = format!(
+                        "{field}: the patterns of all expressions of a set together may weigh {MAX_PATTERNS}, and with this \
+                         one's they weigh more: repeat less in them"
+                    );
+                    self.problems.push(Problem::new(field.clone(), what));
+                }
+                Text::Computed { program, field }
+            }
             Err(error) => {
                 let what = format!("{field}: {error}");
                 self.problems.push(Problem::new(field, what));

@@ -553,6 +553,54 @@ fn all_template_problems_are_found_at_once_with_their_place() {
     );
 }
 
+/// A set of a few kilobytes is read at once, however much its expressions repeat.
+#[test]
+fn what_all_expressions_of_a_set_may_cost_is_bounded() {
+    let problems = |expressions: Vec<String>| {
+        let labels = (0..)
+            .zip(expressions)
+            .map(|(i, text)| serde_json::json!({"key": format!("k{i}"), "valueExpr": text}));
+        let labels = labels.collect::<Vec<_>>();
+        on_large_stack(move || {
+            let spec = VariantSetSpec {
+                upstreams: vec![UpstreamSource::Package(upstream("blueprints/nginx@v1"))],
+                targets: vec![target(&Json(serde_json::json!({
+                    "repositories": {"east": []}, "template": {"labelExprs": labels},
+                })))],
+                on_error: OnError::Continue,
+                deletion_guard: DeletionGuard::default(),
+                max_in_flight: None,
+                suspend: false,
+            };
+            Compiled::of(&spec).map_or_else(
+                |problems| problems.into_iter().map(|p| p.what).collect(),
+                |_| Vec::new(),
+            )
+        })
+    };
+    let weighty = |n: usize| format!("string(repository.name.matches('[a-z]{{{}}}'))", 900 + n);
+    assert_eq!(
+        problems((0..15).map(weighty).collect()),
+        Vec::<String>::new()
+    );
+    let told = problems((0..300).map(weighty).collect());
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains("the patterns of all expressions of a set together may weigh"),
+        "{told:?}"
+    );
+    let long = |n: usize| format!("'{}{n}'", "x".repeat(2_000));
+    assert_eq!(problems((0..30).map(long).collect()), Vec::<String>::new());
+    let told = problems((0..1_000).map(long).collect());
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].contains(
+            "spec.targets[0].template.labelExprs[32].valueExpr: all expressions of a set"
+        ),
+        "{told:?}"
+    );
+}
+
 /// Ten thousand targets cost about ten times as much as a thousand: nothing is looked up twice.
 /// R183.
 #[test]

@@ -9,6 +9,11 @@ use crate::schema::node::{Additional, ListType, Node, Type};
 use crate::schema::render::{child, index, key};
 use crate::schema::rules::Rule;
 
+/// What all rules of a schema may be long: to read a kilobyte takes about ten milliseconds.
+const MAX_RULES: usize = 256 << 10;
+/// What the patterns of all rules of a schema may weigh.
+const MAX_PATTERNS: u64 = 5 * expr::MAX_PATTERNS;
+
 /// The largest number of elements that a value of the node can have, where that can be known.
 fn bound(node: &Node) -> u64 {
     const UNBOUNDED: u64 = 1_048_576;
@@ -47,6 +52,8 @@ pub(crate) fn check(root: &Node, base: &str, errors: &mut Vec<FieldError>) {
         let mut checker = Checker {
             errors: Vec::new(),
             bill: Bill::default(),
+            length: 0,
+            weight: 0,
         };
         checker.node(
             root,
@@ -79,9 +86,43 @@ struct At {
 struct Checker {
     errors: Vec<FieldError>,
     bill: Bill,
+    /// The bytes of the rules that were read, with the places of the values that each speaks of.
+    length: usize,
+    /// What their patterns weigh.
+    weight: u64,
 }
 
 impl Checker {
+    /// Whether a rule may still be read; the first that may not is told.
+    fn affords(&mut self, rule: &Rule, node: &Node, path: &str) -> bool {
+        let before = self.length;
+        let texts = rule.rule.len() + rule.message_expression.as_ref().map_or(0, String::len);
+        self.length = before.saturating_add(texts).saturating_add(node.places());
+        if self.length <= MAX_RULES {
+            return true;
+        }
+        if before <= MAX_RULES {
+            let text = format!(
+                "all rules of a schema, each with the fields that it can name, may be {MAX_RULES} bytes long, and with this one \
+                 they are longer"
+            );
+            self.errors.push(FieldError::forbidden(path, text));
+        }
+        false
+    }
+
+    /// Notes what the patterns of a rule weigh; the first that goes beyond is told.
+    fn weigh(&mut self, program: &Program, path: &str) {
+        let before = self.weight;
+        self.weight = before.saturating_add(program.weight());
+        if self.weight > MAX_PATTERNS && before <= MAX_PATTERNS {
+            let text = format!(
+                "the patterns of all rules of a schema may weigh {MAX_PATTERNS}, and with those of this one they weigh more"
+            );
+            self.errors.push(FieldError::forbidden(path, text));
+        }
+    }
+
     fn node(&mut self, node: &Node, path: &str, at: &At) {
         for (i, rule) in node.rules.iter().enumerate() {
             let path = index(&child(path, "x-kubernetes-validations"), i);
@@ -128,6 +169,9 @@ impl Checker {
 
     fn rule(&mut self, rule: &Rule, node: &Node, path: &str, at: &At) {
         let here = child(path, "rule");
+        if !self.affords(rule, node, &here) {
+            return;
+        }
         self.words(rule, node, path);
         if rule.rule.trim().is_empty() {
             self.errors
@@ -145,6 +189,7 @@ impl Checker {
                     .push(FieldError::invalid_raw(&here, dump(rule), text));
             }
             Ok(program) => {
+                self.weigh(program, &here);
                 if compiled.transition && !at.correlated {
                     let text = "oldSelf cannot be used on the uncorrelatable portion of the schema";
                     self.errors

@@ -35,20 +35,24 @@ pub(crate) struct Compiled {
     pub(crate) transition: bool,
 }
 
-/// Runs something on a thread with a stack that deep expressions fit.
+/// Runs something on a thread with a stack that deep expressions fit. Requests that this thread serves are given to
+/// another one meanwhile.
 pub(crate) fn deep<T: Send + Default>(work: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .name("cel".to_owned())
-            .stack_size(STACK);
-        let joined = thread
-            .spawn_scoped(scope, work)
-            .map(std::thread::ScopedJoinHandle::join);
-        match joined {
-            Ok(Ok(value)) => value,
-            _ => T::default(),
-        }
-    })
+    let apart = || {
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new()
+                .name("cel".to_owned())
+                .stack_size(STACK);
+            let joined = thread
+                .spawn_scoped(scope, work)
+                .map(std::thread::ScopedJoinHandle::join);
+            match joined {
+                Ok(Ok(value)) => value,
+                _ => T::default(),
+            }
+        })
+    };
+    crate::aside(apart)
 }
 
 /// Compiles one rule for a node.
@@ -153,7 +157,7 @@ impl Run {
             let mut values = vec![("self", &own)];
             values.extend(former.as_ref().map(|f| ("oldSelf", f)));
             let largest = own.largest().max(former.as_ref().map_or(0, Datum::largest));
-            let cost = program.cost(largest);
+            let cost = program.price(largest);
             self.spent = self.spent.saturating_add(cost);
             if cost > CALL_BUDGET || self.spent > TOTAL_BUDGET {
                 let text = "validation failed due to running out of cost budget, no further validation rules \

@@ -1,19 +1,83 @@
-//! Patterns in Go's syntax (RE2) as the regex crate understands them.
+//! Patterns in Go's syntax (RE2) as the regex crate understands them, weighed before anything is built.
 //!
 //! Both are automata without backtracking; they differ in what `\d` covers, in nested classes and in
-//! stray braces. A bounded program keeps hostile patterns small.
+//! stray braces. A repetition of a repetition makes an automaton of millions of states out of twenty characters, and to
+//! build one takes seconds: what a pattern weighs is counted from its parts, and one beyond [`MAX_PATTERN`] is refused.
 
 use regex::{Regex, RegexBuilder};
+use regex_syntax::hir::{Class, Hir, HirKind};
 
+/// What one pattern may weigh: about the states of its automaton.
+pub const MAX_PATTERN: u64 = 10_000;
 /// Largest compiled program, in bytes.
 const MAX_PROGRAM: usize = 4 << 20;
 
-/// Compiles a pattern; the error is worded as Go's `regexp/syntax` does.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
-    let built = RegexBuilder::new(&translate(pattern))
-        .size_limit(MAX_PROGRAM)
-        .build();
-    built.map_err(|error| problem(pattern, &error.to_string()))
+/// A pattern that was read and weighed, and not built yet.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    text: String,
+    weight: u64,
+}
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// It is none, or weighs more than [`MAX_PATTERN`]; worded as Go's `regexp/syntax` does.
+    pub fn parse(pattern: &str) -> Result<Self, String> {
+        let text = translate(pattern);
+        let read = regex_syntax::parse(&text);
+        let hir = read.map_err(|error| problem(pattern, &error.to_string()))?;
+        let weight = weigh(&hir);
+        if weight > MAX_PATTERN {
+            return Err(TOO_LARGE.to_owned());
+        }
+        Ok(Self { text, weight })
+    }
+
+    /// About the states of its automaton.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        self.weight
+    }
+
+    /// Builds its automaton.
+    ///
+    /// # Errors
+    /// It is larger than its weight told.
+    pub fn build(&self) -> Result<Regex, String> {
+        let built = RegexBuilder::new(&self.text)
+            .size_limit(MAX_PROGRAM)
+            .build();
+        built.map_err(|error| problem(&self.text, &error.to_string()))
+    }
+}
+
+const TOO_LARGE: &str = "expression too large";
+
+fn weigh(hir: &Hir) -> u64 {
+    let all = |parts: &[Hir]| {
+        let sum = |sum: u64, part: &Hir| sum.saturating_add(weigh(part)).saturating_add(1);
+        parts.iter().fold(1, sum)
+    };
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len() as u64,
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len() as u64,
+        HirKind::Class(Class::Unicode(class)) => {
+            let bytes = |last: char| last.len_utf8() as u64;
+            class.ranges().iter().map(|range| bytes(range.end())).sum()
+        }
+        HirKind::Capture(capture) => weigh(&capture.sub).saturating_add(2),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => all(parts),
+        HirKind::Repetition(repeated) => {
+            let copies = repeated.max.unwrap_or(repeated.min.saturating_add(1));
+            let copies = u64::from(copies.max(1));
+            weigh(&repeated.sub)
+                .saturating_mul(copies)
+                .saturating_add(1)
+        }
+    }
 }
 
 fn problem(pattern: &str, text: &str) -> String {
@@ -40,7 +104,7 @@ fn problem(pattern: &str, text: &str) -> String {
     } else if text.contains("incomplete escape sequence") {
         "trailing backslash at end of expression: ``".to_owned()
     } else if text.contains("exceeds size limit") {
-        "expression too large".to_owned()
+        TOO_LARGE.to_owned()
     } else {
         let line = text.lines().last().unwrap_or_default();
         format!("{}: `{pattern}`", line.trim_start_matches("error: "))
