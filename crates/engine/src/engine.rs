@@ -56,6 +56,8 @@ pub struct Options {
     pub sets: bool,
     /// How long a selection must be quiet before deletions that follow from it are judged (S3).
     pub quiet: plan::set::QuietTime,
+    /// How many bytes a package's resources may be after any step of its pipeline.
+    pub package_bytes: u64,
 }
 
 impl Default for Options {
@@ -73,6 +75,7 @@ impl Default for Options {
             variants: true,
             sets: true,
             quiet: plan::set::QuietTime::default(),
+            package_bytes: store::Limits::default().package_bytes,
         }
     }
 }

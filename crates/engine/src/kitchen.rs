@@ -1,7 +1,8 @@
 //! Runs a conversation with functions to its end: built-in ones where the documents are, others through
 //! the enabled runner.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use functions::{BuiltIns, Call, Home, Limits, Runner};
 use model::Files;
@@ -16,6 +17,20 @@ use crate::{Engine, Error, Result};
 enum Stop<E> {
     Done(Box<E>),
     Needs(Box<Run>),
+    /// Nobody waits for it any more.
+    Gone,
+}
+
+/// Whoever waits for a conversation: when it goes, nothing more is run for it.
+#[derive(Default)]
+struct Waiting {
+    gone: Arc<AtomicBool>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.gone.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Engine {
@@ -51,12 +66,15 @@ impl Engine {
         C::End: Send + 'static,
     {
         let cpu = self.inner.options.cpu.clone();
+        let waiting = Waiting::default();
         loop {
-            let (back, stop, ran) = cpu.run(move || slice(talk)).await?;
+            let gone = Arc::clone(&waiting.gone);
+            let (back, stop, ran) = cpu.run(move || slice(talk, &gone)).await?;
             talk = back;
             self.counters().functions.fetch_add(ran, Ordering::Relaxed);
             match stop {
                 Stop::Done(end) => return Ok(*end),
+                Stop::Gone => return Err(Error::Stopped),
                 Stop::Needs(run) => {
                     drop(announced.take());
                     count(&self.counters().functions);
@@ -86,19 +104,27 @@ pub async fn render_alone(
 }
 
 /// Runs built-in functions until one is needed that is not.
-fn slice<C: Conversation>(mut talk: C) -> (C, Stop<C::End>, u64) {
+fn slice<C: Conversation>(mut talk: C, gone: &AtomicBool) -> (C, Stop<C::End>, u64) {
     let mut ran = 0;
     loop {
+        if gone.load(Ordering::Relaxed) {
+            return (talk, Stop::Gone, ran);
+        }
         match talk.next() {
             Step::Done(end) => return (talk, Stop::Done(end), ran),
             Step::Run(run) => {
                 let built_in = run.function.image.as_deref().and_then(functions::find);
-                // What runs scripts or needs something of this machine is the runner's.
+                // What runs scripts, needs something of this machine or may take long is the runner's.
                 if built_in.is_none_or(|function| function.home() != Home::Here) {
                     return (talk, Stop::Needs(run), ran);
                 }
+                let asked = call(Run::clone(&run));
+                if functions::is_heavy(&asked) {
+                    return (talk, Stop::Needs(run), ran);
+                }
+                drop(run);
                 ran += 1;
-                talk.resume(output(BuiltIns.call(call(*run))));
+                talk.resume(output(BuiltIns.call(asked)));
             }
         }
     }
@@ -132,4 +158,29 @@ fn output(answer: Result<functions::Outcome, functions::RunError>) -> Result<Out
         exit_code: outcome.exit_code,
         stderr: outcome.stderr,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipeline of many steps does not go on when whoever asked for it has gone.
+    #[test]
+    fn nothing_is_run_for_nobody() {
+        let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\npipeline:\n  mutators:\n  - image: set-namespace:v0.4\n    \
+                       configMap: {namespace: b}\n";
+        let path = model::PackagePath::parse("Kptfile").unwrap();
+        let files: Files = [(path, model::File::text(kptfile.to_owned()))]
+            .into_iter()
+            .collect();
+        let waiting = Waiting::default();
+        let gone = Arc::clone(&waiting.gone);
+        let render = Render::new(files, Options::default());
+        assert!(matches!(
+            slice(render.clone(), &gone),
+            (_, Stop::Done(_), 1)
+        ));
+        drop(waiting);
+        assert!(matches!(slice(render, &gone), (_, Stop::Gone, 0)));
+    }
 }

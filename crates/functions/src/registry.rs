@@ -112,6 +112,23 @@ const BUILTINS: &[BuiltIn] = builtins! {
     "upsert-resource" "Replaces a resource, or adds it." Here builtin::upsert_resource::run;
 };
 
+/// What a call may be worth to run where others are served: the bytes of its configuration, times the values of its resources.
+const LIGHT: u64 = 256 << 20;
+/// How many resources: some functions look from each at each.
+const FEW: usize = 16 << 10;
+/// How long a configuration of patterns may be: each takes milliseconds to build.
+const PATTERNS: u64 = 16 << 10;
+
+/// Whether a call may take long, or much memory: it then belongs into a process that the system bounds, where there is one.
+/// Everything else grows by less than its configuration for each value that it sees.
+pub fn is_heavy(call: &Call) -> bool {
+    let config = call.config.as_ref().map_or(0, |config| config.weight().0);
+    let values: u64 = call.items.iter().map(|item| item.value.weight().1).sum();
+    let name = call.function.image.as_deref().map_or("", short_name);
+    let builds = matches!(name, "apply-replacements" | "search-replace");
+    config.saturating_mul(values) > LIGHT || call.items.len() > FEW || (builds && config > PATTERNS)
+}
+
 /// All of them, by name.
 pub fn builtins() -> &'static [BuiltIn] {
     BUILTINS
@@ -132,7 +149,30 @@ pub fn short_name(image: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    #[test]
+    fn what_may_take_long_is_told_before_it_runs() {
+        let call = |image: &str, config: usize, items: usize, values: usize| {
+            let list = Value::seq((0..values).map(|_| Value::plain("a")));
+            let item = Item::made(Value::map([("list", list)]));
+            Call {
+                function: model::Function {
+                    image: Some(image.to_owned()),
+                    ..model::Function::default()
+                },
+                config: Some(Arc::new(Value::plain("x".repeat(config)))),
+                items: vec![item; items],
+            }
+        };
+        assert!(!is_heavy(&call("set-labels:v0.2", 1_000, 100, 1_000)));
+        assert!(is_heavy(&call("set-labels:v0.2", 10_000, 100, 1_000)));
+        assert!(is_heavy(&call("set-namespace", 10, 20_000, 1)));
+        assert!(!is_heavy(&call("set-labels", 20_000, 1, 1)));
+        assert!(is_heavy(&call("x/apply-replacements:v0.1", 20_000, 1, 1)));
+    }
 
     #[test]
     fn x2_images_are_matched_whatever_their_prefix_and_tag() {

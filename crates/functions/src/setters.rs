@@ -1,6 +1,6 @@
 //! Setter comments: `# kpt-set: prefix-${name}`, and what can be read off them.
 
-use regex::Regex;
+use crate::regexes;
 
 /// How a setter comment begins: exactly so, one blank included.
 const SETTER: &str = "# kpt-set: ";
@@ -57,7 +57,7 @@ pub(crate) fn current_values(pattern: &str, value: &str) -> Vec<(String, String)
     for name in &names {
         regex = regex.replace(&regex::escape(name), "(.*)");
     }
-    let Ok(regex) = Regex::new(&regex) else {
+    let Ok(regex) = regexes::compile(&regex) else {
         return Vec::new();
     };
     let Some(captures) = regex.captures(value) else {

@@ -456,6 +456,7 @@ fn cooking(files: &Files) {
         recipe,
         base: None,
         draft: None,
+        package_bytes: None,
     };
     let spec = package::clone::CloneSpec {
         package: input.recipe.package.clone(),

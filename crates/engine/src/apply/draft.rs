@@ -326,6 +326,7 @@ async fn input(
         recipe: recipe.clone(),
         base,
         draft,
+        package_bytes: Some(engine.inner.options.package_bytes),
     };
     Ok((input, theirs))
 }

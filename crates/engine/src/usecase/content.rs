@@ -103,6 +103,7 @@ async fn put(
     let keep = keeps_failures(&old.meta);
     let options = Options {
         gate_failure: keep,
+        package_bytes: Some(engine.inner.options.package_bytes),
         ..Options::default()
     };
     let rendered = engine.render(files, options).await?;

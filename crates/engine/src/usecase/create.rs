@@ -221,6 +221,7 @@ async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> R
     let options = Options {
         // What is kept although it failed cannot be approved (V2).
         gate_failure: keep,
+        package_bytes: Some(engine.inner.options.package_bytes),
         ..Options::default()
     };
     let rendered = engine.render(content.files.clone(), options).await?;

@@ -1,5 +1,7 @@
 //! `search-replace`: finds scalars by value, pattern, path or file, and replaces values or adds comments.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use regex::Regex;
@@ -27,12 +29,19 @@ type Found = Vec<(String, String)>;
 
 struct Search {
     by_value: String,
-    by_regex: Option<Regex>,
+    by_regex: Option<Rc<Regex>>,
     by_path: String,
-    by_file: Option<Regex>,
+    by_file: Option<Rc<Regex>>,
     put_value: String,
     put_comment: String,
+    /// The bytes of what was put, up to now.
+    put: Cell<usize>,
 }
+
+/// The longest value that captured groups may make, in bytes.
+const LONGEST: usize = 1 << 20;
+/// What all values and comments that are put may be together.
+const PUT: usize = 32 << 20;
 
 pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     match search(items, config) {
@@ -144,7 +153,7 @@ impl Search {
             );
         }
         let compile = |regex: &str| {
-            Regex::new(regex)
+            crate::regexes::compile(regex)
                 .map_err(|error| format!("error parsing regexp {}: {error}", quote(regex)))
         };
         Ok(Self {
@@ -156,6 +165,7 @@ impl Search {
                 .transpose()?,
             put_value: text("put-value"),
             put_comment: text("put-comment"),
+            put: Cell::new(0),
         })
     }
 
@@ -244,8 +254,20 @@ impl Search {
         if let Some(captures) = regex.captures(text) {
             for (at, group) in captures.iter().enumerate().skip(1) {
                 let group = group.map_or("", |group| group.as_str());
-                out = out.replace(&format!("${{{at}}}"), group);
+                let place = format!("${{{at}}}");
+                let longer = out.matches(&place).count().saturating_mul(group.len());
+                // A group may hold the place of another one.
+                if out.len().saturating_add(longer) > LONGEST {
+                    return Err(format!("a value would be longer than {LONGEST} bytes"));
+                }
+                out = out.replace(&place, group);
             }
+        }
+        self.put.set(self.put.get().saturating_add(out.len()));
+        if self.put.get() > PUT {
+            return Err(format!(
+                "all values that are put are longer than {PUT} bytes"
+            ));
         }
         let left = placeholders(&out).into_iter().any(|whole| {
             let name = clean(whole);

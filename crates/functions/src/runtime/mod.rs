@@ -25,7 +25,7 @@ pub use wasm::Wasm;
 use crate::builtin::kubeconform::Schemas;
 use crate::registry::Home;
 use crate::runner::{BuiltIns, Call, Limits, Outcome, RunError, Runner};
-use crate::{find, wire};
+use crate::{find, is_heavy, wire};
 
 /// The runtimes that are enabled.
 #[derive(Default)]
@@ -92,6 +92,9 @@ impl Runner for Runtimes {
             return match (built_in.home(), &self.isolated) {
                 (Home::Schemas, _) => Ok(built_in.outcome(call, self.schemas.as_deref())),
                 (Home::Apart, Some(program)) => {
+                    self.apart(program, built_in.name, &call, &limits).await
+                }
+                (Home::Here, Some(program)) if is_heavy(&call) => {
                     self.apart(program, built_in.name, &call, &limits).await
                 }
                 (Home::Here | Home::Apart, _) => BuiltIns.call(call),

@@ -353,6 +353,7 @@ fn engine_options(options: &Options) -> engine::Options {
         local_poll: options.sync_every.min(Duration::from_secs(2)),
         resync: options.resync_every,
         quiet: options.quiet,
+        package_bytes: options.package_bytes,
         rebuild: options.rebuild,
         variants: options.reconcilers.iter().any(|r| r == "packagevariants"),
         sets: options

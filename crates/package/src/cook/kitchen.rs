@@ -40,6 +40,8 @@ pub(super) struct Kitchen {
     done: Vec<Done>,
     next: usize,
     render: Option<Box<Render>>,
+    /// How many bytes a package's resources may be after any step.
+    pub(super) package_bytes: Option<u64>,
 }
 
 impl Kitchen {
@@ -76,6 +78,10 @@ impl Kitchen {
         if let Some(Done::Rendered(rendered)) = self.step() {
             return Ok(Rendered::clone(rendered));
         }
+        let options = Options {
+            package_bytes: self.package_bytes,
+            ..options
+        };
         self.render = Some(Box::new(Render::new(files.clone(), options)));
         Err(Halt::Rendering)
     }

@@ -46,6 +46,8 @@ pub struct CookInput {
     pub base: Option<Base>,
     /// The draft that is open, if one is.
     pub draft: Option<OpenDraft>,
+    /// How many bytes the package's resources may be after any step of its pipeline.
+    pub package_bytes: Option<u64>,
 }
 
 /// What is published, and what the machine made of its upstream.
@@ -134,10 +136,9 @@ pub struct Cook {
 impl Cook {
     /// Begins a cook.
     pub fn new(input: CookInput) -> Self {
-        Self {
-            input,
-            kitchen: Kitchen::default(),
-        }
+        let mut kitchen = Kitchen::default();
+        kitchen.package_bytes = input.package_bytes;
+        Self { input, kitchen }
     }
 
     /// The next function to run, or the end. Asking twice gives the same answer.

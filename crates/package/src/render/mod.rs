@@ -39,6 +39,9 @@ pub struct Options {
     /// Refuse what kpt refuses where we are lenient (M18): fields of a Kptfile that nobody knows, and in packages
     /// without a pipeline what is no resource.
     pub strict: bool,
+    /// How many bytes the resources may be after any step; functions may be handed 128 times as many, all steps together. Nothing is
+    /// counted without.
+    pub package_bytes: Option<u64>,
 }
 
 /// One resource on its way to or from a function.
@@ -145,7 +148,16 @@ pub struct Render {
     error: Option<String>,
     mirrored: bool,
     changed_by: Vec<String>,
+    /// The bytes of what functions reported.
+    told: usize,
 }
+
+/// The longest message of a function that is kept, in bytes.
+const MESSAGE: usize = 64 << 10;
+/// What a result counts beside its message.
+const RESULT: usize = 128;
+/// What all results of a render may be; errors are told all the same.
+const REPORTS: usize = 4 << 20;
 
 impl Render {
     /// Looks at a package; whatever is wrong with it becomes the status of the render.
@@ -165,7 +177,8 @@ impl Render {
 
     fn with(files: Files, options: Options, plan: Plan) -> Self {
         let (stock, error) = match Stock::read(&files, &plan, options.strict || options.read_all) {
-            Ok(stock) => {
+            Ok(mut stock) => {
+                stock.bound(options.package_bytes);
                 let mut idle = plan.idle().filter(|_| options.strict);
                 let error =
                     idle.find_map(|dir| Some(wrap(dir, &stock.check_krm(dir).err()?, false)));
@@ -188,6 +201,7 @@ impl Render {
             error,
             mirrored: true,
             changed_by: Vec::new(),
+            told: 0,
         }
     }
 
@@ -240,6 +254,7 @@ impl Render {
             Err(Failure(why)) => return self.record(&task, Output::default(), Some(why)),
         };
         let items = std::mem::take(&mut output.items);
+        self.shorten(&mut output);
         let failed = output.exit_code != 0
             || output
                 .results
@@ -267,7 +282,28 @@ impl Render {
         }
     }
 
-    fn prepare(&self, task: &Task) -> Result<Run, Blocked> {
+    /// Keeps what functions report within bounds: it stays in memory and stands in the Kptfile.
+    fn shorten(&mut self, output: &mut Output) {
+        let cut = |text: &mut String| {
+            if text.len() > MESSAGE {
+                text.truncate(text.floor_char_boundary(MESSAGE));
+                text.push('…');
+            }
+        };
+        cut(&mut output.stderr);
+        output.results.iter_mut().for_each(|r| cut(&mut r.message));
+        let before = output.results.len();
+        output.results.retain(|result| {
+            self.told += result.message.len() + RESULT;
+            self.told <= REPORTS || result.severity == Severity::Error
+        });
+        let left_out = before - output.results.len();
+        if left_out > 0 {
+            output.stderr += &format!("{left_out} more results are not told\n");
+        }
+    }
+
+    fn prepare(&mut self, task: &Task) -> Result<Run, Blocked> {
         if task.first {
             self.stock.check_krm(&task.package).map_err(Blocked::Step)?;
         }
@@ -283,6 +319,7 @@ impl Render {
             }
             None => select::config_map(&task.function).map(Arc::new),
         };
+        self.stock.look().map_err(Blocked::Step)?;
         let items = self.stock.seen(task);
         Ok(Run {
             function: task.function.clone(),

@@ -27,6 +27,8 @@ struct Home {
 struct Entry {
     id: u32,
     value: Arc<Value>,
+    /// The bytes of the value.
+    weight: u64,
     /// As read, to see whether anything changed.
     read: Option<Arc<Value>>,
     /// The package that it belongs to.
@@ -44,7 +46,14 @@ pub(super) struct Stock {
     sheets: BTreeMap<PackagePath, Sheet>,
     next: u32,
     packages: Vec<Arc<str>>,
+    /// How many bytes all resources may be.
+    most: Option<u64>,
+    /// How many bytes functions may still be handed.
+    left: u64,
 }
+
+/// How often functions may be handed a package as large as one may be.
+const LOOKS: u64 = 128;
 
 /// Why a function's output is not taken.
 #[derive(Debug)]
@@ -77,6 +86,41 @@ impl Stock {
         Ok(stock)
     }
 
+    /// Bounds what the resources grow to.
+    pub(super) fn bound(&mut self, most: Option<u64>) {
+        self.most = most;
+        self.left = most.map_or(u64::MAX, |most| most.saturating_mul(LOOKS));
+    }
+
+    fn weight(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.weight).sum()
+    }
+
+    /// Pays for a look of a function at the package.
+    pub(super) fn look(&mut self) -> Result<(), String> {
+        if self.most.is_none() {
+            return Ok(());
+        }
+        let left = self.left.checked_sub(self.weight());
+        self.left = left.ok_or_else(|| {
+            let most = self.most.unwrap_or_default();
+            format!("the steps of all pipelines together look at more than {LOOKS} times {most} bytes; use fewer of them")
+        })?;
+        Ok(())
+    }
+
+    /// Refuses what would make the package too large.
+    fn grow(&self, task: &Task, before: u64, after: u64) -> Result<(), Refused> {
+        let whole = self.weight().saturating_sub(before).saturating_add(after);
+        match self.most {
+            Some(most) if whole > most && after > before => Err(Refused::Output(format!(
+                "function {:?} makes the package's resources larger than {most} bytes",
+                super::status::label(&task.function)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes the resources of a file.
     fn take(&mut self, path: &PackagePath, sheet: Sheet, package: &Arc<str>) {
         let mut index = 0;
@@ -93,6 +137,7 @@ impl Stock {
             for (item, value) in values {
                 self.entries.push(Entry {
                     id: self.next,
+                    weight: value.weight().0,
                     read: Some(value.clone()),
                     value,
                     package: package.clone(),
@@ -201,11 +246,13 @@ impl Stock {
             return Ok(());
         }
         let handed = self.handed(task);
-        let values: BTreeMap<u32, Arc<Value>> = self
+        let values: BTreeMap<u32, (Arc<Value>, u64)> = self
             .entries
             .iter()
-            .map(|entry| (entry.id, entry.value.clone()))
+            .map(|entry| (entry.id, (entry.value.clone(), entry.weight)))
             .collect();
+        let of = |id: &u32| values.get(id).map_or(0, |(_, weight)| *weight);
+        let (before, mut after) = (handed.iter().map(of).sum(), 0_u64);
         let mut kept = BTreeMap::new();
         let mut made = Vec::new();
         for item in items {
@@ -214,7 +261,10 @@ impl Stock {
                 .clone()
                 .unwrap_or_else(|| default_path(&item.value));
             let was = item.id.and_then(|id| values.get(&id));
-            let same = was.is_some_and(|was| Arc::ptr_eq(was, &item.value));
+            let same = was.filter(|(was, _)| Arc::ptr_eq(was, &item.value));
+            let weight = same.map_or_else(|| item.value.weight().0, |(_, weight)| *weight);
+            after = after.saturating_add(weight);
+            let same = same.is_some();
             if !same && let Some(why) = not_krm(&place, &item.value) {
                 let has = |key: &&str| item.value.get(key).is_some();
                 if !["apiVersion", "kind", "metadata"].iter().any(has) {
@@ -227,19 +277,20 @@ impl Stock {
             }
             match item.id.filter(|id| handed.contains(id)) {
                 Some(id) if !kept.contains_key(&id) => {
-                    kept.insert(id, (place, item));
+                    kept.insert(id, (place, item, weight));
                 }
-                _ => made.push((place, item)),
+                _ => made.push((place, item, weight)),
             }
         }
+        self.grow(task, before, after)?;
         self.entries
             .retain(|entry| !handed.contains(&entry.id) || kept.contains_key(&entry.id));
         let packages = self.packages.clone();
         for entry in &mut self.entries {
-            let Some((place, item)) = kept.remove(&entry.id) else {
+            let Some((place, item, weight)) = kept.remove(&entry.id) else {
                 continue;
             };
-            entry.value = item.value;
+            (entry.value, entry.weight) = (item.value, weight);
             if within(&entry.package, &entry.path) != Some(place.as_str()) {
                 entry.path = checked(&entry.package, &place).map_err(Refused::Output)?;
                 entry.package = owner(&packages, &entry.path);
@@ -247,11 +298,11 @@ impl Stock {
             }
         }
         made.into_iter()
-            .try_for_each(|(place, item)| self.add(task, &place, item))
+            .try_for_each(|(place, item, weight)| self.add(task, &place, item, weight))
             .map_err(Refused::Output)
     }
 
-    fn add(&mut self, task: &Task, place: &str, item: Item) -> Result<(), String> {
+    fn add(&mut self, task: &Task, place: &str, item: Item, weight: u64) -> Result<(), String> {
         let path = checked(&task.package, place)?;
         let wanted = item.index;
         let is_there = |entry: &Entry| entry.path == path && entry.index == wanted;
@@ -267,6 +318,7 @@ impl Stock {
         self.entries.push(Entry {
             id,
             value,
+            weight,
             read: None,
             package,
             path,

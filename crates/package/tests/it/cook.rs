@@ -129,6 +129,7 @@ fn input(upstream: Files, version: u8, recipe: Recipe) -> CookInput {
         "app".to_owned(),
     );
     CookInput {
+        package_bytes: None,
         marked: None,
         upstream,
         git_upstream: GitUpstream {

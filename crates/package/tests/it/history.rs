@@ -173,6 +173,7 @@ impl History {
             gates: gates(files),
         };
         let input = CookInput {
+            package_bytes: None,
             marked: None,
             upstream: self.upstream.files(),
             git_upstream: GitUpstream {

@@ -46,6 +46,104 @@ fn built_in(texts: &[(&str, &str)]) -> Rendered {
     vectors::render(kept(texts), Options::default())
 }
 
+/// A step that makes each value four times as long, and that again and again, made gigabytes of a few bytes.
+#[test]
+fn what_a_step_makes_of_a_package_is_bounded() {
+    let step = "    - image: search-replace:v0.2\n      configMap: {by-value-regex: \"(x+)\", put-value: \"${1}${1}${1}${1}\"}\n";
+    let kptfile = |steps: usize| {
+        let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\npipeline:\n  mutators:\n";
+        format!("{head}{}", step.repeat(steps))
+    };
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {k: xxxxxxxxxxxxxxxx}\n";
+    let rendered = |steps: usize, most: u64| {
+        let options = Options {
+            package_bytes: Some(most),
+            ..Options::default()
+        };
+        vectors::render(
+            kept(&[("Kptfile", &kptfile(steps)), ("c.yaml", map)]),
+            options,
+        )
+    };
+    assert_eq!(rendered(5, 64 << 10).status.error, None);
+    let failed = rendered(13, 64 << 10);
+    let why = failed.status.error.unwrap_or_default();
+    assert!(
+        why.contains("search-replace:v0.2\" makes the package's resources larger than 65536 bytes"),
+        "{why}"
+    );
+    assert_eq!(failed.status.steps.len(), 6);
+    // Without a limit of the package's, a value has one.
+    let why = rendered(13, u64::MAX / 256)
+        .status
+        .error
+        .unwrap_or_default();
+    assert!(
+        why.contains("a value would be longer than 1048576 bytes"),
+        "{why}"
+    );
+    // Steps are counted together.
+    let many = rendered(3, 64 << 10);
+    assert_eq!(many.status.error, None);
+    let looks = |steps: usize| {
+        let step = "    - image: set-namespace:v0.4\n      configMap: {namespace: prod}\n";
+        let head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\npipeline:\n  mutators:\n";
+        let big = map.replace("xxxxxxxxxxxxxxxx", &"y".repeat(40_000));
+        let options = Options {
+            package_bytes: Some(64 << 10),
+            ..Options::default()
+        };
+        let kptfile = format!("{head}{}", step.repeat(steps));
+        vectors::render(kept(&[("Kptfile", &kptfile), ("c.yaml", &big)]), options)
+    };
+    assert_eq!(looks(20).status.error, None);
+    let why = looks(250).status.error.unwrap_or_default();
+    assert!(
+        why.contains("look at more than 128 times 65536 bytes"),
+        "{why}"
+    );
+}
+
+/// What functions report stands in the Kptfile, and in memory until then.
+#[test]
+fn what_functions_report_is_bounded() {
+    let texts = [("Kptfile", KPTFILE), ("service.yaml", SERVICE)];
+    let rendered = with(&texts, |_| Output {
+        results: (0..100_000)
+            .map(|n| {
+                functions_result(&format!(
+                    "{n} {}",
+                    "x".repeat(if n == 0 { 1 << 20 } else { 10 })
+                ))
+            })
+            .collect(),
+        stderr: "e".repeat(1 << 20),
+        ..Output::default()
+    });
+    let step = &rendered.status.steps[0];
+    let bytes: usize = step.results.iter().map(|r| r.message.len()).sum();
+    assert!(bytes + step.stderr.len() < 5 << 20, "{bytes}");
+    assert!(
+        step.stderr.ends_with("more results are not told\n"),
+        "{:.20}",
+        step.stderr
+    );
+    assert!(rendered.status.succeeded());
+}
+
+fn functions_result(message: &str) -> FunctionResultItem {
+    FunctionResultItem {
+        message: message.to_owned(),
+        severity: Severity::Info,
+        resource: None,
+        field: None,
+        current: None,
+        proposed: None,
+        file: None,
+        tags: Vec::new(),
+    }
+}
+
 /// Renders with one function of the test's own for every step.
 fn with(texts: &[(&str, &str)], function: impl Fn(&mut Vec<Item>) -> Output) -> Rendered {
     let mut render = Render::new(kept(texts), Options::default());

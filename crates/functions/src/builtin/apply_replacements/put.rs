@@ -1,11 +1,13 @@
 //! Putting a value at the fields that a path names, whole or as a part of a text.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use regex::Regex;
 use yaml::owned::{Scalar, Value};
 
 use super::{split, text};
+use crate::regexes;
 
 /// What of a value is meant, and whether missing fields are made.
 #[derive(Default)]
@@ -222,7 +224,7 @@ enum Wanted {
     Value {
         key: String,
         text: String,
-        regex: Regex,
+        regex: Rc<Regex>,
     },
     None,
 }
@@ -241,7 +243,7 @@ impl Wanted {
         let Some((key, text)) = inner.and_then(|inner| inner.split_once('=')) else {
             return Ok(Self::None);
         };
-        let regex = Regex::new(text)
+        let regex = regexes::compile(text)
             .map_err(|error| Stop::Lost(format!("error parsing regexp {text:?}: {error}")))?;
         Ok(Self::Value {
             key: key.to_owned(),

@@ -1,15 +1,18 @@
 //! Which resources a replacement goes to.
 
+use std::rc::Rc;
+
 use regex::Regex;
 use yaml::owned::Value;
 
 use super::text;
 use crate::Item;
 use crate::labels::Labels;
+use crate::regexes;
 
 /// Which resources are targets.
 pub(super) struct Select {
-    fields: [Option<Regex>; 5],
+    fields: [Option<Rc<Regex>>; 5],
     labels: Labels,
     annotations: Labels,
 }
@@ -19,7 +22,7 @@ impl Select {
         let regex = |key: &str| {
             let text = text(value, key);
             let compile = || {
-                Regex::new(&format!("^(?:{text})$"))
+                regexes::compile(&format!("^(?:{text})$"))
                     .map_err(|error| format!("selector {key}: {error}"))
             };
             (!text.is_empty()).then(compile).transpose()
