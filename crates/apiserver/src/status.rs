@@ -134,6 +134,15 @@ impl Failure {
         Self::new(409, "AlreadyExists", message).with_details(details(group, plural, name))
     }
 
+    /// A 409 of a create that has a stem for its name: to be tried again, says the real server, even where the name was given.
+    #[must_use]
+    pub fn ungenerated(mut self) -> Self {
+        self.message += ", the server was not able to generate a unique name for the object";
+        let details = self.details.get_or_insert_default();
+        details.insert("retryAfterSeconds".to_owned(), 1.into());
+        self
+    }
+
     /// 409 of a write that expected another state.
     #[must_use]
     pub fn conflict(group: &str, plural: &str, name: &str, why: &str) -> Self {

@@ -20,6 +20,10 @@ static OWN: LazyLock<Regex> = LazyLock::new(|| {
 static AGE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^(\d+[smhdy]){1,2}$").expect("a pattern"));
 
+#[expect(clippy::expect_used, reason = "a constant pattern")]
+static GENERATED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"gen-[bcdfghjklmnpqrstvwxz2-9]{5}").expect("a pattern"));
+
 /// The characters that generated names end with.
 const ENDINGS: &str = "bcdfghjklmnpqrstvwxz2456789";
 
@@ -158,6 +162,11 @@ impl Binder {
             }
         }
         text
+    }
+
+    /// A text without the endings of the names that sequences have generated.
+    pub(super) fn ungenerated(text: &str) -> String {
+        GENERATED.replace_all(text, "gen-*").into_owned()
     }
 
     /// Whether both are ages, as tables print them.

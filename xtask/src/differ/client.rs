@@ -47,7 +47,16 @@ impl Answer {
         value.unwrap_or_default()
     }
 
-    /// Whether the body calls itself JSON.
+    /// No answer: the connection was dropped, which says something of the server, too.
+    fn none(why: &str) -> Self {
+        Self {
+            status: 0,
+            headers: HeaderMap::new(),
+            body: why.as_bytes().to_vec(),
+        }
+    }
+
+    /// The body, if it is JSON.
     pub(super) fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
@@ -171,7 +180,7 @@ impl Pair {
             whole(self.ours.send(request(step, &memories[0])?)),
             whole(self.peer.send(request(step, &memories[1])?)),
         );
-        Ok([ours?, peer?])
+        Ok([ours?, peer.unwrap_or_else(|why| Answer::none(&why))])
     }
 
     /// Opens a watch at both and reads until neither tells anything for a while.

@@ -300,13 +300,21 @@ impl Walk<'_> {
         if at.ends_with("name") && self.binder.name(ours, peer) {
             return true;
         }
-        at.ends_with("/message") && parts(ours) == parts(&self.binder.turned_text(peer))
+        if !at.ends_with("/message") {
+            return false;
+        }
+        // A refused object's generated name stands in the text alone.
+        let (ours, peer) = (
+            Binder::ungenerated(ours),
+            Binder::ungenerated(&self.binder.turned_text(peer)),
+        );
+        parts(&ours) == parts(&peer)
     }
 }
 
 /// The parts of a message that lists several errors, in any order.
 fn parts(text: &str) -> Vec<&str> {
-    let mut parts: Vec<&str> = text.split([',', '[', ']']).map(str::trim).collect();
+    let mut parts: Vec<&str> = text.split([',', '[', ']', '\n']).map(str::trim).collect();
     parts.sort_unstable();
     parts
 }

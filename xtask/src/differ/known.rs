@@ -30,11 +30,17 @@ struct Entry {
     at: Option<String>,
     ours: Option<String>,
     peer: Option<String>,
+    /// In the line of an earlier step of the sequence.
+    after: Option<String>,
+    /// Whether the two have parted for good: what follows in the sequence is not compared.
+    #[serde(default)]
+    ends: bool,
 }
 
 /// The list, compiled.
 pub(super) struct Known {
-    entries: Vec<(String, [Option<Regex>; 4])>,
+    entries: Vec<(String, [Option<Regex>; 5])>,
+    ends: Vec<String>,
 }
 
 impl Known {
@@ -43,12 +49,14 @@ impl Known {
         let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let file: File = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut entries = Vec::new();
+        let ending = file.difference.iter().filter(|entry| entry.ends);
+        let ends = ending.map(|entry| entry.name.clone()).collect();
         for entry in file.difference {
             if entry.why.trim().is_empty() {
                 return Err(format!("{}: {} says no why", path.display(), entry.name));
             }
-            let mut patterns = [None, None, None, None];
-            let given = [entry.request, entry.at, entry.ours, entry.peer];
+            let mut patterns = [None, None, None, None, None];
+            let given = [entry.request, entry.at, entry.ours, entry.peer, entry.after];
             for (pattern, text) in patterns.iter_mut().zip(given) {
                 *pattern = match text {
                     Some(text) => {
@@ -59,14 +67,31 @@ impl Known {
             }
             entries.push((entry.name, patterns));
         }
-        Ok(Self { entries })
+        Ok(Self { entries, ends })
+    }
+
+    /// Whether nothing can be compared after this entry's difference.
+    pub(super) fn ends(&self, name: &str) -> bool {
+        self.ends.iter().any(|known| known == name)
     }
 
     /// The name of the entry that explains a difference.
-    pub(super) fn explains(&self, step: &Step, difference: &Difference) -> Option<&str> {
+    pub(super) fn explains(
+        &self,
+        (step, earlier): (&Step, &[Step]),
+        difference: &Difference,
+    ) -> Option<&str> {
         let line = step.line();
-        let texts = [&line, &difference.at, &difference.ours, &difference.peer];
-        let fits = |patterns: &[Option<Regex>; 4]| {
+        let before: Vec<String> = earlier.iter().map(Step::line).collect();
+        let before = before.join("\n");
+        let texts = [
+            &line,
+            &difference.at,
+            &difference.ours,
+            &difference.peer,
+            &before,
+        ];
+        let fits = |patterns: &[Option<Regex>; 5]| {
             let mut pairs = patterns.iter().zip(texts);
             pairs.all(|(p, text)| p.as_ref().is_none_or(|p| p.is_match(text)))
         };

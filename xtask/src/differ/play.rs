@@ -40,6 +40,10 @@ impl Found {
             .take(2)
             .map(|d| {
                 let told = |text: &str| plain(text).chars().take(70).collect::<String>();
+                // What a token looks like follows from what it stands for.
+                if d.at.ends_with("/continue") {
+                    return d.at.clone();
+                }
                 format!("{}: {} / {}", plain(&d.at), told(&d.ours), told(&d.peer))
             })
             .collect();
@@ -72,9 +76,13 @@ pub(super) async fn play(pair: &Pair, known: &Known, steps: &[Step], name: &str)
         }
         let (answers, differences) = answered(pair, step, &memories, &mut binder).await?;
         let mut differ = Vec::new();
+        let mut ends = false;
         for difference in differences {
-            match known.explains(step, &difference) {
-                Some(name) => *played.explained.entry(name.to_owned()).or_default() += 1,
+            match known.explains((step, &steps[..at]), &difference) {
+                Some(name) => {
+                    *played.explained.entry(name.to_owned()).or_default() += 1;
+                    ends |= known.ends(name);
+                }
                 None => differ.push(difference),
             }
         }
@@ -85,7 +93,7 @@ pub(super) async fn play(pair: &Pair, known: &Known, steps: &[Step], name: &str)
             });
         }
         // Where one did and the other did not, what follows has nothing in common.
-        if (answers[0].status < 300) != (answers[1].status < 300) {
+        if ends || (answers[0].status < 300) != (answers[1].status < 300) {
             return Ok(played);
         }
         for (memory, answer) in memories.iter_mut().zip(&answers) {

@@ -57,7 +57,12 @@ impl Step {
             Mode::Watch => " (watch)",
             Mode::Compact => return "compact the store".to_owned(),
         };
-        format!("{} {} {}{mode}", self.user, self.method, self.path)
+        let headers: String = self
+            .headers
+            .iter()
+            .map(|(name, value)| format!(" [{name}: {value}]"))
+            .collect();
+        format!("{} {} {}{mode}{headers}", self.user, self.method, self.path)
     }
 }
 

@@ -159,10 +159,7 @@ fn text(value: &Value, node: &Node, path: &str) -> String {
 
 fn go_type(node: &Node) -> String {
     match node.types.first() {
-        Some(Type::String) => match node.format.as_deref() {
-            Some("date-time") => "v1.Time".to_owned(),
-            _ => "string".to_owned(),
-        },
+        Some(Type::String) => "string".to_owned(),
         Some(Type::Boolean) => "bool".to_owned(),
         Some(Type::Integer) => node.format.clone().unwrap_or_else(|| "int64".to_owned()),
         Some(Type::Number) => "float64".to_owned(),
@@ -176,9 +173,23 @@ fn go_type(node: &Node) -> String {
         }
         Some(Type::Object) => match &node.additional {
             Some(Additional::Schema(below)) => format!("map[string]{}", go_type(below)),
-            _ if node.properties.contains_key("ownerReferences") => "v1.ObjectMeta".to_owned(),
-            _ => "struct".to_owned(),
+            _ => struct_name(node).to_owned(),
         },
         None => "interface {}".to_owned(),
     }
+}
+
+/// The Go struct that a part is, told by a field that no other one has.
+fn struct_name(node: &Node) -> &'static str {
+    const MARKS: [(&str, &str); 5] = [
+        ("ownerReferences", "v1.ObjectMeta"),
+        ("blockOwnerDeletion", "v1.OwnerReference"),
+        ("fieldsV1", "v1.ManagedFieldsEntry"),
+        ("fieldSelector", "v1.ResourceAttributes"),
+        ("path", "v1.NonResourceAttributes"),
+    ];
+    let known = MARKS
+        .iter()
+        .find(|(field, _)| node.properties.contains_key(*field));
+    known.map_or("struct", |(_, name)| name)
 }

@@ -38,6 +38,7 @@ pub(super) fn prepare(definition: &Definition, object: &mut Value) {
         "Role" | "ClusterRole" if map.get("rules").is_some_and(|r| *r == json!([])) => {
             map.insert("rules".to_owned(), Value::Null);
         }
+        "Event" if definition.group.is_empty() => unsaid(map),
         "CustomResourceDefinition" => super::crd::default(object),
         _ => {}
     }
@@ -120,6 +121,27 @@ pub(super) fn blank(key: &str) -> &'static Value {
         .get(key)
         .or_else(|| BLANKS.get(""))
         .unwrap_or(&Value::Null)
+}
+
+/// What an event of the older form leaves out where it is empty.
+fn unsaid(map: &mut Map<String, Value>) {
+    fn drop_blank(map: &mut Map<String, Value>, kept: &[&str]) {
+        map.retain(|name, value| kept.contains(&name.as_str()) || !(*value == "" || *value == 0));
+    }
+    for part in ["involvedObject", "source", "related"] {
+        if let Some(Value::Object(part)) = map.get_mut(part) {
+            drop_blank(part, &[]);
+        }
+    }
+    drop_blank(
+        map,
+        &[
+            "reportingComponent",
+            "reportingInstance",
+            "kind",
+            "apiVersion",
+        ],
+    );
 }
 
 fn secret(map: &mut Map<String, Value>) {

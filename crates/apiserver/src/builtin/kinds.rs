@@ -75,6 +75,8 @@ pub(super) const ALL: &[Definition] = &[
         plural: "events",
         singular: "event",
         short_names: &["ev"],
+        // The older form of events takes every name that fits into a path.
+        name_rule: NameRule::PathSegment,
         key: "Event",
         ..BASE
     },

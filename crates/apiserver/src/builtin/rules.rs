@@ -341,6 +341,9 @@ fn review(object: &Value, kind: &str, errors: &mut Vec<FieldError>) {
             .get("nonResourceAttributes")
             .cloned()
             .unwrap_or_default();
+        // Shown as Go's inner form of it.
+        let part = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+        let value = serde_json::json!({"Path": part("path"), "Verb": part("verb")});
         errors.push(FieldError::invalid(
             "spec.nonResourceAttributes",
             value,

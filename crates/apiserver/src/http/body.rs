@@ -70,31 +70,45 @@ pub(super) fn object(
     kind: &str,
     custom: bool,
 ) -> Result<Decoded, Failure> {
+    let is_json = media_type(content_type) == "application/json";
     let read = |decoded: Result<Decoded, String>| {
+        let decoded = match decoded {
+            // What has a type in Go is an empty object then.
+            Err(why) if why == NOTHING && !custom => Ok(Decoded {
+                object: serde_json::json!({}),
+                duplicates: Vec::new(),
+            }),
+            Err(why) if why == NOTHING && (is_json || bytes.is_empty()) => {
+                let text = String::from_utf8_lossy(bytes);
+                Err(format!("Object 'Kind' is missing in '{text}'"))
+            }
+            other => other,
+        };
         let mut decoded = decoded.map_err(|why| undecodable(bytes, kind, &why))?;
         if custom {
             go_numbers(&mut decoded.object);
-            kind_of(&decoded.object, bytes).map_err(|why| undecodable(bytes, kind, &why))?;
+            kind_of(&decoded.object, bytes, is_json)
+                .map_err(|why| undecodable(bytes, kind, &why))?;
         }
         Ok(decoded)
     };
     match media_type(content_type).as_str() {
         "application/json" => read(json(bytes)),
-        "application/yaml" => read(yaml(bytes)),
+        "application/yaml" => read(yaml(bytes).and_then(map)),
         PROTOBUF if !custom => protobuf(bytes).map_err(Failure::bad_request),
         _ => Err(Failure::unsupported_media_type(&READ)),
     }
 }
 
 /// What has no type in Go must say what it is.
-fn kind_of(object: &Value, bytes: &Bytes) -> Result<(), String> {
+fn kind_of(object: &Value, bytes: &Bytes, is_json: bool) -> Result<(), String> {
     let said = object.get("kind").unwrap_or(&Value::Null);
     if !object.is_object() || !(said.is_null() || said == "") {
         return Ok(());
     }
-    let text = match bytes.first() {
-        Some(b'{') => String::from_utf8_lossy(bytes).into_owned(),
-        _ => {
+    let text = match is_json {
+        true => String::from_utf8_lossy(bytes).into_owned(),
+        false => {
             let mut sorted = Vec::new();
             match crate::storage::object::sorted(&mut sorted, object) {
                 Ok(()) => String::from_utf8_lossy(&sorted).into_owned(),
@@ -131,31 +145,37 @@ pub(super) fn protobuf(bytes: &Bytes) -> Result<Decoded, String> {
     })
 }
 
+/// What is said of a body that holds nothing.
+const NOTHING: &str = "Object 'Kind' is missing in 'null'";
+
 /// Parses JSON that must be an object; the last of duplicate keys wins.
 pub(super) fn json(bytes: &Bytes) -> Result<Decoded, String> {
     let couldnt = |why: &str| format!("couldn't get version/kind; json parse error: {why}");
     let (value, duplicates) =
         super::strict::parse(bytes).map_err(|e| couldnt(&go_words(bytes, &e)))?;
-    let found = match &value {
-        Value::Object(_) => {
-            let duplicates = duplicates
-                .iter()
-                .map(|path| format!("duplicate field \"{path}\""))
-                .collect();
-            return Ok(Decoded {
-                object: value,
-                duplicates,
-            });
-        }
-        Value::Null => return Err("Object 'Kind' is missing in 'null'".to_owned()),
+    let duplicates = duplicates
+        .iter()
+        .map(|path| format!("duplicate field \"{path}\""))
+        .collect();
+    map(Decoded {
+        object: value,
+        duplicates,
+    })
+}
+
+/// What is decoded must be a map: Go reads kind and version of it.
+fn map(decoded: Decoded) -> Result<Decoded, String> {
+    let found = match &decoded.object {
+        Value::Object(_) => return Ok(decoded),
+        Value::Null => return Err(NOTHING.to_owned()),
         Value::Bool(_) => "bool",
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
     };
-    Err(couldnt(&format!(
-        "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
-    )))
+    Err(format!(
+        "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+    ))
 }
 
 /// Parses the first document of a YAML text; the last of duplicate keys wins.

@@ -54,11 +54,11 @@ impl Door {
             .accept
             .choose_of(asked.typed(), |s| s != Shape::Discovery)?;
         if matches!(form.shape, Shape::Partial(_)) {
-            return Err(Failure::new(
-                406,
-                "NotAcceptable",
-                "you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)",
-            ));
+            let found = go_type(&asked.target, "List");
+            let why = format!(
+                "you requested PartialObjectMetadata, but the requested object is a list ({found})"
+            );
+            return Err(Failure::new(406, "NotAcceptable", why));
         }
         let query = list_query(&asked.query)?;
         if let Some(version) = rv_parameter(&asked.query, true)? {
@@ -210,7 +210,11 @@ fn list_query(query: &Query) -> Result<ListQuery, Failure> {
     Ok(ListQuery {
         labels: query.get("labelSelector").to_owned(),
         fields: query.get("fieldSelector").to_owned(),
-        limit: usize::try_from(limit).unwrap_or(0),
+        // What any version answers is answered at once, and whole.
+        limit: match version {
+            "0" if token.is_empty() => 0,
+            _ => usize::try_from(limit).unwrap_or(0),
+        },
         token,
         exact,
     })
@@ -333,9 +337,31 @@ pub(super) fn one(
             &partial(&shown.value(), version),
             warnings,
         )),
-        Shape::PartialList(_) => Err(Failure::new(500, "", "content is not a list")),
+        Shape::PartialList(_) if target.resource.custom() => {
+            Err(Failure::new(500, "", "content is not a list"))
+        }
+        Shape::PartialList(_) => {
+            let found = go_type(target, "");
+            let why = format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list ({found})"
+            );
+            Err(Failure::new(406, "NotAcceptable", why))
+        }
         _ => Ok(respond::text(code, form.format, shown.bytes(), warnings)),
     }
+}
+
+/// The Go type of an object, or with `List` of a list, as the real server names it.
+fn go_type(target: &Target, list: &str) -> String {
+    let resource = &target.resource;
+    if resource.custom() {
+        return format!("*unstructured.Unstructured{list}");
+    }
+    let package = match resource.group.as_str() {
+        "" | "events.k8s.io" => "core",
+        group => group.split('.').next().unwrap_or_default(),
+    };
+    format!("*{package}.{}{list}", resource.kind)
 }
 
 /// The metadata of an object alone.

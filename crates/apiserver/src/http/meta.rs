@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::negotiate::{Accept, Shape};
 use super::openapi::header_text;
 use super::query::Query;
-use super::{Door, path, respond};
+use super::{Door, path, respond, restful};
 use crate::gateway::Attributes;
 use crate::registry::{Catalog, discovery};
 use crate::status::Failure;
@@ -76,6 +76,9 @@ impl Door {
     ) -> Result<Response, Failure> {
         self.admit_path(&parts.method, parts.uri.path(), whose)?;
         let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
+        if texts.len() > 1 && path::routed(parts.uri.path(), catalog) {
+            restful::media(&parts.headers, None)?;
+        }
         let query = parts.uri.query().unwrap_or_default();
         match texts.as_slice() {
             ["healthz" | "livez" | "readyz", ..] => Ok(respond::with(

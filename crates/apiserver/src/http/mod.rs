@@ -223,6 +223,13 @@ impl Door {
                 return Err(path::missing(path, &catalog));
             }
         };
+        if target.name.is_empty() && !target.subresource.is_empty() {
+            self.admit_path(&parts.method, path, &whose)?;
+            return Err(match target.resource.custom() {
+                true => target.not_found(),
+                false => Failure::no_such_route(),
+            });
+        }
         seen.key.resource = target.resource.key().to_string();
         let watching = watching || query.flag("watch");
         let verb = verb_of(&parts.method, &target, watching);

@@ -81,6 +81,8 @@ impl Accept {
             let value = |name: &str| parameters.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
             let quality = value("q").and_then(|q| q.parse().ok()).unwrap_or(1.0);
             let shape = match value("as") {
+                // A group or version says what to turn the object into: into nothing, without a kind.
+                None if value("g").is_some() || value("v").is_some() => None,
                 None => Some(Shape::Object),
                 Some(shape) => shape_of(
                     shape,

@@ -21,11 +21,10 @@ pub(super) enum Route {
 
 /// Reads a path; `None` if it leads nowhere.
 pub(super) fn parse(path: &str, catalog: &Catalog) -> Option<Route> {
-    let segments: Vec<String> = path
-        .split('/')
-        .filter(|s| !s.is_empty())
-        .map(decode)
-        .collect();
+    // Slashes at the ends are of no account; two in the middle have nothing between them.
+    let inner = path.trim_matches('/');
+    let all = inner.split('/').filter(|_| !inner.is_empty());
+    let segments: Vec<String> = all.map(decode).collect();
     let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
     let (group, version, rest) = match texts.as_slice() {
         ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
@@ -68,18 +67,22 @@ fn resource(catalog: &Catalog, group: &str, version: &str, rest: &[&str]) -> Opt
 
 /// 404 of a path that leads nowhere: below `/api` and the groups that the server brings a `Status`, elsewhere plain text.
 pub(super) fn missing(path: &str, catalog: &Catalog) -> Failure {
+    if routed(path, catalog) {
+        Failure::no_such_route()
+    } else {
+        Failure::no_such_path()
+    }
+}
+
+/// Whether a path lies below what the server itself brings.
+pub(super) fn routed(path: &str, catalog: &Catalog) -> bool {
     let mut segments = path.split('/').filter(|s| !s.is_empty());
-    let routed = match (segments.next(), segments.next()) {
+    match (segments.next(), segments.next()) {
         (Some("api"), _) => true,
         (Some("apis"), Some(group)) => {
             let mut all = catalog.iter();
             all.any(|r| r.group == group && r.origin == Origin::BuiltIn)
         }
         _ => false,
-    };
-    if routed {
-        Failure::no_such_route()
-    } else {
-        Failure::no_such_path()
     }
 }

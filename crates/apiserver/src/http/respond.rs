@@ -124,7 +124,11 @@ pub(super) fn failure(failure: &Failure, accept: &Accept, warnings: &[String]) -
         let name = HeaderName::from_static("x-content-type-options");
         set(response.headers_mut(), name, "nosniff");
     }
-    if matches!(failure.code, 429 | 503 | 504) {
+    let waits = failure
+        .details
+        .as_ref()
+        .is_some_and(|d| d.contains_key("retryAfterSeconds"));
+    if waits || matches!(failure.code, 429 | 503 | 504) {
         set(response.headers_mut(), header::RETRY_AFTER, "1");
     }
     response

@@ -142,6 +142,10 @@ fn written(target: &Target, old: &Value, scale: &Value) -> Result<Value, Failure
     );
     let version = meta(scale, "resourceVersion");
     if !version.is_empty() {
+        if version.parse::<u64>().is_err() {
+            let why = format!("strconv.ParseUint: parsing \"{version}\": invalid syntax");
+            return Err(Failure::new(500, "", why));
+        }
         new["metadata"]["resourceVersion"] = version.into();
     }
     Ok(new)

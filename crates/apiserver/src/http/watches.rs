@@ -186,26 +186,42 @@ impl Door {
 
 /// Reads `sendInitialEvents` with the rules that go with it.
 fn check_initial(query: &Query) -> Result<Option<bool>, Failure> {
-    let refuse = |error| Err(Failure::invalid("meta.k8s.io", "ListOptions", "", &[error]));
-    let matching = query.get("resourceVersionMatch");
-    if !query.has("sendInitialEvents") {
-        if matching.is_empty() {
-            return Ok(None);
-        }
-        let why =
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-        return refuse(FieldError::forbidden("resourceVersionMatch", why));
-    }
-    if matching.is_empty() {
+    const FIELD: &str = "resourceVersionMatch";
+    let matching = query.get(FIELD);
+    let initial = query.has("sendInitialEvents");
+    let mut problems = Vec::new();
+    if initial && matching != "NotOlderThan" {
         let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        return refuse(FieldError::forbidden("resourceVersionMatch", why));
+        problems.push(FieldError::forbidden(FIELD, why));
     }
-    if matching != "NotOlderThan" {
-        return refuse(FieldError::not_supported(
-            "resourceVersionMatch",
-            matching,
-            &["NotOlderThan"],
+    if !matching.is_empty() {
+        if !initial {
+            let why =
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+            problems.push(FieldError::forbidden(FIELD, why));
+        }
+        if matching != "NotOlderThan" {
+            problems.push(FieldError::not_supported(
+                FIELD,
+                matching,
+                &["NotOlderThan"],
+            ));
+        }
+        if query.has("continue") && !query.get("continue").is_empty() {
+            let why = "resourceVersionMatch is forbidden when continue is provided";
+            problems.push(FieldError::forbidden(FIELD, why));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Failure::invalid(
+            "meta.k8s.io",
+            "ListOptions",
+            "",
+            &problems,
         ));
+    }
+    if !initial {
+        return Ok(None);
     }
     Ok(Some(query.flag("sendInitialEvents")))
 }

@@ -4,7 +4,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::negotiate::{Form, Shape};
+use super::negotiate::{Form, SERVED, Shape};
 use super::query::Query;
 use super::{Asked, Door, body, lists, respond};
 use crate::gateway::Verb;
@@ -19,7 +19,7 @@ use crate::verbs::{Target, Written};
 
 /// The shapes that a written object can be answered in.
 pub(super) fn shapes(shape: Shape) -> bool {
-    matches!(shape, Shape::Object | Shape::Table(_) | Shape::Partial(_))
+    shape != Shape::Discovery
 }
 
 /// Reads the options of a write; `kind` is what refusals call them. All that is wrong is told at once.
@@ -172,11 +172,7 @@ impl Door {
             asked.target.resource.body_limit,
         )
         .await?;
-        let patch = parse_patch(
-            kind,
-            &bytes,
-            options.field_validation == FieldValidation::Strict,
-        )?;
+        let patch = parse_patch(kind, &bytes, options.field_validation)?;
         if asked.target.subresource == "scale" {
             return self.patch_scale(asked, form, kind, &patch, &options).await;
         }
@@ -297,18 +293,24 @@ async fn delete_options(
     let parsed = match body::media_type(content_type).as_str() {
         "application/yaml" => body::yaml(&bytes),
         body::PROTOBUF => body::protobuf(&bytes),
-        _ => body::json(&bytes),
+        "application/json" => body::json(&bytes),
+        _ => return Err(Failure::unsupported_media_type(&SERVED)),
     };
     let parsed = parsed.map_err(|why| Failure::new(500, "", why))?.object;
-    let (kind, version) = (
-        parsed.get("kind").and_then(Value::as_str),
-        parsed.get("apiVersion").and_then(Value::as_str),
-    );
-    if let (Some(kind), Some(version)) = (kind, version)
-        && kind != "DeleteOptions"
-    {
+    let said = |field: &str| {
+        parsed
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let kind = said("kind");
+    if !kind.is_empty() && kind != "DeleteOptions" {
+        let version = match said("apiVersion") {
+            "" => "meta.k8s.io/v1",
+            given => given,
+        };
         let message = format!(
-            "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:110\""
+            "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:110\""
         );
         return Err(Failure::new(500, "", message));
     }
@@ -356,7 +358,12 @@ impl Strictly {
     }
 }
 
-fn parse_patch(kind: PatchKind, bytes: &Bytes, strict: bool) -> Result<Value, Failure> {
+fn parse_patch(
+    kind: PatchKind,
+    bytes: &Bytes,
+    validation: FieldValidation,
+) -> Result<Value, Failure> {
+    let strict = validation == FieldValidation::Strict;
     if kind == PatchKind::Apply {
         let decoded = body::yaml(bytes);
         let decoded = decoded.map_err(|why| {
@@ -369,12 +376,27 @@ fn parse_patch(kind: PatchKind, bytes: &Bytes, strict: bool) -> Result<Value, Fa
                 "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {twice}"
             )));
         }
-        return Ok(decoded.object);
+        let found = match &decoded.object {
+            Value::Object(_) => return Ok(decoded.object),
+            Value::Null => return Ok(json!({})),
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+        };
+        return Err(Failure::bad_request(format!(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        )));
     }
     let parsed: Result<Value, _> = serde_json::from_slice(bytes);
     parsed.map_err(|e| {
         let why = body::go_words(bytes, &e);
-        Failure::bad_request(format!("error decoding patch: {why}"))
+        // Each of the real server's readers says it in its own way.
+        Failure::bad_request(match (kind, validation) {
+            (PatchKind::Strategic, _) | (PatchKind::Json, FieldValidation::Ignore) => why,
+            (PatchKind::Merge, FieldValidation::Ignore) => "Invalid JSON Patch".to_owned(),
+            _ => format!("error decoding patch: {why}"),
+        })
     })
 }
 

@@ -110,9 +110,11 @@ pub struct Prepared {
 /// The metadata of an object, made if it is missing.
 pub fn metadata_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
     let root = object.as_object_mut()?;
-    root.entry("metadata")
-        .or_insert_with(|| Map::new().into())
-        .as_object_mut()
+    let metadata = root.entry("metadata").or_insert(Value::Null);
+    if metadata.is_null() {
+        *metadata = Map::new().into();
+    }
+    metadata.as_object_mut()
 }
 
 /// A text of the metadata; empty if there is none.
@@ -184,9 +186,7 @@ pub fn check_identity(
                 &[error],
             ));
         }
-        let known = crate::builtin::definitions()
-            .iter()
-            .any(|d| d.kind == kind && d.group == resource.group);
+        let known = registered(&resource.group, &kind);
         if !known {
             return Err(Failure::bad_request(format!(
                 "{kind} in version \"{}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{wanted}\" in scheme \"pkg/runtime/scheme.go:110\"",
@@ -208,6 +208,23 @@ pub fn check_identity(
         )));
     }
     namespace_of(resource, object, namespace)
+}
+
+/// Whether Go's types of a group know a kind: lists and the kinds of options are in every group.
+fn registered(group: &str, kind: &str) -> bool {
+    const SHARED: [&str; 8] = [
+        "Status",
+        "ListOptions",
+        "GetOptions",
+        "DeleteOptions",
+        "CreateOptions",
+        "UpdateOptions",
+        "PatchOptions",
+        "WatchEvent",
+    ];
+    let single = kind.strip_suffix("List").unwrap_or(kind);
+    let mut all = crate::builtin::definitions().iter();
+    SHARED.contains(&kind) || all.any(|d| d.group == group && (d.kind == kind || d.kind == single))
 }
 
 fn namespace_of(resource: &Resource, object: &mut Value, namespace: &str) -> Result<(), Failure> {

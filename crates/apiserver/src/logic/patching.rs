@@ -78,7 +78,11 @@ pub fn apply(
             Failure::new(422, "Invalid", error.to_string()).with_details(Map::new())
         }
     })?;
-    match rules.resource.built_in.and_then(|b| b.type_error(&patched)) {
+    let problem = match rules.resource.built_in {
+        Some(kind) => kind.type_error(&patched),
+        None => super::metadata::type_problem(&patched),
+    };
+    match problem {
         Some(why) => Err(misfit(&patched, body, &why)),
         None => Ok(patched),
     }

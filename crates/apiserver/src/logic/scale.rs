@@ -8,20 +8,13 @@ use crate::schema::FieldError;
 /// The value at a path; an error in Go's words where the path leads through something that is no map.
 fn at<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
     let mut value = object;
-    let mut seen = Vec::new();
     for key in path.trim_start_matches('.').split('.') {
         let Some(map) = value.as_object() else {
             if value.is_null() {
                 return Ok(None);
             }
-            let whole = seen.join(".");
-            return Err(format!(
-                ".{whole} accessor error: {} is of the type {}, expected map[string]interface{{}}",
-                go_value(value),
-                go_type(value)
-            ));
+            return Err(misfit(path, value, "map[string]interface{}"));
         };
-        seen.push(key);
         match map.get(key) {
             Some(below) => value = below,
             None => return Ok(None),

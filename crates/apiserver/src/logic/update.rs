@@ -107,12 +107,11 @@ pub fn update(
     } = update;
     let mut warnings = Vec::new();
     metadata::check_types(rules, &new)?;
+    patched_version(rules, &new, means)?;
     check_identity(rules, &mut new, namespace)?;
     check_name(&new, name)?;
     preconditions(rules, old, &new, means)?;
-    if let Some(metadata) = metadata_mut(&mut new) {
-        metadata::texts_of_nulls(metadata);
-    }
+    metadata_mut(&mut new).map(metadata::texts_of_nulls);
     let unknown = convert::admit(rules, &mut new);
     report_unknown(rules, &unknown, options, &mut warnings)?;
     if part == Part::Status {
@@ -168,6 +167,23 @@ pub fn update(
         object: new,
         warnings,
     }))
+}
+
+/// A patch may not make another version of an object that has no type in Go.
+fn patched_version(rules: Rules<'_>, new: &Value, means: Means) -> Result<(), Failure> {
+    let text = |field: &str| new.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (given, wanted) = (text("apiVersion"), rules.api_version());
+    if means != Means::Patch || !rules.resource.custom() || given.is_empty() || given == wanted {
+        return Ok(());
+    }
+    let group = given.split_once('/').map_or("", |(group, _)| group);
+    let error = FieldError::invalid("apiVersion", given, format!("must be {wanted}"));
+    Err(Failure::invalid(
+        group,
+        text("kind"),
+        meta(new, "name"),
+        &[error],
+    ))
 }
 
 pub(crate) fn check_name(new: &Value, name: &str) -> Result<(), Failure> {

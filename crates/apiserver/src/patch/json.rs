@@ -38,18 +38,44 @@ pub fn json_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
         return Err(PatchError::TooLarge(text));
     }
     let unfit = |error: String| PatchError::Unfit(error);
+    let mut patch = patch.clone();
+    for operation in patch.as_array_mut().into_iter().flatten() {
+        // Go's reader takes a missing value for null.
+        let wants = matches!(operation["op"].as_str(), Some("add" | "replace" | "test"));
+        if let Some(operation) = operation.as_object_mut().filter(|_| wants) {
+            operation.entry("value").or_insert(Value::Null);
+        }
+    }
     let operations: json_patch::Patch =
-        serde_json::from_value(patch.clone()).map_err(|e| unfit(e.to_string()))?;
+        serde_json::from_value(patch).map_err(|e| unfit(e.to_string()))?;
     let mut out = doc.clone();
     let mut spent = Spent::default();
     for operation in &operations.0 {
         spent.charge(&out, operation).map_err(unfit)?;
+        let added = replaces_nothing(&out, operation);
+        let operation = added.as_ref().unwrap_or(operation);
         if !finds_nothing(&out, operation) {
             let one = std::slice::from_ref(operation);
             json_patch::patch_unsafe(&mut out, one).map_err(|e| unfit(e.to_string()))?;
         }
     }
     Ok(out)
+}
+
+/// A `replace` of a key that its map has not is an `add` to the real server's library.
+fn replaces_nothing(doc: &Value, operation: &PatchOperation) -> Option<PatchOperation> {
+    let PatchOperation::Replace(replace) = operation else {
+        return None;
+    };
+    let parent = replace.path.parent()?;
+    let map = doc.pointer(parent.as_str())?.as_object()?;
+    let missing = doc.pointer(replace.path.as_str()).is_none() && !map.is_empty();
+    missing.then(|| {
+        PatchOperation::Add(json_patch::AddOperation {
+            path: replace.path.clone(),
+            value: replace.value.clone(),
+        })
+    })
 }
 
 /// What the operations of one patch have cost so far.

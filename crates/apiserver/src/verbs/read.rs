@@ -246,7 +246,8 @@ impl Core {
             let at = match e {
                 base64::DecodeError::InvalidByte(at, _)
                 | base64::DecodeError::InvalidLastSymbol(at, _) => at,
-                _ => text.len(),
+                // Go names the start of a group that is cut off.
+                _ => text.len() / 4 * 4,
             };
             bad(format!(
                 "continue key is not valid: illegal base64 data at input byte {at}"
@@ -263,6 +264,12 @@ impl Core {
             };
             bad(format!("continue key is not valid: {why}"))
         })?;
+        if !matches!(token.v.as_str(), "offset" | "meta.k8s.io/v1") {
+            let version = &token.v;
+            return Err(bad(format!(
+                "continue key is not valid: server does not recognize this encoded version {version}"
+            )));
+        }
         if token.v != "offset" || token.rv > self.store.rv() {
             return Err(bad(
                 "continue key is not valid: it was not given out by this server".to_owned(),

@@ -39,7 +39,8 @@ impl Core {
             return self.create_unnamed(target, whose, body, options).await;
         }
         let mut moment = self.moment();
-        let generated = name.is_empty() && !meta(&body, "generateName").is_empty();
+        let stem = !meta(&body, "generateName").is_empty();
+        let generated = name.is_empty() && stem;
         for _ in 0..ATTEMPTS {
             let prepared = create(
                 rules,
@@ -55,6 +56,9 @@ impl Core {
             match self.create_once(target, whose, prepared, options).await {
                 Err(failure) if failure.reason == "AlreadyExists" && generated => {
                     moment = self.moment()
+                }
+                Err(failure) if failure.reason == "AlreadyExists" && stem => {
+                    return Err(failure.ungenerated());
                 }
                 other => return other,
             }

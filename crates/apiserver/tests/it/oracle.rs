@@ -461,3 +461,195 @@ async fn routes_of_built_in_groups_match_media_types_as_they_are_written() {
         (415, Some("415: Unsupported Media Type"))
     );
 }
+
+#[tokio::test]
+async fn any_version_is_answered_whole() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    for name in ["a", "b", "c"] {
+        ask(&server, Method::POST, HOME, Some(shoe(name, 1))).await;
+    }
+    let (_, page) = ask(
+        &server,
+        Method::GET,
+        &format!("{HOME}?limit=1&resourceVersion=0"),
+        None,
+    )
+    .await;
+    assert_eq!(
+        (
+            page["items"].as_array().unwrap().len(),
+            &page["metadata"]["continue"]
+        ),
+        (3, &json!(""))
+    );
+    // {"v":"odd","rv":1,"start":"a"}, and what is no base64
+    let cases = [
+        (
+            "eyJ2Ijoib2RkIiwicnYiOjEsInN0YXJ0IjoiYSJ9",
+            "server does not recognize this encoded version odd",
+        ),
+        ("0", "illegal base64 data at input byte 0"),
+    ];
+    for (token, why) in cases {
+        let (code, answer) = ask(
+            &server,
+            Method::GET,
+            &format!("{HOME}?continue={token}"),
+            None,
+        )
+        .await;
+        let told = format!("invalid continue token: continue key is not valid: {why}");
+        assert_eq!(
+            (code, answer["message"].as_str()),
+            (400, Some(told.as_str()))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_typed_kind_makes_something_of_nothing() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    for body in [Value::Null, json!({"metadata": null})] {
+        let (code, answer) = ask(
+            &server,
+            Method::POST,
+            "/api/v1/namespaces/default/configmaps",
+            Some(body),
+        )
+        .await;
+        assert_eq!((code, causes(&answer)), (422, vec!["metadata.name"]));
+    }
+    let (code, _) = ask(&server, Method::POST, HOME, Some(Value::Null)).await;
+    assert_eq!(code, 400);
+}
+
+#[tokio::test]
+async fn a_definition_needs_its_names_and_no_null_root() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let mut nameless = shoes();
+    nameless["metadata"]["name"] = "boots.test.dev".into();
+    nameless["spec"]["names"] = json!({"plural": "boots", "kind": ""});
+    let (code, answer) = ask(&server, Method::POST, path, Some(nameless.clone())).await;
+    let names = [
+        "spec.names.singular",
+        "spec.names.kind",
+        "spec.names.listKind",
+    ];
+    assert_eq!((code, causes(&answer)), (422, names.to_vec()));
+    nameless["spec"]["names"]["kind"] = "Boot".into();
+    nameless["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["nullable"] = true.into();
+    let (code, answer) = ask(&server, Method::POST, path, Some(nameless)).await;
+    assert_eq!(
+        (code, causes(&answer)),
+        (422, vec!["spec.validation.openAPIV3Schema.nullable"])
+    );
+}
+
+#[tokio::test]
+async fn odd_paths_media_types_and_shapes_are_refused() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    ask(&server, Method::POST, HOME, Some(shoe("a", 1))).await;
+    let (code, answer) = ask(&server, Method::GET, &format!("{HOME}//a"), None).await;
+    assert_eq!(
+        (code, answer["message"].as_str()),
+        (404, Some("shoes.test.dev \"\" not found"))
+    );
+    let path = format!("{HOME}/z");
+    let (code, _) = send(&server, Method::DELETE, &path, "application/x", json!({})).await;
+    assert_eq!(code, 415);
+    let (code, answer) = send(
+        &server,
+        Method::PATCH,
+        &format!("{HOME}/a"),
+        MERGE,
+        json!({"apiVersion": "test.dev"}),
+    )
+    .await;
+    let why = "Shoe \"a\" is invalid: apiVersion: Invalid value: \"test.dev\": must be test.dev/v1";
+    assert_eq!((code, answer["message"].as_str()), (422, Some(why)));
+    let path = format!(
+        "{HOME}?watch=true&sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1"
+    );
+    let (code, answer) = ask(&server, Method::GET, &path, None).await;
+    assert_eq!((code, causes(&answer).len()), (422, 2));
+}
+
+#[tokio::test]
+async fn old_events_take_any_name_and_roles_tell_errors_twice() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let event = json!({"metadata": {"name": "has space"}, "involvedObject": {"namespace": "default", "name": ""}, "count": 0});
+    let (code, made) = ask(
+        &server,
+        Method::POST,
+        "/api/v1/namespaces/default/events",
+        Some(event),
+    )
+    .await;
+    assert_eq!(
+        (code, &made["involvedObject"]),
+        (201, &json!({"namespace": "default"}))
+    );
+    assert_eq!(made.get("count"), None);
+    let role = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/r";
+    ask(
+        &server,
+        Method::PUT,
+        role,
+        Some(json!({"metadata": {"name": "r"}})),
+    )
+    .await;
+    let odd = json!({"metadata": {"name": "r", "labels": {"bad key": "v"}}});
+    let (code, answer) = ask(&server, Method::PUT, role, Some(odd)).await;
+    assert_eq!((code, causes(&answer)), (422, vec!["metadata.labels"; 2]));
+}
+
+#[tokio::test]
+async fn a_json_patch_replaces_what_a_map_has_not() {
+    let server = scaled().await;
+    ask(
+        &server,
+        Method::POST,
+        BOOTS,
+        Some(boot(json!({"pairs": 1}))),
+    )
+    .await;
+    let media = "application/json-patch+json";
+    let patch = json!([{"op": "replace", "path": "/spec/new", "value": 2}, {"op": "add", "path": "/spec/none"}]);
+    let (code, answer) = send(&server, Method::PATCH, &format!("{BOOTS}/a"), media, patch).await;
+    assert_eq!((code, &answer["spec"]["new"]), (200, &json!(2)));
+    let patch = json!([{"op": "replace", "path": "/spec/far/new", "value": 2}]);
+    let (code, _) = send(&server, Method::PATCH, &format!("{BOOTS}/a"), media, patch).await;
+    assert_eq!(code, 422);
+}
+
+#[tokio::test]
+async fn small_refusals_have_the_real_words() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let mut stem = shoe("a", 1);
+    stem["metadata"]["generateName"] = "a-".into();
+    ask(&server, Method::POST, HOME, Some(stem.clone())).await;
+    let (code, answer) = ask(&server, Method::POST, HOME, Some(stem)).await;
+    let why = "shoes.test.dev \"a\" already exists, the server was not able to generate a unique name for the object";
+    assert_eq!((code, answer["message"].as_str()), (409, Some(why)));
+    let (code, answer) = ask(
+        &server,
+        Method::DELETE,
+        &format!("{HOME}/a"),
+        Some(json!({"kind": "Shoe"})),
+    )
+    .await;
+    let why = "no kind \"Shoe\" is registered for version \"meta.k8s.io/v1\" in scheme \"pkg/runtime/scheme.go:110\"";
+    assert_eq!((code, answer["message"].as_str()), (500, Some(why)));
+    let text = json!("text");
+    let (code, answer) = send(
+        &server,
+        Method::PATCH,
+        &format!("{HOME}/a?fieldManager=one"),
+        APPLY,
+        text,
+    )
+    .await;
+    let why = "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go value of type map[string]interface {}";
+    assert_eq!((code, answer["message"].as_str()), (400, Some(why)));
+}

@@ -185,6 +185,10 @@ pub(super) fn owners(maker: &mut Maker) {
         maker.post(&kind.all(), body);
         names.push(kind.one(name));
     }
+    // References that lead nowhere are taken out in a server's own time: now, not later.
+    for path in &names {
+        maker.step("GET", path).eventually();
+    }
     let policy = maker.pick(&[
         "Background",
         "Foreground",

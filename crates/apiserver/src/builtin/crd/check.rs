@@ -174,6 +174,10 @@ fn part(version: &Value, field: &str, at: &str, errors: &mut Vec<FieldError>) {
                 .filter(|s| !s.is_null())
             {
                 let at = format!("{at}.openAPIV3Schema");
+                if schema.get("nullable") == Some(&Value::Bool(true)) {
+                    let why = "nullable cannot be true at the root";
+                    errors.push(FieldError::forbidden(&format!("{at}.nullable"), why));
+                }
                 errors.extend(
                     Structural::from_json_at(schema, &at)
                         .err()
@@ -244,12 +248,10 @@ fn names_rules(found: &Value, errors: &mut Vec<FieldError>) {
         );
     }
     let (kind, list_kind) = (text(found, "kind"), text(found, "listKind"));
-    check(
-        "spec.names.kind".to_owned(),
-        &kind,
-        names::dns1035_label(&kind.to_lowercase()),
-        mixed,
-    );
+    if !kind.is_empty() {
+        let problems = names::dns1035_label(&kind.to_lowercase());
+        check("spec.names.kind".to_owned(), &kind, problems, mixed);
+    }
     if !list_kind.is_empty() {
         let problems = names::dns1035_label(&list_kind.to_lowercase());
         check(
@@ -267,6 +269,16 @@ fn names_rules(found: &Value, errors: &mut Vec<FieldError>) {
                 names::dns1035_label(name),
                 "",
             );
+        }
+    }
+    // What is not given cannot be made up where the kind is missing, too.
+    for (field, name) in [
+        ("singular", &singular),
+        ("kind", &kind),
+        ("listKind", &list_kind),
+    ] {
+        if name.is_empty() {
+            errors.push(FieldError::required(&format!("spec.names.{field}"), ""));
         }
     }
     if !kind.is_empty() && kind == list_kind {

@@ -184,8 +184,8 @@ pub fn default(crd: &mut Value) {
             .and_then(Value::as_str)
             .unwrap_or_default()
             .to_owned();
-        fill(names, "singular", kind.to_lowercase());
         if !kind.is_empty() {
+            fill(names, "singular", kind.to_lowercase());
             fill(names, "listKind", format!("{kind}List"));
         }
     }
