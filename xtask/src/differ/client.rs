@@ -21,6 +21,8 @@ use super::step::{Memory, Step};
 const TOKEN: &str = "test-token";
 /// A watch that has told nothing for so long is at rest.
 const SILENCE: Duration = Duration::from_millis(250);
+/// An answer that takes longer is none.
+const ANSWER: Duration = Duration::from_secs(20);
 /// A watch is given up after this.
 const PATIENCE: Duration = Duration::from_secs(6);
 
@@ -253,7 +255,13 @@ fn request(step: &Step, memory: &Memory) -> Result<Request<Vec<u8>>> {
     builder.body(body).map_err(|e| format!("{path}: {e}"))
 }
 
+/// The whole answer; one that does not end is none.
 async fn whole(sent: impl Future<Output = Result<Response<Body>>>) -> Result<Answer> {
+    let read = tokio::time::timeout(ANSWER, read(sent)).await;
+    read.unwrap_or_else(|_| Ok(Answer::none("the answer did not end in time")))
+}
+
+async fn read(sent: impl Future<Output = Result<Response<Body>>>) -> Result<Answer> {
     let (parts, body) = sent.await?.into_parts();
     let body = body
         .collect()

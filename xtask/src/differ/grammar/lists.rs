@@ -183,7 +183,7 @@ fn odd_page(maker: &mut Maker, token: &str, version: &str) -> String {
             "timeoutSeconds=abc",
             "timeoutSeconds=-3",
             "allowWatchBookmarks=odd",
-            "watch=odd&limit=1",
+            "watch=odd&limit=1&timeoutSeconds=1",
             "watch=false",
             "watch=0",
             "resourceVersion=01",
