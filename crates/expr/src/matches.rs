@@ -35,7 +35,7 @@ pub(crate) struct BadPattern {
 }
 
 /// The pattern of a call of `matches`, where it is written out.
-pub(crate) fn written<'e>(call: &'e CallExpr) -> Option<(u64, &'e str)> {
+pub(crate) fn written(call: &CallExpr) -> Option<(u64, &str)> {
     let argument = call.args.last().filter(|_| call.func_name == "matches")?;
     match &argument.expr {
         Expr::Literal(LiteralValue::String(text)) => Some((argument.id, text.inner())),

@@ -71,7 +71,9 @@ fn weigh(hir: &Hir) -> u64 {
         HirKind::Capture(capture) => weigh(&capture.sub).saturating_add(2),
         HirKind::Concat(parts) | HirKind::Alternation(parts) => all(parts),
         HirKind::Repetition(repeated) => {
-            let copies = repeated.max.unwrap_or(repeated.min.saturating_add(1));
+            let copies = repeated
+                .max
+                .unwrap_or_else(|| repeated.min.saturating_add(1));
             let copies = u64::from(copies.max(1));
             weigh(&repeated.sub)
                 .saturating_mul(copies)

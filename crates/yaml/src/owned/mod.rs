@@ -9,6 +9,7 @@ mod access;
 mod build;
 mod diff;
 mod together;
+mod weight;
 mod write;
 
 use std::sync::Arc;
