@@ -335,6 +335,17 @@ async fn exchange(
     }
 }
 
+/// Scheme, host and port of where a remote says that it moved to: the rest may hold what is nobody's to see.
+fn place_of(location: &str) -> String {
+    let place = location.parse::<hyper::Uri>().ok();
+    let known = place.as_ref().and_then(|place| {
+        let scheme = place.scheme_str()?;
+        let port = place.port().map_or_else(String::new, |p| format!(":{p}"));
+        Some(format!("{scheme}://{}{port}", place.host()?))
+    });
+    known.unwrap_or_else(|| "another place".to_owned())
+}
+
 fn refusal(status: StatusCode, headers: &HeaderMap, post: bool) -> Failure {
     let said = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let (class, acted) = match status.as_u16() {
@@ -349,7 +360,7 @@ fn refusal(status: StatusCode, headers: &HeaderMap, post: bool) -> Failure {
         (401, _) => "it asks for credentials and none were accepted".to_owned(),
         (404, _) => "there is no such repository".to_owned(),
         (300..=399, Some(place)) => {
-            let host: String = place.split('/').take(3).collect::<Vec<_>>().join("/");
+            let host = place_of(place);
             format!("it moved to {host}; credentials follow no redirect, so register that URL")
         }
         // Never waited for here: others wait for this writer.

@@ -199,14 +199,16 @@ async fn a_redirect_is_not_followed(options: GitOptions) {
         return;
     }
     let (world, other) = (Remote::new(options.clone()), Remote::new(options.clone()));
-    let away = format!("http://{}", other.server.address());
+    let address = other.server.address();
+    let away = format!("http://user:hush@{address}/hush.git?token=hush");
     world.server.set(|m| m.redirect = Some(away));
     let who = Rotating::new(basic("for-the-first-host"));
     let spec = RemoteSpec {
         credentials: who,
         ..world.spec()
     };
-    world.store().open(spec).await.err().unwrap();
+    let error = world.store().open(spec).await.err().unwrap().to_string();
+    assert!(!error.contains("hush"), "{error}");
     assert!(
         other.server.requests().is_empty(),
         "the other host was asked"
