@@ -126,10 +126,12 @@ pub(crate) trait Disk: Send + Sync + 'static {
     fn tidied(&self) -> u64;
     /// Whether an object is surely here; may miss what just came from outside.
     fn has(&self, id: &ObjectId) -> Result<bool>;
-    /// What an object is, without reading all of it.
-    fn kind(&self, id: &ObjectId) -> Result<Option<Kind>>;
-    /// How many bytes an object has, without reading them.
-    fn size(&self, id: &ObjectId) -> Result<Option<u64>>;
+    /// What an object is and how many bytes it has, without reading all of it.
+    fn header(&self, id: &ObjectId) -> Result<Option<(Kind, u64)>>;
+    /// What an object is.
+    fn kind(&self, id: &ObjectId) -> Result<Option<Kind>> {
+        Ok(self.header(id)?.map(|(kind, _)| kind))
+    }
 
     /// All refs, tags not followed.
     fn list(&self) -> Result<BTreeMap<RefName, ObjectId>>;

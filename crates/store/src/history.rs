@@ -292,7 +292,7 @@ impl<D: Disk> Room<D> {
         let mut at = id;
         let mut end = None;
         for _ in 0..8 {
-            match self.kind(&at)? {
+            match self.readable(&at)? {
                 Some(Kind::Commit) => {
                     end = Some(at);
                     break;

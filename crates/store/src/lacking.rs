@@ -140,9 +140,16 @@ impl<D: Disk> Sending<'_, D> {
         let object = match self.along.get(id) {
             Some(object) => Arc::clone(object),
             None => {
-                let found = self.room.read(id)?;
+                let found = match self.room.read(id) {
+                    // Git sends it without having it here as a whole.
+                    Err(Error::TooLarge { .. }) => {
+                        self.bytes = usize::MAX;
+                        return Ok(false);
+                    }
+                    found => found?,
+                };
                 let (kind, raw) = found.ok_or_else(|| self.room.missing("object", id))?;
-                self.bytes += raw.len();
+                self.bytes = self.bytes.saturating_add(raw.len());
                 Arc::new(Packed::new(kind, raw)?)
             }
         };

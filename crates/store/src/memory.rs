@@ -365,13 +365,10 @@ impl Disk for MemoryDisk {
         Ok(lock(&self.site).objects.contains_key(id))
     }
 
-    fn kind(&self, id: &ObjectId) -> Result<Option<ObjectKind>> {
-        Ok(lock(&self.site).objects.get(id).map(|(kind, _)| *kind))
-    }
-
-    fn size(&self, id: &ObjectId) -> Result<Option<u64>> {
+    fn header(&self, id: &ObjectId) -> Result<Option<(ObjectKind, u64)>> {
         let site = lock(&self.site);
-        Ok(site.objects.get(id).map(|(_, raw)| raw.len() as u64))
+        let found = site.objects.get(id);
+        Ok(found.map(|(kind, raw)| (*kind, raw.len() as u64)))
     }
 
     fn list(&self) -> Result<RawRefs> {

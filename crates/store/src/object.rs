@@ -78,8 +78,13 @@ impl Entry {
 
     /// A file with content that we may read; symlinks and submodules are not.
     pub(crate) fn is_file(&self) -> bool {
-        self.mode & 0o170_000 == 0o100_000
+        is_file(self.mode)
     }
+}
+
+/// Whether a mode is that of a file with content that we may read.
+pub(crate) fn is_file(mode: u32) -> bool {
+    mode & 0o170_000 == 0o100_000
 }
 
 /// Ids as gix has them, from ids that do not know their width.
@@ -158,6 +163,16 @@ pub(crate) fn next_entry(raw: &[u8]) -> Option<(RawEntry<'_>, &[u8])> {
     let id = ObjectId::try_from(rest.get(nul + 1..nul + 21)?).ok()?;
     let name = rest.get(..nul)?;
     Some((RawEntry { mode, name, id }, rest.get(nul + 21..)?))
+}
+
+/// How many entries a tree has, as far as it is one.
+pub(crate) fn count_entries(mut raw: &[u8]) -> usize {
+    let mut count = 0;
+    while let Some((_, rest)) = next_entry(raw) {
+        count += 1;
+        raw = rest;
+    }
+    count
 }
 
 /// A tree's bytes; entries need not be sorted.

@@ -4,15 +4,15 @@
 //! tree is judged once however often it is named, and what is beyond is said (X9).
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use gix::ObjectId;
+use gix::objs::Kind;
 use model::TreeId;
 
 use crate::Dir;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::object::{Entry, Oid as _, tree_id};
+use crate::object::{Oid as _, TREE, is_file, next_entry, tree_id};
 use crate::room::Room;
 
 const MARK: &[u8] = b"Kptfile";
@@ -99,15 +99,15 @@ impl<D: Disk> Room<D> {
             return Ok(None);
         }
         loop {
-            let entries = self.tree(&tree)?;
-            match (is_package(&entries), left.pop()) {
+            let directory = self.directory(&tree)?;
+            match (directory.is_package, left.pop()) {
                 (true, None) => return Ok(Some(tree_id(&tree))),
                 (false, Some(name)) => {
-                    let next = entries
-                        .iter()
-                        .find(|e| e.is_tree() && e.name == name.as_bytes());
-                    let Some(next) = next else { return Ok(None) };
-                    tree = next.id;
+                    let next = directory.ways.iter().find(|(n, _)| n == name);
+                    let Some((_, next)) = next else {
+                        return Ok(None);
+                    };
+                    tree = *next;
                 }
                 // What lies inside a package is its content.
                 _ => return Ok(None),
@@ -115,10 +115,30 @@ impl<D: Disk> Room<D> {
         }
     }
 
+    /// What matters of a directory; entries that cannot lead to a package are only counted.
+    fn directory(&self, id: &ObjectId) -> Result<Directory> {
+        let raw = self.read_as(id, Kind::Tree)?;
+        let mut found = Directory::default();
+        let mut rest = &*raw;
+        while !rest.is_empty() {
+            let (entry, after) = next_entry(rest).ok_or_else(|| Error::Damaged {
+                id: id.to_string(),
+                why: "it is no tree".to_owned(),
+            })?;
+            rest = after;
+            found.entries += 1;
+            found.is_package |= is_file(entry.mode) && entry.name == MARK;
+            if let Some(name) = way(entry.name).filter(|_| entry.mode == TREE) {
+                found.ways.push((name.to_owned(), entry.id));
+            }
+        }
+        Ok(found)
+    }
+
     /// Counts a directory, the larger ones for more; whether it is within the budget.
-    fn visit(&self, entries: &[Entry], look: &mut Look) -> bool {
+    fn visit(&self, directory: &Directory, look: &mut Look) -> bool {
         let most = self.limits.visits;
-        look.visits += 1 + entries.len() as u64 / LARGE;
+        look.visits += 1 + directory.entries / LARGE;
         if look.visits > most && !look.done {
             look.done = true;
             look.beyond(format!(
@@ -143,24 +163,26 @@ impl<D: Disk> Room<D> {
         if look.done {
             return Ok(below);
         }
-        let entries = match self.tree(tree) {
-            Ok(entries) => entries,
-            Err(error @ (Error::Missing { .. } | Error::Damaged { .. })) if levels < DEPTH => {
+        let directory = match self.directory(tree) {
+            Ok(directory) => directory,
+            Err(
+                error @ (Error::Missing { .. } | Error::Damaged { .. } | Error::TooLarge { .. }),
+            ) if levels < DEPTH => {
                 look.beyond(error.to_string());
                 return Ok(below);
             }
             Err(error) => return Err(error),
         };
-        if !self.visit(&entries, look) {
+        if !self.visit(&directory, look) {
             return Ok(below);
         }
-        if is_package(&entries) {
+        if directory.is_package {
             below.any = true;
         } else if levels == 0 {
-            below.cut = entries.iter().any(is_way);
+            below.cut = !directory.ways.is_empty();
         } else {
-            for entry in entries.iter().filter(|entry| is_way(entry)) {
-                let inside = self.below(&entry.id, levels - 1, look)?;
+            for (_, id) in &directory.ways {
+                let inside = self.below(id, levels - 1, look)?;
                 below.any |= inside.any;
                 below.cut |= inside.cut;
             }
@@ -174,8 +196,8 @@ impl<D: Disk> Room<D> {
     }
 
     fn list(&self, tree: &ObjectId, at: &str, levels: usize, look: &mut Look) -> Result<()> {
-        let entries = self.tree(tree)?;
-        if is_package(&entries) {
+        let directory = self.directory(tree)?;
+        if directory.is_package {
             let most = self.limits.packages;
             look.bytes += at.len();
             if look.all.found.len() as u64 >= most || look.bytes > PATHS {
@@ -188,31 +210,34 @@ impl<D: Disk> Room<D> {
             }
             return Ok(());
         }
-        if levels == 0 || !self.visit(&entries, look) {
+        if levels == 0 || !self.visit(&directory, look) {
             return Ok(());
         }
-        for entry in entries.iter().filter(|entry| is_way(entry)) {
-            if !self.below(&entry.id, levels - 1, look)?.any {
+        for (name, id) in &directory.ways {
+            if !self.below(id, levels - 1, look)?.any {
                 continue;
             }
             if look.done {
                 return Ok(());
             }
-            let name = String::from_utf8_lossy(&entry.name);
             let slash = if at.is_empty() { "" } else { "/" };
-            self.list(&entry.id, &format!("{at}{slash}{name}"), levels - 1, look)?;
+            self.list(id, &format!("{at}{slash}{name}"), levels - 1, look)?;
         }
         Ok(())
     }
 }
 
-fn is_package(entries: &Arc<[Entry]>) -> bool {
-    entries.iter().any(|e| e.is_file() && e.name == MARK)
+/// What matters of a directory when packages are looked for.
+#[derive(Debug, Default)]
+struct Directory {
+    is_package: bool,
+    /// The directories in it that a package may lie below.
+    ways: Vec<(String, ObjectId)>,
+    entries: u64,
 }
 
-/// Whether a package may lie below an entry.
-fn is_way(entry: &Entry) -> bool {
-    let name = std::str::from_utf8(&entry.name).ok();
-    entry.is_tree()
-        && name.is_some_and(|n| n.len() <= NAME && !n.contains('/') && Dir::parse(n).is_ok())
+/// The name of a directory, if a package may lie below it.
+fn way(name: &[u8]) -> Option<&str> {
+    let name = std::str::from_utf8(name).ok()?;
+    (name.len() <= NAME && !name.contains('/') && Dir::parse(name).is_ok()).then_some(name)
 }

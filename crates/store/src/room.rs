@@ -24,6 +24,7 @@ use crate::reuse::Anchor;
 use crate::staged::Shelf;
 use crate::stats::{Counters, Stats, add};
 use crate::tree::find_dir;
+use crate::wall::name_of;
 use crate::{
     Announced, Answer, Beyond, CommitSpec, Dir, Handle, Intent, IntentId, Limits, Packages,
     RefName, Refs, Repo, Snapshot, Submission, Written,
@@ -108,7 +109,11 @@ impl<D: Disk> Room<D> {
         }
         self.alive()?;
         add(&self.counters.reads, 1);
-        self.disk.read(id)
+        let found = self.disk.read(id)?;
+        if let Some((kind, raw)) = &found {
+            self.limits.check_object(*kind, id, raw.len() as u64)?;
+        }
+        Ok(found)
     }
 
     /// Reads an object that must be of this kind; trees are cached.
@@ -118,12 +123,6 @@ impl<D: Disk> Room<D> {
         {
             return Ok(raw);
         }
-        let name = match kind {
-            Kind::Tree => "directory",
-            Kind::Blob => "file",
-            Kind::Commit => "commit",
-            Kind::Tag => "tag",
-        };
         match self.read(id)? {
             Some((found, raw)) if found == kind => {
                 if kind == Kind::Tree {
@@ -131,7 +130,7 @@ impl<D: Disk> Room<D> {
                 }
                 Ok(raw)
             }
-            _ => Err(self.missing(name, id)),
+            _ => Err(self.missing(name_of(kind), id)),
         }
     }
 
@@ -155,6 +154,18 @@ impl<D: Disk> Room<D> {
             Some(staged) => Ok(Some(staged.kind)),
             None => self.disk.kind(id),
         }
+    }
+
+    /// What an object is, if it is not too large to be read.
+    pub(crate) fn readable(&self, id: &ObjectId) -> Result<Option<Kind>> {
+        if let Some(staged) = self.shelf.find(id) {
+            return Ok(Some(staged.kind));
+        }
+        let Some((kind, size)) = self.disk.header(id)? else {
+            return Ok(None);
+        };
+        self.limits.check_object(kind, id, size)?;
+        Ok(Some(kind))
     }
 
     /// Whether the repository has an object already, as far as it is known: what is there now may go before it is needed
@@ -245,9 +256,9 @@ impl<D: Disk> Room<D> {
                 Ok(Err(format!("object {id} is not in the repository")))
             }
             Ok(end) => Ok(Ok(end)),
-            Err(error @ (Error::Missing { .. } | Error::Damaged { .. })) => {
-                Ok(Err(error.to_string()))
-            }
+            Err(
+                error @ (Error::Missing { .. } | Error::Damaged { .. } | Error::TooLarge { .. }),
+            ) => Ok(Err(error.to_string())),
             Err(error) => Err(error),
         }
     }
@@ -307,6 +318,17 @@ impl<D: Disk> Room<D> {
     }
 }
 
+/// Runs what reads a disk and may take long: the tasks of this thread go on on another one meanwhile, so that what
+/// somebody put into a repository keeps no request of others waiting.
+fn beside<D: Disk, T>(work: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    let several = |at: Handle| at.runtime_flavor() == RuntimeFlavor::MultiThread;
+    match !D::INLINE && Handle::try_current().is_ok_and(several) {
+        true => tokio::task::block_in_place(work),
+        false => work(),
+    }
+}
+
 /// A room that can be shared: the wall's trait.
 pub(crate) struct Shared<D> {
     pub(crate) room: Arc<Room<D>>,
@@ -324,7 +346,7 @@ impl<D: Disk> Repo for Shared<D> {
     }
 
     fn refs(&self) -> Result<Arc<Refs>> {
-        self.room.list_refs()
+        beside::<D, _>(|| self.room.list_refs())
     }
 
     fn broken_refs(&self) -> BTreeMap<RefName, String> {
@@ -361,11 +383,14 @@ impl<D: Disk> Repo for Shared<D> {
     }
 
     fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>> {
-        self.room.take_snapshot(tree)
+        if let Some(known) = self.room.snapshots.get(&tree.oid()?) {
+            return Ok(known);
+        }
+        beside::<D, _>(|| self.room.take_snapshot(tree))
     }
 
     fn snapshot_within(&self, tree: TreeId) -> Result<(Arc<Snapshot>, Vec<Beyond>)> {
-        self.room.take_snapshot_within(tree)
+        beside::<D, _>(|| self.room.take_snapshot_within(tree))
     }
 
     fn limits(&self) -> Limits {
@@ -373,7 +398,7 @@ impl<D: Disk> Repo for Shared<D> {
     }
 
     fn packages(&self, root: TreeId, under: &Dir) -> Result<Packages> {
-        self.room.find_packages(root, under)
+        beside::<D, _>(|| self.room.find_packages(root, under))
     }
 
     fn package(&self, root: TreeId, under: &Dir, at: &Dir) -> Result<Option<TreeId>> {
@@ -385,11 +410,11 @@ impl<D: Disk> Repo for Shared<D> {
     }
 
     fn last_change(&self, head: CommitId, dir: &Dir) -> Result<Option<CommitId>> {
-        self.room.find_last_change(head, dir)
+        beside::<D, _>(|| self.room.find_last_change(head, dir))
     }
 
     fn is_ancestor(&self, ancestor: CommitId, of: CommitId) -> Result<bool> {
-        self.room.reaches(ancestor, of)
+        beside::<D, _>(|| self.room.reaches(ancestor, of))
     }
 
     fn has_commit(&self, id: CommitId) -> Result<bool> {
@@ -405,7 +430,7 @@ impl<D: Disk> Repo for Shared<D> {
         &self,
         of: &BTreeSet<(CommitId, TreeId)>,
     ) -> Result<BTreeMap<(CommitId, TreeId), String>> {
-        self.room.find_broken(of)
+        beside::<D, _>(|| self.room.find_broken(of))
     }
 
     fn write(&self, spec: CommitSpec<'_>) -> Result<Written> {

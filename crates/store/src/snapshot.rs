@@ -9,7 +9,7 @@ use model::{File, FileMode, Files, PackagePath, TreeId};
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::object::{EXEC, Entry, Oid as _, blob_id, tree_id};
+use crate::object::{EXEC, Entry, Oid as _, blob_id, count_entries, decode_tree, tree_id};
 use crate::room::Room;
 use crate::wall::Limits;
 
@@ -86,6 +86,8 @@ pub struct Beyond {
 const DEPTH: u64 = 64;
 /// Directories of a package that are looked into: a few objects may name each other so often that they are billions.
 const DIRECTORIES: u64 = 4_000;
+/// Entries of all of them: each costs a few hundred bytes where it is named, read or not.
+const ENTRIES: u64 = 40_000;
 /// A directory of this many entries counts for one more.
 const LARGE: usize = 10;
 
@@ -146,6 +148,7 @@ struct Listing {
     opaque: Vec<Opaque>,
     beyond: Vec<Beyond>,
     visits: usize,
+    entries: usize,
 }
 
 impl Listing {
@@ -226,9 +229,14 @@ impl<D: Disk> Room<D> {
         depth: usize,
     ) -> Result<()> {
         let mut seen = BTreeSet::new();
-        let entries = self.tree(tree)?;
-        listing.visits += 1 + entries.len() / LARGE;
-        for entry in entries.iter() {
+        let raw = self.read_as(tree, Kind::Tree)?;
+        // Of a directory that is beyond it not even a list is made.
+        let count = count_entries(&raw);
+        let all = listing.entries + count;
+        limit("number of entries of a package's directories", ENTRIES, all)?;
+        listing.entries = all;
+        listing.visits += 1 + count / LARGE;
+        for entry in decode_tree(tree, &raw)?.iter() {
             let name = std::str::from_utf8(&entry.name)
                 .ok()
                 .filter(|n| !n.contains('/'));
@@ -261,7 +269,14 @@ impl<D: Disk> Room<D> {
                 Err(error) if lenient => listing.hide(path, entry, error.to_string()),
                 Err(error) => return Err(error),
                 Ok(()) if entry.is_tree() => {
-                    self.list_files(&entry.id, path.as_str(), listing, lenient, depth + 1)?;
+                    let below =
+                        self.list_files(&entry.id, path.as_str(), listing, lenient, depth + 1);
+                    match below {
+                        Err(error @ Error::TooLarge { .. }) if lenient => {
+                            listing.hide(path, entry, error.to_string());
+                        }
+                        below => below?,
+                    }
                 }
                 Ok(()) => listing.files.push(Found {
                     size: self.size(&entry.id)?,
@@ -275,8 +290,8 @@ impl<D: Disk> Room<D> {
 
     /// A file's size; what is only staged was measured when it was made.
     fn size(&self, id: &ObjectId) -> Result<u64> {
-        match self.disk.size(id)? {
-            Some(size) => Ok(size),
+        match self.disk.header(id)? {
+            Some((_, size)) => Ok(size),
             None => Ok(self.read_as(id, Kind::Blob)?.len() as u64),
         }
     }

@@ -74,6 +74,8 @@ impl<D: Disk> Room<D> {
     fn build(&self, kind: Kind, raw: Arc<[u8]>, out: &mut Parts) -> Result<ObjectId> {
         let packed = Packed::new(kind, raw)?;
         let id = packed.id;
+        self.limits
+            .check_object(kind, &id, packed.raw.len() as u64)?;
         out.build(if self.has(&id)? {
             Arc::new(packed)
         } else {
@@ -142,6 +144,9 @@ impl<D: Disk> Room<D> {
             return Ok(None);
         }
         let mut packed = Packed::new(Kind::Tree, raw.into())?;
+        // Nobody could read it again.
+        let size = packed.raw.len() as u64;
+        self.limits.check_object(Kind::Tree, &packed.id, size)?;
         if let Some(base) = tree.filter(|_| packed.raw.len() >= WORTH_A_DELTA) {
             packed.delta = Some(difference(base, old, &packed.raw));
         }

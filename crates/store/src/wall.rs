@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use gix::ObjectId;
+use gix::objs::Kind;
 use model::{CommitId, TreeId};
 
 use crate::{
-    Announced, Answer, Beyond, Commit, CommitSpec, Dir, Handle, Intent, IntentId, Packages,
+    Announced, Answer, Beyond, Commit, CommitSpec, Dir, Error, Handle, Intent, IntentId, Packages,
     RefName, RemoteSpec, Result, Snapshot, Stats, Submission, Written,
 };
 
@@ -200,6 +202,43 @@ pub trait Repo: Send + Sync {
 
     /// What was done since the repository was opened.
     fn stats(&self) -> Stats;
+}
+
+/// Bytes of a commit, a tag or one directory that are read: what is larger is told by its size.
+pub(crate) const OBJECT: u64 = 16 << 20;
+
+impl Limits {
+    /// How many bytes an object may have to be read.
+    pub(crate) fn object(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Blob => self.package_bytes.max(OBJECT),
+            Kind::Commit | Kind::Tag | Kind::Tree => OBJECT,
+        }
+    }
+
+    /// Refuses an object that is larger.
+    pub(crate) fn check_object(&self, kind: Kind, id: &ObjectId, size: u64) -> Result<()> {
+        let limit = self.object(kind);
+        if size <= limit {
+            return Ok(());
+        }
+        let name = name_of(kind);
+        Err(Error::TooLarge {
+            what: format!("size in bytes of {name} {id}"),
+            limit,
+            found: size,
+        })
+    }
+}
+
+/// What an object is to whoever reads of it.
+pub(crate) fn name_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Tree => "directory",
+        Kind::Blob => "file",
+        Kind::Commit => "commit",
+        Kind::Tag => "tag",
+    }
 }
 
 /// Limits of what is read and of a batch; each an option with a default.

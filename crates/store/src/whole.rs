@@ -7,12 +7,14 @@ use gix::objs::Kind;
 use model::{CommitId, TreeId};
 
 use crate::disk::Disk;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::{Oid as _, SUBMODULE, TREE, next_entry};
 use crate::room::Room;
 
 /// How many objects one look visits; beyond it, commits and the packages' own directories are looked up alone.
 const VISITS: usize = 200_000;
+/// A directory of this many bytes counts for one more.
+const LARGE: usize = 4_000;
 /// How many levels it goes down.
 const DEPTH: usize = 64;
 
@@ -72,10 +74,14 @@ impl<D: Disk> Room<D> {
             }
             seen.push(tree);
             look.visits += 1;
-            // One that cannot be read is as good as missing.
-            let Ok(Some((Kind::Tree, raw))) = self.disk.read(&tree) else {
-                return Ok(Some(format!("directory {tree}")));
+            let raw = match self.disk.read(&tree) {
+                Ok(Some((Kind::Tree, raw))) => raw,
+                // It is there, and whoever asks for it is told that it is too large.
+                Err(Error::TooLarge { .. }) => continue,
+                // One that cannot be read is as good as missing.
+                _ => return Ok(Some(format!("directory {tree}"))),
             };
+            look.visits += raw.len() / LARGE;
             let mut rest = &*raw;
             while let Some((entry, after)) = next_entry(rest) {
                 rest = after;

@@ -132,7 +132,11 @@ impl<D: Disk> Room<D> {
     }
 
     pub(crate) fn commit_object(&self, text: CommitText<'_>) -> Result<Arc<Packed>> {
-        self.shelf.stage(Kind::Commit, encode_commit(text)?.into())
+        let packed = Packed::new(Kind::Commit, encode_commit(text)?.into())?;
+        // Nobody could read it again.
+        let size = packed.raw.len() as u64;
+        self.limits.check_object(Kind::Commit, &packed.id, size)?;
+        self.shelf.keep(packed)
     }
 
     /// Takes along what a tree is made of: from a commit that was built of it, or it has to be in the repository.

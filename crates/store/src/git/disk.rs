@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use crate::RefName;
 use crate::disk::{Disk, Moved, RawEdit, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::git::journal::JournalFile;
@@ -21,6 +20,7 @@ use crate::git::upkeep::Upkeep;
 use crate::lru::lock;
 use crate::staged::Packed;
 use crate::stats::{Counters, add};
+use crate::{Limits, RefName};
 
 /// Where things are.
 pub(crate) struct Place {
@@ -50,7 +50,12 @@ pub(crate) struct GitDisk {
 }
 
 impl GitDisk {
-    pub(crate) fn open(place: Place, git: Git, counters: &Arc<Counters>) -> Result<Self> {
+    pub(crate) fn open(
+        place: Place,
+        git: Git,
+        counters: &Arc<Counters>,
+        limits: &Limits,
+    ) -> Result<Self> {
         let objects = place.git_dir.join("objects");
         if place.writable {
             pack::sweep(&objects);
@@ -58,12 +63,15 @@ impl GitDisk {
                 .map_err(|e| Error::io(format!("make {}/pack", objects.display()), e))?;
         }
         let claims = place.journal.with_file_name("locks");
-        let refs = RefFiles::new(&place.git_dir, claims, place.sync);
+        // A mirror holds refs of ours besides all that its remote may tell of.
+        let times = 1 + usize::from(place.remote);
+        let bounds = (limits.refs * times, limits.ref_bytes * times as u64);
+        let refs = RefFiles::new(&place.git_dir, claims, place.sync, bounds);
         if place.writable {
             refs.release()?;
         }
         Ok(Self {
-            odb: Odb::open(objects)?,
+            odb: Odb::open(objects, limits)?,
             refs,
             journal: JournalFile::new(place.journal.clone(), place.sync),
             counters: Arc::clone(counters),
@@ -134,12 +142,8 @@ impl Disk for GitDisk {
         Ok(self.odb.has(id))
     }
 
-    fn kind(&self, id: &ObjectId) -> Result<Option<Kind>> {
-        self.odb.kind(id)
-    }
-
-    fn size(&self, id: &ObjectId) -> Result<Option<u64>> {
-        self.odb.size(id)
+    fn header(&self, id: &ObjectId) -> Result<Option<(Kind, u64)>> {
+        self.odb.header(id)
     }
 
     fn list(&self) -> Result<BTreeMap<RefName, ObjectId>> {

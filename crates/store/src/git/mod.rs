@@ -12,6 +12,7 @@ mod odb;
 mod pack;
 mod packed;
 mod pkt;
+mod plain;
 mod private;
 mod refs;
 mod remote;
@@ -194,7 +195,7 @@ impl GitStore {
             roll_up: self.options.roll_up,
             direct: self.options.direct && !http::behind_a_proxy(),
         };
-        let disk = GitDisk::open(place, git, &counters)?;
+        let disk = GitDisk::open(place, git, &counters, &self.options.limits)?;
         let setup = Setup {
             url: url.to_owned(),
             writable,
@@ -310,7 +311,7 @@ fn put_right(room: &Room<GitDisk>, who: &Who) -> Result<()> {
 
 /// Reads a small file of git's; `None` if it is not there.
 fn read_text(path: &Path) -> Result<Option<String>> {
-    match std::fs::read(path) {
+    match plain::read(path, plain::TEXT) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(Error::io(format!("read {}", path.display()), e)),

@@ -14,7 +14,9 @@ use gix::ObjectId;
 use gix::objs::{Exists as _, Find as _, FindHeader as _, Kind};
 use gix_odb::store::{Handle, init};
 
+use crate::Limits;
 use crate::error::{Error, Result};
+use crate::git::plain;
 use crate::lru::lock;
 
 /// Packs that may come before the database has to be opened anew: its table of packs is fixed.
@@ -25,6 +27,7 @@ type Reader = Handle<Arc<gix_odb::Store>>;
 /// An object database that survives new packs and removed ones, and another repository in its place.
 pub(crate) struct Odb {
     objects: PathBuf,
+    limits: Limits,
     open: RwLock<Arc<Opened>>,
     puts: AtomicUsize,
     seen: Mutex<Seen>,
@@ -82,13 +85,15 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(objects: &Path) -> Result<Arc<Self>> {
+    fn new(objects: &Path, most: usize) -> Result<Arc<Self>> {
+        plain::check_objects(objects)?;
         let options = init::Options {
             slots: init::Slots::AsNeededByDiskState {
                 multiplier: 1.5,
                 minimum: SPARE * 2,
             },
-            alloc_limit_bytes: Some(1 << 30),
+            // What a difference is made from, what it makes, and the difference itself.
+            alloc_limit_bytes: Some(most.saturating_mul(4)),
             ..init::Options::default()
         };
         let none = &mut std::iter::empty();
@@ -112,10 +117,11 @@ impl Opened {
 }
 
 impl Odb {
-    pub(crate) fn open(objects: PathBuf) -> Result<Self> {
-        let open = RwLock::new(Opened::new(&objects)?);
+    pub(crate) fn open(objects: PathBuf, limits: &Limits) -> Result<Self> {
+        let open = RwLock::new(Opened::new(&objects, largest(limits))?);
         let odb = Self {
             objects,
+            limits: *limits,
             open,
             puts: AtomicUsize::new(0),
             seen: Mutex::default(),
@@ -184,7 +190,7 @@ impl Odb {
     }
 
     fn reopen(&self) -> Result<()> {
-        let fresh = Opened::new(&self.objects)?;
+        let fresh = Opened::new(&self.objects, largest(&self.limits))?;
         self.puts.store(0, Ordering::Relaxed);
         *self
             .open
@@ -215,17 +221,27 @@ impl Odb {
             .with(|reader| reader.exists_without_refresh(id))
     }
 
-    pub(crate) fn kind(&self, id: &ObjectId) -> Result<Option<Kind>> {
-        let look = |reader: &Reader| reader.try_header(id).map(|h| h.map(|h| h.kind));
+    /// What an object is and how many bytes it has, by its header.
+    pub(crate) fn header(&self, id: &ObjectId) -> Result<Option<(Kind, u64)>> {
+        let path = self.loose(id);
+        plain::check(&path).map_err(|e| Error::io(format!("read {}", path.display()), e))?;
+        let look = |reader: &Reader| reader.try_header(id).map(|h| h.map(|h| (h.kind, h.size)));
         self.again(id, look)
     }
 
-    pub(crate) fn size(&self, id: &ObjectId) -> Result<Option<u64>> {
-        let look = |reader: &Reader| reader.try_header(id).map(|h| h.map(|h| h.size));
-        self.again(id, look)
+    /// Where an object lies that is a file of its own.
+    fn loose(&self, id: &ObjectId) -> PathBuf {
+        let name = id.to_string();
+        let (dir, file) = name.split_at(2);
+        self.objects.join(dir).join(file)
     }
 
+    /// Reads an object whole, unless its header says that it is too large: a megabyte of a pack may be a gigabyte.
     pub(crate) fn read(&self, id: &ObjectId) -> Result<Option<(Kind, Arc<[u8]>)>> {
+        let Some((kind, size)) = self.header(id)? else {
+            return Ok(None);
+        };
+        self.limits.check_object(kind, id, size)?;
         let look = |reader: &Reader| {
             let mut buffer = Vec::new();
             let found = reader.try_find(id, &mut buffer);
@@ -261,6 +277,11 @@ impl Odb {
             why: e.to_string(),
         })
     }
+}
+
+/// Bytes of the largest object that is read.
+fn largest(limits: &Limits) -> usize {
+    usize::try_from(limits.object(Kind::Blob)).unwrap_or(usize::MAX)
 }
 
 /// How often one object is looked for while packs come and go.

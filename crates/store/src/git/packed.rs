@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use gix::ObjectId;
 
 use crate::error::{Error, Result};
+use crate::git::plain;
 use crate::lru::lock;
 
 /// The refs of one `packed-refs` file, with what their tags lead to.
@@ -104,13 +105,16 @@ struct Known {
 #[derive(Debug)]
 pub(crate) struct PackedFile {
     pub(crate) path: PathBuf,
+    /// Refs that it may hold, and bytes in which it may do so.
+    bounds: (usize, u64),
     known: Mutex<Option<Arc<Known>>>,
 }
 
 impl PackedFile {
-    pub(crate) fn new(git_dir: &Path) -> Self {
+    pub(crate) fn new(git_dir: &Path, bounds: (usize, u64)) -> Self {
         Self {
             path: git_dir.join("packed-refs"),
+            bounds,
             known: Mutex::default(),
         }
     }
@@ -134,7 +138,8 @@ impl PackedFile {
         if let Some(known) = lock(&self.known).as_ref().filter(|k| k.stamp == stamp) {
             return Ok(Arc::clone(known));
         }
-        let text = match fs::read(&self.path) {
+        let (most, bytes) = self.bounds;
+        let text = match plain::read(&self.path, bytes) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(e) => return Err(attempt(e)),
@@ -143,6 +148,13 @@ impl PackedFile {
         let first = String::from_utf8_lossy(first);
         // Git reads nothing of such a file, either; left out, the line would be lost with the next write.
         let packed = Packed::parse(&text).map_err(|line| Error::BrokenRefs { line })?;
+        if packed.refs.len() > most {
+            return Err(Error::TooLarge {
+                what: format!("number of refs in {}", self.path.display()),
+                limit: most as u64,
+                found: packed.refs.len() as u64,
+            });
+        }
         let fully_peeled = text.is_empty() || first.contains(" fully-peeled ");
         let known = Arc::new(Known {
             stamp,

@@ -18,6 +18,7 @@ use crate::disk::{Moved, RawEdit, View};
 use crate::error::{Error, Result};
 use crate::git::lockfile::{Claims, LockFile, sync_dir};
 use crate::git::packed::{Packed, PackedFile};
+use crate::git::plain;
 use crate::lru::lock;
 
 /// The refs of one git directory.
@@ -27,6 +28,8 @@ pub(crate) struct RefFiles {
     claims: Claims,
     packed: PackedFile,
     sync: bool,
+    /// Refs that there may be.
+    most: usize,
     /// Directories whose names changed since they were last made durable.
     dirty: Mutex<BTreeSet<PathBuf>>,
     /// What the last list left out, and why.
@@ -34,14 +37,15 @@ pub(crate) struct RefFiles {
 }
 
 impl RefFiles {
-    /// The refs of a directory; `claims` is a file of ours that names the locks that we hold.
-    pub(crate) fn new(git_dir: &Path, claims: PathBuf, sync: bool) -> Self {
-        let packed = PackedFile::new(git_dir);
+    /// The refs of a directory, at most so many in so many bytes; `claims` is a file of ours that names the locks that we hold.
+    pub(crate) fn new(git_dir: &Path, claims: PathBuf, sync: bool, bounds: (usize, u64)) -> Self {
+        let packed = PackedFile::new(git_dir, bounds);
         Self {
             dir: git_dir.to_owned(),
             claims: Claims::new(claims),
             packed,
             sync,
+            most: bounds.0,
             dirty: Mutex::default(),
             broken: Mutex::default(),
         }
@@ -91,6 +95,13 @@ impl RefFiles {
             if entry.file_type().is_ok_and(|t| t.is_dir()) {
                 self.walk(&name, found, broken)?;
             } else if let Ok(name) = RefName::parse(&name) {
+                if found.len() + broken.len() >= self.most {
+                    return Err(Error::TooLarge {
+                        what: format!("number of refs below {}", dir.display()),
+                        limit: self.most as u64,
+                        found: self.most as u64 + 1,
+                    });
+                }
                 match self.loose(name.as_str()) {
                     Ok(Some(id)) => drop(found.insert(name, id)),
                     Ok(None) => {}
@@ -105,9 +116,15 @@ impl RefFiles {
     /// The value of a loose ref; symbolic ones are not ours to follow.
     fn loose(&self, name: &str) -> Result<Option<ObjectId>> {
         let path = self.dir.join(name);
-        let text = match fs::read(&path) {
+        let text = match plain::read(&path, LOOSE) {
             Ok(text) => text,
             Err(e) if is_absent(&e) => return Ok(None),
+            Err(e) if e.kind() == io::ErrorKind::InvalidData => {
+                return Err(Error::BrokenRef {
+                    name: name.to_owned(),
+                    why: format!("of its file, {e}"),
+                });
+            }
             Err(e) => return Err(Error::io(format!("read {}", path.display()), e)),
         };
         if text.starts_with(b"ref:") {
@@ -381,6 +398,9 @@ fn named(
     let name = std::str::from_utf8(name).ok()?;
     Some((RefName::parse(name).ok()?, *id))
 }
+
+/// Bytes of a file that holds one ref, by its id or by another name.
+const LOOSE: u64 = 4 << 10;
 
 /// How deep the names of shared branches lie; those of drafts and tags lie deeper.
 const SHARED: usize = 2;

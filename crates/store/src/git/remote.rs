@@ -66,7 +66,14 @@ impl GitDisk {
     ) -> Result<Said> {
         match self.git.there(args, input, who) {
             Ok(said) if said.fine => Ok(said),
-            Ok(said) if said.err.contains("ut of memory") => Err(self.too_many_refs(attempt)),
+            Ok(said) if said.err.contains("ut of memory") => match args.first() {
+                Some(first) if first == "ls-remote" => Err(self.too_many_refs(attempt)),
+                _ => {
+                    let text = "git needs more than 2 GiB of memory for the objects that it sends; \
+                                take out of it what is that large";
+                    Err(self.git.error(attempt, Class::Limit, text))
+                }
+            },
             Ok(said) => {
                 let class = classify(&said.err).unwrap_or(Class::Unavailable);
                 Err(self.git.error(attempt, class, &essence(&said.err)))
@@ -80,7 +87,7 @@ impl GitDisk {
     fn bring_objects(&self, refs: &RawRefs, who: &Who) -> Result<()> {
         let mut missing = BTreeSet::new();
         for id in refs.values() {
-            if !missing.contains(id) && self.odb.kind(id)?.is_none() {
+            if !missing.contains(id) && self.odb.header(id)?.is_none() {
                 missing.insert(*id);
             }
         }

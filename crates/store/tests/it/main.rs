@@ -35,6 +35,7 @@ mod budget;
 mod git;
 mod gone;
 mod hang;
+mod heavy;
 mod http;
 mod kill;
 mod limits;

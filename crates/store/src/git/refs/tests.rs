@@ -7,7 +7,7 @@ fn a_ref_that_stands_alone_is_packed_unless_another_stands_above_it() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     fs::create_dir_all(at("refs/heads")).unwrap();
-    let refs = RefFiles::new(dir.path(), at("claims"), false);
+    let refs = RefFiles::new(dir.path(), at("claims"), false, (1_000, 1 << 20));
     let id = ObjectId::from_hex(&[b'1'; 40]).unwrap();
     let create = |name: &str| {
         let edit = RawEdit {
@@ -42,7 +42,7 @@ fn locks_are_named_until_what_moved_is_durable() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("refs/heads")).unwrap();
     let claims = dir.path().join("claims");
-    let refs = RefFiles::new(dir.path(), claims.clone(), true);
+    let refs = RefFiles::new(dir.path(), claims.clone(), true, (1_000, 1 << 20));
     let named = || fs::read_to_string(&claims).unwrap_or_default();
     let id = ObjectId::from_hex(&[b'1'; 40]).unwrap();
     for (name, file) in [
