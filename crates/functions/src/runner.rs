@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use model::{Class, FunctionResultItem};
 use yaml::owned::Value;
 
-use crate::{Item, find};
+use crate::{Item, builtins, find, short_name};
 
 /// One function to be run.
 #[derive(Debug, Clone)]
@@ -41,8 +41,8 @@ pub enum RunError {
     NoRuntime {
         /// Its image or command.
         function: String,
-        /// The flag that would enable one.
-        hint: &'static str,
+        /// The built-in function that was probably meant, and the flag that would enable a runtime.
+        hint: String,
     },
     /// A limit was exceeded.
     #[error("function {function:?} exceeded its limit of {limit}")]
@@ -167,15 +167,19 @@ impl BuiltIns {
         let Some(image) = &call.function.image else {
             return Err(RunError::NoRuntime {
                 function: call.function.exec.unwrap_or_default(),
-                hint: "start with --allow-exec to run commands",
+                hint: "start with --allow-exec to run commands".to_owned(),
             });
         };
         let Some(built_in) = find(image) else {
+            let names = builtins().iter().map(|function| function.name);
+            let meant = model::nearest(short_name(image), names);
+            let meant = meant.map(|name| format!("did you mean {name:?}? Otherwise "));
+            let flags = "start with --fn-runtime=podman or --fn-runtime=docker to run images, --fn-runner=ADDRESS to \
+                       have a function runner run them, or --fn-wasm=DIR for modules; `offshoot fn list` lists the \
+                       functions that are built in";
             return Err(RunError::NoRuntime {
                 function: image.clone(),
-                hint: "start with --fn-runtime=podman or --fn-runtime=docker to run images, --fn-runner=ADDRESS to \
-                       have a function runner run them, or --fn-wasm=DIR for modules; `offshoot fn list` lists the \
-                       functions that are built in",
+                hint: meant.unwrap_or_default() + flags,
             });
         };
         Ok(built_in.outcome(call, None))

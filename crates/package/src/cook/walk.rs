@@ -253,6 +253,7 @@ fn render(kitchen: &mut Kitchen, files: &Files, recipe: &Recipe) -> Result<Rende
     let keep = recipe.push_on_render_failure;
     let options = Options {
         gate_failure: keep,
+        tell_unread: true,
         ..Options::default()
     };
     let rendered = kitchen.render(files, options)?;
@@ -390,6 +391,7 @@ impl Walk<'_> {
     fn render_twice(&mut self, kitchen: &mut Kitchen) -> Result<bool, Halt> {
         let options = Options {
             trace: true,
+            tell_unread: true,
             ..Options::default()
         };
         let again = kitchen.render(&self.v.files, options)?;

@@ -466,8 +466,13 @@ impl Reader {
             }
             let path = map.at(name);
             let line = entry.key.line();
-            let what =
-                format!("line {line}: field `{path}` is not a field of a Kptfile; it is kept");
+            let others = known.iter().copied().filter(|other| *other != name);
+            let meant = model::nearest(name, others);
+            let meant = meant.map(|meant| format!(" (did you mean `{meant}`?)"));
+            let what = format!(
+                "line {line}: field `{path}` is not a field of a Kptfile; it is kept{}",
+                meant.unwrap_or_default()
+            );
             let found = if trace && known.contains(&name) {
                 &mut self.traces
             } else {

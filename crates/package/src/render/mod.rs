@@ -36,6 +36,8 @@ pub struct Options {
     /// Read also the files of packages whose pipelines run nothing, as kpt does: what is no YAML is an error there, too.
     /// Without, such files are carried as they are (M7, A11).
     pub read_all: bool,
+    /// Say of such files that they are no YAML, in the condition and as warnings, and carry them all the same.
+    pub tell_unread: bool,
     /// Refuse what kpt refuses where we are lenient (M18): fields of a Kptfile that nobody knows, and in packages
     /// without a pipeline what is no resource.
     pub strict: bool,
@@ -131,6 +133,9 @@ pub struct Rendered {
     pub status: RenderStatus,
     /// With [`Options::trace`]: the functions that changed anything, by name or image, in order.
     pub changed_by: Vec<String>,
+    /// What did not stop it, but was hardly meant: fields of a Kptfile that nobody knows, files that are no YAML and that
+    /// no function sees (M7, M18).
+    pub warnings: Vec<String>,
 }
 
 /// A render under way.
@@ -176,7 +181,7 @@ impl Render {
     }
 
     fn with(files: Files, options: Options, plan: Plan) -> Self {
-        let (stock, error) = match Stock::read(&files, &plan, options.strict || options.read_all) {
+        let (stock, error) = match Stock::read(&files, &plan, options) {
             Ok(mut stock) => {
                 stock.bound(options.package_bytes);
                 let mut idle = plan.idle().filter(|_| options.strict);
@@ -388,6 +393,7 @@ impl Render {
                         files: written,
                         status,
                         changed_by,
+                        warnings: self.warnings(),
                     };
                 }
                 Ok(written) => files = Some(written),
@@ -406,7 +412,14 @@ impl Render {
             files,
             status,
             changed_by,
+            warnings: self.warnings(),
         }
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let unread = self.stock.unread.iter().map(|why| status::unread(why));
+        let strange = self.plan.strange.iter().cloned();
+        status::first_of(strange.chain(unread).collect())
     }
 
     fn status(&self) -> RenderStatus {
@@ -421,6 +434,8 @@ impl Render {
             status,
             execution_error: self.execution_error.as_deref(),
             gate: self.options.gate_failure && self.error.is_some(),
+            strange: &self.plan.strange,
+            unread: &self.stock.unread,
         }
     }
 

@@ -33,12 +33,15 @@ pub(super) struct Plan {
     pub(super) keep_on_failure: bool,
     /// The Kptfiles that were read, so that nobody parses them again.
     pub(super) kptfiles: BTreeMap<PackagePath, yaml::Stream>,
+    /// What the Kptfiles hold that nobody knows.
+    pub(super) strange: Vec<String>,
 }
 
 impl Plan {
     pub(super) fn read(files: &Files, strict: bool) -> Result<Self, String> {
         let mut dirs: Vec<(Arc<str>, Kptfile)> = Vec::new();
         let mut kptfiles = BTreeMap::new();
+        let mut strange = Vec::new();
         for (path, file) in files
             .iter()
             .filter(|(path, _)| path.file_name() == "Kptfile")
@@ -62,6 +65,8 @@ impl Plan {
             if !problems.is_empty() {
                 return Err(join_problems(&problems));
             }
+            let unknown = kptfile.warnings().iter();
+            strange.extend(unknown.map(|problem| format!("{path}: {}", problem.what)));
             kptfiles.insert(path.clone(), kptfile.stream().clone());
             dirs.push((dir, kptfile));
         }
@@ -84,6 +89,7 @@ impl Plan {
             packages,
             keep_on_failure,
             kptfiles,
+            strange,
         })
     }
 
@@ -106,6 +112,7 @@ impl Plan {
             packages,
             keep_on_failure: false,
             kptfiles: BTreeMap::new(),
+            strange: Vec::new(),
         }
     }
 

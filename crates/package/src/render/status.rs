@@ -20,6 +20,28 @@ pub(super) struct Outcome<'s> {
     pub(super) execution_error: Option<&'s str>,
     /// Whether the package is to be gated.
     pub(super) gate: bool,
+    /// What the Kptfiles hold that nobody knows.
+    pub(super) strange: &'s [String],
+    /// What is no YAML, and was seen by no function.
+    pub(super) unread: &'s [String],
+}
+
+/// How many warnings are told.
+const TOLD: usize = 10;
+
+/// What is said of a file that is no YAML, where nothing needs it to be (M7).
+pub(super) fn unread(why: &str) -> String {
+    format!("{why}; the file is kept as it is, since no function sees it")
+}
+
+/// The first of many, and how many more there are.
+pub(super) fn first_of(mut warnings: Vec<String>) -> Vec<String> {
+    let more = warnings.len().saturating_sub(TOLD);
+    warnings.truncate(TOLD);
+    if more > 0 {
+        warnings.push(format!("and {more} more"));
+    }
+    warnings
 }
 
 /// What an image without a registry stands for.
@@ -53,11 +75,19 @@ fn tagged(image: String, tag: Option<&str>) -> String {
     }
 }
 
+/// How the names of functions begin that a variant puts into a pipeline (R71).
+const VARIANTS: &str = "PackageVariant.";
+
 /// What a message calls a function: its name, image or command.
 pub(super) fn label(function: &Function) -> String {
     if function.name.is_empty() {
         let image = shown_image(function).or_else(|| function.exec.clone());
         image.unwrap_or_default()
+    } else if let Some(image) = shown_image(function)
+        && function.name.starts_with(VARIANTS)
+    {
+        // Nobody chose this name: the image says which function it is.
+        format!("{} ({image})", function.name)
     } else {
         function.name.clone()
     }
@@ -101,7 +131,7 @@ pub(super) fn set(kptfile: &mut Value, outcome: &Outcome<'_>) {
         map.set("conditions", Value::seq([]));
     }
     if let Some(conditions) = map.get_mut("conditions").and_then(Value::as_seq_mut) {
-        let new = condition(status);
+        let new = condition(outcome);
         let is_rendered =
             |value: &Value| value.get("type").and_then(Value::text) == Some("Rendered");
         match conditions
@@ -149,11 +179,13 @@ fn update(old: &mut Value, new: Value) {
     }
 }
 
-fn condition(status: &RenderStatus) -> Value {
-    let (state, reason) = if status.succeeded() {
-        ("True", "RenderSuccess")
-    } else {
-        ("False", "RenderFailed")
+fn condition(outcome: &Outcome<'_>) -> Value {
+    let status = outcome.status;
+    let (state, reason) = match status.succeeded() {
+        true if outcome.unread.is_empty() => ("True", "RenderSuccess"),
+        // Nothing that was to run failed; a function that is added later will.
+        true => ("True", "FilesNotRead"),
+        false => ("False", "RenderFailed"),
     };
     let mut fields = vec![
         ("type", Value::string("Rendered")),
@@ -162,6 +194,13 @@ fn condition(status: &RenderStatus) -> Value {
     ];
     if let Some(error) = &status.error {
         fields.push(("message", Value::string(error.as_str())));
+    } else {
+        let strange = outcome.strange.iter().cloned();
+        let doubts = strange.chain(outcome.unread.iter().map(|why| unread(why)));
+        let doubts = first_of(doubts.collect()).join("; ");
+        if !doubts.is_empty() {
+            fields.push(("message", Value::string(doubts)));
+        }
     }
     Value::map(fields)
 }

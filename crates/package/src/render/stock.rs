@@ -9,10 +9,10 @@ use yaml::owned::Value;
 use crate::ignore::Ignore;
 use crate::sheet::{Sheet, SheetError};
 
-use super::Item;
 use super::plan::{Plan, Task, within};
 use super::resource::{default_path, is_resource_file, list_items, not_krm};
 use super::select;
+use super::{Item, Options};
 
 /// Where a resource was read from: a document of a file, or an item of a list in one (M17).
 #[derive(Debug, Clone)]
@@ -50,6 +50,8 @@ pub(super) struct Stock {
     most: Option<u64>,
     /// How many bytes functions may still be handed.
     left: u64,
+    /// Files that no function sees and that are no YAML: they are carried as they are.
+    pub(super) unread: Vec<String>,
 }
 
 /// How often functions may be handed a package as large as one may be.
@@ -65,22 +67,30 @@ pub(super) enum Refused {
 }
 
 impl Stock {
-    pub(super) fn read(files: &Files, plan: &Plan, everything: bool) -> Result<Self, SheetError> {
+    pub(super) fn read(files: &Files, plan: &Plan, options: Options) -> Result<Self, SheetError> {
         let mut stock = Self {
             packages: plan.packages.clone(),
             ..Self::default()
         };
+        let everything = options.strict || options.read_all;
         let ignore = Ignore::of(files);
         for (path, file) in files.iter().filter(|(path, _)| is_resource_file(path)) {
             let Some(package) = plan.package_of(path.as_str()) else {
                 continue;
             };
-            if (everything || plan.is_seen(package)) && !ignore.matches(path) {
+            if ignore.matches(path) {
+                continue;
+            }
+            if everything || plan.is_seen(package) {
                 let sheet = match plan.kptfiles.get(path) {
                     Some(stream) => Sheet::of(path, stream.clone())?,
                     None => Sheet::parse(path, file)?,
                 };
                 stock.take(path, sheet, package);
+            } else if options.tell_unread
+                && let Err(error) = Sheet::parse(path, file)
+            {
+                stock.unread.push(error.to_string());
             }
         }
         Ok(stock)

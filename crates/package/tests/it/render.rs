@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use model::{File, FunctionResultItem, PackagePath, Severity};
+use package::kptfile::Kptfile;
 use package::render::{Item, Options, Output, Render, Rendered, Step};
 use yaml::owned::Value;
 
@@ -384,6 +385,59 @@ fn a_package_without_functions_is_not_even_parsed() {
     let rendered = vectors::render(files.clone(), Options::default());
     assert_eq!(rendered.files, files);
     assert!(changed(&rendered.files).is_empty());
+}
+
+/// Nothing needs such a file to be YAML, so it is kept; but nobody is told that all is well.
+#[test]
+fn who_asks_hears_of_a_broken_file_that_no_function_sees() {
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: app}\n";
+    let options = Options {
+        tell_unread: true,
+        ..Options::default()
+    };
+    let texts = [
+        ("Kptfile", kptfile),
+        ("x.yaml", "kind: [x\n"),
+        ("values.yaml", "a: 1\n"),
+    ];
+    let rendered = vectors::render(kept(&texts), options);
+    assert_eq!(rendered.status.error, None);
+    let [warning] = rendered.warnings.as_slice() else {
+        panic!("{:?}", rendered.warnings);
+    };
+    assert!(warning.starts_with("x.yaml: line "), "{warning}");
+    let told = Kptfile::of_files(&rendered.files).unwrap();
+    let condition = &told.fields().conditions[0];
+    assert_eq!(condition.reason, "FilesNotRead");
+    assert_eq!(condition.message, *warning);
+    let ignored = [&texts[..], &[(".krmignore", "x.yaml\n")]].concat();
+    assert_eq!(vectors::render(kept(&ignored), options).warnings, [""; 0]);
+    let mended = [&texts[..1], &texts[2..]].concat();
+    let files = kept(&mended);
+    let mut again = rendered.files.clone();
+    again.retain(|path, _| files.contains_key(path));
+    let again = vectors::render(again, options);
+    let told = Kptfile::of_files(&again.files).unwrap();
+    let condition = &told.fields().conditions[0];
+    assert_eq!(
+        (&*condition.reason, &*condition.message),
+        ("RenderSuccess", "")
+    );
+}
+
+/// A pipeline under a misspelt key does not run: the report says so.
+#[test]
+fn a_misspelt_field_of_a_kptfile_is_told() {
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: app}\npipeline:\n  mutatorz:\n  - image: set-labels\n";
+    let rendered = built_in(&[("Kptfile", kptfile)]);
+    let told = "Kptfile: line 5: field `pipeline.mutatorz` is not a field of a Kptfile; it is kept (did you mean `mutators`?)";
+    assert_eq!(rendered.warnings, [told]);
+    let read = Kptfile::of_files(&rendered.files).unwrap();
+    let condition = &read.fields().conditions[0];
+    assert_eq!(
+        (&*condition.reason, &*condition.message),
+        ("RenderSuccess", told)
+    );
 }
 
 #[test]

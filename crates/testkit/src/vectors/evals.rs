@@ -151,6 +151,7 @@ pub fn run(eval: &Eval, files: Files, drive: impl Fn(Render) -> Rendered) -> Ren
         files,
         status: RenderStatus::default(),
         changed_by: Vec::new(),
+        warnings: Vec::new(),
     };
     for (function, config) in &eval.functions {
         let config = match config.as_deref().map(read_config).transpose() {
