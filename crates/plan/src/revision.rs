@@ -11,7 +11,7 @@ mod update;
 
 use std::fmt;
 
-use model::{Class, Refusal};
+use model::{Class, Door, Lifecycle, Refusal};
 
 pub use approve::{ApproveObserved, EXPECTED_TREE, Publish, approve, next_number};
 pub use create::{CreateObserved, CreatePlan, Creation, Source, create};
@@ -56,6 +56,21 @@ impl Rejected {
 
     fn lifecycle(refusal: &Refusal) -> Self {
         Self::invalid("spec.lifecycle", refusal.value, refusal.message.clone())
+    }
+
+    /// What is refused at the object itself may be what its subresource is for.
+    fn at_door(refusal: &Refusal, door: Door, to: Lifecycle) -> Self {
+        let rejected = Self::lifecycle(refusal);
+        match (door, refusal.value, to) {
+            (Door::Main, Lifecycle::Draft, Lifecycle::Published) => rejected.hint(
+                "propose it first (`offshoot rpkg propose`), then approve it through the subresource `approval`, as \
+                 `offshoot rpkg approve` does",
+            ),
+            (Door::Main, Lifecycle::Proposed, Lifecycle::Published) => rejected.hint(
+                "approve it through the subresource `approval`, as `offshoot rpkg approve` does",
+            ),
+            _ => rejected,
+        }
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -47,7 +47,8 @@ pub fn update(o: &UpdateObserved) -> Result<Change, Rejected> {
     let (old, new) = (&*o.old, &*o.new);
     let moved = old.lifecycle != new.lifecycle;
     if moved || o.door == Door::Approval {
-        transition(old.lifecycle, new.lifecycle, o.door).map_err(|r| Rejected::lifecycle(&r))?;
+        transition(old.lifecycle, new.lifecycle, o.door)
+            .map_err(|r| Rejected::at_door(&r, o.door, new.lifecycle))?;
     }
     if old.meta.labels.get(LATEST) != new.meta.labels.get(LATEST) {
         let value = new.meta.labels.get(LATEST).cloned().unwrap_or_default();
