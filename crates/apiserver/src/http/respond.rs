@@ -22,15 +22,34 @@ pub(super) fn with(code: u16, content_type: &str, body: Body, warnings: &[String
     );
     set(headers, header::CONTENT_TYPE, content_type);
     for warning in told(warnings) {
-        let text = format!(
-            "299 - \"{}\"",
-            warning.replace('\\', "\\\\").replace('"', "\\\"")
-        );
-        if let Ok(value) = HeaderValue::from_str(&text) {
+        if let Ok(value) = HeaderValue::from_bytes(warned(&warning).as_bytes()) {
             headers.append(header::WARNING, value);
         }
     }
     response
+}
+
+/// A warning as its header has it. Line breaks and the like, which no header can hold, are written as escapes: a file's
+/// name that somebody chose must not make the warning about it vanish.
+fn warned(warning: &str) -> String {
+    let mut text = String::with_capacity(warning.len() + 8);
+    text.push_str("299 - \"");
+    for c in warning.chars() {
+        match c {
+            '\\' | '"' => text.extend(['\\', c]),
+            c if c.is_control() => {
+                for e in c.escape_default() {
+                    match e {
+                        '\\' => text.push_str("\\\\"),
+                        e => text.push(e),
+                    }
+                }
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
 }
 
 /// The warnings that an answer carries: each once, and where they have more than 4,096 characters together the first of them,
@@ -221,5 +240,23 @@ fn scalar_text(out: &mut String, text: &str) {
         out.push_str(text);
     } else {
         out.push_str(&Value::from(text).to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name that somebody chose for a file must not make the warning about it vanish.
+    #[test]
+    fn a_warning_of_any_characters_has_a_header() {
+        let warnings = ["caf\u{e9} \"a\\b\" line\nbreak".to_owned()];
+        let response = with(200, "application/json", Body::empty(), &warnings);
+        let value = response
+            .headers()
+            .get(header::WARNING)
+            .map(HeaderValue::as_bytes);
+        let wanted = "299 - \"caf\u{e9} \\\"a\\\\b\\\" line\\\\nbreak\"";
+        assert_eq!(value, Some(wanted.as_bytes()));
     }
 }

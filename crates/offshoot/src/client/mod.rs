@@ -283,7 +283,7 @@ impl Client {
 
     fn note_warnings(&self, headers: &http::HeaderMap) {
         let texts = headers.get_all(http::header::WARNING).iter();
-        let heard = texts.filter_map(|v| warning_text(v.to_str().ok()?));
+        let heard = texts.filter_map(|v| warning_text(std::str::from_utf8(v.as_bytes()).ok()?));
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         warnings.extend(heard);
     }
