@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    Condition, Files, GitLock, GitUpstream, Machine, ObjectKey, Owner, PackedRenderStatus, Recipe,
-    Revision, Status, TreeId, Uid,
+    Files, GitLock, GitUpstream, Machine, ObjectKey, Owner, PackedRenderStatus, Recipe, Revision,
+    TreeId, Uid,
 };
 use package::cook::{Base, CookInput, Cooked, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
@@ -25,7 +25,7 @@ use crate::observe::old_files;
 use crate::ports::{EventType, OurKind};
 use crate::repos::Open;
 use crate::shelve::{Follow, Shelf};
-use crate::usecase::{left_out, new_record, registered};
+use crate::usecase::{new_record, not_carried, registered};
 use crate::{Engine, Error, Result};
 
 /// Makes a draft, if nothing else stands there than what was `seen`.
@@ -346,17 +346,6 @@ async fn marked(engine: &Engine, upstream: &Revision, files: &Files) -> Result<O
     let marked = Arc::new(marked);
     cache.put(upstream.tree, Arc::clone(&marked), bytes);
     Ok(Some(marked))
-}
-
-/// Says on the draft what of the upstream did not come along (M19: no silent skip).
-fn not_carried(theirs: &[Opaque], ours: &[Opaque]) -> Option<Condition> {
-    let what = left_out(theirs, ours)?;
-    Some(Condition::new(
-        "UpstreamFilesLeftOut",
-        Status::True,
-        "NotPlainFiles",
-        what,
-    ))
 }
 
 /// Keeps the commit that a lock will name in our mirror, whatever becomes of its ref (V1).

@@ -22,6 +22,21 @@ pub(crate) fn encode_machine(machine: &Machine, conditions: &[Condition]) -> Str
     value.to_string()
 }
 
+/// What is said about a draft that no machine made, as one line.
+pub(crate) fn encode_conditions(conditions: &[Condition]) -> String {
+    let list: Vec<Value> = conditions.iter().map(parts::condition_json).collect();
+    json!({ "format": FORMAT, "conditions": list }).to_string()
+}
+
+/// Reads what [`encode_conditions`] wrote.
+///
+/// # Errors
+/// Another shape, or a newer format.
+pub(crate) fn decode_conditions(text: &str) -> Result<Vec<Condition>, CodecError> {
+    let value = parse(text, FORMAT)?;
+    Fields::of(&value, "conditions")?.list("conditions", parts::condition)
+}
+
 pub(super) fn to_json(machine: &Machine) -> Value {
     json!({
         "format": FORMAT,

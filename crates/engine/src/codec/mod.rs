@@ -12,7 +12,7 @@ mod revision;
 mod task;
 
 pub(crate) use intent::{Record, decode_intent, encode_intent};
-pub(crate) use machine::{decode_machine, encode_machine};
+pub(crate) use machine::{decode_conditions, decode_machine, encode_conditions, encode_machine};
 pub(crate) use task::{decode_task, encode_task};
 
 /// Why a text cannot be read.

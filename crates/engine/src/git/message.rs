@@ -49,7 +49,7 @@ pub(crate) struct Message<'a> {
     pub(crate) workspace: &'a str,
     /// What the machine notes (V19).
     pub(crate) machine: Option<&'a Machine>,
-    /// What the machine says about its result; beside `machine` only.
+    /// What is to be said about the result beside what the package itself says.
     pub(crate) conditions: &'a [Condition],
     /// What could not be decided alone, as [`package::conflicts::encode`] writes it (V4a).
     pub(crate) conflicts: Option<&'a str>,
@@ -83,6 +83,11 @@ impl Message<'_> {
             trailer(
                 "offshoot: ",
                 &codec::encode_machine(machine, self.conditions),
+            );
+        } else if !self.conditions.is_empty() {
+            trailer(
+                "offshoot-conditions: ",
+                &codec::encode_conditions(self.conditions),
             );
         }
         if let Some(conflicts) = self.conflicts {
@@ -136,7 +141,7 @@ pub(crate) struct Notes {
     pub(crate) kpt: Vec<Kpt>,
     /// The `offshoot:` line, if it can be read.
     pub(crate) machine: Option<Machine>,
-    /// What the machine says about its result.
+    /// What is said about the result: in the `offshoot:` line, or in one of its own.
     pub(crate) conditions: Vec<Condition>,
     /// The `offshoot-conflicts:` line; `None` where there is none, or none that can be read.
     pub(crate) conflicts: Option<Vec<model::Conflict>>,
@@ -160,6 +165,13 @@ impl Notes {
                         notes.conditions = conditions;
                     }
                     Err(e) => notes.unreadable.push(format!("trailer offshoot: {e}")),
+                }
+            } else if let Some(json) = line.strip_prefix("offshoot-conditions:") {
+                match codec::decode_conditions(json.trim()) {
+                    Ok(conditions) => notes.conditions = conditions,
+                    Err(e) => notes
+                        .unreadable
+                        .push(format!("trailer offshoot-conditions: {e}")),
                 }
             } else if let Some(json) = line.strip_prefix("offshoot-conflicts:") {
                 notes.kept_conflicts = read_kept(json);

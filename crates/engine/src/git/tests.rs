@@ -94,6 +94,33 @@ fn messages_follow_the_peer_byte_for_byte() {
     );
 }
 
+/// What is said about a draft that a person made stands in a line of its own.
+#[test]
+fn what_is_said_beside_no_machine_is_read_back() {
+    let said = model::Condition::new(
+        "UpstreamFilesLeftOut",
+        model::Status::True,
+        "NotPlainFiles",
+        "symlink `link`",
+    );
+    let text = Message {
+        subject: Subject::Render,
+        body: String::new(),
+        path: "n1",
+        workspace: "v1",
+        machine: None,
+        conditions: std::slice::from_ref(&said),
+        conflicts: None,
+        acting_for: "",
+    }
+    .text();
+    let notes = Notes::of(&text);
+    assert_eq!(notes.conditions, [said]);
+    assert_eq!(notes.unreadable, [""; 0]);
+    let newer = Notes::of(&text.replace("\"format\":1", "\"format\":2"));
+    assert!(newer.unreadable[0].starts_with("trailer offshoot-conditions: "));
+}
+
 #[test]
 fn notes_are_read_back_and_newer_ones_are_said_not_guessed() {
     let machine = crate::tests::machine();

@@ -164,6 +164,7 @@ async fn carry_out(
         && let Some(commit) = commit(engine, by, held, input, &mut new).await?
     {
         content::take(&mut new, &commit.files, &commit.drafted.written)?;
+        content::say(&mut new, content::said(old));
         made.render = Some(commit.render);
         made.files = Some(commit.files);
         drafted = Some(commit.drafted);
@@ -210,8 +211,13 @@ async fn commit(
     if files == snapshot.files && !said {
         return Ok(None);
     }
-    let rendered = engine.render(files, Options::default()).await?;
+    let options = Options {
+        tell_unread: true,
+        ..Options::default()
+    };
+    let rendered = engine.render(files, options).await?;
     content::check(&rendered)?;
+    let told_before = content::said(old);
     let drafted = engine.build(
         open,
         by,
@@ -223,7 +229,7 @@ async fn commit(
             subject: Subject::Render,
             body: String::new(),
             machine: None,
-            conditions: &[],
+            conditions: &told_before,
             conflicts: told(&new.conflicts),
         },
     )?;

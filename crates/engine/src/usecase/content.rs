@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    CommitId, ConflictId, Files, ObjectKey, PackedRenderStatus, RenderStatus, Revision, Status,
+    CommitId, Condition, ConflictId, Files, ObjectKey, PackedRenderStatus, RenderStatus, Revision,
+    Status,
 };
 use package::conflicts;
 use package::kptfile::Kptfile;
@@ -12,6 +13,7 @@ use plan::revision::save as judge;
 use store::{Content, Opaque, Written};
 
 use super::create::keeps_failures;
+use super::sources::LEFT_OUT;
 use super::{Caller, Held, Made, Preconditions, Save, lifecycle, precondition, rejected, unshown};
 use crate::commits::{DraftCommit, fits, told};
 use crate::discover::{apply_kptfile, chain, is_unrendered};
@@ -104,6 +106,7 @@ async fn put(
     let options = Options {
         gate_failure: keep,
         package_bytes: Some(engine.inner.options.package_bytes),
+        tell_unread: true,
         ..Options::default()
     };
     let rendered = engine.render(files, options).await?;
@@ -113,6 +116,7 @@ async fn put(
     let mut files = rendered.files;
     resolve(before, &files, &mut new);
     settle_conflicts(&mut files, &mut new)?;
+    let said = said(old);
     let drafted = engine.build(
         open,
         by,
@@ -124,13 +128,15 @@ async fn put(
             subject: Subject::Render,
             body: String::new(),
             machine: None,
-            conditions: &[],
+            conditions: &said,
             conflicts: told(&new.conflicts),
         },
     )?;
     take(&mut new, &files, &drafted.written)?;
+    say(&mut new, said);
     let mut made = Made {
         render: Some(rendered.status),
+        warnings: rendered.warnings,
         files: Some(files),
         ..Made::of(new.clone())
     };
@@ -156,6 +162,19 @@ async fn put(
         made.revision = stored;
     }
     Ok(made)
+}
+
+/// What stays true of a draft whatever is saved into it: it was made without some of its upstream's files.
+pub(super) fn said(old: &Revision) -> Vec<Condition> {
+    old.condition(LEFT_OUT).cloned().into_iter().collect()
+}
+
+/// Puts what is said beside what the Kptfile says.
+pub(super) fn say(record: &mut Revision, said: Vec<Condition>) {
+    for condition in said {
+        record.conditions.retain(|c| c.kind != condition.kind);
+        record.conditions.push(condition);
+    }
 }
 
 /// A package needs a Kptfile that can be read (M5).

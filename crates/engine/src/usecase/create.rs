@@ -156,7 +156,7 @@ async fn carry_out(
             subject: Subject::Task(&plan.task),
             body: String::new(),
             machine: None,
-            conditions: &[],
+            conditions: &content.conditions,
             conflicts: told(&content.conflicts),
         },
     )?;
@@ -177,12 +177,14 @@ async fn carry_out(
     let render = rendered.status;
     record.render_status = Some(PackedRenderStatus::from(&render));
     content::take(&mut record, &rendered.files, &drafted.written)?;
+    content::say(&mut record, content.conditions);
     if let Source::Edit(source) = &plan.source {
         // A copy of what nobody rendered anew says what its source says.
         record.upstream_lock.clone_from(&source.upstream_lock);
     }
     let failed = content::render_told(Some(&render), true).err();
     let mut warnings = content.warnings;
+    warnings.extend(rendered.warnings);
     warnings.extend(failed.map(|error| error.to_string()));
     let mut made = Made {
         render: Some(render),
@@ -222,6 +224,7 @@ async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> R
         // What is kept although it failed cannot be approved (V2).
         gate_failure: keep,
         package_bytes: Some(engine.inner.options.package_bytes),
+        tell_unread: true,
         ..Options::default()
     };
     let rendered = engine.render(content.files.clone(), options).await?;

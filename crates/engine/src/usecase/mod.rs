@@ -17,7 +17,7 @@ mod unshown;
 mod why;
 
 pub(crate) use create::new_record;
-pub(crate) use sources::{left_out, registered};
+pub(crate) use sources::{not_carried, registered};
 pub use unshown::Save;
 
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    Class, CommitId, ConflictPolicy, Files, GitLock, GitSource, GitUpstream, Namespace,
-    PackageName, Revision, Strategy,
+    Class, CommitId, Condition, ConflictPolicy, Files, GitLock, GitSource, GitUpstream, Namespace,
+    PackageName, Revision, Status, Strategy,
 };
 use package::clone::{self, CloneSpec};
 use package::init::{InitSpec, init};
@@ -18,6 +18,9 @@ use crate::discover::chain;
 use crate::ports::Reader;
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
+
+/// The condition that names what of the upstream is left out.
+pub(super) const LEFT_OUT: &str = "UpstreamFilesLeftOut";
 
 /// How many paths a message about what is left out names.
 const LEFT_OUT_NAMED: usize = 5;
@@ -33,6 +36,8 @@ pub(super) struct Content {
     pub(super) conflicts: Vec<model::Conflict>,
     /// What the caller should know.
     pub(super) warnings: Vec<String>,
+    /// What the draft says of itself.
+    pub(super) conditions: Vec<Condition>,
 }
 
 impl Content {
@@ -42,6 +47,7 @@ impl Content {
             opaque: Vec::new(),
             conflicts: Vec::new(),
             warnings: Vec::new(),
+            conditions: Vec::new(),
         }
     }
 }
@@ -125,12 +131,12 @@ fn wanted(lock: &GitLock) -> GitUpstream {
 /// What of an upstream package does not come along, and why: git holds it in the upstream's
 /// repository alone, and it is never followed (X1, M19). `has` says what the
 /// downstream holds at that place already.
-pub(crate) fn left_out(opaque: &[Opaque], has: &[Opaque]) -> Option<String> {
+fn left_out(opaque: &[Opaque], has: &[Opaque]) -> Option<String> {
     let missing = |o: &&Opaque| !has.iter().any(|h| h.path == o.path);
     let mut named: Vec<String> = opaque
         .iter()
         .filter(missing)
-        .map(|o| format!("{} `{}`", o.what(), String::from_utf8_lossy(&o.path)))
+        .map(|o| format!("{} `{}`", o.what(), shown(&o.path)))
         .collect();
     if named.is_empty() {
         return None;
@@ -142,9 +148,28 @@ pub(crate) fn left_out(opaque: &[Opaque], has: &[Opaque]) -> Option<String> {
         named.push(format!("and {more} more"));
     }
     Some(format!(
-        "not taken along from the upstream package, since only plain files are: {}",
+        "not taken along from the upstream package, since only plain files with names that every system takes are: {}",
         named.join(", ")
     ))
+}
+
+/// Says on a draft what of its upstream did not come along (M19: no silent skip).
+pub(crate) fn not_carried(theirs: &[Opaque], ours: &[Opaque]) -> Option<Condition> {
+    let what = left_out(theirs, ours)?;
+    Some(Condition::new(
+        LEFT_OUT,
+        Status::True,
+        "NotPlainFiles",
+        what,
+    ))
+}
+
+/// A path for people: whatever git allows in a name stays on one line.
+fn shown(path: &[u8]) -> String {
+    match std::str::from_utf8(path) {
+        Ok(text) => text.escape_debug().to_string(),
+        Err(_) => path.escape_ascii().to_string(),
+    }
 }
 
 fn cloned(
@@ -163,9 +188,11 @@ fn cloned(
     let cloned = clone::clone(files, &spec)
         .map_err(|e| cannot("clone the upstream package", e.class(), &e))?;
     let mut warnings: Vec<_> = cloned.warnings.iter().map(|w| w.what.clone()).collect();
-    warnings.extend(left_out(opaque, &[]));
+    let left_out = not_carried(opaque, &[]);
+    warnings.extend(left_out.iter().map(|c| c.message.clone()));
     Ok(Content {
         warnings,
+        conditions: left_out.into_iter().collect(),
         ..Content::of(cloned.files)
     })
 }
@@ -259,9 +286,11 @@ async fn upgraded(
         .map_err(|e| cannot("write the upstream into the Kptfile", e.class(), &e))?
         .put(&mut files);
     let mut warnings: Vec<_> = marked.warnings.iter().map(|w| w.what.clone()).collect();
-    warnings.extend(left_out(&new_opaque, &local.opaque));
+    let left_out = not_carried(&new_opaque, &local.opaque);
+    warnings.extend(left_out.iter().map(|c| c.message.clone()));
     Ok(Content {
         files,
+        conditions: left_out.into_iter().collect(),
         opaque: local.opaque.clone(),
         conflicts: merged.conflicts,
         warnings,

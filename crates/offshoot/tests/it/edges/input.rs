@@ -161,6 +161,10 @@ fn push_odd_packages(desk: &Path) {
     );
     std::os::unix::fs::symlink("/etc/passwd", desk.join("blob/link")).unwrap();
     std::os::unix::fs::symlink("map.yaml", desk.join("blob/near.yaml")).unwrap();
+    for name in [&b"bad\xff.yaml"[..], b"line\nbreak.yaml"] {
+        let name = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name);
+        std::fs::write(desk.join("blob").join(name), "a: 1\n").unwrap();
+    }
     let head = git(desk, &["rev-parse", "HEAD"]);
     let gitlink = format!("160000,{},blob/lib", head.trim());
     git(desk, &["update-index", "--add", "--cacheinfo", &gitlink]);
@@ -264,14 +268,31 @@ async fn what_git_holds_is_served_as_far_as_it_goes() {
     let clone = clone_of("blob", "mine");
     server.client.post(REVISIONS, &clone).await.unwrap();
     let warnings = server.client.take_warnings().join("\n");
-    assert!(warnings.contains("symlink `link`"), "{warnings}");
+    let mine = format!("{REVISIONS}/deploy.mine.v1");
+    let told = left_out(&server.get(&mine).await);
+    for what in [
+        "symlink `link`",
+        r"file `bad\xff.yaml`",
+        r"file `line\nbreak.yaml`",
+    ] {
+        assert!(told.2.contains(what), "{told:?}");
+        assert!(warnings.contains(what), "{warnings}");
+    }
     broken_kptfiles_are_named(&server).await;
 
     // What the draft's conditions say survives the loss of all records.
     let path = format!("{REVISIONS}/deploy.blob.packagevariant-1");
     let said = left_out(&server.get(&path).await);
+    let mut saved = server
+        .get(&mine.replace("revisions", "revisionresources"))
+        .await;
+    saved["spec"]["resources"]["map.yaml"] = map("one", "2").into();
+    let resources = mine.replace("revisions", "revisionresources");
+    server.client.put(&resources, &saved).await.unwrap();
+    assert_eq!(left_out(&server.get(&mine).await), told);
     drop(server);
     let server = Process::start(root.path(), &["--rebuild"]).await;
     until_there(&server, &path).await;
     assert_eq!(left_out(&server.get(&path).await), said);
+    assert_eq!(left_out(&server.get(&mine).await), told);
 }
