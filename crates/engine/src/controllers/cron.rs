@@ -28,6 +28,16 @@ fn field(text: &str, first: u32, last: u32) -> Option<u64> {
     Some(bits)
 }
 
+/// What is wrong with a schedule that names no time at all; an empty one is none.
+pub fn schedule_problem(schedule: &str) -> Option<String> {
+    (!schedule.is_empty() && next(schedule, 0).is_none()).then(|| {
+        format!(
+            "spec.sync.schedule: {schedule:?} names no time, so it is looked at as without one; five fields are \
+             minute, hour, day of the month, month and day of the week, in UTC"
+        )
+    })
+}
+
 /// The first minute after `now` (seconds since 1970) that a schedule names; `None` for a schedule
 /// that cannot be read or never comes.
 pub(super) fn next(schedule: &str, now: i64) -> Option<i64> {

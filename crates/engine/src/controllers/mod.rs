@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::stats::count;
 use crate::{Engine, Error, Result, waits};
+pub use cron::schedule_problem;
 use queue::{Done, Key};
 
 /// How long variants and sets wait for a first look at all repositories after the records were thrown away.

@@ -143,6 +143,11 @@ async fn settled(engine: &Engine, stored: &StoredRepository, looked: &Looked) ->
     }
     // Without a schedule it is looked at all the time: no time is promised.
     let next = cron::next(&repository.sync_schedule, looked.at);
+    if next.is_none()
+        && let Some(why) = cron::schedule_problem(&repository.sync_schedule)
+    {
+        condition.message = format!("{}; {why}", condition.message);
+    }
     let read_only = engine.world(|w| registrations::read_only(engine, w, repository));
     let read_only = read_only.map(|why| {
         let reason = "AnotherRegistrationWrites";

@@ -51,6 +51,33 @@ async fn a_schedule_says_when_it_comes_next() {
     assert_eq!(status(&world, "deploy").next_full_sync, "");
 }
 
+/// A schedule that names no time is told, and the repository is looked at as without one.
+#[tokio::test(start_paused = true)]
+async fn a_schedule_that_cannot_be_read_is_told() {
+    let world = World::new().await;
+    world.git("deploy").await;
+    let mut wanted = repository("deploy", true);
+    wanted.sync_schedule = "bad cron".to_owned();
+    world.twin.put_repository(wanted.clone());
+    world.rest().await;
+    let ready = |world: &World| {
+        let status = status(world, "deploy");
+        let found = status.conditions.iter().find(|c| c.kind == "Ready");
+        let ready = found.expect("a condition");
+        (ready.status, ready.message.clone())
+    };
+    let (is, message) = ready(&world);
+    assert_eq!(is, model::Status::True);
+    assert!(
+        message.starts_with("Repository Ready; spec.sync.schedule: \"bad cron\" names no time"),
+        "{message}"
+    );
+    wanted.sync_schedule = "0 3 * * *".to_owned();
+    world.twin.put_repository(wanted);
+    world.rest().await;
+    assert_eq!(ready(&world).1, "Repository Ready");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_remote_that_is_polled_is_no_write() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! Variants and sets for the server: how one version becomes the other, and what is wrong with what is accepted
+//! Our kinds for the server: how one version becomes the other, and what is wrong with what is accepted
 //! all the same (A4a). `api` knows both.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::stack;
 
 /// By definition, what the server is told.
-pub(crate) fn versions() -> [(&'static str, Arc<dyn Converter>); 3] {
+pub(crate) fn versions() -> [(&'static str, Arc<dyn Converter>); 4] {
     [
         (
             "packagevariantsets.config.porch.kpt.dev",
@@ -21,6 +21,7 @@ pub(crate) fn versions() -> [(&'static str, Arc<dyn Converter>); 3] {
             "packagerevisionsets.config.porch.kpt.dev",
             Arc::new(RevisionSets),
         ),
+        ("repositories.config.porch.kpt.dev", Arc::new(Repositories)),
     ]
 }
 
@@ -71,6 +72,22 @@ impl Converter for RevisionSets {
 
     fn review(&self, object: &Value) -> Vec<String> {
         texts(api::read_revision_set(object).err())
+    }
+}
+
+/// Repositories, in one.
+struct Repositories;
+
+impl Converter for Repositories {
+    fn convert(&self, object: Value, _: &str) -> Result<Value, String> {
+        Ok(object)
+    }
+
+    fn review(&self, object: &Value) -> Vec<String> {
+        let schedule = api::str_at(object, &["spec", "sync", "schedule"]).unwrap_or_default();
+        let mut told = texts(api::read_repository(object).err());
+        told.extend(engine::controllers::schedule_problem(schedule));
+        told
     }
 }
 
