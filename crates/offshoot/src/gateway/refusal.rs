@@ -14,6 +14,14 @@ pub(super) fn refusal(call: &Call, error: &Error) -> Refusal {
     }
     let mut refusal = of_class(call, error.class(), &text);
     refusal.causes = causes(problems);
+    if refusal.class == RefusalClass::Invalid && refusal.causes.is_empty() {
+        // kubectl prints the causes alone: without one it would say nothing but that it is invalid.
+        let field = match call.resource.as_str() {
+            "packagerevisionresources" => "spec.resources",
+            _ => "spec",
+        };
+        refusal.causes = causes(&[Problem::new(field, text)]);
+    }
     refusal
 }
 

@@ -27,7 +27,7 @@ fn draft(package: &str) -> Value {
 }
 
 /// A PUT as it is answered: code and body.
-async fn replace(server: &Process, path: &str, object: &Value) -> (u16, Value) {
+pub(crate) async fn replace(server: &Process, path: &str, object: &Value) -> (u16, Value) {
     let request = http::Request::put(path)
         .header("content-type", "application/json")
         .body(object.to_string().into_bytes());

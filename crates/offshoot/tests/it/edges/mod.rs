@@ -3,6 +3,7 @@
 
 mod again;
 mod disk;
+mod doubts;
 mod halfway;
 mod input;
 mod places;
