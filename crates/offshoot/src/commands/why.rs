@@ -97,7 +97,7 @@ fn revision(object: &Value) -> String {
         );
     }
     out.push_str(&left_in_place(object, lifecycle));
-    out + &said(&conditions)
+    out + &said(&conditions, false)
 }
 
 /// One side of a conflict, as far as it fits a line.
@@ -152,10 +152,10 @@ fn itself(object: &Value) -> String {
     if conditions.is_empty() {
         return "state: nothing is said about it yet\n".to_owned();
     }
-    said(&conditions)
+    said(&conditions, object.pointer("/spec/git/secretRef").is_some())
 }
 
-fn said(conditions: &[&Value]) -> String {
+fn said(conditions: &[&Value], has_secret: bool) -> String {
     if conditions.is_empty() {
         return String::new();
     }
@@ -166,7 +166,7 @@ fn said(conditions: &[&Value]) -> String {
         // Writing to a String cannot fail.
         let colon = if message.is_empty() { "" } else { ": " };
         _ = writeln!(out, "- {kind}={status} {reason}{colon}{message}");
-        if let Some(hint) = way_out(message) {
+        if let Some(hint) = way_out(message, has_secret) {
             _ = writeln!(out, "  hint: {hint}");
         }
     }
@@ -174,7 +174,7 @@ fn said(conditions: &[&Value]) -> String {
 }
 
 /// What a person can do about a repository that cannot be opened.
-fn way_out(message: &str) -> Option<&'static str> {
+fn way_out(message: &str, has_secret: bool) -> Option<&'static str> {
     let ways = [
         (
             "there is no git repository at file://",
@@ -190,9 +190,21 @@ fn way_out(message: &str) -> Option<&'static str> {
         ),
         (
             "it asks for credentials and none were accepted",
-            "mend the user name and password in the Secret that spec.git.secretRef names",
+            match has_secret {
+                true => {
+                    "mend the user name and password in the Secret that spec.git.secretRef names"
+                }
+                false => {
+                    "make a Secret of type kubernetes.io/basic-auth with username and password, and name it in spec.git.secretRef"
+                }
+            },
         ),
     ];
+    if message.contains("secret ") && message.contains(" not found") {
+        return Some(
+            "make the Secret (type kubernetes.io/basic-auth, with username and password), or name another in spec.git.secretRef",
+        );
+    }
     let found = ways.iter().find(|(part, _)| message.contains(part));
     found.map(|(_, way)| *way)
 }
