@@ -90,6 +90,7 @@ pub(super) async fn rebase(
     }
     let rendered = engine.render(files, Default::default()).await?;
     content::check(&rendered)?;
+    let said = content::said(old);
     let drafted = engine.build(
         open,
         by,
@@ -101,12 +102,13 @@ pub(super) async fn rebase(
             subject: Subject::Render,
             body: format!("based on {} anew", open.layout.branch()),
             machine: None,
-            conditions: &[],
+            conditions: &said,
             // Where there were some, their end is said, too.
             conflicts: told(&new.conflicts).or_else(|| told(&old.conflicts).and(Some(&[]))),
         },
     )?;
     content::take(&mut new, &rendered.files, &drafted.written)?;
+    content::say(&mut new, said);
     let mut shelf = Shelf {
         refs: lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?,
         ..Shelf::default()
