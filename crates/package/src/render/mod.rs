@@ -13,12 +13,10 @@ mod stock;
 
 use std::sync::Arc;
 
-use model::{
-    Files, Function, FunctionResult, FunctionResultItem, PackagePath, RenderStatus, Severity,
-};
+use model::{Files, Function, FunctionResult, FunctionResultItem, RenderStatus, Severity};
 use yaml::owned::Value;
 
-use plan::{Plan, Task};
+use plan::{Plan, Task, own_files};
 use stock::{Refused, Stock};
 
 use status::Outcome;
@@ -442,26 +440,6 @@ impl Render {
     fn mirrors(&self) -> bool {
         self.mirrored && !self.options.without_status
     }
-}
-
-/// The files of the root package alone.
-fn own_files(files: &Files) -> Files {
-    let subpackages: Vec<&str> = files
-        .keys()
-        .filter(|path| path.file_name() == crate::kptfile::FILE_NAME && !path.dir().is_empty())
-        .map(PackagePath::dir)
-        .collect();
-    let below = |path: &PackagePath| {
-        let inside = |dir: &&str| {
-            path.as_str()
-                .strip_prefix(*dir)
-                .is_some_and(|rest| rest.starts_with('/'))
-        };
-        subpackages.iter().any(inside)
-    };
-    let own = files.iter().filter(|(path, _)| !below(path));
-    own.map(|(path, file)| (path.clone(), file.clone()))
-        .collect()
 }
 
 /// Why a step cannot be asked for.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{Files, Function, PackagePath, join_problems};
 
-use crate::kptfile::Kptfile;
+use crate::kptfile::{FILE_NAME, Kptfile};
 
 const BFS: &str = "kpt.dev/bfs-rendering";
 const KEEP: &str = "kpt.dev/save-on-render-failure";
@@ -145,6 +145,26 @@ pub(super) fn within<'p>(dir: &str, path: &'p str) -> Option<&'p str> {
         return Some(path);
     }
     path.strip_prefix(dir)?.strip_prefix('/')
+}
+
+/// The files of the root package alone.
+pub(super) fn own_files(files: &Files) -> Files {
+    let subpackages: Vec<&str> = files
+        .keys()
+        .filter(|path| path.file_name() == FILE_NAME && !path.dir().is_empty())
+        .map(PackagePath::dir)
+        .collect();
+    let below = |path: &PackagePath| {
+        let inside = |dir: &&str| {
+            path.as_str()
+                .strip_prefix(*dir)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        subpackages.iter().any(inside)
+    };
+    let own = files.iter().filter(|(path, _)| !below(path));
+    own.map(|(path, file)| (path.clone(), file.clone()))
+        .collect()
 }
 
 /// Children before their parents, siblings by name; or (`bfs`) parents first, level by level.

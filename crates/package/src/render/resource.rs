@@ -69,3 +69,16 @@ pub(super) fn default_path(value: &Value) -> String {
         &format!("{kind}_{name}.yaml"),
     )
 }
+
+/// A path that a function gave, relative to the root; refused if it leaves the package.
+pub(super) fn checked(package: &str, place: &str) -> Result<String, String> {
+    let outside = || {
+        format!("function must not modify resources outside of package: resource has path {place}")
+    };
+    let clean =
+        crate::kptfile::clean_config_path(place.trim_start_matches('/')).map_err(|_| outside())?;
+    let path = super::stock::full(package, &clean);
+    PackagePath::parse(&path)
+        .map(|_| path)
+        .map_err(|_| outside())
+}

@@ -10,7 +10,7 @@ use crate::ignore::Ignore;
 use crate::sheet::{Sheet, SheetError};
 
 use super::plan::{Plan, Task, within};
-use super::resource::{default_path, is_resource_file, list_items, not_krm};
+use super::resource::{checked, default_path, is_resource_file, list_items, not_krm};
 use super::select;
 use super::{Item, Options};
 
@@ -469,19 +469,6 @@ pub(super) fn full(package: &str, path: &str) -> String {
     } else {
         format!("{package}/{path}")
     }
-}
-
-/// A path that a function gave, relative to the root; refused if it leaves the package.
-fn checked(package: &str, place: &str) -> Result<String, String> {
-    let outside = || {
-        format!("function must not modify resources outside of package: resource has path {place}")
-    };
-    let clean =
-        crate::kptfile::clean_config_path(place.trim_start_matches('/')).map_err(|_| outside())?;
-    let path = full(package, &clean);
-    PackagePath::parse(&path)
-        .map(|_| path)
-        .map_err(|_| outside())
 }
 
 /// The innermost package of a path.
