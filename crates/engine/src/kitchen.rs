@@ -170,9 +170,7 @@ mod tests {
         let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\npipeline:\n  mutators:\n  - image: set-namespace:v0.4\n    \
                        configMap: {namespace: b}\n";
         let path = model::PackagePath::parse("Kptfile").unwrap();
-        let files: Files = [(path, model::File::text(kptfile.to_owned()))]
-            .into_iter()
-            .collect();
+        let files: Files = [(path, model::File::text(kptfile))].into_iter().collect();
         let waiting = Waiting::default();
         let gone = Arc::clone(&waiting.gone);
         let render = Render::new(files, Options::default());
