@@ -20,7 +20,7 @@ mod unroll;
 
 pub use alone::evaluate;
 pub use compile::Compiled;
-pub use decide::{MAX_TARGETS, decide};
+pub use decide::{MAX_BYTES, MAX_TARGETS, decide};
 pub use explain::explain;
 pub use guard::uid_mark;
 pub use names::{CONFIRM, EXPLICIT, LABEL, WRITTEN_BY, variant_name};

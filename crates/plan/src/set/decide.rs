@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{ObjectName, Revision, TargetSelection, Upstream, VariantSet};
+use model::{
+    Function, Injector, ObjectName, Pairs, Revision, Selector, TargetSelection, Upstream,
+    VariantSet, VariantSpec,
+};
 
 use super::conclude::conclude;
 use super::diff::{Desired, diff};
@@ -26,6 +29,9 @@ pub(super) struct Source {
 
 /// The most targets of one set.
 pub const MAX_TARGETS: usize = 50_000;
+
+/// The most bytes of all package variants of one set: a template of a few kilobytes is written once for each target.
+pub const MAX_BYTES: usize = 64 << 20;
 
 /// Decides what to do about one set. It runs expressions: call it on a thread with a large stack.
 ///
@@ -81,7 +87,10 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
         return status::stop(o, "TooManyTargets", &message);
     }
     unrolled.lost = lost;
-    let mut desired = render(o, set, compiled, &upstreams, &unrolled);
+    let mut desired = match render(o, set, compiled, &upstreams, &unrolled) {
+        Ok(desired) => desired,
+        Err(bytes) => return status::stop(o, "TooMuch", &bytes),
+    };
     let difference = diff(o, set, uid, &mut desired);
     conclude(o, set, &unrolled, &desired, difference)
 }
@@ -173,14 +182,24 @@ fn render(
     compiled: &Compiled,
     upstreams: &[Source],
     unrolled: &Unrolled,
-) -> Desired {
+) -> Result<Desired, String> {
     let existing: BTreeMap<&ObjectName, &Arc<Existing>> =
         o.variants.iter().map(|v| (&v.key.name, v)).collect();
     let renderer = Renderer::new(o, set, compiled, upstreams);
     let mut desired = Desired::new();
-    for entry in &unrolled.entries {
+    let mut bytes = 0;
+    for (at, entry) in unrolled.entries.iter().enumerate() {
         match renderer.render(entry) {
             Ok(spec) => {
+                bytes += size(&spec);
+                if bytes > MAX_BYTES {
+                    return Err(format!(
+                        "the first {} of {} package variants come to {bytes} bytes, more than {MAX_BYTES}: \
+                         shorten the template, or put what they share into the upstream package",
+                        at + 1,
+                        unrolled.count
+                    ));
+                }
                 let named = upstreams.get(entry.upstream).is_some_and(|s| s.listed);
                 let listed = named && entry.origin == Origin::Listed;
                 let explicit = listed && plain_place(set, entry.target);
@@ -189,7 +208,49 @@ fn render(
             Err(failed) => desired.fail(set, failed),
         }
     }
-    desired
+    Ok(desired)
+}
+
+/// About how many bytes a variant's spec has where it is written: its texts, and what stands around them.
+fn size(spec: &VariantSpec) -> usize {
+    const AROUND: usize = 16;
+    let text = |text: &String| text.len() + AROUND;
+    let pairs = |pairs: &Pairs| -> usize { pairs.iter().map(|(k, v)| text(k) + text(v)).sum() };
+    let some = |value: &Option<String>| value.as_ref().map_or(0, text);
+    let selector = |s: &Selector| {
+        let named = [&s.api_version, &s.kind, &s.name, &s.namespace];
+        let pairs = s.labels.iter().chain(&s.annotations);
+        named.into_iter().map(some).sum::<usize>()
+            + pairs.map(|(k, v)| text(k) + text(v)).sum::<usize>()
+    };
+    let function = |f: &Function| {
+        let config = f.config_map.iter().map(|(k, v)| text(k) + text(v));
+        let selectors = f.selectors.iter().chain(&f.exclude).map(selector);
+        let named = [&f.image, &f.tag, &f.exec, &f.config_path];
+        text(&f.name)
+            + named.into_iter().map(some).sum::<usize>()
+            + config.sum::<usize>()
+            + selectors.sum::<usize>()
+    };
+    let functions = spec
+        .pipeline
+        .mutators
+        .iter()
+        .chain(&spec.pipeline.validators);
+    let injectors = spec.injectors.iter();
+    let injector = |i: &Injector| {
+        [&i.group, &i.version, &i.kind]
+            .into_iter()
+            .map(some)
+            .sum::<usize>()
+            + text(&i.name)
+    };
+    pairs(&spec.labels)
+        + pairs(&spec.annotations)
+        + pairs(&spec.context.data)
+        + spec.context.remove_keys.iter().map(text).sum::<usize>()
+        + functions.map(function).sum::<usize>()
+        + injectors.map(injector).sum::<usize>()
 }
 
 /// Whether a target's places follow from its list alone, so that only an edit can remove one.

@@ -637,6 +637,39 @@ fn ten_thousand_targets_are_linear() {
     );
 }
 
+/// X9: what a set writes is bounded, not only what is written in it.
+#[test]
+fn a_long_template_for_many_targets_is_refused_beyond_the_limit() {
+    let plan = |count: usize, value: usize| {
+        let repositories: serde_json::Map<String, serde_json::Value> = (0..count)
+            .map(|i| (format!("r{i}"), serde_json::json!([])))
+            .collect();
+        let known: serde_json::Map<String, serde_json::Value> = repositories
+            .keys()
+            .map(|r| (r.clone(), serde_json::json!({})))
+            .collect();
+        let data = serde_json::json!({"key": "x".repeat(value)});
+        let template = serde_json::json!({"context": {"data": data}});
+        let world = serde_json::json!({
+            "set": {"targets": [{"repositories": repositories, "template": template}]},
+            "repositories": known,
+        });
+        on_large_stack(move || decide(&observed(&Json(world))))
+    };
+    let (count, value) = (256, plan::set::MAX_BYTES / 256);
+    let within = plan(count, value - 100);
+    assert_eq!(within.steps.len(), count, "{:?}", within.status.conditions);
+    let beyond = plan(count, value);
+    let ready = beyond.status.condition("Ready").expect("a condition");
+    assert_eq!(
+        (ready.status, ready.reason.as_str()),
+        (Status::False, "TooMuch")
+    );
+    let told = "the first 256 of 256 package variants come to 671";
+    assert!(ready.message.starts_with(told), "{}", ready.message);
+    assert!(beyond.steps.is_empty());
+}
+
 /// R183.
 #[test]
 fn one_beyond_the_limit_of_targets_is_refused() {
