@@ -39,7 +39,8 @@ pub use pipeline::{read_pipeline, write_pipeline};
 pub use rendering::{read_render_status, write_render_status, write_result_list};
 pub use repository::read_repository;
 pub use resources::{
-    OVERSIZED_FILES, ResourcesUpdate, read_resources, write_left_out, write_resources,
+    BINARY_FILES, OVERSIZED_FILES, ResourcesUpdate, UNREAD_FILES, read_resources, write_carried,
+    write_left_out, write_resources,
 };
 pub use revision::{
     RevisionInput, read_revision, read_revision_input, read_revision_update, write_revision,

@@ -9,10 +9,13 @@ use crate::fields::{Fields, object_of, put, put_number, str_at};
 use crate::{write_meta, write_render_status};
 
 /// The annotation that lists files which are no text.
-pub(crate) const BINARY_FILES: &str = "offshoot.dev/binary-files";
+pub const BINARY_FILES: &str = "offshoot.dev/binary-files";
 
 /// The annotation that lists files which are beyond the limits, each with the reason: they are not shown, and stay.
 pub const OVERSIZED_FILES: &str = "offshoot.dev/oversized-files";
+/// The annotation that lists what is carried along unread, each with what it is: symlinks, submodules, and files with
+/// names that no package may hold or that differ from another one in case alone.
+pub const UNREAD_FILES: &str = "offshoot.dev/unread-files";
 /// The annotation of an update that takes files away which are not shown: a JSON list of their paths. It is never
 /// stored.
 const REMOVE_FILES: &str = "offshoot.dev/remove-files";
@@ -21,19 +24,33 @@ const LISTED: usize = 20;
 
 /// Says on an object of files what was left out of it.
 pub fn write_left_out(object: &mut Value, left_out: &BTreeMap<PackagePath, String>) {
-    if left_out.is_empty() {
+    let left_out = left_out
+        .iter()
+        .map(|(path, why)| (path.as_str(), why.as_str()));
+    list(object, OVERSIZED_FILES, left_out);
+}
+
+/// Says on an object of files what is carried along unread, and what it is.
+pub fn write_carried(object: &mut Value, carried: &BTreeMap<String, &'static str>) {
+    let carried = carried.iter().map(|(path, what)| (path.as_str(), *what));
+    list(object, UNREAD_FILES, carried);
+}
+
+fn list<'a>(
+    object: &mut Value,
+    annotation: &str,
+    files: impl ExactSizeIterator<Item = (&'a str, &'a str)>,
+) {
+    let count = files.len();
+    if count == 0 {
         return;
     }
-    let mut listed: BTreeMap<&str, &str> = left_out
-        .iter()
-        .take(LISTED)
-        .map(|(path, why)| (path.as_str(), why.as_str()))
-        .collect();
-    let more = format!("and {} more files", left_out.len().saturating_sub(LISTED));
-    if left_out.len() > LISTED {
+    let mut listed: BTreeMap<&str, &str> = files.take(LISTED).collect();
+    let more = format!("and {} more files", count.saturating_sub(LISTED));
+    if count > LISTED {
         listed.insert("…", &more);
     }
-    object["metadata"]["annotations"][OVERSIZED_FILES] = json!(listed).to_string().into();
+    object["metadata"]["annotations"][annotation] = json!(listed).to_string().into();
 }
 
 /// The whole object of a revision's files: text only, binary files are listed in an annotation.

@@ -140,6 +140,20 @@ pub struct Preconditions {
 }
 
 /// The verbs, for the gateway. [`Engine`] has them as methods.
+/// The files of a revision, as far as they can be shown.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// The revision.
+    pub revision: Arc<Revision>,
+    /// Its files.
+    pub files: Files,
+    /// The files that are beyond the limits, each with the reason.
+    pub left_out: BTreeMap<PackagePath, String>,
+    /// What is carried along unread, each with what it is: symlinks, submodules, names that no package may hold, and
+    /// such as differ from another one in case alone.
+    pub carried: BTreeMap<String, &'static str>,
+}
+
 impl Engine {
     /// Creates a package revision: init, clone, edit or upgrade.
     ///
@@ -204,15 +218,18 @@ impl Engine {
     ///
     /// # Errors
     /// There is no such revision; git cannot be read.
-    pub async fn resources_within(
-        &self,
-        key: &ObjectKey,
-    ) -> Result<(Arc<Revision>, Files, BTreeMap<PackagePath, String>)> {
+    pub async fn resources_within(&self, key: &ObjectKey) -> Result<Shown> {
         let revision = self.revision(key).await?;
         let open = self.here(&key.namespace, &revision.repository).await?;
         let (snapshot, beyond) = self.snapshot_within(&open, revision.tree)?;
-        let left_out = beyond.into_iter().map(|b| (b.path, b.why)).collect();
-        Ok((revision, snapshot.files.clone(), left_out))
+        let carried = snapshot.opaque.iter().filter(|o| !o.is_hidden());
+        let path = |o: &store::Opaque| String::from_utf8_lossy(&o.path).into_owned();
+        Ok(Shown {
+            revision,
+            files: snapshot.files.clone(),
+            left_out: beyond.into_iter().map(|b| (b.path, b.why)).collect(),
+            carried: carried.map(|o| (path(o), o.what())).collect(),
+        })
     }
 
     /// Saves the texts of a draft's files, and renders. Files that are not shown stay unless they are named (A11).

@@ -102,11 +102,9 @@ async fn a_draft_that_somebody_made_too_large_keeps_what_is_not_shown() {
     let answer = outside.submit(pushed).await.expect("a push");
     assert!(matches!(answer, store::Answer::Published(_)), "{answer:?}");
     world.rest().await;
-    let (_, shown, left_out) = world
-        .engine
-        .resources_within(&key(NS, name))
-        .await
-        .expect("what can be shown");
+    let shown = world.engine.resources_within(&key(NS, name)).await;
+    let shown = shown.expect("what can be shown");
+    let (shown, left_out) = (shown.files, shown.left_out);
     assert!(shown.contains_key(&path("deployment.yaml")));
     let why = &left_out[&path("big.txt")];
     assert!(
@@ -128,7 +126,8 @@ async fn a_draft_that_somebody_made_too_large_keeps_what_is_not_shown() {
     let made = save(texts.clone().into()).await.expect("saved");
     assert_eq!(made.left_out.get(&path("big.txt")), Some(why));
     let shown = || world.engine.resources_within(&at);
-    let (_, files, left_out) = shown().await.expect("what can be shown");
+    let now = shown().await.expect("what can be shown");
+    let (files, left_out) = (now.files, now.left_out);
     assert_eq!(files.len(), texts.len());
     assert_eq!(
         left_out.keys().next(),
@@ -156,7 +155,7 @@ async fn a_draft_that_somebody_made_too_large_keeps_what_is_not_shown() {
         (made.left_out.len(), made.warnings),
         (0, told.map(str::to_owned).to_vec())
     );
-    let (_, _, left_out) = shown().await.expect("all of it");
+    let left_out = shown().await.expect("all of it").left_out;
     assert_eq!(left_out.len(), 0);
     world.rest().await;
     quiet(&world).await;

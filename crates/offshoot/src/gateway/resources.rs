@@ -4,7 +4,7 @@ use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
 use apiserver::logic::select::{Term, terms, text_at};
 use apiserver::verbs::handle::ResourceName;
 use engine::usecase::{Preconditions, Save};
-use model::ObjectKey;
+use model::{Files, ObjectKey, PackagePath};
 use serde_json::{Value, json};
 
 use super::refusal::{invalid, refusal};
@@ -21,9 +21,25 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
 
 async fn read(gateway: &PackageGateway, call: &Call, key: &ObjectKey) -> Result<Value, Refusal> {
     let found = gateway.engine.resources_within(key).await;
-    let (revision, files, left_out) = found.map_err(|e| refusal(call, &e))?;
-    let mut object = api::write_resources(&revision, &files);
-    api::write_left_out(&mut object, &left_out);
+    let shown = found.map_err(|e| refusal(call, &e))?;
+    let mut object = api::write_resources(&shown.revision, &shown.files);
+    api::write_left_out(&mut object, &shown.left_out);
+    api::write_carried(&mut object, &shown.carried);
+    Ok(object)
+}
+
+/// A revision of which no file can be shown, as its package is beyond a limit: it says so, and hides no other one.
+async fn beyond(
+    gateway: &PackageGateway,
+    call: &Call,
+    key: &ObjectKey,
+    why: String,
+) -> Result<Value, Refusal> {
+    let revision = gateway.engine.revision(key).await;
+    let revision = revision.map_err(|e| refusal(call, &e))?;
+    let mut object = api::write_resources(&revision, &Files::new());
+    let all = PackagePath::parse("*").map(|all| (all, why));
+    api::write_left_out(&mut object, &all.into_iter().collect());
     Ok(object)
 }
 
@@ -54,6 +70,9 @@ async fn list(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal>
                 Ok(item) => items.push(item),
                 // It went meanwhile.
                 Err(gone) if gone.class == RefusalClass::NotFound && went(gateway, &key).await => {}
+                Err(over) if over.class == RefusalClass::Limit => {
+                    items.push(beyond(gateway, call, &key, over.message).await?);
+                }
                 Err(refusal) => return Err(refusal),
             }
         }

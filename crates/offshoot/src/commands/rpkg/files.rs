@@ -24,10 +24,8 @@ pub(super) async fn pull(
     let resources = client
         .get(&object(RESOURCES, &client.namespace, name))
         .await?;
-    for (path, why) in left_out(&resources) {
-        crate::commands::say(&format!(
-            "Warning: {path} is left out: {why}; a push from here leaves it as it is"
-        ));
+    for line in told(&resources) {
+        crate::commands::say(&line);
     }
     let mut files = files_of(&resources);
     files.insert(0, (METADATA.to_owned(), metadata(&resources)));
@@ -37,14 +35,36 @@ pub(super) async fn pull(
     }
 }
 
-/// What the server does not show of a package, with the reasons.
-fn left_out(resources: &Value) -> BTreeMap<String, String> {
-    let listed = text(
-        resources,
-        &["metadata", "annotations", api::OVERSIZED_FILES],
-    );
+/// How many files of one kind are named.
+const NAMED: usize = 20;
+
+/// A line for each file of the package that the copy does not have.
+fn told(resources: &Value) -> Vec<String> {
+    let of = |name| text(resources, &["metadata", "annotations", name]).unwrap_or_default();
     // What cannot be read was not said by this server.
-    serde_json::from_str(&listed.unwrap_or_default()).unwrap_or_default()
+    let map =
+        |name| -> BTreeMap<String, String> { serde_json::from_str(&of(name)).unwrap_or_default() };
+    let binary: Vec<String> = serde_json::from_str(&of(api::BINARY_FILES)).unwrap_or_default();
+    let more = binary.len().saturating_sub(NAMED);
+    let mut left_out: Vec<(String, String)> = map(api::OVERSIZED_FILES).into_iter().collect();
+    let binary = binary.into_iter().take(NAMED);
+    left_out.extend(binary.map(|path| (path, "it is no text".to_owned())));
+    if more > 0 {
+        left_out.push(("…".to_owned(), format!("{more} more are no text")));
+    }
+    let unread = map(api::UNREAD_FILES).into_iter();
+    left_out.extend(unread.map(|(path, what)| match what.as_str() {
+        // Names that no package may hold, or equal to another one but for case.
+        "file" | "directory" => (path, format!("a {what} of this name is not read")),
+        _ if path == "…" => (path, what),
+        _ => (path, format!("it is a {what}")),
+    }));
+    let line = |(path, why): (String, String)| {
+        // A name may be anything, also what a terminal takes for a command.
+        let path = path.escape_debug();
+        format!("Warning: {path} is left out: {why}; a push from here leaves it as it is")
+    };
+    left_out.into_iter().map(line).collect()
 }
 
 fn files_of(resources: &Value) -> Vec<(String, String)> {
@@ -257,11 +277,29 @@ mod tests {
     #[test]
     fn what_is_left_out_is_told_with_its_reason() {
         let mut object = json!({ "metadata": { "name": "a" } });
-        assert!(left_out(&object).is_empty());
+        assert!(told(&object).is_empty());
         let path = PackagePath::parse("big.txt").unwrap();
         let said: BTreeMap<_, _> = [(path, "too large".to_owned())].into();
         api::write_left_out(&mut object, &said);
-        let told: BTreeMap<_, _> = [("big.txt".to_owned(), "too large".to_owned())].into();
-        assert_eq!(left_out(&object), told);
+        let binary: Vec<String> = (0..=NAMED).map(|n| format!("{n:02}.png")).collect();
+        object["metadata"]["annotations"][api::BINARY_FILES] = json!(binary).to_string().into();
+        let carried = [("link", "symlink"), ("CM.yaml", "file"), ("a\nb", "file")];
+        let carried = carried.map(|(path, what)| (path.to_owned(), what)).into();
+        api::write_carried(&mut object, &carried);
+        let told = told(&object);
+        assert_eq!(told.len(), 1 + NAMED + 1 + 3, "{told:?}");
+        for (at, wanted) in [
+            (0, "big.txt is left out: too large"),
+            (1, "00.png is left out: it is no text"),
+            (NAMED + 1, "1 more are no text"),
+            (
+                NAMED + 2,
+                "CM.yaml is left out: a file of this name is not read",
+            ),
+            (NAMED + 3, "a\\nb is left out"),
+            (NAMED + 4, "link is left out: it is a symlink"),
+        ] {
+            assert!(told[at].contains(wanted), "{told:?}");
+        }
     }
 }
