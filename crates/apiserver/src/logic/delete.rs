@@ -60,7 +60,10 @@ pub fn delete(
     if let Some(metadata) = metadata_mut(&mut marked) {
         if !deleting {
             metadata.insert("deletionTimestamp".to_owned(), moment.now.clone().into());
-            metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+            // A namespace is marked by a path of its own, which grants no time.
+            if !rules.is_namespace() {
+                metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
+            }
             if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
                 metadata.insert("generation".to_owned(), (generation + 1).into());
             }

@@ -111,6 +111,18 @@ async fn a_write_to_a_namespace_keeps_what_guards_its_content() {
 }
 
 #[tokio::test]
+async fn a_namespace_is_marked_without_a_grace_period() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let home = json!({"metadata": {"name": "n", "finalizers": ["test.dev/hold"]}});
+    ask(&server, Method::POST, "/api/v1/namespaces", Some(home)).await;
+    let (code, marked) = ask(&server, Method::DELETE, "/api/v1/namespaces/n", None).await;
+    assert_eq!(
+        (code, marked["metadata"].get("deletionGracePeriodSeconds")),
+        (200, None)
+    );
+}
+
+#[tokio::test]
 async fn a_scale_without_a_wanted_count_cannot_be_read_or_left_so() {
     let server = scaled().await;
     ask(&server, Method::POST, BOOTS, Some(boot(json!({})))).await;
