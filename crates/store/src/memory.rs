@@ -146,10 +146,15 @@ impl MemoryStore {
         })?;
         let counters = Arc::new(Counters::default());
         let disk = MemoryDisk::new(site, None, &counters, false);
+        // People with git know nothing of our limit.
+        let limits = Limits {
+            package_bytes: u64::MAX,
+            ..self.options.limits
+        };
         let setup = Setup {
             url: url.to_owned(),
             writable: true,
-            limits: self.options.limits,
+            limits,
             share: self.share(8),
             faults: Arc::new(NoFaults),
             counters,

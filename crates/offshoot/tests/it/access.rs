@@ -71,7 +71,9 @@ async fn a_user_does_with_packages_what_a_role_says() {
         // What is allowed fails for another reason: there is no such repository.
         let draft = ann.post(REVISIONS, &revision).await;
         assert_eq!(refused(draft), !writes, "{role}");
-        let approved = ann.put(&approval, &revision).await;
+        let mut named = revision.clone();
+        named["metadata"] = json!({"name": "r.p.w", "namespace": "default"});
+        let approved = ann.put(&approval, &named).await;
         assert_eq!(refused(approved), !administers, "{role}");
         assert_eq!(
             refused(ann.post(REPOSITORIES, &repository).await),

@@ -65,7 +65,10 @@ impl GitDisk {
         let claims = place.journal.with_file_name("locks");
         // A mirror holds refs of ours besides all that its remote may tell of.
         let times = 1 + usize::from(place.remote);
-        let bounds = (limits.refs * times, limits.ref_bytes * times as u64);
+        let bounds = (
+            limits.refs.saturating_mul(times),
+            limits.ref_bytes.saturating_mul(times as u64),
+        );
         let refs = RefFiles::new(&place.git_dir, claims, place.sync, bounds);
         if place.writable {
             refs.release()?;
