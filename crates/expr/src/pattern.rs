@@ -129,6 +129,7 @@ fn translate(pattern: &str) -> String {
                 if let Some(next) = at(i + 1) {
                     escape(next, class, &mut out);
                     i += 1;
+                    i += braced(next, chars.get(i + 1..), &mut out);
                 } else {
                     out.push('\\');
                 }
@@ -183,6 +184,16 @@ fn literal(chars: &[char], from: usize, out: &mut String) -> usize {
         i += 1;
     }
     i
+}
+
+/// What stands in braces after `\p`, `\P` and `\x` is theirs: no repetition, and no text of its own. Returns how many
+/// characters it is.
+fn braced(escape: char, rest: Option<&[char]>, out: &mut String) -> usize {
+    let rest = rest.filter(|rest| matches!(escape, 'p' | 'P' | 'x') && rest.first() == Some(&'{'));
+    let end = rest.and_then(|rest| rest.iter().position(|c| *c == '}'));
+    let own = rest.zip(end).and_then(|(rest, end)| rest.get(..=end));
+    out.extend(own.unwrap_or_default());
+    own.map_or(0, <[char]>::len)
 }
 
 /// Go's classes are ASCII only.

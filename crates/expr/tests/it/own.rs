@@ -173,6 +173,15 @@ fn classes_are_gos() {
         try_in_world(r"string('é'.matches('^\\w$'))").as_deref(),
         Ok("false")
     );
+    // What stands in braces after an escape is the escape's.
+    for (pattern, wanted) in [
+        (r"^\\p{L}$", "true"),
+        (r"^\\x{e9}$", "true"),
+        (r"^[\\P{L}]$", "false"),
+    ] {
+        let text = format!("string('é'.matches('{pattern}'))");
+        assert_eq!(try_in_world(&text).as_deref(), Ok(wanted), "{pattern}");
+    }
 }
 
 /// A text of a quarter of a megabyte that is doubled is another matter than a name.
