@@ -186,6 +186,18 @@ pub(crate) fn behind(open: &Open, dir: &Dir, commit: &store::Commit) -> Result<O
     }
 }
 
+/// Whether the last change of a package on the branch was an approval, and no work of somebody's own.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn approved_last(open: &Open, dir: &Dir, head: CommitId) -> Result<bool> {
+    let Some(last) = open.repo.last_change(head, dir).map_err(failed)? else {
+        return Ok(true);
+    };
+    let commit = open.repo.commit(last).map_err(failed)?;
+    Ok(approval(open, dir, &commit.message).is_some())
+}
+
 /// Numbers that the branch's history gave to packages, as far as it was read.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {

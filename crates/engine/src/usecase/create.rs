@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, PackedRenderStatus, Pairs, Revision,
-    RevisionNumber, Task, Uid, WorkspaceName,
+    CommitId, Lifecycle, Namespace, ObjectKey, ObjectMeta, ObjectName, PackedRenderStatus, Pairs,
+    Revision, RevisionNumber, Task, Uid, WorkspaceName,
 };
 use package::render::{Options, Rendered};
 use plan::revision::{CreateObserved, CreatePlan, Creation, Source, create as judge};
@@ -14,7 +14,7 @@ use store::{Content as Put, RefEdit, Written};
 
 use super::{Caller, Input, Made, PackageKey, content, metadata, rejected, sources};
 use crate::commits::{DraftCommit, told};
-use crate::discover::{Origin, self_lock};
+use crate::discover::{Origin, approved_last, self_lock};
 use crate::git::Subject;
 use crate::observe::repository_summary;
 use crate::repos::Open;
@@ -144,7 +144,7 @@ async fn carry_out(
     let mut content = sources::content(engine, by, open, key, &plan.source).await?;
     metadata::apply(&mut content.files, &metadata::edits(&input, None))?;
     let rendered = render(engine, &input, &content).await?;
-    let head = engine.head(open)?;
+    let leaves = leaves_at(engine, open, key, &plan.source)?;
     let drafted = engine.build(
         open,
         by,
@@ -152,7 +152,7 @@ async fn carry_out(
             package: &key.package,
             workspace: &input.workspace,
             content: Put::Files(&rendered.files, &content.opaque),
-            parents: &[head],
+            parents: &[leaves],
             subject: Subject::Task(&plan.task),
             body: String::new(),
             machine: None,
@@ -209,6 +209,32 @@ async fn carry_out(
         made.revision = stored;
     }
     Ok(made)
+}
+
+/// Where a new draft leaves the branch: at its head. What was made of a published revision while the branch's directory
+/// holds what nobody published leaves it at that revision: its content knows nothing of that work, so an approval must
+/// refuse it until the draft is based anew (V20).
+fn leaves_at(engine: &Engine, open: &Open, key: &PackageKey, source: &Source) -> Result<CommitId> {
+    let head = engine.head(open)?;
+    let (Source::Edit(from) | Source::Upgrade { local: from, .. }) = source else {
+        return Ok(head);
+    };
+    let on_branch = engine.tree_at(open, head, &key.package)?;
+    let known = engine.world(|w| w.revisions.of_package(key));
+    let mut published = known
+        .iter()
+        .filter(|r| r.lifecycle.is_published() && !r.placeholder);
+    if published.any(|r| Some(r.tree) == on_branch)
+        || approved_last(open, &open.layout.dir(&key.package), head)?
+    {
+        return Ok(head);
+    }
+    let failed = |source| Error::Store {
+        attempt: "read the history of the branch",
+        source,
+    };
+    let stems = open.repo.is_ancestor(from.commit, head).map_err(failed)?;
+    Ok(if stems { from.commit } else { head })
 }
 
 /// Whether a draft is to be kept although its render failed.

@@ -399,6 +399,53 @@ async fn an_outdated_draft_is_refused_and_can_be_based_anew() {
     assert_eq!(world.publish(name).await.revision.0, 2);
 }
 
+/// V20: a copy of what was published knows nothing of what somebody committed to the branch since: approved, it would take
+/// that back without a word. It is refused, and based anew on request; a copy of an older revision is free where the branch
+/// holds what was published.
+#[tokio::test(start_paused = true)]
+async fn a_copy_beside_unpublished_work_on_the_branch_is_not_approved_over_it() {
+    let world = ready().await;
+    let files = |text: &'static str| [("Kptfile", KPTFILE), ("c.txt", text)];
+    world
+        .push("deploy", "app", &files("one\ntwo\nthree\n"), Some("v1"))
+        .await;
+    world.register("deploy", false).await;
+    world.rest().await;
+    let engine = &world.engine;
+    let namespace = key(NS, "x").namespace;
+    let copy = async |of: &str, workspace: &str| {
+        let source = key(NS, of).name;
+        let wish = input("deploy", "app", workspace, Task::Edit { source });
+        engine
+            .create(&alice(), &namespace, wish)
+            .await
+            .expect("copied");
+        let at = key(NS, &format!("deploy.app.{workspace}"));
+        let proposed = engine
+            .move_to(&alice(), &at, Door::Main, Lifecycle::Proposed)
+            .await;
+        proposed.expect("proposed");
+        engine
+            .move_to(&alice(), &at, Door::Approval, Lifecycle::Published)
+            .await
+    };
+    world
+        .push("deploy", "app", &files("one\ntwo\nby hand\n"), None)
+        .await;
+    world.rest().await;
+    let refused = copy("deploy.app.v1", "mine")
+        .await
+        .expect_err("it lacks what is on the branch");
+    assert!(refused.to_string().contains("BranchDiverged"), "{refused}");
+    world
+        .push("deploy", "app", &files("one\ntwo\nby hand\n"), Some("v2"))
+        .await;
+    world.rest().await;
+    copy("deploy.app.v1", "back")
+        .await
+        .expect("the way back to an older revision");
+}
+
 /// A5, A7: what is no package is left out, and the Repository says so; once it is one, or gone, it says no more.
 #[tokio::test(start_paused = true)]
 async fn a_tag_or_draft_without_a_kptfile_is_said_on_its_repository() {
