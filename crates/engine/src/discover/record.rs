@@ -229,7 +229,13 @@ fn blank(
                 .collect(),
             ..ObjectMeta::default()
         },
-        |b| b.meta.clone(),
+        |b| {
+            let mut meta = b.meta.clone();
+            if !origin.lifecycle.is_published() && is_elsewheres(engine, key, told) {
+                meta.owners.retain(|o| o.kind != words::KIND);
+            }
+            meta
+        },
     );
     let revision = match &origin.tag {
         Some(tag) => RevisionNumber::of_tag(tag.as_str()),
@@ -286,6 +292,15 @@ fn acknowledged(before: &[ConflictId], conflicts: &[Conflict]) -> Vec<ConflictId
         }
     }
     ids
+}
+
+/// Whether what a draft holds was made by a variant of another namespace that is still there. Where one address is
+/// registered in both and the repository was made anew, both may make a draft of the same name: it is whose machine wrote
+/// it last, or each would go on bringing it in line with its own inputs for ever (V25).
+fn is_elsewheres(engine: &Engine, key: &PackageKey, told: &Told) -> bool {
+    let machine = told.machine.as_ref();
+    let elsewhere = machine.filter(|m| m.owner.namespace != key.namespace);
+    elsewhere.is_some_and(|m| engine.world(|w| w.variant_of_uid(&m.owner.uid).is_some()))
 }
 
 /// The variant that a trailer names, if it is still that very one: a crash may have lost the record
