@@ -135,7 +135,14 @@ async fn failure(
     };
     let failure = Failure {
         digest: digest.cloned().unwrap_or_else(|| Digest::new(0, &[0])),
-        class: error.class(),
+        class: match error {
+            // Somebody put the repository back or made it anew while this was decided: what is there is seen soon.
+            Error::Store {
+                source: store::Error::Missing { .. },
+                ..
+            } => Class::Unavailable,
+            other => other.class(),
+        },
         reason,
         message,
         attempts: 1,
