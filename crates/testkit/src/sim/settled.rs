@@ -211,7 +211,9 @@ impl World {
                 continue;
             }
             let is = |kind: &str| stored.status.condition(kind).map(|c| c.status);
-            if is("Stalled") == Some(Status::True) && self.claimed_elsewhere(key) {
+            if is("Stalled") == Some(Status::True)
+                && (self.claimed_elsewhere(key) || self.is_in_the_way(&stored))
+            {
                 continue;
             }
             if (is("Ready"), is("Stalled")) != (Some(Status::True), Some(Status::False)) {
@@ -255,6 +257,29 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Whether what is published in a variant's place is somebody else's altogether: what a person copied while the
+    /// variant's own was gone, or what another variant left and a person kept. None of it may be of this one's making,
+    /// or its being stalled is a loss of owners.
+    fn is_in_the_way(&self, stored: &engine::ports::StoredVariant) -> bool {
+        let Ok(variant) = &stored.parsed else {
+            return false;
+        };
+        let place = &variant.spec.downstream;
+        let mut all = self.durable.twin.revisions();
+        all.retain(|r| {
+            !r.placeholder
+                && r.key.namespace == stored.key.namespace
+                && r.lifecycle.is_published()
+                && (&r.repository, &r.package) == (&place.repo, &place.package)
+        });
+        let uid = stored.meta.uid.as_ref();
+        let own = |r: &Revision| {
+            let made = r.machine.as_ref().map(|m| &m.owner.uid);
+            uid.is_some_and(|uid| made == Some(uid) || r.meta.is_owned_by(uid))
+        };
+        !all.is_empty() && !all.iter().any(own)
     }
 
     /// A package's present: the machine's open draft, else the latest that is published.
