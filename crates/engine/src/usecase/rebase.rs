@@ -23,8 +23,7 @@ const REBASE: &str = "offshoot.dev/rebase";
 /// What whoever asks for it too early is told.
 const LATER: &str = "offshoot.dev/rebase: a proposed revision stays as it is; once it is rejected, its draft is based on what the branch holds";
 
-/// Whether a wished revision is a person's draft that is to be based anew: one that is asked for now, or was while it was
-/// proposed.
+/// Whether a person's draft is to be based anew: it is a draft already, or this very change rejects its proposal.
 pub(super) fn is_asked(old: &Revision, new: &Revision) -> bool {
     matches!(old.lifecycle, Lifecycle::Draft | Lifecycle::Proposed)
         && new.lifecycle == Lifecycle::Draft
