@@ -242,23 +242,12 @@ async fn a_put_makes_roles_and_leases() {
     let (code, made) = ask(&server, Method::PUT, role, Some(body)).await;
     assert_eq!((code, &made["rules"]), (201, &Value::Null));
     let lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
-    let (code, _) = ask(
-        &server,
-        Method::PUT,
-        lease,
-        Some(json!({"metadata": {"name": "l"}})),
-    )
-    .await;
-    assert_eq!(code, 201);
     let map = "/api/v1/namespaces/default/configmaps/c";
-    let (code, _) = ask(
-        &server,
-        Method::PUT,
-        map,
-        Some(json!({"metadata": {"name": "c"}})),
-    )
-    .await;
-    assert_eq!(code, 404);
+    for (path, name, wanted) in [(lease, "l", 201), (map, "c", 404)] {
+        let body = json!({"metadata": {"name": name}});
+        let (code, _) = ask(&server, Method::PUT, path, Some(body)).await;
+        assert_eq!(code, wanted, "{path}");
+    }
 }
 
 #[tokio::test]
