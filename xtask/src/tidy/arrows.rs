@@ -1,4 +1,4 @@
-//! Arrows point down only, and pure rooms cannot reach the world (ARCHITECTURE.md, "Rooms").
+//! Arrows point down only, and pure crates cannot reach the world (ARCHITECTURE.md, "Crates").
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::Finding;
 
-/// Each room and the rooms that it may use.
-const ROOMS: &[(&str, &[&str])] = &[
+/// Each crate and the crates that it may use.
+const CRATES: &[(&str, &[&str])] = &[
     ("yaml", &[]),
     ("expr", &[]),
     ("model", &[]),
@@ -58,7 +58,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 /// Rooms that have no tokio, no kube client, no git, no clock, no randomness, no file system.
 pub(crate) const PURE: &[&str] = &["yaml", "expr", "model", "api", "package", "plan"];
 
-/// What pure rooms may not depend on.
+/// What pure crates may not depend on.
 const WORLDLY: &[&str] = &[
     "tokio",
     "async-trait",
@@ -76,7 +76,7 @@ const WORLDLY: &[&str] = &[
     "tracing",
 ];
 
-/// Libraries that belong to one room.
+/// Libraries that belong to one crate.
 const OWNED: &[(&str, &[&str])] = &[
     ("gix", &["store"]),
     ("gix-pack", &["store"]),
@@ -106,51 +106,51 @@ pub(crate) fn check(root: &Path) -> Vec<Finding> {
         Err(what) => return vec![Finding::new("Cargo.toml", what)],
     };
     let mut findings = Vec::new();
-    for (room, allowed) in ROOMS {
-        let place = format!("crates/{room}/Cargo.toml");
-        let Some(dependencies) = manifests.get(*room) else {
+    for (member, allowed) in CRATES {
+        let place = format!("crates/{member}/Cargo.toml");
+        let Some(dependencies) = manifests.get(*member) else {
             findings.push(Finding::new(
                 place,
-                "Cargo does not know it: every room of ARCHITECTURE.md exists",
+                "Cargo does not know it: every member of ARCHITECTURE.md exists",
             ));
             continue;
         };
         for dependency in dependencies.iter().filter(|d| d.shipped) {
-            let wrong = objection(room, allowed, &dependency.name);
+            let wrong = objection(member, allowed, &dependency.name);
             findings.extend(wrong.map(|what| Finding::new(&place, what)));
         }
     }
-    findings.extend(PURE.iter().filter_map(|room| unguarded(root, room)));
+    findings.extend(PURE.iter().filter_map(|member| unguarded(root, member)));
     findings
 }
 
-/// A pure room whose lints are not those of `clippy-pure.toml`: they are what keeps it from the world.
-fn unguarded(root: &Path, room: &str) -> Option<Finding> {
-    let place = format!("crates/{room}/clippy.toml");
+/// A pure crate whose lints are not those of `clippy-pure.toml`: they are what keeps it from the world.
+fn unguarded(root: &Path, member: &str) -> Option<Finding> {
+    let place = format!("crates/{member}/clippy.toml");
     let rules = std::fs::read(root.join("clippy-pure.toml")).ok();
     let held = std::fs::read(root.join(&place)).ok();
     (rules.is_none() || rules != held)
-        .then(|| Finding::new(place, "must lead to clippy-pure.toml: the room is pure"))
+        .then(|| Finding::new(place, "must lead to clippy-pure.toml: the member is pure"))
 }
 
-/// Why a room must not ship with a dependency, if it must not.
-fn objection(room: &str, allowed: &[&str], name: &str) -> Option<String> {
-    let is_room = ROOMS.iter().any(|(r, _)| *r == name);
-    if is_room && !allowed.contains(&name) {
+/// Why a crate must not ship with a dependency, if it must not.
+fn objection(member: &str, allowed: &[&str], name: &str) -> Option<String> {
+    let is_member = CRATES.iter().any(|(r, _)| *r == name);
+    if is_member && !allowed.contains(&name) {
         return Some(format!(
-            "{room} must not use {name}: arrows point down only"
+            "{member} must not use {name}: arrows point down only"
         ));
     }
-    if PURE.contains(&room) && WORLDLY.contains(&name) {
-        return Some(format!("{room} is pure and must not use {name}"));
+    if PURE.contains(&member) && WORLDLY.contains(&name) {
+        return Some(format!("{member} is pure and must not use {name}"));
     }
     let owner = OWNED.iter().find(|(library, _)| *library == name);
     owner
-        .is_some_and(|(_, rooms)| !rooms.contains(&room))
-        .then(|| format!("{name} belongs to another room"))
+        .is_some_and(|(_, crates)| !crates.contains(&member))
+        .then(|| format!("{name} belongs to another member"))
 }
 
-/// What each member of the workspace declares, by the member's name.
+/// What each crate of the workspace declares, by the crate's name.
 fn manifests(root: &Path) -> Result<BTreeMap<String, Vec<Dependency>>, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

@@ -71,7 +71,7 @@ pub(crate) fn check(root: &Path) -> Vec<Finding> {
     let mut named = BTreeSet::new();
     for path in &files {
         let place = shown(root, path);
-        // This room's own files hold examples of what must not be.
+        // This crate's own files hold examples of what must not be.
         if place.starts_with("xtask/src/tidy/decisions") {
             continue;
         }

@@ -6,6 +6,7 @@ mod arrows;
 mod decisions;
 mod docs;
 mod files;
+mod words;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     findings.extend(arrows::check(root));
     findings.extend(files::check(root, &sources));
     findings.extend(docs::check(root));
+    findings.extend(words::check(root, &sources));
     findings.extend(decisions::check(root));
     findings.extend(crate::requirements::check(root));
     findings.extend(crate::mutate::check(root));

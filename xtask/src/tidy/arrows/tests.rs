@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What Cargo answers for one member with one dependency.
+/// What Cargo answers for one crate with one dependency.
 fn answer(dependency: &str) -> Vec<u8> {
     format!(r#"{{"packages":[{{"name":"plan","dependencies":[{dependency}]}}]}}"#).into_bytes()
 }
