@@ -66,8 +66,8 @@ equals() { [ "$(field "$1" "$2" "$3")" = "$4" ]; }
 gone() { ! kubectl get "$1" "$2" >/dev/null 2>&1; }
 bare() { git -C "$work/$1.git" "${@:2}"; }
 push() { # REPOSITORY PACKAGE TAG FROM
-    [ -d "$work/desk" ] || git clone -q "$work/$1.git" "$work/desk"
-    ( cd "$work/desk" && git pull -q --ff-only && rm -rf "$2" && cp -r "$4" "$2" && git add -A &&
+    [ -d "$work/checkout" ] || git clone -q "$work/$1.git" "$work/checkout"
+    ( cd "$work/checkout" && git pull -q --ff-only && rm -rf "$2" && cp -r "$4" "$2" && git add -A &&
         git commit -qm "$2 $3" && git tag "$2/$3" && git push -q --tags origin HEAD )
 }
 repository() { # NAME DEPLOYMENT LABELS

@@ -31,7 +31,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Check what the compiler cannot: arrows between rooms, sizes, module docs, words, links.
+    /// Check what the compiler cannot: arrows between crates, sizes, module docs, words, links.
     Tidy,
     /// Hold the recorded results of real implementations against ours.
     Vectors(vectors::VectorsArgs),

@@ -1,7 +1,7 @@
 //! `cargo xtask vectors DIR…`: the recorded results of real implementations, held against ours.
 //!
-//! The sets that rooms can be asked in this process are run case by case and held against `vectors-known.toml`; the sets of
-//! `expr` and `apiserver` are run by those rooms' own tests. A folder without sets, a failing case, a listed case that
+//! The sets that crates can be asked in this process are run case by case and held against `vectors-known.toml`; the sets of
+//! `expr` and `apiserver` are run by those crates' own tests. A folder without sets, a failing case, a listed case that
 //! does not differ, and a set of which too many differ on purpose are failures.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use testkit::vectors::known::{self, Verdict};
 use testkit::vectors::{self, Ran};
 
-/// The sets that a room's own tests run, and the room.
+/// The sets that a crate's own tests run, and the crate.
 const TESTED: [(&str, &str); 2] = [("cel", "expr"), ("apiserver", "apiserver")];
 /// The share of a set that may differ on purpose, in percent; of `merge` as many cases may as its decisions explain.
 const SHARES: [(&str, usize); 6] = [
@@ -45,7 +45,7 @@ pub(crate) struct VectorsArgs {
 }
 
 impl VectorsArgs {
-    /// What the room's own tests are told of another server.
+    /// What the crate's own tests are told of another server.
     fn peer(&self) -> Result<Vec<(&'static str, String)>, String> {
         let (Some(server), Some(kubeconfig)) = (&self.server, &self.kubeconfig) else {
             return Ok(Vec::new());
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &VectorsArgs) -> ExitCode {
             Ok(sets) => {
                 for (set, folder) in sets {
                     failed += match TESTED.iter().find(|(tested, _)| *tested == set) {
-                        Some((_, room)) => tested(&set, room, &folder, &peer),
+                        Some((_, member)) => tested(&set, member, &folder, &peer),
                         None => one(&set, &folder, &text, &mut report),
                     };
                 }
@@ -204,9 +204,9 @@ fn first(why: &str) -> String {
     why.lines().take(6).collect::<Vec<_>>().join("\n    ")
 }
 
-/// The room's tests, as the whole workspace builds them: with the room alone Cargo would choose other features, and
+/// The crate's tests, as the whole workspace builds them: with the crate alone Cargo would choose other features, and
 /// build half of the dependencies once more.
-fn built(room: &str) -> Result<PathBuf, String> {
+fn built(member: &str) -> Result<PathBuf, String> {
     let output = Command::new("cargo")
         .args([
             "test",
@@ -221,7 +221,7 @@ fn built(room: &str) -> Result<PathBuf, String> {
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| format!("run cargo: {e}"))?;
-    let home = crate::root().join("crates").join(room).join("Cargo.toml");
+    let home = crate::root().join("crates").join(member).join("Cargo.toml");
     let lines = output.stdout.split(|b| *b == b'\n');
     let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
     let of_room = |m: &Value| m["manifest_path"].as_str() == home.to_str();
@@ -230,13 +230,13 @@ fn built(room: &str) -> Result<PathBuf, String> {
         .filter(|m| m["target"]["name"] == "it")
         .filter_map(|m| m["executable"].as_str().map(PathBuf::from));
     let built = tests.next();
-    built.ok_or_else(|| format!("the tests of {room} do not build"))
+    built.ok_or_else(|| format!("the tests of {member} do not build"))
 }
 
-/// Runs the room's own comparison with these vectors.
-fn tested(set: &str, room: &str, folder: &Path, peer: &[(&'static str, String)]) -> usize {
+/// Runs the crate's own comparison with these vectors.
+fn tested(set: &str, member: &str, folder: &Path, peer: &[(&'static str, String)]) -> usize {
     let root = folder.parent().unwrap_or(folder);
-    let tests = match built(room) {
+    let tests = match built(member) {
         Ok(tests) => tests,
         Err(why) => {
             crate::say(&format!("{set}: {why}"));
@@ -253,7 +253,7 @@ fn tested(set: &str, room: &str, folder: &Path, peer: &[(&'static str, String)])
         .args(only)
         .envs(peer.iter().cloned())
         .env("OFFSHOOT_VECTORS", root)
-        .current_dir(crate::root().join("crates").join(room))
+        .current_dir(crate::root().join("crates").join(member))
         .output();
     let output = match output {
         Ok(output) => output,

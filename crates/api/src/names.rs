@@ -3,10 +3,10 @@
 use model::{Namespace, Uid};
 use uuid::Uuid;
 
-/// The namespace of the peer's version 5 uids.
+/// The namespace of Porch's version 5 uids.
 const NAMESPACE: Uuid = Uuid::from_u128(0xaac7_1d91_5c67_456f_8fd2_902e_f6da_820e);
 
-/// The uid of a name's first incarnation, as the peer computes it.
+/// The uid of a name's first incarnation, as Porch computes it.
 pub fn revision_uid(namespace: &Namespace, name: &str) -> Uid {
     let text = format!("packagerevision:porch.kpt.dev/v1alpha1/{namespace}/{name}").to_lowercase();
     let uuid = Uuid::new_v5(&NAMESPACE, text.as_bytes()).to_string();

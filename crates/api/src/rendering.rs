@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::fields::{Fields, object_of, put, put_list};
 
-/// The wire form: `error` is always there, as the peer's schema wants it.
+/// The wire form: `error` is always there, as Porch's schema wants it.
 pub fn write_render_status(status: &RenderStatus) -> Value {
     object_of([
         ("error", status.error.clone().unwrap_or_default().into()),

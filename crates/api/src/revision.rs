@@ -38,9 +38,9 @@ pub struct RevisionInput {
     pub readiness_gates: Vec<ReadinessGate>,
     /// `spec.packageMetadata` (labels, annotations); `None` keeps what is there.
     pub package_metadata: Option<(Pairs, Pairs)>,
-    /// `spec.resolvedConflicts`; `None` if not sent: typed clients of the peer drop it (V4a).
+    /// `spec.resolvedConflicts`; `None` if not sent: typed clients of Porch drop it (V4a).
     pub resolved_conflicts: Option<Vec<ConflictId>>,
-    /// `status.conditions` as sent: the peer copies them into the Kptfile; `None` if not sent.
+    /// `status.conditions` as sent: Porch copies them into the Kptfile; `None` if not sent.
     pub conditions: Option<Vec<Condition>>,
 }
 

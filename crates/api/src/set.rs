@@ -129,7 +129,7 @@ fn read_target(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Targe
         + usize::from(repository_selector.is_some())
         + usize::from(object_selector.is_some());
     if let Some(object) = &object_selector {
-        // The peer writes this field in lower case.
+        // Porch writes this field in lower case.
         for key in ["apiVersion", "kind"] {
             if object.text(key).is_none() {
                 let what = format!("{path}.objectselector.{key} cannot be empty");

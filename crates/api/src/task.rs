@@ -123,7 +123,7 @@ fn named(fields: &Fields<'_>, key: &str, problems: &mut Vec<Problem>) -> Option<
     }
 }
 
-/// The wire form, in the peer's order of fields (it is written into commit trailers, too).
+/// The wire form, in Porch's order of fields (it is written into commit trailers, too).
 pub fn write_task(task: &Task) -> Value {
     let refer = |name: &ObjectName| json!({ "name": name.as_str() });
     match task {

@@ -1,4 +1,4 @@
-//! A set's template in all forms of the documents (A3), with the peer's messages.
+//! A set's template in all forms of the documents (A3), with Porch's messages.
 
 use model::{
     FunctionTemplate, InjectorTemplate, MapExpr, NameError, PackageContextTemplate, PackageName,

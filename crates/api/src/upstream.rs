@@ -120,7 +120,7 @@ fn agree(
     let agreed = match &revision {
         UpstreamVersion::Revision(n) => workspace.as_str() == format!("v{n}"),
         UpstreamVersion::Named(name) => *name == workspace,
-        // The peer's own controller wrote -1 beside workspace names.
+        // Porch's own controller wrote -1 beside workspace names.
         UpstreamVersion::BranchHead => true,
         _ => false,
     };

@@ -16,7 +16,7 @@ use crate::upstream::{Asker, read_for, write_upstream};
 use crate::{read_key, read_meta};
 
 /// Reads a variant: its key, its metadata, and its spec or everything that is wrong with it, in
-/// the peer's order (R16). `None` if it has no readable namespace and name.
+/// Porch's order (R16). `None` if it has no readable namespace and name.
 pub fn read_variant(
     object: &Value,
 ) -> Option<(ObjectKey, ObjectMeta, Result<VariantSpec, Vec<Problem>>)> {
@@ -97,7 +97,7 @@ impl Policies {
             None => None,
             Some(text) => {
                 let field = fields.field(key);
-                // The peer says "field" of a variant's adoption policy and nowhere else.
+                // Porch says "field" of a variant's adoption policy and nowhere else.
                 let noun = if key == "adoptionPolicy" && !template {
                     " field"
                 } else {
@@ -170,7 +170,7 @@ fn read_context(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> PackageContex
         let what = format!("{field}: Invalid value: {shown}: must not contain the key {word:?}");
         problems.push(Problem::new(&field, what));
     };
-    // Key by key, as the peer tells them.
+    // Key by key, as Porch tells them.
     for word in RESERVED {
         if data.contains_key(word) {
             let shown: BTreeMap<_, _> = data.iter().collect();

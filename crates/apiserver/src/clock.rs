@@ -1,6 +1,6 @@
 //! Time and fresh identities as inputs.
 //!
-//! The rules of this room never read a wall clock or a random source themselves: whoever builds a server gives
+//! The rules of this crate never read a wall clock or a random source themselves: whoever builds a server gives
 //! both, so that a simulation can replay a run exactly.
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -8,8 +8,8 @@ use package::conflicts;
 use store::{CommitSpec, Content, Dir, Expect, RefEdit, RefName, Scope, Written};
 
 use crate::git::{Message, Subject, author_of, committer, encode_kept};
+use crate::publish::Publication;
 use crate::repos::Open;
-use crate::shelve::Shelf;
 use crate::usecase::Caller;
 use crate::{Engine, Error, Result};
 
@@ -38,7 +38,7 @@ pub(crate) struct DraftCommit<'a> {
 
 /// A draft's commit that was built, with what has to be published beside it.
 #[derive(Debug)]
-#[must_use = "put it on a shelf"]
+#[must_use = "put it in a publication"]
 pub(crate) struct Drafted {
     /// The commit.
     pub(crate) written: Written,
@@ -47,13 +47,13 @@ pub(crate) struct Drafted {
 }
 
 impl Drafted {
-    /// Puts everything on the shelf.
-    pub(crate) fn shelve(self, shelf: &mut Shelf) {
+    /// Puts everything in the publication.
+    pub(crate) fn publish(self, publication: &mut Publication) {
         if let Some((written, edit)) = self.beside {
-            shelf.written.push(written);
-            shelf.refs.push(edit);
+            publication.written.push(written);
+            publication.refs.push(edit);
         }
-        shelf.written.push(self.written);
+        publication.written.push(self.written);
     }
 }
 

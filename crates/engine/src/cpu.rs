@@ -1,4 +1,4 @@
-//! Where cooking runs: on a few threads, or right here so that a simulation stays deterministic.
+//! Where deriving runs: on a few threads, or right here so that a simulation stays deterministic.
 
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ impl Cpu {
                     drop(permit);
                     result
                 });
-                done.await.map_err(|e| Error::Cook {
-                    attempt: "cook a package",
+                done.await.map_err(|e| Error::Contents {
+                    attempt: "derive a package",
                     class: model::Class::Bug,
                     message: e.to_string(),
                 })

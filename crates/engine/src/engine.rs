@@ -33,7 +33,7 @@ const SUM_UP_BOUNDS: (Duration, Duration) = (Duration::from_millis(20), Duration
 /// How the engine works; every field has a default.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where cooking runs.
+    /// Where deriving runs.
     pub cpu: Cpu,
     /// How many keys are worked on at once: far more than CPU workers, since most of them wait for
     /// the store, which makes batches of them. One namespace gets at most three quarters of them.

@@ -4,7 +4,7 @@ use model::{Class, PackageName, Problem, RepositoryName, join_problems};
 
 use crate::ports::PortError;
 
-/// The result of everything in this room.
+/// The result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What could not be done.
@@ -53,7 +53,7 @@ pub enum Error {
     },
     /// A package could not be made.
     #[error("cannot {attempt}: {message}")]
-    Cook {
+    Contents {
         /// What was attempted.
         attempt: &'static str,
         /// What kind of failure.
@@ -61,9 +61,9 @@ pub enum Error {
         /// Why.
         message: String,
     },
-    /// A draft could not be cooked, with the reason of the variant's condition (V6).
+    /// A draft could not be derived, with the reason of the variant's condition (V6).
     #[error("{message}")]
-    Cooking {
+    Derive {
         /// The reason.
         reason: &'static str,
         /// What kind of failure.
@@ -91,7 +91,7 @@ pub enum Error {
     Stopped,
 }
 
-/// What became of a package whose pipeline failed, in the peer's words (A4).
+/// What became of a package whose pipeline failed, in Porch's words (A4).
 fn kept(pushed: bool) -> &'static str {
     if pushed {
         "pushed to remote despite render failure"
@@ -120,8 +120,8 @@ impl Error {
     pub fn class(&self) -> Class {
         match self {
             Self::Refused { class, .. }
-            | Self::Cook { class, .. }
-            | Self::Cooking { class, .. } => *class,
+            | Self::Contents { class, .. }
+            | Self::Derive { class, .. } => *class,
             Self::NotFound { .. } => Class::NotFound,
             Self::Conflict { .. } => Class::Conflict,
             Self::Render { .. } => Class::Invalid,

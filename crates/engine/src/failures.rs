@@ -1,4 +1,4 @@
-//! Cooks that failed, remembered until their input changes (V16): the same input is
+//! Derivations that failed, remembered until their input changes (V16): the same input is
 //! not tried again hot. Kept in memory: after a restart each is tried once more.
 
 use std::collections::BTreeMap;

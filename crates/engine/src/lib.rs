@@ -1,5 +1,5 @@
-//! Carries the dishes: observes the world, applies plans, discovers what others pushed, and is the
-//! one entry for changing packages.
+//! Observes the world, applies plans, discovers what others pushed, and is the one entry for
+//! changing packages.
 //!
 //! What it does: [`observe`](self) gathers what `plan` decides on, `apply` carries out its steps with
 //! their expectations, `usecase` is what the gateway and the controllers call to change packages,
@@ -10,10 +10,11 @@
 
 mod apply;
 mod cache;
-mod census;
 mod codec;
 mod commits;
 pub mod controllers;
+mod conversation;
+mod counts;
 mod cpu;
 mod credentials;
 mod discover;
@@ -22,22 +23,21 @@ mod error;
 mod failures;
 mod git;
 mod index;
-mod kitchen;
 mod locks;
 mod observe;
 pub mod ports;
+mod publish;
 mod recover;
 mod registrations;
 mod repos;
-mod shelve;
 mod stats;
 pub mod usecase;
 mod waits;
 
+pub use conversation::render_alone;
 pub use cpu::Cpu;
 pub use engine::{Engine, Options};
 pub use error::{Error, Result};
-pub use kitchen::render_alone;
 pub use waits::{Asked, Wait};
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use model::{CommitId, Lifecycle, Revision};
 use store::{Intent, RefName, Refs};
 
 use crate::codec::{self, Record};
+use crate::publish::{Follow, at_branch};
 use crate::repos::Open;
-use crate::shelve::{Follow, at_branch};
 use crate::{Engine, Error, Result};
 
 impl Engine {

@@ -41,10 +41,10 @@ stats! {
     conflicts,
     /// Turns that failed.
     failures,
-    /// Machine outputs and drafts that were cooked.
-    cooks,
+    /// Machine outputs and drafts that were derived.
+    derivations,
     /// Machine outputs that were found in the cache.
-    cook_hits,
+    derivation_hits,
     /// Functions that were run.
     functions,
     /// Submissions that were published.

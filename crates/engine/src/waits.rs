@@ -190,7 +190,7 @@ impl Engine {
         work.await
     }
 
-    /// Keeps controllers from lining up behind a remote that is silent: each of them would hold a cooked package until
+    /// Keeps controllers from lining up behind a remote that is silent: each of them would hold a derived package until
     /// it speaks again. People are told what they wait for.
     ///
     /// # Errors

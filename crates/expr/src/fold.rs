@@ -1,5 +1,5 @@
 //! Parts that are the same for all inputs are tried once, when the program is built: conversions
-//! of literals. That is where the peer finds their errors, too.
+//! of literals. That is where cel-go finds their errors, too.
 
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr};
 use cel::{Context, ExecutionError};

@@ -1,7 +1,7 @@
 //! CEL expressions of templates and of validation rules: parsed with bounded nesting, checked against declared variables,
 //! bounded in cost before anything runs, and evaluated to a string.
 //!
-//! The language is what the peer's template environment offers (cel-go's standard library, no
+//! The language is what cel-go's template environment offers (cel-go's standard library, no
 //! extensions, variables of strings and maps; `vectors/cel`). This crate knows nothing of packages
 //! or Kubernetes, never reads anything, and never chooses its own stack: expressions nest up to
 //! [`MAX_RECURSION`] levels, so callers run [`Program::compile`] and [`Program::eval`] on a thread

@@ -23,7 +23,7 @@ pub const MAX_RECURSION: usize = 250;
 pub const MAX_COST: u64 = 1_000_000;
 /// The highest cost with texts as long as they are.
 const MAX_SCALED: u64 = 20 * MAX_COST;
-/// What an unknown string or map counts as (as the peer estimates).
+/// What an unknown string or map counts as (as cel-go estimates).
 const UNKNOWN: usize = 64;
 
 /// The standard library without optional values and extensions.

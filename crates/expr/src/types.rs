@@ -1,4 +1,4 @@
-//! Static types and the signatures of the standard library, as the peer's checker has them.
+//! Static types and the signatures of the standard library, as cel-go's checker has them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,7 +76,7 @@ impl Type {
     }
 }
 
-/// As the peer's messages spell types.
+/// As cel-go's messages spell types.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -21,7 +21,7 @@ pub mod wire;
 
 pub use builtin::kubeconform::{SchemaError, Schemas};
 pub use item::Item;
-pub use registry::{BuiltIn, Home, builtins, find, is_heavy, short_name};
+pub use registry::{BuiltIn, Needs, builtins, find, is_heavy, short_name};
 pub use report::{Report, result};
 pub use runner::{BuiltIns, Call, Limits, Outcome, RunError, Runner};
 

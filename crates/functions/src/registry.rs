@@ -22,18 +22,18 @@ pub struct BuiltIn {
 
 #[derive(Debug, Clone, Copy)]
 enum Body {
-    Here(fn(&mut Vec<Item>, Config<'_>) -> Report),
-    Apart(fn(&mut Vec<Item>, Config<'_>) -> Report),
+    Plain(fn(&mut Vec<Item>, Config<'_>) -> Report),
+    OwnProcess(fn(&mut Vec<Item>, Config<'_>) -> Report),
     Schemas(fn(&mut Vec<Item>, Config<'_>, Option<&Schemas>) -> Report),
 }
 
 /// What a built-in function needs besides its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Home {
+pub enum Needs {
     /// Nothing: it is pure and bounded, and runs wherever the documents are.
-    Here,
+    Nothing,
     /// A process whose memory and time the system bounds: it runs scripts of others.
-    Apart,
+    OwnProcess,
     /// The schemas of this machine.
     Schemas,
 }
@@ -45,11 +45,11 @@ impl BuiltIn {
     }
 
     /// What it needs besides its input.
-    pub fn home(&self) -> Home {
+    pub fn needs(&self) -> Needs {
         match self.run {
-            Body::Here(_) => Home::Here,
-            Body::Apart(_) => Home::Apart,
-            Body::Schemas(_) => Home::Schemas,
+            Body::Plain(_) => Needs::Nothing,
+            Body::OwnProcess(_) => Needs::OwnProcess,
+            Body::Schemas(_) => Needs::Schemas,
         }
     }
 
@@ -60,7 +60,7 @@ impl BuiltIn {
         schemas: Option<&Schemas>,
     ) -> Report {
         match self.run {
-            Body::Here(run) | Body::Apart(run) => run(items, Config(config)),
+            Body::Plain(run) | Body::OwnProcess(run) => run(items, Config(config)),
             Body::Schemas(run) => run(items, Config(config), schemas),
         }
     }
@@ -92,24 +92,24 @@ macro_rules! builtins {
 }
 
 const BUILTINS: &[BuiltIn] = builtins! {
-    "apply-replacements" "Copies a field of one resource into fields of others." Here builtin::apply_replacements::run;
-    "apply-setters" "Sets the fields that carry a `# kpt-set:` comment." Here builtin::apply_setters::run;
-    "create-setters" "Puts `# kpt-set:` comments at fields with given values." Here builtin::create_setters::run;
-    "delete-annotations" "Takes named annotations off every resource." Here builtin::delete_annotations::run;
-    "ensure-name-substring" "Puts a part into every name that lacks it." Here builtin::ensure_name_substring::run;
-    "gen-pkg-context" "Writes the package's name into its package context." Here builtin::gen_pkg_context::run;
+    "apply-replacements" "Copies a field of one resource into fields of others." Plain builtin::apply_replacements::run;
+    "apply-setters" "Sets the fields that carry a `# kpt-set:` comment." Plain builtin::apply_setters::run;
+    "create-setters" "Puts `# kpt-set:` comments at fields with given values." Plain builtin::create_setters::run;
+    "delete-annotations" "Takes named annotations off every resource." Plain builtin::delete_annotations::run;
+    "ensure-name-substring" "Puts a part into every name that lacks it." Plain builtin::ensure_name_substring::run;
+    "gen-pkg-context" "Writes the package's name into its package context." Plain builtin::gen_pkg_context::run;
     "kubeconform" "Checks every resource against its schema." Schemas builtin::kubeconform::run;
-    "list-setters" "Tells which setters a package has." Here builtin::list_setters::run;
-    "remove-local-config-resources" "Drops what is never applied to a cluster." Here builtin::remove_local_config::run;
-    "search-replace" "Finds fields by value, pattern or path and replaces them." Here builtin::search_replace::run;
-    "set-annotations" "Sets annotations on resources and pod templates." Here builtin::set_annotations::run;
-    "set-enforcement-action" "Sets what constraints do about a violation." Here builtin::set_enforcement_action::run;
-    "set-image" "Sets name, tag or digest of container images." Here builtin::set_image::run;
-    "set-labels" "Sets labels on resources, selectors and templates." Here builtin::set_labels::run;
-    "set-namespace" "Sets the namespace of every resource that has one." Here builtin::set_namespace::run;
-    "set-project-id" "Sets a project id as a setter and an annotation." Here builtin::set_project_id::run;
-    "starlark" "Runs a script over the resources." Apart builtin::starlark::run;
-    "upsert-resource" "Replaces a resource, or adds it." Here builtin::upsert_resource::run;
+    "list-setters" "Tells which setters a package has." Plain builtin::list_setters::run;
+    "remove-local-config-resources" "Drops what is never applied to a cluster." Plain builtin::remove_local_config::run;
+    "search-replace" "Finds fields by value, pattern or path and replaces them." Plain builtin::search_replace::run;
+    "set-annotations" "Sets annotations on resources and pod templates." Plain builtin::set_annotations::run;
+    "set-enforcement-action" "Sets what constraints do about a violation." Plain builtin::set_enforcement_action::run;
+    "set-image" "Sets name, tag or digest of container images." Plain builtin::set_image::run;
+    "set-labels" "Sets labels on resources, selectors and templates." Plain builtin::set_labels::run;
+    "set-namespace" "Sets the namespace of every resource that has one." Plain builtin::set_namespace::run;
+    "set-project-id" "Sets a project id as a setter and an annotation." Plain builtin::set_project_id::run;
+    "starlark" "Runs a script over the resources." OwnProcess builtin::starlark::run;
+    "upsert-resource" "Replaces a resource, or adds it." Plain builtin::upsert_resource::run;
 };
 
 /// What a call may be worth to run where others are served: the bytes of its configuration, times the values of its resources.

@@ -1,11 +1,11 @@
 //! One classification of failures, and problems of input with their field and way out.
 //!
-//! Every room's error says its class; only the doors turn a class into an HTTP status, a requeue,
+//! Every crate's error says its class; only the doors turn a class into an HTTP status, a requeue,
 //! a condition or an exit code.
 
 use std::fmt;
 
-/// What kind of failure an error is, whatever room it comes from.
+/// What kind of failure an error is, whatever crate it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// The input is wrong and will stay wrong until somebody changes it.
@@ -43,7 +43,7 @@ impl fmt::Display for Class {
 pub struct Problem {
     /// Path of the field, such as `spec.upstream.repo`; empty for the object as a whole.
     pub field: String,
-    /// The whole message as the peer words it (A4), the field's path included.
+    /// The whole message as Porch words it (A4), the field's path included.
     pub what: String,
     /// What to do about it; shown apart from the message.
     pub hint: Option<String>,

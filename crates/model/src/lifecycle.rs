@@ -66,9 +66,9 @@ pub enum Door {
 /// Why a change of lifecycle is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The lifecycle that stands, as the peer shows it in `Invalid value: "Draft"`.
+    /// The lifecycle that stands, as Porch shows it in `Invalid value: "Draft"`.
     pub value: Lifecycle,
-    /// The peer's message.
+    /// Porch's message.
     pub message: String,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for Refusal {
 /// Whether `from` may become `to` through this door.
 ///
 /// # Errors
-/// The peer's message where it may not.
+/// Porch's message where it may not.
 pub fn transition(from: Lifecycle, to: Lifecycle, door: Door) -> Result<(), Refusal> {
     use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
     let refuse = |message: &str| {

@@ -40,7 +40,7 @@ impl GitLock {
     }
 }
 
-/// The peer forces `.git` onto locks that clones write and leaves it off elsewhere.
+/// Porch forces `.git` onto locks that clones write and leaves it off elsewhere.
 fn normal_repo(url: &str) -> &str {
     let url = url.trim_end_matches('/');
     url.strip_suffix(".git").unwrap_or(url)

@@ -32,7 +32,7 @@ pub struct Recipe {
     pub strategy: Strategy,
     /// What to do about conflicts.
     pub conflict_policy: ConflictPolicy,
-    /// `offshoot.dev/push-on-render-failure` and the peer's annotation: a failed render still
+    /// `offshoot.dev/push-on-render-failure` and Porch's annotation: a failed render still
     /// makes a draft, gated (V2).
     pub push_on_render_failure: bool,
 }

@@ -64,7 +64,7 @@ pub struct Revision {
     pub revision: RevisionNumber,
     /// Where it stands.
     pub lifecycle: Lifecycle,
-    /// How it was made; the first task only, as the peer records it.
+    /// How it was made; the first task only, as Porch records it.
     pub tasks: Vec<Task>,
     /// Mirrored with the Kptfile's `info.readinessGates`.
     pub readiness_gates: Vec<ReadinessGate>,

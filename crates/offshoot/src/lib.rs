@@ -1,6 +1,6 @@
 //! The embedded server with its controllers, and the command line.
 //!
-//! Doors only: a command is parsed, handed to the room that knows, and its answer printed. Nothing
+//! Doors only: a command is parsed, handed to the crate that knows, and its answer printed. Nothing
 //! here decides on the state of a package. It is a library so that benches and tests start the
 //! very server that `offshoot up` starts.
 

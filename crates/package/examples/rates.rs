@@ -1,4 +1,4 @@
-//! How fast packages are parsed, edited, merged, rendered and cooked on one core, as ratios within one run, and how that
+//! How fast packages are parsed, edited, merged, rendered and derived on one core, as ratios within one run, and how that
 //! grows with the size of files: `cargo xtask bench package`.
 //!
 //! The figures are what they are, no test depends on them. With arguments only the lines that hold the first one.
@@ -17,7 +17,7 @@ use model::{
     CommitId, ConflictPolicy, File, Files, Function, GitLock, GitUpstream, Injection,
     InjectionOutcome, ObjectName, PackageName, PackagePath, Pairs, Pipeline, Recipe, Strategy,
 };
-use package::cook::{Cook, CookInput};
+use package::derive::{Derivation, DeriveInput};
 use package::render::{Conversation, Failure, Item, Options, Output, Render, Step};
 
 /// What is measured here runs on the allocator that it ships with.
@@ -433,13 +433,13 @@ fn main() {
                 .succeeded()
         );
     });
-    cooking(&files);
+    deriving(&files);
     growing(&files);
 }
 
-fn cooking(files: &Files) {
+fn deriving(files: &Files) {
     let Some(recipe) = recipe() else { return };
-    let input = CookInput {
+    let input = DeriveInput {
         marked: None,
         upstream: files.clone(),
         git_upstream: GitUpstream {
@@ -490,7 +490,7 @@ fn cooking(files: &Files) {
     rate("read the Kptfile", || {
         assert!(package::kptfile::Kptfile::of_files(&mutated.files).is_ok())
     });
-    rate("cook a first draft", || {
-        assert!(drive(Cook::new(input.clone())).is_ok())
+    rate("derive a first draft", || {
+        assert!(drive(Derivation::new(input.clone())).is_ok())
     });
 }

@@ -38,7 +38,7 @@ pub struct Cloned {
 /// Why a package cannot be cloned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CloneError {
-    /// The peer's words for a package without one.
+    /// kpt's words for a package without one.
     #[error("package {package:?} is missing Kptfile")]
     MissingKptfile {
         /// The downstream package.
@@ -146,7 +146,7 @@ pub fn mark(files: &Files) -> Cloned {
     Cloned { files, warnings }
 }
 
-/// The upstream as the peer writes it: `.git` at the end of a URL, no slash before the directory.
+/// The upstream as kpt writes it: `.git` at the end of a URL, no slash before the directory.
 pub fn normal_upstream(upstream: &GitUpstream) -> GitUpstream {
     GitUpstream {
         repo: normal_repo(&upstream.repo),
@@ -284,7 +284,7 @@ fn identifier_edit(metadata: Node<'_>, identifier: &str) -> Result<Edit, yaml::E
     if known || annotations.is_some_and(flow) || flow(metadata) {
         return Ok(Edit::set(path.join(IDENTIFIER), identifier));
     }
-    // Single quotes, as the peer writes it.
+    // Single quotes, as kpt writes it.
     let quoted = format!("'{}'", identifier.replace('\'', "''"));
     let (path, key, text) = if annotations.is_some() {
         (path, IDENTIFIER, quoted)

@@ -1,6 +1,6 @@
 //! A new package: what the `init` task makes.
 //!
-//! The files are the peer's, so that either tool finds what it expects. Nothing is rendered here.
+//! The files are kpt's, so that either tool finds what it expects. Nothing is rendered here.
 
 use model::{File, Files, PackageName, PackagePath};
 use yaml::Value;
@@ -18,7 +18,7 @@ pub struct InitSpec {
 
 /// Makes a package: `Kptfile`, `README.md` and `package-context.yaml`.
 ///
-/// The Kptfile's name and the README use the *full* package name, as the peer does.
+/// The Kptfile's name and the README use the *full* package name, as kpt does.
 pub fn init(package: &PackageName, spec: &InitSpec) -> Files {
     let files = [
         ("Kptfile", kptfile(package, spec)),

@@ -1,13 +1,14 @@
 //! Packages as files in, files out: Kptfiles, clone and init, mutations, rendering as a conversation, three-way
 //! merge with conflicts as data.
 //!
-//! Everything here is pure: bytes come in as [`model::Files`], bytes go out. This room never sees a
+//! Everything here is pure: bytes come in as [`model::Files`], bytes go out. This crate never sees a
 //! ref, a cluster or a clock, and it never re-emits a text that it was not asked to change.
 
 pub mod clone;
 pub mod conflicts;
 pub mod context;
-pub mod cook;
+pub mod derive;
+mod documents;
 pub mod ignore;
 pub mod init;
 pub mod kptfile;
@@ -15,6 +16,5 @@ pub mod merge;
 pub mod mutate;
 pub mod render;
 pub mod schema;
-mod sheet;
 
-pub use sheet::SheetError;
+pub use documents::DocumentsError;

@@ -18,7 +18,7 @@ pub use create::{CreateObserved, CreatePlan, Creation, Source, create};
 pub use delete::{DeleteObserved, DeletePlan, Follower, delete, follows};
 pub use update::{Change, UpdateObserved, propose, save, update};
 
-/// A verb that is refused, in the peer's words where it has some.
+/// A verb that is refused, in Porch's words where it has some.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Rejected {

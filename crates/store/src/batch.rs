@@ -1,7 +1,7 @@
 //! A batch, from what is expected to what is answered: evaluate, pack, journal, refs, answers.
 //!
 //! The order of effects is the promise: content is durable before the journal names it, the
-//! journal before a ref shows it, refs before anybody is answered. Submissions are judged in the
+//! journal before a ref shows it, refs before anybody is answered. Submissions are checked in the
 //! order in which they came, each on top of those before it, so a batch is never different from
 //! the same submissions one by one.
 
@@ -12,15 +12,15 @@ use gix::ObjectId;
 use gix::objs::Kind;
 use tokio::sync::oneshot;
 
+use crate::check::Checked;
 use crate::disk::{Disk, Moved, RawEdit, View, Who};
 use crate::error::{Error, Result};
 use crate::fault::Point;
 use crate::journal::{Edit, Entry};
-use crate::judge::Judged;
 use crate::lru::{SLOT, lock};
 use crate::object::commit_id;
+use crate::repository::Repository;
 use crate::reuse::Offer;
-use crate::room::Room;
 use crate::staged::Packed;
 use crate::stats::add;
 use crate::{Answer, IntentId, Published, RefName, Refusal, Scope, Submission};
@@ -65,9 +65,9 @@ pub(crate) struct Accepted {
 #[derive(Default)]
 pub(crate) struct Round {
     pub(crate) objects: Vec<Arc<Packed>>,
-    /// All that comes along with what was judged so far.
+    /// All that comes along with what was checked so far.
     pub(crate) offer: Offer,
-    /// Where each ref is after the submissions judged so far.
+    /// Where each ref is after the submissions checked so far.
     pub(crate) now: BTreeMap<RefName, Edit>,
     pub(crate) accepted: Vec<Accepted>,
 }
@@ -105,10 +105,10 @@ pub(crate) enum Landed {
     Refused(Refusal),
 }
 
-/// How often a batch is judged anew while others keep moving the same refs.
+/// How often a batch is checked anew while others keep moving the same refs.
 const ROUNDS: usize = 10;
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     /// Publishes a batch. Until it is over, nobody who tidies the repository takes away what it wrote: no ref shows it yet.
     pub(crate) fn publish(&self, waiting: Vec<Waiting>, who: &Who) {
         self.publish_held(waiting, who);
@@ -126,7 +126,7 @@ impl<D: Disk> Room<D> {
             return self.fail(waiting, &error);
         }
         for _ in 0..ROUNDS {
-            let round = match self.judge(&mut waiting) {
+            let round = match self.check(&mut waiting) {
                 Ok(round) => round,
                 Err(error) => return self.fail(waiting, &error),
             };
@@ -155,8 +155,8 @@ impl<D: Disk> Room<D> {
         self.fail(waiting, &error);
     }
 
-    /// Judges all submissions; those that are refused or make no sense are answered and go.
-    fn judge(&self, waiting: &mut Vec<Waiting>) -> Result<Round> {
+    /// Checks all submissions; those that are refused or make no sense are answered and go.
+    fn check(&self, waiting: &mut Vec<Waiting>) -> Result<Round> {
         self.look()?;
         let view = self.disk.view()?;
         let mut round = Round::default();
@@ -173,12 +173,12 @@ impl<D: Disk> Room<D> {
                 }
                 None => {}
             }
-            match self.judge_one(&one.submission, &*view, &mut round) {
-                Ok(Judged::Fine(accepted)) => {
+            match self.check_one(&one.submission, &*view, &mut round) {
+                Ok(Checked::Fine(accepted)) => {
                     round.accepted.push(accepted);
                     stay.push(one);
                 }
-                Ok(Judged::No(refusal)) => self.refuse(vec![one], &refusal),
+                Ok(Checked::No(refusal)) => self.refuse(vec![one], &refusal),
                 Err(error) => self.fail(vec![one], &error),
             }
         }

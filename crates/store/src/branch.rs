@@ -1,4 +1,4 @@
-//! The branch that a repository is registered with: it exists, or it is made as the peer makes it.
+//! The branch that a repository is registered with: it exists, or it is made as Porch makes it.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use model::{Files, PackagePath};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::queue::Job;
-use crate::room::Room;
+use crate::repository::Repository;
 use crate::{Answer, CommitSpec, Content, Dir, Expect, RefEdit, RefName, RemoteSpec, Submission};
 
-/// The message that the peer gives a branch's first commit.
+/// The message that Porch gives a branch's first commit.
 const MESSAGE: &str = "Initial commit: Creating main branch";
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     pub(crate) async fn ensure_branch(self: &Arc<Self>, spec: &RemoteSpec) -> Result<()> {
         let Some(branch) = &spec.branch else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! One suite for every implementation of the wall.
+//! One suite for every implementation of the traits.
 //!
 //! A [`World`] makes a fresh repository, opened by us and seen by somebody else; each case of
 //! [`cases`] is run in a world of its own. Cases return what went wrong as text, so that the suite
@@ -43,13 +43,13 @@ pub trait World: Send + Sync {
 /// A case: its name and what it does.
 pub type Case = (
     &'static str,
-    for<'a> fn(&'a Desk) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>,
+    for<'a> fn(&'a Suite) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>,
 );
 
 macro_rules! cases {
     ($($module:ident :: $name:ident),* $(,)?) => {
         vec![$((concat!(stringify!($module), "::", stringify!($name)),
-               |desk: &Desk| Box::pin($module::$name(desk)) as Pin<Box<dyn Future<Output = Outcome> + Send + '_>>)),*]
+               |suite: &Suite| Box::pin($module::$name(suite)) as Pin<Box<dyn Future<Output = Outcome> + Send + '_>>)),*]
     };
 }
 
@@ -96,18 +96,18 @@ pub fn cases() -> Vec<Case> {
 /// # Errors
 /// What went wrong, as text.
 pub async fn run(world: Arc<dyn World>, case: &Case) -> Outcome {
-    let desk = Desk { world };
-    (case.1)(&desk)
+    let suite = Suite { world };
+    (case.1)(&suite)
         .await
         .map_err(|e| format!("{}: {e}", case.0).into())
 }
 
 /// What cases work with.
-pub struct Desk {
+pub struct Suite {
     world: Arc<dyn World>,
 }
 
-impl Desk {
+impl Suite {
     async fn repo(&self) -> Result<Arc<dyn Repo>, crate::Error> {
         let mut spec = RemoteSpec::new(self.world.url());
         spec.branch = Some("main".to_owned());

@@ -1,4 +1,4 @@
-//! The narrow trait behind the wall: what differs between git and memory.
+//! The narrow trait behind the traits: what differs between git and memory.
 //!
 //! Everything here is blocking and is called by one writer at a time, except the reads. A method
 //! that writes says whether what it wrote survives a crash; what does not is made durable by its

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::Class;
 
-/// The result of everything in this room.
+/// The result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What could not be done. Credentials never stand in any of these.

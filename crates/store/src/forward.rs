@@ -7,7 +7,7 @@ use gix::ObjectId;
 use crate::disk::{Disk, Pushed, RawEdit, Upstream, Who};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
-use crate::room::Room;
+use crate::repository::Repository;
 use crate::{RefName, Refusal, Scope};
 
 /// What of some changes the remote has not taken yet.
@@ -52,7 +52,7 @@ impl Rolled {
     }
 }
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     /// Completes changes of which something stands at the remote, as the mirror shows it now. What
     /// one of them replaces goes only where everything that it makes stands.
     pub(crate) fn roll_forward(

@@ -1,6 +1,6 @@
 //! Walking history: first parents, what a directory last changed in, and reachability.
 //!
-//! The peer walks all of history for each package at each look; here one index per branch head is
+//! Porch walks all of history for each package at each look; here one index per branch head is
 //! filled as far back as somebody asked, and extended forward when the branch moves.
 
 use std::cmp::Ordering;
@@ -16,11 +16,11 @@ use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::lru::{SLOT, lock};
 use crate::object::{Oid as _, RawEntry, TREE, commit_id, name_order, next_entry};
-use crate::room::Room;
+use crate::repository::Repository;
 
 /// Which commit of a first-parent history last changed which directory.
 #[derive(Debug, Default)]
-pub(crate) struct Lane {
+pub(crate) struct Walked {
     head: Option<ObjectId>,
     /// The newest commit that changed a directory, with its place in the history.
     changed: BTreeMap<String, (i64, ObjectId)>,
@@ -42,7 +42,7 @@ struct Step {
     parent: Option<ObjectId>,
 }
 
-impl Lane {
+impl Walked {
     fn of(head: ObjectId) -> Self {
         Self {
             head: Some(head),
@@ -68,7 +68,7 @@ impl Lane {
 }
 
 /// Heads that are remembered; the oldest is forgotten first.
-const LANES: usize = 8;
+const WALKED: usize = 8;
 
 /// Commits that a look for one in the history of another visits.
 const HISTORY: usize = 1_000_000;
@@ -91,7 +91,7 @@ struct Walk {
     left: u64,
 }
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     pub(crate) fn walk_first_parents(&self, from: CommitId, limit: usize) -> Result<Vec<CommitId>> {
         let mut all = Vec::new();
         let mut next = Some(from);
@@ -130,17 +130,17 @@ impl<D: Disk> Room<D> {
         if dir.as_str().len() > PATH || dir.segments().count() > DEPTH {
             return self.walk_to_change(head, dir);
         }
-        let mut lanes = lock(&self.lanes);
-        let at = match lanes.iter().position(|l| l.head == Some(head)) {
+        let mut walked = lock(&self.walked);
+        let at = match walked.iter().position(|l| l.head == Some(head)) {
             Some(at) => at,
-            None => self.open_lane(&mut lanes, head)?,
+            None => self.open_walked(&mut walked, head)?,
         };
-        let Some(lane) = lanes.get_mut(at) else {
+        let Some(branch) = walked.get_mut(at) else {
             return Ok(None);
         };
-        let known = lane.changed.get(dir.as_str()).copied();
+        let known = branch.changed.get(dir.as_str()).copied();
         let before = known.map_or(i64::MAX, |(place, _)| place);
-        for step in lane.wide.range(..before).map(|(_, step)| step) {
+        for step in branch.wide.range(..before).map(|(_, step)| step) {
             if self.differs(step, dir)? {
                 return Ok(Some(commit_id(&step.commit)));
             }
@@ -148,16 +148,16 @@ impl<D: Disk> Room<D> {
         if let Some((_, id)) = known {
             return Ok(Some(commit_id(&id)));
         }
-        while let Some(id) = lane.next {
-            let (paths, parent) = self.changes(&id, lane.bytes)?;
+        while let Some(id) = branch.next {
+            let (paths, parent) = self.changes(&id, branch.bytes)?;
             let step = Step { commit: id, parent };
             let found = match &paths {
                 Some(paths) => paths.iter().any(|path| path == dir.as_str()),
                 None => self.differs(&step, dir)?,
             };
-            lane.note(lane.oldest, step, paths);
-            lane.oldest += 1;
-            lane.next = parent;
+            branch.note(branch.oldest, step, paths);
+            branch.oldest += 1;
+            branch.next = parent;
             if found {
                 return Ok(Some(commit_id(&id)));
             }
@@ -180,24 +180,24 @@ impl<D: Disk> Room<D> {
         Ok(None)
     }
 
-    /// Extends the lane of an older head of the same branch, or starts a new one.
-    fn open_lane(&self, lanes: &mut Vec<Lane>, head: ObjectId) -> Result<usize> {
+    /// Extends the walk of an older head of the same branch, or starts a new one.
+    fn open_walked(&self, walked: &mut Vec<Walked>, head: ObjectId) -> Result<usize> {
         const NEWER: usize = 10_000;
         let mut newer = Vec::new();
         let mut next = Some(head);
-        while let Some(id) = next.filter(|_| !lanes.is_empty() && newer.len() < NEWER) {
-            if let Some(at) = lanes.iter().position(|l| l.head == Some(id)) {
+        while let Some(id) = next.filter(|_| !walked.is_empty() && newer.len() < NEWER) {
+            if let Some(at) = walked.iter().position(|l| l.head == Some(id)) {
                 for id in newer.iter().rev() {
-                    let known = lanes.get(at).map_or(0, |lane| lane.bytes);
+                    let known = walked.get(at).map_or(0, |branch| branch.bytes);
                     let (paths, parent) = self.changes(id, known)?;
-                    if let Some(lane) = lanes.get_mut(at) {
-                        lane.newest -= 1;
+                    if let Some(branch) = walked.get_mut(at) {
+                        branch.newest -= 1;
                         let step = Step {
                             commit: *id,
                             parent,
                         };
-                        lane.note(lane.newest, step, paths);
-                        lane.head = Some(*id);
+                        branch.note(branch.newest, step, paths);
+                        branch.head = Some(*id);
                     }
                 }
                 return Ok(at);
@@ -206,11 +206,11 @@ impl<D: Disk> Room<D> {
             let parents = &self.read_commit(&id)?.parents;
             next = parents.first().map(|p| p.oid()).transpose()?;
         }
-        if lanes.len() >= LANES {
-            lanes.remove(0);
+        if walked.len() >= WALKED {
+            walked.remove(0);
         }
-        lanes.push(Lane::of(head));
-        Ok(lanes.len() - 1)
+        walked.push(Walked::of(head));
+        Ok(walked.len() - 1)
     }
 
     /// The directories that a commit changed against its first parent, and that parent; no list where there are too

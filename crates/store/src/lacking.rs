@@ -14,7 +14,7 @@ use crate::RefName;
 use crate::disk::{Disk, Lacking, RawEdit, RawRefs};
 use crate::error::{Error, Result};
 use crate::object::{Oid as _, RawEntry, SUBMODULE, TREE, name_order, next_entry};
-use crate::room::Room;
+use crate::repository::Repository;
 use crate::staged::Packed;
 
 /// Commits that are looked at to find out whether the other side has an old one.
@@ -25,7 +25,7 @@ const BRANCHES: usize = 16;
 const OBJECTS: usize = 100_000;
 const BYTES: usize = 64 << 20;
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     /// The objects that the new values of refs lead to and that a side with these refs lacks; `None` if
     /// they are too many to be packed here. `along` is what need not be read from disk.
     pub(crate) fn lacking(
@@ -36,7 +36,7 @@ impl<D: Disk> Room<D> {
     ) -> Result<Lacking> {
         let mut known = Known::new(self, edits, theirs)?;
         let mut sending = Sending {
-            room: self,
+            repository: self,
             along,
             sent: BTreeSet::new(),
             objects: Vec::new(),
@@ -66,7 +66,7 @@ impl<D: Disk> Room<D> {
 
 /// What the other side has, found out as far as it is asked for.
 struct Known<'a, D> {
-    room: &'a Room<D>,
+    repository: &'a Repository<D>,
     tips: BTreeSet<ObjectId>,
     /// Commits that it has, and those of them whose parents were not looked at.
     seen: BTreeSet<ObjectId>,
@@ -74,7 +74,7 @@ struct Known<'a, D> {
 }
 
 impl<'a, D: Disk> Known<'a, D> {
-    fn new(room: &'a Room<D>, edits: &[RawEdit], theirs: &RawRefs) -> Result<Self> {
+    fn new(repository: &'a Repository<D>, edits: &[RawEdit], theirs: &RawRefs) -> Result<Self> {
         let shared = |name: &RefName| {
             let short = name.as_str().strip_prefix("refs/heads/");
             short.is_some_and(|short| !short.contains('/'))
@@ -83,13 +83,13 @@ impl<'a, D: Disk> Known<'a, D> {
         let shared = theirs.iter().filter(|(name, _)| shared(name));
         let first = moved.chain(shared.map(|(_, id)| id).take(BRANCHES));
         let mut known = Self {
-            room,
+            repository,
             tips: theirs.values().copied().collect(),
             seen: BTreeSet::new(),
             next: VecDeque::new(),
         };
         for id in first {
-            if let Some(commit) = room.peel(*id)? {
+            if let Some(commit) = repository.peel(*id)? {
                 known.note(commit);
             }
         }
@@ -112,8 +112,8 @@ impl<'a, D: Disk> Known<'a, D> {
                 return Ok(false);
             };
             // What they have need not be here.
-            if self.room.kind(&next)? == Some(Kind::Commit) {
-                for parent in &self.room.read_commit(&next)?.parents {
+            if self.repository.kind(&next)? == Some(Kind::Commit) {
+                for parent in &self.repository.read_commit(&next)?.parents {
                     self.note(parent.oid()?);
                 }
             }
@@ -123,7 +123,7 @@ impl<'a, D: Disk> Known<'a, D> {
 
 /// What is sent.
 struct Sending<'a, D> {
-    room: &'a Room<D>,
+    repository: &'a Repository<D>,
     along: &'a BTreeMap<ObjectId, Arc<Packed>>,
     sent: BTreeSet<ObjectId>,
     objects: Vec<Arc<Packed>>,
@@ -140,7 +140,7 @@ impl<D: Disk> Sending<'_, D> {
         let object = match self.along.get(id) {
             Some(object) => Arc::clone(object),
             None => {
-                let found = match self.room.read(id) {
+                let found = match self.repository.read(id) {
                     // Git sends it without having it here as a whole.
                     Err(Error::TooLarge { .. }) => {
                         self.bytes = usize::MAX;
@@ -148,7 +148,7 @@ impl<D: Disk> Sending<'_, D> {
                     }
                     found => found?,
                 };
-                let (kind, raw) = found.ok_or_else(|| self.room.missing("object", id))?;
+                let (kind, raw) = found.ok_or_else(|| self.repository.missing("object", id))?;
                 self.bytes = self.bytes.saturating_add(raw.len());
                 Arc::new(Packed::new(kind, raw)?)
             }
@@ -177,10 +177,10 @@ impl<D: Disk> Sending<'_, D> {
             if self.is_too_much() {
                 return Ok(());
             }
-            let raw = self.room.read_as(&id, Kind::Tree)?;
+            let raw = self.repository.read_as(&id, Kind::Tree)?;
             let mut old = Vec::with_capacity(before.len());
             for id in &before {
-                old.push(self.room.read_as(id, Kind::Tree)?);
+                old.push(self.repository.read_as(id, Kind::Tree)?);
             }
             for (entry, beside) in fresh(&raw, &old) {
                 match entry.mode {

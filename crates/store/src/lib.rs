@@ -6,16 +6,17 @@
 //! waits: one pack, one journal write, one ref transaction, one push; content is durable before a
 //! ref shows it, and refs are durable before anybody is answered.
 //!
-//! Only this room knows git. It never reads YAML and never interprets a commit's message or the
+//! Only this crate knows git. It never reads YAML and never interprets a commit's message or the
 //! payload of an intent: both are bytes. It decides nothing: an expectation that does not hold is
 //! data ([`Answer::Refused`]).
 //!
-//! Two implementations stand behind the wall: [`GitStore`] and [`MemoryStore`]. They share all of
+//! Two implementations stand behind the traits: [`GitStore`] and [`MemoryStore`]. They share all of
 //! the logic (building, batching, journal, recovery) over one narrow internal trait, `disk::Disk`,
 //! and pass one suite (`conformance`).
 
 mod batch;
 mod branch;
+mod check;
 mod dir;
 mod disk;
 mod error;
@@ -25,7 +26,6 @@ mod git;
 mod history;
 mod hosts;
 mod journal;
-mod judge;
 mod lacking;
 mod lru;
 mod memory;
@@ -36,14 +36,14 @@ mod queue;
 mod recover;
 mod refname;
 mod remote;
+mod repository;
 mod reuse;
-mod room;
 mod snapshot;
 mod staged;
 mod stats;
 mod submission;
+mod traits;
 mod tree;
-mod wall;
 mod whole;
 mod write;
 
@@ -66,5 +66,5 @@ pub use submission::{
     Announced, Answer, BranchEdit, Expect, Handle, Intent, IntentId, IntentRef, Published, RefEdit,
     Refusal, Scope, Submission,
 };
-pub use wall::{Limits, Refs, Repo, Store};
+pub use traits::{Limits, Refs, Repo, Store};
 pub use write::{CommitSpec, Content, Written};

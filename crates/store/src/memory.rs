@@ -1,4 +1,4 @@
-//! The memory twin: the same room over a disk that is a map, for tests and simulation.
+//! The memory twin: the same repository over a disk that is a map, for tests and simulation.
 //!
 //! It is deterministic: no threads, no clock, no randomness; the writer runs inside the poll of a
 //! caller. What is durable and what is merely written are kept apart, so that after
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::fault::{Faults, NoFaults};
 use crate::lru::{Share, lock};
 use crate::remote::{Kind, RemoteSpec};
-use crate::room::{Room, Setup, Shared};
+use crate::repository::{Repository, Setup, Shared};
 use crate::staged::Packed;
 use crate::stats::{Counters, add};
 use crate::{Limits, NoCredentials, RefName, Repo, Store};
@@ -63,7 +63,7 @@ struct World {
     sites: BTreeMap<String, Arc<Mutex<Site>>>,
     /// Our mirrors of remotes.
     mirrors: BTreeMap<String, Arc<Mutex<Site>>>,
-    rooms: BTreeMap<String, Arc<Room<MemoryDisk>>>,
+    repositories: BTreeMap<String, Arc<Repository<MemoryDisk>>>,
 }
 
 impl Default for MemoryStore {
@@ -160,7 +160,7 @@ impl MemoryStore {
             counters,
         };
         Ok(Arc::new(Shared {
-            room: Arc::new(Room::new(disk, setup)?),
+            repository: Arc::new(Repository::new(disk, setup)?),
             who: Arc::new(NoCredentials),
         }))
     }
@@ -169,9 +169,9 @@ impl MemoryStore {
     /// that moved and was not made durable yet survives where `keep` says so.
     pub fn crash(&self, mut keep: impl FnMut(&str, &RefName) -> bool) {
         let mut world = lock(&self.world);
-        let ours: Vec<String> = world.rooms.keys().cloned().collect();
-        for room in std::mem::take(&mut world.rooms).into_values() {
-            room.stop();
+        let ours: Vec<String> = world.repositories.keys().cloned().collect();
+        for repository in std::mem::take(&mut world.repositories).into_values() {
+            repository.stop();
         }
         for url in ours {
             let site = world.mirrors.get(&url).or_else(|| world.sites.get(&url));
@@ -211,11 +211,15 @@ impl MemoryStore {
         share
     }
 
-    fn room(&self, spec: &RemoteSpec) -> Result<(Arc<Room<MemoryDisk>>, bool)> {
+    fn repository(&self, spec: &RemoteSpec) -> Result<(Arc<Repository<MemoryDisk>>, bool)> {
         let (url, kind) = spec.kind()?;
         let mut world = lock(&self.world);
-        if let Some(room) = world.rooms.get(&url).filter(|room| room.alive().is_ok()) {
-            return Ok((Arc::clone(room), false));
+        if let Some(repository) = world
+            .repositories
+            .get(&url)
+            .filter(|repository| repository.alive().is_ok())
+        {
+            return Ok((Arc::clone(repository), false));
         }
         if spec.create_repository && kind != Kind::Remote {
             world.sites.entry(url.clone()).or_default();
@@ -243,34 +247,35 @@ impl MemoryStore {
             faults: Arc::clone(&self.options.faults),
             counters,
         };
-        let room = Arc::new(Room::new(disk, setup)?);
-        world.rooms.insert(url, Arc::clone(&room));
-        Ok((room, true))
+        let repository = Arc::new(Repository::new(disk, setup)?);
+        world.repositories.insert(url, Arc::clone(&repository));
+        Ok((repository, true))
     }
 }
 
 #[async_trait]
 impl Store for MemoryStore {
     async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>> {
-        let (room, fresh) = self.room(&spec)?;
+        let (repository, fresh) = self.repository(&spec)?;
         let ready = async {
             if fresh {
-                let fetched = room.disk.list()?.is_empty() && room.disk.remote.is_some();
+                let fetched =
+                    repository.disk.list()?.is_empty() && repository.disk.remote.is_some();
                 if fetched {
-                    room.bring(&spec.credentials)?;
+                    repository.bring(&spec.credentials)?;
                 }
-                room.recover(fetched, &spec.credentials)?;
+                repository.recover(fetched, &spec.credentials)?;
             }
-            room.ensure_branch(&spec).await
+            repository.ensure_branch(&spec).await
         };
         if let Err(error) = ready.await {
             if fresh {
-                lock(&self.world).rooms.remove(&room.url);
+                lock(&self.world).repositories.remove(&repository.url);
             }
             return Err(error);
         }
         Ok(Arc::new(Shared {
-            room,
+            repository,
             who: spec.credentials,
         }))
     }
@@ -278,22 +283,22 @@ impl Store for MemoryStore {
     async fn here(&self, url: &str) -> Result<Option<Arc<dyn Repo>>> {
         let spec = RemoteSpec::new(url);
         let (url, kind) = spec.kind()?;
-        let known = lock(&self.world).rooms.get(&url).cloned();
-        let alive = known.filter(|room| kind == Kind::Remote && room.alive().is_ok());
-        let Some(room) = alive else {
+        let known = lock(&self.world).repositories.get(&url).cloned();
+        let alive = known.filter(|repository| kind == Kind::Remote && repository.alive().is_ok());
+        let Some(repository) = alive else {
             return Ok(None);
         };
-        if room.disk.list()?.is_empty() {
+        if repository.disk.list()?.is_empty() {
             return Ok(None);
         }
         Ok(Some(Arc::new(Shared {
-            room,
+            repository,
             who: spec.credentials,
         })))
     }
 }
 
-/// A site as the room's disk.
+/// A site as the repository's disk.
 pub(crate) struct MemoryDisk {
     site: Arc<Mutex<Site>>,
     remote: Option<Remote>,

@@ -1,7 +1,7 @@
 //! Where packages are: directories with a `Kptfile`. The name of that file is all we know of them.
 //!
 //! A few objects may name each other so often that they are billions of paths: what one look visits has a budget, each
-//! tree is judged once however often it is named, and what is beyond is said (X9).
+//! tree is checked once however often it is named, and what is beyond is said (X9).
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::Dir;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::object::{Oid as _, TREE, is_file, next_entry, tree_id};
-use crate::room::Room;
+use crate::repository::Repository;
 
 const MARK: &[u8] = b"Kptfile";
 /// How many levels below the directory of the repository packages are looked for: no package's name has more.
@@ -64,7 +64,7 @@ impl Look {
     }
 }
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     pub(crate) fn find_packages(&self, root: TreeId, under: &Dir) -> Result<Packages> {
         let Some(top) = self.find_subtree(&root.oid()?, under)? else {
             return Ok(Packages::default());
@@ -84,7 +84,7 @@ impl<D: Disk> Room<D> {
         Ok(look.all)
     }
 
-    /// The tree of one package, as [`Room::find_packages`] would name it.
+    /// The tree of one package, as [`Repository::find_packages`] would name it.
     pub(crate) fn find_package(
         &self,
         root: TreeId,

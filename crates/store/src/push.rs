@@ -19,7 +19,7 @@ use crate::journal::Edit;
 use crate::lru::lock;
 use crate::object::commit_id;
 use crate::refname::PENDING;
-use crate::room::Room;
+use crate::repository::Repository;
 use crate::staged::Packed;
 use crate::stats::add;
 use crate::{Answer, Handle, RefName, Refusal, Scope};
@@ -35,7 +35,7 @@ pub(crate) struct Unheard {
 /// Answers that are kept for callers that ask late.
 const KEPT: usize = 10_000;
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     pub(crate) fn land_remote(
         &self,
         upstream: &dyn Upstream,
@@ -82,7 +82,7 @@ impl<D: Disk> Room<D> {
                     one.tried = Some(accepted.clone());
                 }
                 match self.find_out(upstream, waiting, who) {
-                    // Judged anew: what landed is found to stand, the rest is pushed again.
+                    // Checked anew: what landed is found to stand, the rest is pushed again.
                     Ok(true) => {
                         self.drop_pending(&edits)?;
                         Ok(Landed::Again)

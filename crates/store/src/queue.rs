@@ -15,7 +15,7 @@ use crate::batch::Waiting;
 use crate::disk::{Disk, Who};
 use crate::error::Result;
 use crate::lru::lock;
-use crate::room::Room;
+use crate::repository::Repository;
 use crate::stats::add;
 use crate::{Announced, Answer, Submission};
 
@@ -59,7 +59,7 @@ impl Queue {
 }
 
 /// The writer's claim on the queue; given back even when the writer breaks.
-struct Busy<D: Disk>(Arc<Room<D>>);
+struct Busy<D: Disk>(Arc<Repository<D>>);
 
 impl<D: Disk> Drop for Busy<D> {
     fn drop(&mut self) {
@@ -72,7 +72,7 @@ impl<D: Disk> Drop for Busy<D> {
     }
 }
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     /// Hands a job to the writer and waits for its answer.
     pub(crate) async fn enqueue<T>(
         self: &Arc<Self>,
@@ -103,10 +103,10 @@ impl<D: Disk> Room<D> {
             queue.coming.insert(ticket);
             ticket
         };
-        let room = Arc::clone(self);
+        let repository = Arc::clone(self);
         Announced::until(move || {
-            lock(&room.queue).coming.remove(&ticket);
-            room.wake();
+            lock(&repository.queue).coming.remove(&ticket);
+            repository.wake();
         })
     }
 

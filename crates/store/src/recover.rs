@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::journal::Edit;
 use crate::lru::lock;
 use crate::object::commit_id;
-use crate::room::Room;
+use crate::repository::Repository;
 use crate::{Intent, IntentId, IntentRef, Scope};
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     /// Runs once, when the repository is opened. A remote that cannot be asked now is asked before
     /// anything else is pushed; until then, nobody knows what the intents came to.
     pub(crate) fn recover(&self, fetched: bool, who: &Who) -> Result<()> {
@@ -122,7 +122,7 @@ impl<D: Disk> Room<D> {
     }
 }
 
-/// The same as [`Room::stands`], for refs that were looked at.
+/// The same as [`Repository::stands`], for refs that were looked at.
 fn any_stands(refs: &[IntentRef]) -> bool {
     let made = refs.iter().any(|r| r.to.is_some());
     refs.iter().any(|r| r.stands && (r.to.is_some() || !made))

@@ -80,7 +80,7 @@ impl RefName {
     }
 }
 
-/// Everything that this room keeps for itself in a mirror and never shows or pushes.
+/// Everything that this crate keeps for itself in a mirror and never shows or pushes.
 pub(crate) const PENDING: &str = "refs/offshoot/pending/";
 
 /// Whether a ref is the remote's to say; ours are pins and pending values.

@@ -30,7 +30,7 @@ pub struct RemoteSpec {
     pub create_repository: bool,
     /// A branch that must exist, such as `main`.
     pub branch: Option<String>,
-    /// Whether that branch is made where it is missing, as the peer does it.
+    /// Whether that branch is made where it is missing, as Porch does it.
     pub create_branch: Option<crate::Signature>,
     /// Credentials, asked anew for each attempt.
     pub credentials: Arc<dyn Credentials>,

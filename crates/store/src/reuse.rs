@@ -16,7 +16,7 @@ use crate::disk::{Disk, View};
 use crate::error::{Error, Result};
 use crate::lru::{SLOT, lock};
 use crate::object::Oid as _;
-use crate::room::Room;
+use crate::repository::Repository;
 use crate::staged::{Bundle, Part, Parts};
 use crate::{RefName, Refusal, Submission};
 
@@ -86,7 +86,7 @@ impl Offer {
     }
 }
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     /// Takes a submission's objects into the round, or says which one that it relies on is not there.
     pub(crate) fn take_offer(&self, offer: Offer, round: &mut Round) -> Result<Option<Refusal>> {
         for id in &offer.relies {

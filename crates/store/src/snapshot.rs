@@ -10,8 +10,8 @@ use model::{File, FileMode, Files, PackagePath, TreeId};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::object::{EXEC, Entry, Oid as _, blob_id, count_entries, decode_tree, tree_id};
-use crate::room::Room;
-use crate::wall::Limits;
+use crate::repository::Repository;
+use crate::traits::Limits;
 
 /// What a tree holds beyond what we read: symlinks, submodules, names that we refuse (X1), and what is beyond the
 /// limits (A11). It is written back as it was and never followed.
@@ -166,8 +166,8 @@ impl Listing {
     }
 }
 
-impl<D: Disk> Room<D> {
-    /// As [`Room::take_snapshot`], without what is beyond the limits: of files, the largest go first.
+impl<D: Disk> Repository<D> {
+    /// As [`Repository::take_snapshot`], without what is beyond the limits: of files, the largest go first.
     pub(crate) fn take_snapshot_within(
         &self,
         tree: TreeId,

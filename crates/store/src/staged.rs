@@ -1,4 +1,4 @@
-//! Objects that were built and are not yet in the repository: the shelf that makes a commit
+//! Objects that were built and are not yet in the repository: the staging that makes a commit
 //! readable before it is written.
 //!
 //! An object lives here as long as some [`crate::Written`] holds it. Two drafts with the same file
@@ -174,7 +174,7 @@ pub(crate) struct Built {
 /// A commit with its objects.
 #[derive(Debug)]
 pub(crate) struct Bundle {
-    shelf: Arc<Shelf>,
+    staging: Arc<Staging>,
     pub(crate) of: Built,
     pub(crate) parts: Parts,
     /// Commits not yet in the repository that this one stands on.
@@ -193,7 +193,7 @@ impl Drop for Bundle {
         let parts = std::mem::take(&mut self.parts);
         let ids: Vec<ObjectId> = parts.all.keys().copied().collect();
         drop(parts);
-        self.shelf.sweep(&ids, &self.of);
+        self.staging.sweep(&ids, &self.of);
     }
 }
 
@@ -210,7 +210,7 @@ struct Inner {
     full: usize,
 }
 
-/// The least number of objects at which the shelf is looked through.
+/// The least number of objects at which the staging is looked through.
 const FULL: usize = 4_096;
 
 impl Inner {
@@ -224,16 +224,16 @@ impl Inner {
 
 /// All objects that some caller holds and that may not be in the repository yet.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf {
+pub(crate) struct Staging {
     inner: Mutex<Inner>,
 }
 
-impl Shelf {
+impl Staging {
     pub(crate) fn find(&self, id: &ObjectId) -> Option<Arc<Packed>> {
         lock(&self.inner).objects.get(id)?.upgrade()
     }
 
-    /// Puts an object on the shelf, or finds it there.
+    /// Stages an object, or finds it there.
     pub(crate) fn stage(&self, kind: Kind, raw: Arc<[u8]>) -> Result<Arc<Packed>> {
         self.keep(Packed::new(kind, raw)?)
     }
@@ -277,7 +277,7 @@ impl Shelf {
     ) -> Arc<Bundle> {
         let (commit, tree) = (of.commit, of.tree);
         let bundle = Arc::new(Bundle {
-            shelf: Arc::clone(self),
+            staging: Arc::clone(self),
             of,
             parts,
             needs,
@@ -337,17 +337,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_holds_does_not_stay_on_the_shelf() {
-        let shelf = Shelf::default();
+    fn what_nobody_holds_does_not_stay_staged() {
+        let staging = Staging::default();
         let stage = |i: usize| {
             let raw: Arc<[u8]> = i.to_string().into_bytes().into();
-            shelf.stage(Kind::Blob, raw).unwrap()
+            staging.stage(Kind::Blob, raw).unwrap()
         };
         let held = stage(0);
         for i in 1..3 * FULL {
             drop(stage(i));
         }
-        assert!(lock(&shelf.inner).objects.len() <= FULL);
-        assert!(shelf.find(&held.id).is_some());
+        assert!(lock(&staging.inner).objects.len() <= FULL);
+        assert!(staging.find(&held.id).is_some());
     }
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::object::{
     BLOB, EXEC, Entry, Oid as _, SUBMODULE, TREE, encode_tree, next_entry, push_entry,
 };
-use crate::room::Room;
+use crate::repository::Repository;
 use crate::staged::{Delta, Packed, Part, Parts, deflate};
 use crate::{Dir, Opaque};
 
@@ -25,7 +25,7 @@ enum Node {
     Dir(BTreeMap<Vec<u8>, Self>),
 }
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     /// The tree of a package's files, with all that it is made of. `None` if there is nothing.
     pub(crate) fn build_tree(
         &self,
@@ -62,7 +62,7 @@ impl<D: Disk> Room<D> {
                 out.add(if self.has(&id)? {
                     Part::Kept(id, Arc::clone(bytes))
                 } else {
-                    Part::Built(self.shelf.stage_as(id, Kind::Blob, Arc::clone(bytes))?)
+                    Part::Built(self.staging.stage_as(id, Kind::Blob, Arc::clone(bytes))?)
                 });
                 Ok(id)
             }
@@ -79,7 +79,7 @@ impl<D: Disk> Room<D> {
         out.build(if self.has(&id)? {
             Arc::new(packed)
         } else {
-            self.shelf.keep(packed)?
+            self.staging.keep(packed)?
         });
         Ok(id)
     }
@@ -108,7 +108,7 @@ impl<D: Disk> Room<D> {
         match self.graft_below(root, &segments, content, out)? {
             Some(id) => Ok(id),
             None => {
-                let empty = self.shelf.stage(Kind::Tree, Arc::from(&[][..]))?;
+                let empty = self.staging.stage(Kind::Tree, Arc::from(&[][..]))?;
                 let id = empty.id;
                 out.build(empty);
                 Ok(id)
@@ -150,7 +150,7 @@ impl<D: Disk> Room<D> {
         if let Some(base) = tree.filter(|_| packed.raw.len() >= WORTH_A_DELTA) {
             packed.delta = Some(difference(base, old, &packed.raw));
         }
-        let packed = self.shelf.keep(packed)?;
+        let packed = self.staging.keep(packed)?;
         let id = packed.id;
         out.build(packed);
         Ok(Some(id))

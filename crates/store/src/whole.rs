@@ -9,7 +9,7 @@ use model::{CommitId, TreeId};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::object::{Oid as _, SUBMODULE, TREE, next_entry};
-use crate::room::Room;
+use crate::repository::Repository;
 
 /// How many objects one look visits; beyond it, commits and the packages' own directories are looked up alone.
 const VISITS: usize = 200_000;
@@ -26,7 +26,7 @@ struct Look {
     visits: usize,
 }
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     /// Which of these packages are not whole, each with what is missing first.
     pub(crate) fn find_broken(
         &self,

@@ -10,7 +10,7 @@ use model::{CommitId, Files, TreeId};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::object::{CommitText, Entry, Oid as _, commit_id, decode_tree, encode_commit, tree_id};
-use crate::room::Room;
+use crate::repository::Repository;
 use crate::staged::{Built, Bundle, Packed, Part, Parts};
 use crate::{Dir, Opaque, Signature};
 
@@ -72,7 +72,7 @@ impl Written {
     }
 }
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     pub(crate) fn write_commit(&self, spec: &CommitSpec<'_>) -> Result<Written> {
         let mut parts = Parts::default();
         let mut needs = Vec::new();
@@ -88,7 +88,7 @@ impl<D: Disk> Room<D> {
         let base = match spec.base {
             Some(base) => {
                 let base = base.oid()?;
-                match self.shelf.commit(&base) {
+                match self.staging.commit(&base) {
                     Some(bundle) => needs.push(bundle),
                     None => drop(parts.relies.insert(base)),
                 }
@@ -101,7 +101,7 @@ impl<D: Disk> Room<D> {
         let mut parents = Vec::with_capacity(spec.parents.len());
         for parent in spec.parents {
             let parent = parent.oid()?;
-            match self.shelf.commit(&parent) {
+            match self.staging.commit(&parent) {
                 Some(bundle) => needs.push(bundle),
                 None if self.kind(&parent)? == Some(Kind::Commit) => {
                     parts.relies.insert(parent);
@@ -127,7 +127,7 @@ impl<D: Disk> Room<D> {
             commit: commit_id(&of.commit),
             root: tree_id(&root),
             tree: content.as_ref().map(tree_id),
-            bundle: self.shelf.bundle(of, parts, needs),
+            bundle: self.staging.bundle(of, parts, needs),
         })
     }
 
@@ -136,12 +136,12 @@ impl<D: Disk> Room<D> {
         // Nobody could read it again.
         let size = packed.raw.len() as u64;
         self.limits.check_object(Kind::Commit, &packed.id, size)?;
-        self.shelf.keep(packed)
+        self.staging.keep(packed)
     }
 
     /// Takes along what a tree is made of: from a commit that was built of it, or it has to be in the repository.
     pub(crate) fn gather(&self, tree: &ObjectId, out: &mut Parts) {
-        let Some(bundle) = self.shelf.about(tree) else {
+        let Some(bundle) = self.staging.about(tree) else {
             out.relies.insert(*tree);
             return;
         };

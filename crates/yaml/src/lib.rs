@@ -15,7 +15,7 @@
 //! # Ok::<(), yaml::Error>(())
 //! ```
 //!
-//! This room depends on none of ours and never reformats what it was not asked to touch. Sources of its rules:
+//! This crate depends on none of ours and never reformats what it was not asked to touch. Sources of its rules:
 //! decisions V5, M1, M6, M14, M20, Y1 to Y3, and the recorded answers in `vectors/yaml-edit` and `vectors/yaml-scalars`.
 
 mod decode;

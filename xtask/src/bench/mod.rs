@@ -22,7 +22,7 @@ pub(crate) enum Bench {
     Fanout(FanoutArgs),
     /// The API server of a process of its own: durable writes, lists, watches, memory, cold starts, beside the disk's own rate.
     Apiserver(ApiserverArgs),
-    /// The package engine alone on one core: parse, edit, merge, render, cook, and how they grow.
+    /// The package engine alone on one core: parse, edit, merge, render, derive, and how they grow.
     Package {
         /// Only the lines that hold this text.
         only: Option<String>,

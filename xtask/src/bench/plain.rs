@@ -7,23 +7,23 @@ use super::world::{Result, git};
 pub(super) fn drafts(n: usize, files: &Files) -> Result<()> {
     let root = tempfile::tempdir().map_err(|e| e.to_string())?;
     git(root.path(), &["init", "--quiet", "--bare", "deploy.git"])?;
-    git(root.path(), &["clone", "--quiet", "deploy.git", "desk"])?;
-    let desk = root.path().join("desk");
+    git(root.path(), &["clone", "--quiet", "deploy.git", "checkout"])?;
+    let checkout = root.path().join("checkout");
     git(
-        &desk,
+        &checkout,
         &["commit", "--quiet", "--allow-empty", "--message", "start"],
     )?;
     for i in 0..n {
         let branch = format!("drafts/bench-{i}/packagevariant-1");
-        git(&desk, &["checkout", "--quiet", "-b", &branch, "HEAD"])?;
-        let package = desk.join(format!("bench-{i}"));
+        git(&checkout, &["checkout", "--quiet", "-b", &branch, "HEAD"])?;
+        let package = checkout.join(format!("bench-{i}"));
         std::fs::create_dir_all(&package).map_err(|e| e.to_string())?;
         for (path, text) in files {
             std::fs::write(package.join(path), text).map_err(|e| e.to_string())?;
         }
-        git(&desk, &["add", "--all"])?;
-        git(&desk, &["commit", "--quiet", "--message", "draft"])?;
-        git(&desk, &["push", "--quiet", "origin", &branch])?;
+        git(&checkout, &["add", "--all"])?;
+        git(&checkout, &["commit", "--quiet", "--message", "draft"])?;
+        git(&checkout, &["push", "--quiet", "origin", &branch])?;
     }
     Ok(())
 }

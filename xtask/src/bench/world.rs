@@ -156,19 +156,19 @@ impl World {
 
     /// Commits and tags a revision of the upstream package, with plain git.
     pub(super) fn push(&self, tag: &str, files: &Files) -> Result<()> {
-        let desk = self.root.path().join("desk");
-        if !desk.exists() {
+        let checkout = self.root.path().join("checkout");
+        if !checkout.exists() {
             git(
                 self.root.path(),
                 &[
                     "clone",
                     "--quiet",
                     &self.path("blueprints").display().to_string(),
-                    "desk",
+                    "checkout",
                 ],
             )?;
         }
-        let package = desk.join("bench");
+        let package = checkout.join("bench");
         if package.exists() {
             std::fs::remove_dir_all(&package).map_err(|e| e.to_string())?;
         }
@@ -176,10 +176,10 @@ impl World {
         for (path, text) in files {
             std::fs::write(package.join(path), text).map_err(|e| e.to_string())?;
         }
-        git(&desk, &["add", "--all"])?;
-        git(&desk, &["commit", "--quiet", "--message", tag])?;
-        git(&desk, &["tag", &format!("bench/{tag}")])?;
-        git(&desk, &["push", "--quiet", "--tags", "origin", "HEAD"])?;
+        git(&checkout, &["add", "--all"])?;
+        git(&checkout, &["commit", "--quiet", "--message", tag])?;
+        git(&checkout, &["tag", &format!("bench/{tag}")])?;
+        git(&checkout, &["push", "--quiet", "--tags", "origin", "HEAD"])?;
         Ok(())
     }
 

@@ -98,8 +98,8 @@ fn number(word: &str) -> Option<u32> {
 /// Case folders with the first line of their worlds.
 fn cases(root: &Path) -> Vec<(String, String)> {
     let mut out = Vec::new();
-    for room in entries(&root.join("crates")) {
-        for kind in entries(&room.join("testdata")) {
+    for member in entries(&root.join("crates")) {
+        for kind in entries(&member.join("testdata")) {
             for case in entries(&kind) {
                 let Ok(text) = std::fs::read_to_string(case.join("world.yaml")) else {
                     continue;
@@ -109,7 +109,7 @@ fn cases(root: &Path) -> Vec<(String, String)> {
                     name.to_string_lossy().into_owned()
                 };
                 let line = text.lines().next().unwrap_or_default();
-                let place = format!("{}: {}/{}", name(&room), name(&kind), name(&case));
+                let place = format!("{}: {}/{}", name(&member), name(&kind), name(&case));
                 out.push((place, line.to_owned()));
             }
         }

@@ -88,17 +88,20 @@ impl World {
         let bare = format!("{repository}.git");
         git(root, &["init", "--quiet", "--bare", &bare])?;
         git(root, &["clone", "--quiet", &bare, repository])?;
-        let desk = root.join(repository);
-        let at = desk.join(package);
+        let checkout = root.join(repository);
+        let at = checkout.join(package);
         let kptfile =
             format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {package}\n");
         let write =
             std::fs::create_dir_all(&at).and_then(|()| std::fs::write(at.join("Kptfile"), kptfile));
         write.map_err(|e| format!("{}: {e}", at.display()))?;
-        git(&desk, &["add", "--all"])?;
-        git(&desk, &["commit", "--quiet", "--message", "first"])?;
-        git(&desk, &["tag", &format!("{package}/v1")])?;
-        git(&desk, &["push", "--quiet", "--tags", "origin", "HEAD:main"])?;
+        git(&checkout, &["add", "--all"])?;
+        git(&checkout, &["commit", "--quiet", "--message", "first"])?;
+        git(&checkout, &["tag", &format!("{package}/v1")])?;
+        git(
+            &checkout,
+            &["push", "--quiet", "--tags", "origin", "HEAD:main"],
+        )?;
         let path = format!("{CONFIG}/v1alpha1/namespaces/default/repositories");
         self.create(&path, &self.repository(repository, &BTreeMap::new()))
             .await?;

@@ -24,8 +24,8 @@ pub(super) fn author(world: &World, dice: &mut Dice) {
 
 /// Commits, tags and pushes a version of the package, with plain git.
 pub(super) fn publish_upstream(world: &World, number: u64) -> Result<()> {
-    let desk = world.root.join("desk");
-    let package = desk.join("web");
+    let checkout = world.root.join("checkout");
+    let package = checkout.join("web");
     std::fs::create_dir_all(&package).map_err(|e| e.to_string())?;
     let files = [
         (
@@ -50,13 +50,13 @@ pub(super) fn publish_upstream(world: &World, number: u64) -> Result<()> {
         std::fs::write(package.join(name), contents).map_err(|e| e.to_string())?;
     }
     let tag = format!("web/v{number}");
-    world.git(&desk, &["add", "--all"])?;
+    world.git(&checkout, &["add", "--all"])?;
     world.git(
-        &desk,
+        &checkout,
         &["commit", "--quiet", "--allow-empty", "--message", &tag],
     )?;
-    world.git(&desk, &["tag", &tag])?;
-    world.git(&desk, &["push", "--quiet", "--tags", "origin", "HEAD"])?;
+    world.git(&checkout, &["tag", &tag])?;
+    world.git(&checkout, &["push", "--quiet", "--tags", "origin", "HEAD"])?;
     Ok(())
 }
 

@@ -100,7 +100,12 @@ impl World {
         }
         self.git(
             &self.root,
-            &["clone", "--quiet", text(&self.bare("blueprints"))?, "desk"],
+            &[
+                "clone",
+                "--quiet",
+                text(&self.bare("blueprints"))?,
+                "checkout",
+            ],
         )?;
         super::people::publish_upstream(self, 1)?;
         self.wait(

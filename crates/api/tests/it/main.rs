@@ -1,4 +1,4 @@
-//! Wire ↔ model: the peer's texts, every accepted form, and records that come back as written.
+//! Wire ↔ model: Porch's texts, every accepted form, and records that come back as written.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The exact texts of the peer (R16, A4).
+//! The exact texts of Porch (R16, A4).
 
 use serde_json::{Value, json};
 

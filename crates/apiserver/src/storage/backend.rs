@@ -1,4 +1,4 @@
-//! The durable wall: what a store needs from the medium below it, and how a test makes it fail.
+//! The durable traits: what a store needs from the medium below it, and how a test makes it fail.
 
 use std::sync::Arc;
 

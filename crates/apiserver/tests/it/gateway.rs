@@ -92,11 +92,11 @@ impl Gateway for Warehouse {
         })
     }
 
-    /// What stands on a shelf is called by shelf and colour.
+    /// What stands on a rack is called by rack and colour.
     fn composed_name(&self, call: &Call) -> Option<String> {
         let word = |pointer: &str| call.new.as_ref()?.pointer(pointer)?.as_str();
-        let (shelf, colour) = (word("/spec/shelf")?, word("/spec/colour")?);
-        Some(format!("{shelf}.{colour}"))
+        let (rack, colour) = (word("/spec/rack")?, word("/spec/colour")?);
+        Some(format!("{rack}.{colour}"))
     }
 }
 
@@ -382,7 +382,7 @@ async fn what_is_kept_under_another_name_keeps_its_owners() {
         (json!({"generateName": "some-"}), "green"),
     ] {
         let body = json!({"apiVersion": "ware.dev/v1", "kind": "Crate", "metadata": metadata,
-            "spec": {"shelf": "top", "colour": colour}});
+            "spec": {"rack": "top", "colour": colour}});
         let path = format!("{CRATES}?fieldManager=hand");
         let (code, made) = ask(&server, Method::POST, &path, Some(body)).await;
         assert_eq!(code, 201, "{made}");
@@ -395,10 +395,7 @@ async fn what_is_kept_under_another_name_keeps_its_owners() {
             (&json!("hand"), &json!("Update")),
             "{got}"
         );
-        assert!(
-            entry["fieldsV1"]["f:spec"]["f:shelf"].is_object(),
-            "{entry}"
-        );
+        assert!(entry["fieldsV1"]["f:spec"]["f:rack"].is_object(), "{entry}");
     }
 }
 

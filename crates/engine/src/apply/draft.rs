@@ -6,7 +6,7 @@ use model::{
     Files, GitLock, GitUpstream, Machine, ObjectKey, Owner, PackedRenderStatus, Recipe, Revision,
     TreeId, Uid,
 };
-use package::cook::{Base, CookInput, Cooked, MachineFiles, OpenDraft};
+use package::derive::{Base, DeriveInput, Derived, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
 use plan::variant::{
     BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, RevisionRef, UpdateDraft, base_of,
@@ -14,8 +14,8 @@ use plan::variant::{
 use store::{Opaque, RefEdit, RefName, Written};
 use tokio::sync::OwnedMutexGuard;
 
+use super::commits::{Commits, Noted, tree_of};
 use super::current::uncover;
-use super::pot::{Noted, Pot, tree_of};
 use super::revision::{expected, note};
 use super::variant::service;
 use crate::discover::{apply_kptfile, by_person, chain, unseen};
@@ -23,8 +23,8 @@ use crate::git::Subject;
 use crate::index::PackageKey;
 use crate::observe::old_files;
 use crate::ports::{EventType, OurKind};
+use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::shelve::{Follow, Shelf};
 use crate::usecase::{new_record, not_carried, registered};
 use crate::{Engine, Error, Result};
 
@@ -43,10 +43,10 @@ pub(super) async fn create(
     base_stands(engine, &package, base)?;
     let (input, theirs) = input(engine, &open, &step.upstream, &step.recipe, base, None).await?;
     let mut announced = Some(open.repo.announce());
-    let mut cooked = engine.cook(input, &mut announced).await?;
+    let mut derived = engine.derive(input, &mut announced).await?;
     let opaque = opaque(engine, &open, base.map(|b| b.tree))?;
-    cooked.conditions.extend(not_carried(&theirs, &opaque));
-    if cooked.m_equals_p
+    derived.conditions.extend(not_carried(&theirs, &opaque));
+    if derived.m_equals_p
         && let OnEqual::NoteDigest(revision) = &step.on_equal
     {
         drop(announced);
@@ -54,14 +54,14 @@ pub(super) async fn create(
         return Ok(Outcome::Unchanged);
     }
     let by = service(engine, key);
-    let pot = Pot {
+    let commits = Commits {
         engine,
         open: &open,
         by: &by,
         package: &step.package,
         workspace: &step.workspace,
         opaque: &opaque,
-        cooked: &cooked,
+        derived: &derived,
     };
     let noted = Noted {
         owner: owner(key, &step.owner.uid),
@@ -71,7 +71,8 @@ pub(super) async fn create(
         directory: step.directory,
         recipe: &step.recipe,
     };
-    let (drafted, machine) = pot.fresh(engine.head(&open)?, Subject::Task(&step.task), noted)?;
+    let (drafted, machine) =
+        commits.fresh(engine.head(&open)?, Subject::Task(&step.task), noted)?;
     let mut record = new_record(
         engine,
         &open,
@@ -84,18 +85,18 @@ pub(super) async fn create(
     record.meta.labels.clone_from(&step.labels);
     record.meta.annotations.clone_from(&step.annotations);
     record.meta.owners = vec![step.owner.clone()];
-    serve(&mut record, &cooked, &drafted.written, machine)?;
-    let mut shelf = Shelf {
+    serve(&mut record, &derived, &drafted.written, machine)?;
+    let mut publication = Publication {
         refs: vec![RefEdit::create(
             open.layout.draft(&step.package, &step.workspace)?,
             drafted.written.commit(),
         )],
         follow: vec![Follow::put(record, None)],
         announced,
-        ..Shelf::default()
+        ..Publication::default()
     };
-    drafted.shelve(&mut shelf);
-    finish(engine, &open, shelf, key, "DraftCreated").await
+    drafted.publish(&mut publication);
+    finish(engine, &open, publication, key, "DraftCreated").await
 }
 
 /// Brings an open draft in line.
@@ -123,10 +124,10 @@ pub(super) async fn update(
     )
     .await?;
     let mut announced = Some(open.repo.announce());
-    let mut cooked = engine.cook(input, &mut announced).await?;
+    let mut derived = engine.derive(input, &mut announced).await?;
     let opaque = opaque(engine, &open, Some(old.tree))?;
-    cooked.conditions.extend(not_carried(&theirs, &opaque));
-    if cooked.m_equals_p
+    derived.conditions.extend(not_carried(&theirs, &opaque));
+    if derived.m_equals_p
         && let OnEqual::DeleteDraft(revision) = &step.on_equal
         && !by_person(&open, &old)?
     {
@@ -134,14 +135,14 @@ pub(super) async fn update(
         return superseded(engine, &open, key, &old, revision, step).await;
     }
     let by = service(engine, key);
-    let pot = Pot {
+    let commits = Commits {
         engine,
         open: &open,
         by: &by,
         package: &old.package,
         workspace: &old.workspace,
         opaque: &opaque,
-        cooked: &cooked,
+        derived: &derived,
     };
     let uid = uid.ok_or_else(|| Error::conflict("the variant has no uid"))?;
     let noted = Noted {
@@ -152,10 +153,10 @@ pub(super) async fn update(
         directory: step.machine.as_ref().and_then(|m| m.base_tree),
         recipe: &step.recipe,
     };
-    let (drafted, machine) = pot.again(&old, &step.why, noted)?;
+    let (drafted, machine) = commits.again(&old, &step.why, noted)?;
     let mut record = Revision::clone(&old);
-    serve(&mut record, &cooked, &drafted.written, machine)?;
-    let mut shelf = Shelf {
+    serve(&mut record, &derived, &drafted.written, machine)?;
+    let mut publication = Publication {
         refs: vec![RefEdit::update(
             open.layout.draft(&old.package, &old.workspace)?,
             old.commit,
@@ -163,10 +164,10 @@ pub(super) async fn update(
         )],
         follow: vec![Follow::put(record, Some(old))],
         announced,
-        ..Shelf::default()
+        ..Publication::default()
     };
-    drafted.shelve(&mut shelf);
-    finish(engine, &open, shelf, key, "DraftUpdated").await
+    drafted.publish(&mut publication);
+    finish(engine, &open, publication, key, "DraftUpdated").await
 }
 
 /// Holds the package once git is sure to have no revision of it that was not seen: a second draft
@@ -201,11 +202,11 @@ fn owner(key: &ObjectKey, uid: &Uid) -> Owner {
 async fn finish(
     engine: &Engine,
     open: &Open,
-    shelf: Shelf,
+    publication: Publication,
     key: &ObjectKey,
     reason: &str,
 ) -> Result<Outcome> {
-    let stored = engine.shelve(open, shelf).await?;
+    let stored = engine.publish(open, publication).await?;
     let record = stored.into_iter().next().flatten();
     let record = record.ok_or_else(|| Error::conflict("the draft was deleted meanwhile"))?;
     let from = record.upstream_lock.as_ref();
@@ -260,15 +261,15 @@ async fn superseded(
     step: &UpdateDraft,
 ) -> Result<Outcome> {
     note(engine, published, &step.digest).await?;
-    let shelf = Shelf {
+    let publication = Publication {
         refs: vec![RefEdit::delete(
             open.layout.draft(&old.package, &old.workspace)?,
             old.commit,
         )],
         follow: vec![Follow::delete(old)],
-        ..Shelf::default()
+        ..Publication::default()
     };
-    engine.shelve(open, shelf).await?;
+    engine.publish(open, publication).await?;
     let (draft, same) = (&old.key.name, &published.key.name);
     let message = format!("draft {draft} is deleted: it equals {same}");
     engine
@@ -308,7 +309,7 @@ async fn input(
     recipe: &Recipe,
     base: Option<&BaseRef>,
     draft: Option<OpenDraft>,
-) -> Result<(CookInput, Vec<Opaque>)> {
+) -> Result<(DeriveInput, Vec<Opaque>)> {
     let (files, theirs, lock) = registered(engine, &upstream.key.namespace, upstream).await?;
     pin(engine, upstream).await?;
     let base = match base {
@@ -318,7 +319,7 @@ async fn input(
             machine: machine_files(engine, open, &base.machine).await?,
         }),
     };
-    let input = CookInput {
+    let input = DeriveInput {
         marked: marked(engine, upstream, &files).await?,
         upstream: files,
         git_upstream: wanted(&lock),
@@ -400,7 +401,7 @@ async fn machine_files(engine: &Engine, open: &Open, base: &MachineBase) -> Resu
     Ok(match base {
         MachineBase::Fresh | MachineBase::Wanted => MachineFiles::Wanted,
         MachineBase::Known(machine) => known(engine, open, machine, machine.v_tree)?,
-        MachineBase::Recook(lock) => MachineFiles::Recook {
+        MachineBase::Anew(lock) => MachineFiles::Anew {
             upstream: old_files(engine, &open.key().namespace, lock)?,
             git_upstream: wanted(lock),
             lock: lock.clone(),
@@ -431,10 +432,10 @@ fn opaque(engine: &Engine, open: &Open, tree: Option<TreeId>) -> Result<Vec<Opaq
     }
 }
 
-/// Takes what was cooked into a record.
+/// Takes what was derived into a record.
 fn serve(
     record: &mut Revision,
-    cooked: &Cooked,
+    derived: &Derived,
     written: &Written,
     machine: Machine,
 ) -> Result<()> {
@@ -447,15 +448,15 @@ fn serve(
     if let Some(lock) = &mut record.self_lock {
         lock.commit = Some(record.commit);
     }
-    let kptfile = Kptfile::of_rendered(&cooked.tip).map_err(|error| Error::Cook {
+    let kptfile = Kptfile::of_rendered(&derived.tip).map_err(|error| Error::Contents {
         attempt: "read the Kptfile",
         class: model::Class::Invalid,
         message: chain(&error),
     })?;
     apply_kptfile(record, &kptfile);
-    record.conditions.extend(cooked.conditions.iter().cloned());
-    record.render_status = Some(PackedRenderStatus::from(&cooked.render));
-    record.conflicts.clone_from(&cooked.conflicts);
+    record.conditions.extend(derived.conditions.iter().cloned());
+    record.render_status = Some(PackedRenderStatus::from(&derived.render));
+    record.conflicts.clone_from(&derived.conflicts);
     record.machine = Some(machine);
     Ok(())
 }

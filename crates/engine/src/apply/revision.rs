@@ -7,7 +7,7 @@ use plan::variant::{Outcome, RevisionRef, Step, words};
 
 use super::variant::service;
 use crate::ports::{EventType, OurKind};
-use crate::shelve::Follow;
+use crate::publish::Follow;
 use crate::usecase::{Input, Preconditions, input_of};
 use crate::{Engine, Error, Result};
 

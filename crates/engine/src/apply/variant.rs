@@ -124,11 +124,11 @@ async fn failure(
 ) -> Failure {
     count(&engine.counters().failures);
     let (reason, message) = match error {
-        Error::Cooking {
+        Error::Derive {
             reason, message, ..
         } => ((*reason).to_owned(), message.clone()),
         Error::Render { status, .. } => ("RenderFailed".to_owned(), status.cause()),
-        Error::Cook { class, message, .. } if *class == Class::NotFound => {
+        Error::Contents { class, message, .. } if *class == Class::NotFound => {
             ("OldUpstreamNotFound".to_owned(), message.clone())
         }
         other => ("Error".to_owned(), other.chain()),

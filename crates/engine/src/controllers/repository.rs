@@ -12,13 +12,13 @@ use super::queue::Done;
 use super::{Turn, cron, port};
 use crate::discover::Found;
 use crate::ports::{EventType, OurKind, Point, StoredRepository, rfc3339};
+use crate::publish::Follow;
 use crate::registrations::{self, READ_ONLY};
 use crate::repos::Open;
-use crate::shelve::Follow;
 use crate::stats::count;
 use crate::{Engine, Error, Result};
 
-/// The peer's finalizer.
+/// Porch's finalizer.
 const FINALIZER: &str = "config.porch.kpt.dev/repository";
 /// How many problems a condition names.
 const NAMED: usize = 10;

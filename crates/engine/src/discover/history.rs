@@ -48,7 +48,7 @@ pub(crate) struct Told {
     pub(crate) unreadable: Vec<String>,
 }
 
-/// Whether a trailer's package is this one; the peer writes the path with and without the
+/// Whether a trailer's package is this one; Porch writes the path with and without the
 /// repository's directory.
 fn is_package(open: &Open, dir: &Dir, named: &str) -> bool {
     let named = named.trim_matches('/');
@@ -230,7 +230,7 @@ pub(crate) fn highest_number(open: &Open, dir: &Dir, head: CommitId) -> Result<R
         *highest = number.max(*highest);
     }
     numbers.head = Some(head);
-    // The peer writes the path with and without the repository's directory.
+    // Porch writes the path with and without the repository's directory.
     let below = dir.below(open.layout.root());
     let paths = [Some(dir), below.as_ref()];
     let highest = paths

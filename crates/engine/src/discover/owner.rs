@@ -5,8 +5,8 @@ use model::ObjectKey;
 use super::record;
 use crate::codec::Record;
 use crate::index::PackageKey;
+use crate::publish::Follow;
 use crate::repos::Open;
-use crate::shelve::Follow;
 use crate::{Engine, Error, Result};
 
 impl Engine {

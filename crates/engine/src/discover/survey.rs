@@ -14,8 +14,8 @@ use super::record::{self, Origin};
 use super::{LATEST, View, is_tagged};
 use crate::git::RefKind;
 use crate::index::{PackageKey, World};
+use crate::publish::Follow;
 use crate::repos::Open;
-use crate::shelve::Follow;
 use crate::{Engine, Error, Result};
 
 /// What follows for the records of one package.
@@ -116,7 +116,7 @@ fn origins(open: &Open, key: &PackageKey, view: &View) -> Result<Vec<Origin>> {
                     .entry(ws.clone())
                     .or_insert_with(|| Origin::open(Lifecycle::Draft, ws, *commit));
             }
-            // The peer's pushes are not atomic: where both stand, the later step counts.
+            // Porch's pushes are not atomic: where both stand, the later step counts.
             RefKind::Proposed(_, ws) => {
                 let origin = Origin::open(Lifecycle::Proposed, ws, *commit);
                 open_ones.insert(ws.clone(), origin);
@@ -258,7 +258,7 @@ fn mark_latest(wants: &mut BTreeMap<ObjectKey, Want>) {
     }
 }
 
-/// The branch's head says how the revision that was approved to it was made, as the peer shows it. What a person pushed
+/// The branch's head says how the revision that was approved to it was made, as Porch shows it. What a person pushed
 /// there keeps what was said before.
 fn name_tasks(wants: &mut BTreeMap<ObjectKey, Want>) {
     let Some(head) = wants.values().find(|w| w.record.placeholder) else {

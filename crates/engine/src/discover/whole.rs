@@ -7,8 +7,8 @@ use model::{CommitId, Condition, ReadinessGate, Revision, Status, TreeId};
 
 use super::MISSING;
 use crate::index::PackageKey;
+use crate::publish::Follow;
 use crate::repos::Open;
-use crate::shelve::Follow;
 use crate::{Engine, Error, Result};
 
 /// The condition of a revision whose objects are not all there.

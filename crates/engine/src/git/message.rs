@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::codec;
 
-/// What a commit does, in the peer's words.
+/// What a commit does, in Porch's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject<'a> {
     /// The task that makes a draft.

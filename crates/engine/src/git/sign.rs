@@ -3,7 +3,7 @@
 use model::Repository;
 use store::{Signature, Time};
 
-/// The committer of everything that we write: the peer's, so that repositories can move (A5).
+/// The committer of everything that we write: Porch's, so that repositories can move (A5).
 pub(crate) fn committer(now: i64) -> Signature {
     Signature {
         name: "Package Orchestration Service".to_owned(),

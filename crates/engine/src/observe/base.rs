@@ -102,7 +102,7 @@ fn old_upstream(engine: &Engine, namespace: &Namespace, lock: Option<&GitLock>) 
     }
 }
 
-/// URLs with and without `.git` at their end are one (the peer adds it to locks).
+/// URLs with and without `.git` at their end are one (Porch adds it to locks).
 fn bare(url: &str) -> &str {
     let url = url.trim_end_matches('/');
     url.strip_suffix(".git").unwrap_or(url)
@@ -157,7 +157,7 @@ pub(crate) fn old_files(engine: &Engine, namespace: &Namespace, lock: &GitLock) 
         attempt: "read the old upstream",
         source,
     };
-    let missing = || Error::Cook {
+    let missing = || Error::Contents {
         attempt: "find the old upstream",
         class: model::Class::NotFound,
         message: format!(

@@ -33,7 +33,7 @@ impl Facts {
 }
 
 impl Engine {
-    /// The facts about a package's tree. One that cannot be understood has none: cooking it will
+    /// The facts about a package's tree. One that cannot be understood has none: deriving it will
     /// say why.
     pub(crate) fn facts(&self, open: &Open, tree: TreeId) -> Result<Arc<Facts>> {
         if let Some(known) = self.inner.facts.get(&tree) {

@@ -1,5 +1,5 @@
 //! Gathers what `plan` decides on: from indexes in memory, contents by object id. It reads only,
-//! never cooks and never decides; whether anything is to be done is a comparison of digests
+//! never derives and never decides; whether anything is to be done is a comparison of digests
 //! (V21).
 
 mod base;

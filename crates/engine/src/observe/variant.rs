@@ -37,7 +37,7 @@ pub(crate) async fn variant(engine: &Engine, key: &ObjectKey) -> Result<Option<O
             .map_err(port)?;
     let mut observed = engine.world(|w| known(w, &stored));
     observed.namespace_terminating = !active;
-    // What failed to be cooked, or read, has nothing to do with a deletion.
+    // What failed to be derived, or read, has nothing to do with a deletion.
     if !deleting {
         observed.failure = engine.inner.failures.get(key);
     }
@@ -276,7 +276,7 @@ async fn contents(engine: &Engine, variant: &Variant, o: &mut Observed) -> Resul
     let mut points = BTreeSet::new();
     if let Resolution::Found(upstream) = &o.upstream {
         // A repository that is not said to be ready may be readable all the same, and then its
-        // points count: what is cooked of it must not lack them.
+        // points count: what is derived of it must not lack them.
         match engine.here(namespace, &spec.upstream.repo).await {
             Ok(open) => match engine.facts(&open, upstream.tree) {
                 Ok(facts) => points.extend(facts.points.iter().cloned()),
@@ -285,7 +285,7 @@ async fn contents(engine: &Engine, variant: &Variant, o: &mut Observed) -> Resul
             Err(error) if ready(o, &spec.upstream.repo) => {
                 return unreadable(engine, o, Side::Upstream, error);
             }
-            // Nothing can be cooked of it either.
+            // Nothing can be derived of it either.
             Err(_) => {}
         }
     }
@@ -410,7 +410,7 @@ async fn downstream(
     let Some(machine) = newest.or(of_base) else {
         return Ok(());
     };
-    // What cannot be read any more states nothing; cooking will say why.
+    // What cannot be read any more states nothing; deriving will say why.
     if let Ok(facts) = engine.facts(&open, machine.v_tree) {
         points.extend(facts.points.iter().cloned());
         o.stated = facts.stated(&machine);

@@ -1,4 +1,4 @@
-//! The walls between the engine and the outside: what it asks of records, of the cluster, of time
+//! The traits between the engine and the outside: what it asks of records, of the cluster, of time
 //! and of a simulation. (What runs functions is `functions`' own trait.)
 //!
 //! All of them speak `model`; `offshoot` implements them over `apiserver` and `api`, a twin over
@@ -72,10 +72,10 @@ pub trait Ids: Send + Sync + fmt::Debug {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Point {
-    /// Content is cooked, nothing is written.
-    Cooked,
+    /// Content is derived, nothing is written.
+    Derived,
     /// Refs are durable, no record tells of them.
-    Shelved,
+    Published,
     /// The record is written, its intent not settled.
     Recorded,
     /// The intent is settled, the caller not answered.

@@ -12,8 +12,8 @@ use crate::discover::{LATEST, highest_number};
 use crate::git::{Message, Subject, author_of, committer};
 use crate::index::PackageKey;
 use crate::ports::rfc3339;
+use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::shelve::{Follow, Shelf};
 use crate::{Engine, Error, Result};
 
 /// Approves a revision that is held.
@@ -31,8 +31,8 @@ pub(super) async fn approve(
     if by.dry_run {
         return Ok(Made::of(record));
     }
-    let shelf = shelf(engine, by, held, &observed, &publish, record)?;
-    let stored = engine.shelve(open, shelf).await?;
+    let publication = publication(engine, by, held, &observed, &publish, record)?;
+    let stored = engine.publish(open, publication).await?;
     match stored.into_iter().next().flatten() {
         Some(record) => Ok(Made::of(record)),
         None => Err(Error::conflict(
@@ -112,14 +112,14 @@ fn published(
     record
 }
 
-fn shelf(
+fn publication(
     engine: &Engine,
     by: &Caller,
     held: &Held,
     observed: &ApproveObserved,
     publish: &Publish,
     record: Revision,
-) -> Result<Shelf> {
+) -> Result<Publication> {
     let open = &held.open;
     let old = &held.revision;
     let dir = open.layout.dir(&old.package);
@@ -148,14 +148,14 @@ fn shelf(
     let mut follow = vec![Follow::put_at_branch(record.clone(), Some(Arc::clone(old)))];
     follow.extend(relabel(&observed.siblings, &old.key, publish.number));
     follow.extend(placeholder(engine, open, &observed.siblings, &record));
-    Ok(Shelf {
+    Ok(Publication {
         refs: vec![RefEdit::delete(
             open.layout.proposed(&old.package, &old.workspace)?,
             old.commit,
         )],
         branch: Some(edit),
         follow,
-        ..Shelf::default()
+        ..Publication::default()
     })
 }
 

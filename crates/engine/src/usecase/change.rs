@@ -12,7 +12,7 @@ use super::{metadata, precondition, rebase, rejected};
 use crate::commits::{DraftCommit, Drafted, told};
 use crate::discover::LATEST;
 use crate::git::Subject;
-use crate::shelve::{Follow, Shelf};
+use crate::publish::{Follow, Publication};
 use crate::{Engine, Error, Result};
 
 pub(super) async fn update(
@@ -158,7 +158,7 @@ async fn carry_out(
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     let mut made = Made::of(new.clone());
-    let mut shelf = Shelf::default();
+    let mut publication = Publication::default();
     let mut drafted = None;
     if change.content
         && let Some(commit) = commit(engine, by, held, input, &mut new).await?
@@ -172,21 +172,21 @@ async fn carry_out(
     let moved = new.commit != old.commit || change.lifecycle.is_some();
     if moved {
         let to = change.lifecycle.map_or(old.lifecycle, |(_, to)| to);
-        shelf.refs = lifecycle::refs(open, old, to, new.commit)?;
+        publication.refs = lifecycle::refs(open, old, to, new.commit)?;
         lifecycle::moved(open, &mut new, to);
     }
     if let Some(drafted) = drafted {
-        drafted.shelve(&mut shelf);
+        drafted.publish(&mut publication);
     }
     made.revision = Arc::new(new.clone());
     if by.dry_run {
         return Ok(made);
     }
-    shelf.follow = vec![Follow::put(new, Some(Arc::clone(old)))];
+    publication.follow = vec![Follow::put(new, Some(Arc::clone(old)))];
     let stored = if moved {
-        engine.shelve(open, shelf).await?
+        engine.publish(open, publication).await?
     } else {
-        engine.record(shelf.follow).await?
+        engine.record(publication.follow).await?
     };
     if let Some(stored) = stored.into_iter().next().flatten() {
         made.revision = stored;

@@ -18,7 +18,7 @@ use super::{Caller, Held, Made, Preconditions, Save, lifecycle, precondition, re
 use crate::commits::{DraftCommit, fits, told};
 use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
-use crate::shelve::{Follow, Shelf};
+use crate::publish::{Follow, Publication};
 use crate::{Engine, Error, Result};
 
 pub(super) async fn save(
@@ -151,13 +151,13 @@ async fn put(
     }
     let refs = lifecycle::refs(open, old, old.lifecycle, new.commit)?;
     let follow = vec![Follow::put(new, Some(Arc::clone(old)))];
-    let mut shelf = Shelf {
+    let mut publication = Publication {
         refs,
         follow,
-        ..Shelf::default()
+        ..Publication::default()
     };
-    drafted.shelve(&mut shelf);
-    let stored = engine.shelve(open, shelf).await?;
+    drafted.publish(&mut publication);
+    let stored = engine.publish(open, publication).await?;
     if let Some(stored) = stored.into_iter().next().flatten() {
         made.revision = stored;
     }
@@ -179,7 +179,7 @@ pub(super) fn say(record: &mut Revision, said: Vec<Condition>) {
 
 /// A package needs a Kptfile that can be read (M5).
 fn readable(files: &Files) -> Result<Kptfile> {
-    Kptfile::of_files(files).map_err(|error| Error::Cook {
+    Kptfile::of_files(files).map_err(|error| Error::Contents {
         attempt: "save the package",
         class: model::Class::Invalid,
         message: chain(&error),
@@ -280,7 +280,7 @@ pub(super) fn settle_conflicts(files: &mut Files, record: &mut Revision) -> Resu
 /// Writes gate and condition of a draft's conflicts into its Kptfile, or takes them off where there are none.
 pub(super) fn note_conflicts(files: &mut Files, record: &Revision) -> Result<()> {
     let noted = conflicts::put_gate(&readable(files)?, &record.conflicts);
-    let noted = noted.map_err(|error| Error::Cook {
+    let noted = noted.map_err(|error| Error::Contents {
         attempt: "note the conflicts in the Kptfile",
         class: error.class(),
         message: chain(&error),

@@ -17,11 +17,11 @@ use crate::commits::{DraftCommit, told};
 use crate::discover::{Origin, approved_last, self_lock};
 use crate::git::Subject;
 use crate::observe::repository_summary;
+use crate::publish::{Follow, Publication};
 use crate::repos::Open;
-use crate::shelve::{Follow, Shelf};
 use crate::{Engine, Error, Result};
 
-/// The annotations that ask to keep a draft although its render failed; the second is the peer's.
+/// The annotations that ask to keep a draft although its render failed; the second is Porch's.
 const KEEP: [&str; 2] = [
     "offshoot.dev/push-on-render-failure",
     "porch.kpt.dev/push-on-render-failure",
@@ -195,16 +195,16 @@ async fn carry_out(
     if by.dry_run {
         return Ok(made);
     }
-    let mut shelf = Shelf {
+    let mut publication = Publication {
         refs: vec![RefEdit::create(
             open.layout.draft(&key.package, &input.workspace)?,
             drafted.written.commit(),
         )],
         follow: vec![Follow::put(record, None)],
-        ..Shelf::default()
+        ..Publication::default()
     };
-    drafted.shelve(&mut shelf);
-    let stored = engine.shelve(open, shelf).await?;
+    drafted.publish(&mut publication);
+    let stored = engine.publish(open, publication).await?;
     if let Some(stored) = stored.into_iter().next().flatten() {
         made.revision = stored;
     }

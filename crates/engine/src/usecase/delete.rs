@@ -14,7 +14,7 @@ use crate::git::{Message, Subject, author_of, committer};
 use crate::index::PackageKey;
 use crate::observe::is_traced;
 use crate::ports::{EventType, OurKind, rfc3339};
-use crate::shelve::{Follow, Shelf};
+use crate::publish::{Follow, Publication};
 use crate::{Engine, Error, Result};
 
 pub(super) async fn delete(
@@ -130,9 +130,9 @@ pub(super) async fn finish(engine: &Engine, by: &Caller, held: &Held) -> Result<
 async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan) -> Result<()> {
     let (open, revision) = (&held.open, &held.revision);
     let (package, workspace) = (&revision.package, &revision.workspace);
-    let mut shelf = Shelf {
+    let mut publication = Publication {
         follow: vec![Follow::delete(revision)],
-        ..Shelf::default()
+        ..Publication::default()
     };
     let mut kept = None;
     match plan {
@@ -142,14 +142,16 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
             } else {
                 open.layout.draft(package, workspace)?
             };
-            shelf.refs.push(RefEdit::delete(name, revision.commit));
+            publication
+                .refs
+                .push(RefEdit::delete(name, revision.commit));
             kept = keep_people(engine, by, held)?;
-            shelf.refs.extend(kept.clone());
+            publication.refs.extend(kept.clone());
         }
         DeletePlan::DropTag(_) => {
             let tag = open.layout.tag(package, &tag_of(revision))?;
-            shelf.refs.push(RefEdit::delete(tag, revision.commit));
-            shelf.refs.extend(deletion_mark(held)?);
+            publication.refs.push(RefEdit::delete(tag, revision.commit));
+            publication.refs.extend(deletion_mark(held)?);
             let siblings = engine.world(|w| w.revisions.of_package(&PackageKey::of(revision)));
             let latest = siblings
                 .iter()
@@ -158,17 +160,17 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
                 .map(|s| s.revision)
                 .max();
             if let Some(latest) = latest {
-                shelf
+                publication
                     .follow
                     .extend(relabel(&siblings, &revision.key, latest));
             }
         }
         DeletePlan::RemoveDirectory(_) => {
-            shelf.refs.extend(deletion_mark(held)?);
-            shelf.branch = Some(removal(engine, by, held)?);
+            publication.refs.extend(deletion_mark(held)?);
+            publication.branch = Some(removal(engine, by, held)?);
         }
     }
-    engine.shelve(open, shelf).await?;
+    engine.publish(open, publication).await?;
     if let Some(kept) = kept {
         let message = format!(
             "draft {} is deleted; what people committed to it is kept as {}",

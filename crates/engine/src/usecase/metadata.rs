@@ -59,7 +59,7 @@ pub(super) fn apply(files: &mut Files, edits: &[Edit]) -> Result<()> {
     if edits.is_empty() {
         return Ok(());
     }
-    let failed = |message: String| Error::Cook {
+    let failed = |message: String| Error::Contents {
         attempt: "edit the Kptfile",
         class: model::Class::Invalid,
         message,

@@ -1,7 +1,7 @@
 //! The one entry for changing packages, for people (the gateway) and for machines (the controllers).
 //!
-//! Each verb has one shape: look at what there is, ask `plan::revision` whether it may be, cook,
-//! shelve, record, answer. Nobody is answered before everything is durable. Dry run stops before the shelf.
+//! Each verb has one shape: look at what there is, ask `plan::revision` whether it may be, derive,
+//! publish, record, answer. Nobody is answered before everything is durable. Dry run stops before the publication.
 //! A verb that finds its work done says so and does nothing: calling twice is calling once.
 
 mod approve;

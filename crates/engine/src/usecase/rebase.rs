@@ -14,7 +14,7 @@ use super::{Caller, Held, Made, approve, content, lifecycle};
 use crate::commits::{DraftCommit, told};
 use crate::discover::chain;
 use crate::git::Subject;
-use crate::shelve::{Follow, Shelf};
+use crate::publish::{Follow, Publication};
 use crate::{Engine, Error, Result};
 
 /// The annotation that asks for it.
@@ -56,12 +56,12 @@ pub(super) async fn rebase(
     let was = approve::based_on(engine, open, old, head)?;
     let now = engine.tree_at(open, head, &old.package)?;
     let (Some(was), Some(now)) = (was, now.filter(|now| Some(*now) != was)) else {
-        let mut shelf = Shelf::default();
+        let mut publication = Publication::default();
         if old.lifecycle != Lifecycle::Draft {
-            shelf.refs = lifecycle::refs(open, old, Lifecycle::Draft, old.commit)?;
+            publication.refs = lifecycle::refs(open, old, Lifecycle::Draft, old.commit)?;
             lifecycle::moved(open, &mut new, Lifecycle::Draft);
         }
-        return finish(engine, by, held, shelf, new).await;
+        return finish(engine, by, held, publication, new).await;
     };
     let tip = engine.snapshot(open, old.tree)?;
     let base = engine.snapshot(open, was)?.files.clone();
@@ -75,7 +75,7 @@ pub(super) async fn rebase(
         .cpu
         .run(move || merge(&base, &local, &theirs, &options))
         .await?
-        .map_err(|error| Error::Cook {
+        .map_err(|error| Error::Contents {
             attempt: "base the draft on the branch",
             class: error.class(),
             message: chain(&error),
@@ -108,13 +108,13 @@ pub(super) async fn rebase(
     )?;
     content::take(&mut new, &rendered.files, &drafted.written)?;
     content::say(&mut new, said);
-    let mut shelf = Shelf {
+    let mut publication = Publication {
         refs: lifecycle::refs(open, old, Lifecycle::Draft, new.commit)?,
-        ..Shelf::default()
+        ..Publication::default()
     };
     lifecycle::moved(open, &mut new, Lifecycle::Draft);
-    drafted.shelve(&mut shelf);
-    finish(engine, by, held, shelf, new).await
+    drafted.publish(&mut publication);
+    finish(engine, by, held, publication, new).await
 }
 
 /// The conflicts of a draft that was based anew: what nobody answered stays (V18), and so does the account of what was
@@ -147,18 +147,18 @@ async fn finish(
     engine: &Engine,
     by: &Caller,
     held: &Held,
-    mut shelf: Shelf,
+    mut publication: Publication,
     new: Revision,
 ) -> Result<Made> {
     if by.dry_run {
         return Ok(Made::of(new));
     }
     let follow = vec![Follow::put(new.clone(), Some(Arc::clone(&held.revision)))];
-    let stored = if shelf.refs.is_empty() {
+    let stored = if publication.refs.is_empty() {
         engine.record(follow).await?
     } else {
-        shelf.follow = follow;
-        engine.shelve(&held.open, shelf).await?
+        publication.follow = follow;
+        engine.publish(&held.open, publication).await?
     };
     Ok(Made::of(
         stored

@@ -53,7 +53,7 @@ impl Content {
 }
 
 fn cannot(attempt: &'static str, class: Class, error: &dyn std::error::Error) -> Error {
-    Error::Cook {
+    Error::Contents {
         attempt,
         class,
         message: chain(error),
@@ -254,7 +254,7 @@ async fn elsewhere(
     ))
 }
 
-/// The upgrade task as people ask for it: a three-way merge with the raw upstreams, as the peer's.
+/// The upgrade task as people ask for it: a three-way merge with the raw upstreams, as Porch's.
 async fn upgraded(
     engine: &Engine,
     open: &Arc<Open>,

@@ -58,7 +58,7 @@ async fn an_approval_takes_the_tree_that_was_seen_and_no_other() {
 async fn what_reaches_the_branch_after_an_approval_was_judged_is_not_written_over() {
     let world = proposed().await;
     let store = Arc::clone(&world.store);
-    world.deaths.meanwhile("engine Cooked", move || {
+    world.deaths.meanwhile("engine Derived", move || {
         let somebody = std::thread::spawn(move || {
             let elsewhere = tokio::runtime::Builder::new_current_thread()
                 .enable_time()
@@ -98,7 +98,7 @@ async fn head_after(world: &mut World, workspace: &str, task: Task) -> Vec<Task>
     told
 }
 
-/// As the peer shows it (`d-list.json`, `f-upstream-changes-while-draft.yaml`).
+/// As Porch shows it (`d-list.json`, `f-upstream-changes-while-draft.yaml`).
 #[tokio::test(start_paused = true)]
 async fn the_head_of_the_branch_says_how_what_was_approved_last_was_made() {
     let mut world = ready().await;

@@ -162,7 +162,7 @@ async fn a_variant_that_is_made_again_finds_what_it_left_on_the_branch() {
         .await;
     deleted.expect("deleted");
     world.rest().await;
-    // As the peer: the tag goes, the branch keeps the directory.
+    // As Porch: the tag goes, the branch keeps the directory.
     let head = world.revision("deploy.shop.main");
     assert!(head.machine.is_some() && head.meta.owners.is_empty());
     world.twin.put_variant(variant("shop", "shop"));

@@ -214,7 +214,7 @@ async fn repositories_are_selected_by_name_and_by_label() {
     assert_eq!(left.lifecycle, Lifecycle::DeletionProposed);
 }
 
-/// The work of a fan-out is counted: one cook and one publication for each target, few looks.
+/// The work of a fan-out is counted: one derivation and one publication for each target, few looks.
 /// R121, R160, R183.
 #[tokio::test(start_paused = true)]
 async fn a_fan_out_does_each_thing_once() {
@@ -232,7 +232,7 @@ async fn a_fan_out_does_each_thing_once() {
     let statuses = after.statuses - before.statuses;
     assert_eq!(world.twin.writes() - writes, 1 + 2 * TARGETS + statuses);
     assert_eq!(ready_of(&world, "fan", "VariantsReady").0, Status::True);
-    assert_eq!(after.cooks - before.cooks, TARGETS);
+    assert_eq!(after.derivations - before.derivations, TARGETS);
     assert_eq!(after.published - before.published, TARGETS);
     assert_eq!(after.variants_written - before.variants_written, TARGETS);
     assert!(

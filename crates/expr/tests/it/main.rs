@@ -12,7 +12,7 @@ mod vectors;
 
 use expr::{Bindings, Declared, Env, Program, Value};
 
-/// The environment of templates: the peer's, exactly.
+/// The environment of templates: cel-go's, exactly.
 fn env() -> Env {
     Env::default()
         .with("repoDefault", Declared::Text)

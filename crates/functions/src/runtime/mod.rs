@@ -23,7 +23,7 @@ pub use remote::{EvaluateRequest, EvaluateResponse, METHOD as EVALUATE, Remote};
 pub use wasm::Wasm;
 
 use crate::builtin::kubeconform::Schemas;
-use crate::registry::Home;
+use crate::registry::Needs;
 use crate::runner::{BuiltIns, Call, Limits, Outcome, RunError, Runner};
 use crate::{find, is_heavy, wire};
 
@@ -89,15 +89,15 @@ impl Runner for Runtimes {
             };
         };
         if let Some(built_in) = find(&image) {
-            return match (built_in.home(), &self.isolated) {
-                (Home::Schemas, _) => Ok(built_in.outcome(call, self.schemas.as_deref())),
-                (Home::Apart, Some(program)) => {
+            return match (built_in.needs(), &self.isolated) {
+                (Needs::Schemas, _) => Ok(built_in.outcome(call, self.schemas.as_deref())),
+                (Needs::OwnProcess, Some(program)) => {
                     self.apart(program, built_in.name, &call, &limits).await
                 }
-                (Home::Here, Some(program)) if is_heavy(&call) => {
+                (Needs::Nothing, Some(program)) if is_heavy(&call) => {
                     self.apart(program, built_in.name, &call, &limits).await
                 }
-                (Home::Here | Home::Apart, _) => BuiltIns.call(call),
+                (Needs::Nothing | Needs::OwnProcess, _) => BuiltIns.call(call),
             };
         }
         match self.for_image(&image) {

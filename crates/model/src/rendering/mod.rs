@@ -100,7 +100,7 @@ impl RenderStatus {
     }
 }
 
-/// What a render says of its failure, for a place that shows one line: the peer's trace (`pkg.render: pkg .:`) wraps the
+/// What a render says of its failure, for a place that shows one line: Porch's trace (`pkg.render: pkg .:`) wraps the
 /// cause, which tables and events would cut off. A subpackage is named.
 fn plain(error: &str) -> String {
     let lines = error.lines().map(str::trim).filter(|line| !line.is_empty());

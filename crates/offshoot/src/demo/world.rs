@@ -239,11 +239,11 @@ impl World {
         tag: &str,
         files: Revision,
     ) -> Result<(), Failure> {
-        let work = self.root.join("desk");
+        let work = self.root.join("checkout");
         let failed = |e: std::io::Error| Failure::of("write the upstream package", &e);
         if !work.exists() {
             let address = self.address(repository);
-            self.git(&self.root, &["clone", "--quiet", &address, "desk"])?;
+            self.git(&self.root, &["clone", "--quiet", &address, "checkout"])?;
         }
         self.git(&work, &["pull", "--quiet", "--ff-only"])?;
         let directory = work.join(package);

@@ -76,7 +76,7 @@ async fn create(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
         .unwrap_or_default()
         .to_owned();
     if !call.name.is_empty() && call.name != name {
-        // The peer warns, too: names of package revisions are composed.
+        // Porch warns, too: names of package revisions are composed.
         outcome.warnings.push(format!(
             "metadata.name {:?} is not used: package revisions are called by repository, package and workspace, this one {name:?}",
             call.name

@@ -13,7 +13,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Random uids, and the peer's own for first incarnations of package revisions (A5).
+/// Random uids, and Porch's own for first incarnations of package revisions (A5).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RandomIds;
 

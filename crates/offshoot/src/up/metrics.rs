@@ -75,7 +75,7 @@ impl Collector for Counters {
             &mut encoder,
             ("offshoot_objects", "Objects by kind and state"),
             ("state", MetricType::Gauge),
-            self.engine.census(),
+            self.engine.object_counts(),
         )?;
         connections(&self.core, &mut encoder)?;
         let busy = ConstGauge::new(u64::try_from(self.engine.busy()).unwrap_or(u64::MAX));

@@ -1,6 +1,6 @@
 //! `offshoot up`: one process with one data directory: API server, object store, git, controllers.
 //!
-//! This is the only place where the rooms are put together.
+//! This is the only place where the crates are put together.
 
 mod data;
 mod files;

@@ -337,18 +337,18 @@ async fn a_package_may_hold_large_files_and_keeps_what_is_not_shown() {
     let now = client.put(&path, &object).await.unwrap();
     assert_eq!(now["spec"]["resources"]["large.txt"], json!(line));
     // Somebody adds by git what no GET shows.
-    let desk = crate::edges::desk(root, "deploy");
-    git(&desk, &["checkout", "--quiet", "drafts/app/ws1"]);
+    let checkout = crate::edges::checkout(root, "deploy");
+    git(&checkout, &["checkout", "--quiet", "drafts/app/ws1"]);
     crate::edges::write(
-        &desk.join("app"),
+        &checkout.join("app"),
         &[
             ("huge.txt", &[b'x'; 17 << 20]),
             ("logo.png", &[0, 159, 146, 150]),
         ],
     );
-    git(&desk, &["add", "--all"]);
-    git(&desk, &["commit", "--quiet", "--message", "by hand"]);
-    git(&desk, &["push", "--quiet", "origin", "HEAD"]);
+    git(&checkout, &["add", "--all"]);
+    git(&checkout, &["commit", "--quiet", "--message", "by hand"]);
+    git(&checkout, &["push", "--quiet", "origin", "HEAD"]);
     let annotation = |object: &Value, name: &str| {
         let text = object["metadata"]["annotations"][format!("offshoot.dev/{name}")].as_str();
         text.map(str::to_owned).unwrap_or_default()

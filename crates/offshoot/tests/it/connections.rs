@@ -11,7 +11,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::edges::{
-    CORE, REVISIONS, VARIANTS, commit, desk, register, until, until_there, variant,
+    CORE, REVISIONS, VARIANTS, checkout, commit, register, until, until_there, variant,
 };
 use crate::process::{Process, bare, git, push};
 
@@ -159,8 +159,8 @@ async fn work(server: &Process, root: &Path, name: &str) {
     );
     assert!(refs.contains(&format!("drafts/{name}/")), "{refs}");
     // And git is started: a person's push is fetched.
-    let desk = desk(root, "blueprints");
-    commit(&desk, &format!("commented/{name}"));
+    let checkout = checkout(root, "blueprints");
+    commit(&checkout, &format!("commented/{name}"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

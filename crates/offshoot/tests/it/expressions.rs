@@ -1,4 +1,4 @@
-//! Expressions of sets before they decide anything: at a desk, and when a set is written.
+//! Expressions of sets before they decide anything: on a laptop, and when a set is written.
 
 use serde_json::json;
 

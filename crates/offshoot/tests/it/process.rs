@@ -162,15 +162,15 @@ pub(crate) fn bare(root: &Path, name: &str) -> PathBuf {
 
 /// Commits and tags one of the example packages.
 pub(crate) fn push(root: &Path, repository: &str, package: &str, revision: &str) {
-    let desk = root.join("desk");
-    if !desk.exists() {
+    let checkout = root.join("checkout");
+    if !checkout.exists() {
         git(
             root,
             &[
                 "clone",
                 "--quiet",
                 &bare(root, repository).display().to_string(),
-                "desk",
+                "checkout",
             ],
         );
     }
@@ -178,11 +178,11 @@ pub(crate) fn push(root: &Path, repository: &str, package: &str, revision: &str)
         .join("../../examples/packages")
         .join(package)
         .join(revision);
-    copy(&example, &desk.join(package));
-    git(&desk, &["add", "--all"]);
-    git(&desk, &["commit", "--quiet", "--message", revision]);
-    git(&desk, &["tag", &format!("{package}/{revision}")]);
-    git(&desk, &["push", "--quiet", "--tags", "origin", "HEAD"]);
+    copy(&example, &checkout.join(package));
+    git(&checkout, &["add", "--all"]);
+    git(&checkout, &["commit", "--quiet", "--message", revision]);
+    git(&checkout, &["tag", &format!("{package}/{revision}")]);
+    git(&checkout, &["push", "--quiet", "--tags", "origin", "HEAD"]);
 }
 
 /// Copies a directory.

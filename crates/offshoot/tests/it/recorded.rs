@@ -24,9 +24,9 @@ impl Repositories {
 
 fn make(place: &Path) {
     let author = tempfile::tempdir().unwrap();
-    let desk = author.path();
-    let begin = desk.join("begin");
-    git(desk, &["init", "--quiet", "begin"]);
+    let checkout = author.path();
+    let begin = checkout.join("begin");
+    git(checkout, &["init", "--quiet", "begin"]);
     for name in ["blueprints", "deploy"] {
         git(
             place,

@@ -40,7 +40,7 @@ impl Case {
         }
         copy(
             &example(name).join("package"),
-            &case.desk(upstream).join(package),
+            &case.checkout(upstream).join(package),
         );
         case.publish(upstream, package, "v1").await;
         case
@@ -65,24 +65,24 @@ impl Case {
     }
 
     /// A clone of the upstream repository.
-    fn desk(&self, upstream: &str) -> PathBuf {
-        let desk = self.root.path().join("desk");
-        if !desk.exists() {
+    fn checkout(&self, upstream: &str) -> PathBuf {
+        let checkout = self.root.path().join("checkout");
+        if !checkout.exists() {
             let bare = self.root.path().join(format!("{upstream}.git"));
             git(
                 self.root.path(),
-                &["clone", "--quiet", &bare.display().to_string(), "desk"],
+                &["clone", "--quiet", &bare.display().to_string(), "checkout"],
             );
         }
-        desk
+        checkout
     }
 
     async fn publish(&self, upstream: &str, package: &str, revision: &str) {
-        let desk = self.desk(upstream);
-        git(&desk, &["add", "--all"]);
-        git(&desk, &["commit", "--quiet", "--message", revision]);
-        git(&desk, &["tag", &format!("{package}/{revision}")]);
-        git(&desk, &["push", "--quiet", "--tags", "origin", "HEAD"]);
+        let checkout = self.checkout(upstream);
+        git(&checkout, &["add", "--all"]);
+        git(&checkout, &["commit", "--quiet", "--message", revision]);
+        git(&checkout, &["tag", &format!("{package}/{revision}")]);
+        git(&checkout, &["push", "--quiet", "--tags", "origin", "HEAD"]);
         let path = format!("{REVISIONS}/{upstream}.{package}.{revision}");
         wait_for("the upstream", async || {
             !self.server.get(&path).await.is_null()
@@ -331,7 +331,9 @@ async fn a_workload_varies_by_environment() {
     assert!(dev().contains("replicas: 1 # production has more\n"));
     assert!(prod().contains("replicas: 3 # production has more\n"));
     case.drafts_render_strictly();
-    let file = case.desk("blueprints").join("storefront/deployment.yaml");
+    let file = case
+        .checkout("blueprints")
+        .join("storefront/deployment.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
     let text = text.replace(
         "storefront:1.0\n",

@@ -404,7 +404,7 @@ fn lock_value(lock: &GitLock) -> Value {
         .collect()
 }
 
-/// A function as the peer writes it.
+/// A function as kpt writes it.
 pub(super) fn function_value(function: &Function) -> Value {
     let mut map: Vec<(String, Value)> = Vec::new();
     let mut text = |key: &str, text: Option<&str>| {

@@ -5,7 +5,7 @@ use model::{Condition, GitLock, GitUpstream, Pairs, Pipeline, ReadinessGate, Ren
 /// Every field of a Kptfile that anybody asks for. Unknown fields stay in the text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fields {
-    /// `metadata.name`; empty if there is none (the peer does not insist).
+    /// `metadata.name`; empty if there is none (kpt does not insist).
     pub name: String,
     /// `metadata.namespace`
     pub namespace: Option<String>,

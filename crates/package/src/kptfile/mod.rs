@@ -131,7 +131,7 @@ impl Kptfile {
         &self.warnings
     }
 
-    /// All problems of its pipeline in the peer's words.
+    /// All problems of its pipeline in kpt's words.
     ///
     /// `package` gives the files that a `configPath` may name and the directory of this Kptfile in
     /// them (empty for the root).

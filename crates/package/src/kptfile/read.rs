@@ -18,7 +18,7 @@ use super::fields::{Fields, Info, Inventory, Upstream, UpstreamLock};
 pub(super) struct Reader {
     pub(super) problems: Vec<Problem>,
     pub(super) warnings: Vec<Problem>,
-    /// What Kubernetes tooling leaves in objects: known here, but no field of the peer's.
+    /// What Kubernetes tooling leaves in objects: known here, but no field of kpt's.
     pub(super) traces: Vec<Problem>,
     /// Leaves the report of the last render unread.
     pub(super) without_render: bool,
@@ -360,7 +360,7 @@ impl Reader {
         maps.collect()
     }
 
-    /// The text of a scalar, whatever it resolves to: the peer's decoder reads `3` as `"3"`.
+    /// The text of a scalar, whatever it resolves to: kpt's decoder reads `3` as `"3"`.
     fn text(&mut self, parent: &Map<'_>, key: &str) -> Option<String> {
         let node = parent.get(key)?;
         self.scalar(node, &parent.at(key))

@@ -1,4 +1,4 @@
-//! `status.renderStatus` as the peers write it.
+//! `status.renderStatus` as kpt and Porch write it.
 
 use model::{FunctionResult, FunctionResultItem, RenderStatus, Severity};
 use yaml::Value;

@@ -1,6 +1,6 @@
 //! What a pipeline must obey before anything runs (M18).
 //!
-//! The peer's messages, all problems at once. Strict where it matters: a function that is none, a
+//! kpt's messages, all problems at once. Strict where it matters: a function that is none, a
 //! path that leaves the package after cleaning, two functions of one name.
 
 use std::collections::BTreeSet;

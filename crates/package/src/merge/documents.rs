@@ -249,7 +249,7 @@ fn deleted_upstream(
         return true;
     }
     if same(base.root(), local.root()) {
-        // Only its form was changed: it stays, as with the peer, and nobody needs to look.
+        // Only its form was changed: it stays, as with kpt, and nobody needs to look.
         let values = [base, local].map(|d| node_value(Some(d.root()), secret));
         let [base, local] = values;
         record.note([base, local, ConflictValue::Absent], Decision::Local);

@@ -64,7 +64,7 @@ pub(super) fn merge(
 }
 
 /// A file that is one value: from the side that changed it; if both did, what is local stays, or
-/// comes back where it was deleted (as the peer does), and the conflict says so.
+/// comes back where it was deleted (as kpt does), and the conflict says so.
 fn as_text(sides: Files3<'_>, record: &mut Recorder<'_>) -> Option<File> {
     let [base, local, upstream] = sides;
     if base == local {

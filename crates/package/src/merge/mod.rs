@@ -50,7 +50,7 @@ pub struct MergeOptions {
     /// Whether the local side is an open draft in which people work: under [`ConflictPolicy::Block`]
     /// the value that a person set there stays until the conflict is settled (V18).
     pub draft: bool,
-    /// Whether the local Kptfile keeps its own name, namespace, upstream and lock, as the peer's
+    /// Whether the local Kptfile keeps its own name, namespace, upstream and lock, as kpt's
     /// updaters do with a raw upstream. Otherwise they merge like every other field, which is right
     /// where all three sides are machine outputs of one downstream (V17).
     pub own_identity: bool,
@@ -78,7 +78,7 @@ impl MergeOptions {
         }
     }
 
-    /// The merge of the upgrade task, as the peer's updaters do it: old upstream, local, new upstream.
+    /// The merge of the upgrade task, as kpt's updaters do it: old upstream, local, new upstream.
     pub fn upgrade(strategy: Strategy, policy: ConflictPolicy) -> Self {
         Self {
             own_identity: true,

@@ -78,7 +78,7 @@ impl<'o> Recorder<'o> {
     }
 
     /// A whole resource that one side deleted and the other changed. Under `Block` what is local
-    /// stays, as with the peer: a person decides before anything is lost.
+    /// stays, as with kpt: a person decides before anything is lost.
     pub(super) fn resource(&mut self, sides: [Option<Node<'_>>; 3]) -> Decision {
         let decision = self.whole(Decision::Local);
         self.decided(&FieldPath::default(), sides, decision);

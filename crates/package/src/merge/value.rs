@@ -242,7 +242,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         }
         let was_null = base.is_some_and(|base| base.is_null());
         if upstream.is_null() && base.is_none() && !local.is_null() {
-            // A null where there was nothing says nothing, as with the peer.
+            // A null where there was nothing says nothing, as with kpt.
             self.record
                 .kept_local(&at.field, base, Some(local), Some(upstream));
             return Verdict::Keep;

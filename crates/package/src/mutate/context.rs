@@ -7,13 +7,13 @@ use model::{File, PackagePath, Pairs};
 use yaml::owned::Value;
 
 use super::MutateError;
-use super::desk::Desk;
+use super::open::OpenFiles;
 
 const NAME: &str = "kptfile.kpt.dev";
 const FILE: &str = "package-context.yaml";
 
 pub(super) fn apply(
-    desk: &mut Desk<'_>,
+    opened: &mut OpenFiles<'_>,
     set: &Pairs,
     remove: &BTreeSet<String>,
     create: bool,
@@ -22,16 +22,16 @@ pub(super) fn apply(
         return Ok(());
     }
     let wanted = || set.iter().filter(|(key, _)| !remove.contains(*key));
-    let Some((path, at)) = find(desk)? else {
+    let Some((path, at)) = find(opened)? else {
         if wanted().next().is_none() {
             return Ok(());
         }
         if !create {
             return Err(MutateError::PackageContextMissing);
         }
-        return make(desk, wanted());
+        return make(opened, wanted());
     };
-    let documents = desk.documents(&path)?;
+    let documents = opened.documents(&path)?;
     let Some(context) = documents.get_mut(at) else {
         return Ok(());
     };
@@ -67,16 +67,16 @@ fn is_done<'w>(
 }
 
 /// The package context, in whatever file of the root it stands (R63); its usual file first.
-fn find(desk: &mut Desk<'_>) -> Result<Option<(PackagePath, usize)>, MutateError> {
-    let mut paths = desk.paths();
+fn find(opened: &mut OpenFiles<'_>) -> Result<Option<(PackagePath, usize)>, MutateError> {
+    let mut paths = opened.paths();
     paths.retain(|path| {
         let name = path.as_str();
         let yaml = name.ends_with(".yaml") || name.ends_with(".yml");
-        path.dir().is_empty() && yaml && desk.mentions(path, NAME)
+        path.dir().is_empty() && yaml && opened.mentions(path, NAME)
     });
     paths.sort_by_key(|path| path.as_str() != FILE);
     for path in paths {
-        let documents = desk.documents(&path)?;
+        let documents = opened.documents(&path)?;
         let is_context = |value: &Arc<Value>| {
             value.str_at(&["apiVersion"]) == Some("v1")
                 && value.str_at(&["kind"]) == Some("ConfigMap")
@@ -90,7 +90,7 @@ fn find(desk: &mut Desk<'_>) -> Result<Option<(PackagePath, usize)>, MutateError
 }
 
 fn make<'w>(
-    desk: &mut Desk<'_>,
+    opened: &mut OpenFiles<'_>,
     wanted: impl Iterator<Item = (&'w String, &'w String)>,
 ) -> Result<(), MutateError> {
     let annotations = Value::map([("config.kubernetes.io/local-config", Value::string("true"))]);
@@ -102,13 +102,13 @@ fn make<'w>(
         ("metadata", metadata),
         ("data", Value::map(data)),
     ]);
-    let free = |path: &PackagePath, desk: &Desk<'_>| !desk.paths().contains(path);
+    let free = |path: &PackagePath, opened: &OpenFiles<'_>| !opened.paths().contains(path);
     let names = [FILE, "package-context-kptfile.yaml"];
     let path = names
         .iter()
         .filter_map(|name| PackagePath::parse(name).ok())
-        .find(|path| free(path, desk));
+        .find(|path| free(path, opened));
     let path = path.ok_or(MutateError::PackageContextMissing)?;
-    desk.make(path, File::text(yaml::owned::to_text(&context)));
+    opened.make(path, File::text(yaml::owned::to_text(&context)));
     Ok(())
 }

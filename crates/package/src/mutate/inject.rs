@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::{Condition, Files, Injection, InjectionOutcome, Status};
 use yaml::owned::Value;
 
-use super::desk::Desk;
+use super::open::OpenFiles;
 use super::points::{self, INJECTED, INJECTED_NAME, Point};
 use super::{MutateError, kptfile};
 
@@ -35,10 +35,10 @@ pub struct Injected {
 /// # Errors
 /// As [`points::injection_points`].
 pub fn previous(files: &Files) -> Result<BTreeMap<String, Previous>, MutateError> {
-    let mut desk = Desk::new(files);
+    let mut opened = OpenFiles::new(files);
     let mut found = BTreeMap::new();
-    for point in points::find(&mut desk)? {
-        let Some(value) = desk.documents(&point.file)?.get(point.index) else {
+    for point in points::find(&mut opened)? {
+        let Some(value) = opened.documents(&point.file)?.get(point.index) else {
             continue;
         };
         let annotation = |key| {
@@ -73,17 +73,17 @@ struct Verdict {
 }
 
 pub(super) fn apply(
-    desk: &mut Desk<'_>,
+    opened: &mut OpenFiles<'_>,
     injections: &[Injection],
     previous: &BTreeMap<String, Previous>,
 ) -> Result<(Vec<Injected>, Vec<String>), MutateError> {
     let (mut outcomes, mut gates) = (Vec::new(), Vec::new());
-    for point in points::find(desk)? {
+    for point in points::find(opened)? {
         let kind = point.condition_type();
         let verdict = judge(&point, injections, previous.get(&kind));
         let object = verdict.content.as_ref().map(|(name, _)| name.clone());
         if let Some((name, content)) = &verdict.content {
-            write(desk, &point, name, content)?;
+            write(opened, &point, name, content)?;
         }
         let condition = Condition::new(&kind, verdict.status, verdict.reason, verdict.message);
         let shape = || MutateError::Shape {
@@ -91,7 +91,7 @@ pub(super) fn apply(
             field: "info or status",
             wanted: "mapping",
         };
-        let root = Arc::make_mut(desk.kptfile()?);
+        let root = Arc::make_mut(opened.kptfile()?);
         kptfile::set_condition(root, &condition).ok_or_else(shape)?;
         if point.required && kptfile::add_gate(root, &kind).ok_or_else(shape)? {
             gates.push(kind);
@@ -189,12 +189,12 @@ fn api_kind(point: &Point) -> String {
 }
 
 fn write(
-    desk: &mut Desk<'_>,
+    opened: &mut OpenFiles<'_>,
     point: &Point,
     name: &str,
     content: &Value,
 ) -> Result<(), MutateError> {
-    let Some(document) = desk.documents(&point.file)?.get_mut(point.index) else {
+    let Some(document) = opened.documents(&point.file)?.get_mut(point.index) else {
         return Ok(());
     };
     let field = point.field();

@@ -5,9 +5,9 @@
 //! as it is. Nothing here asks a cluster: what was found there arrives in the recipe.
 
 mod context;
-mod desk;
 mod inject;
 pub(crate) mod kptfile;
+mod open;
 mod pipeline;
 mod points;
 
@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Class, Files, Injection, ObjectName, Pairs, Pipeline, Recipe};
 
-use crate::sheet::SheetError;
+use crate::documents::DocumentsError;
 
-use desk::Desk;
+use open::OpenFiles;
 
 pub use inject::{Injected, Previous, previous};
 pub use pipeline::is_own_function;
@@ -90,7 +90,7 @@ pub enum MutateError {
     KptfileMissing,
     /// A file cannot be read or written.
     #[error(transparent)]
-    File(SheetError),
+    File(DocumentsError),
 }
 
 impl MutateError {
@@ -126,7 +126,7 @@ impl Mutation {
 /// # Errors
 /// When one of them cannot be applied.
 pub fn apply(files: &Files, mutations: &[Mutation]) -> Result<Mutated, MutateError> {
-    let mut desk = Desk::new(files);
+    let mut opened = OpenFiles::new(files);
     let (mut injected, mut gates_added) = (Vec::new(), Vec::new());
     for mutation in mutations {
         match mutation {
@@ -135,23 +135,23 @@ pub fn apply(files: &Files, mutations: &[Mutation]) -> Result<Mutated, MutateErr
                 remove,
                 create,
             } => {
-                context::apply(&mut desk, set, remove, *create)?;
+                context::apply(&mut opened, set, remove, *create)?;
             }
             Mutation::Pipeline { variant, pipeline } => {
-                pipeline::apply(&mut desk, variant, pipeline)?;
+                pipeline::apply(&mut opened, variant, pipeline)?;
             }
             Mutation::Inject {
                 injections,
                 previous,
             } => {
-                let (outcomes, gates) = inject::apply(&mut desk, injections, previous)?;
+                let (outcomes, gates) = inject::apply(&mut opened, injections, previous)?;
                 injected.extend(outcomes);
                 gates_added.extend(gates);
             }
         }
     }
     Ok(Mutated {
-        files: desk.finish()?,
+        files: opened.finish()?,
         injected,
         gates_added,
     })

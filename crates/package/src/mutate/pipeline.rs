@@ -6,7 +6,7 @@ use model::{Function, ObjectName, Pipeline, Selector};
 use yaml::owned::{Map, Value};
 
 use super::MutateError;
-use super::desk::Desk;
+use super::open::OpenFiles;
 
 /// Whether a function's name marks it as this variant's: `PackageVariant.{variant}.{function}.{index}` (R71), or
 /// the older `PackageVariant.{variant}.{index}`.
@@ -27,7 +27,7 @@ pub fn is_own_function(variant: &ObjectName, name: &str) -> bool {
 }
 
 pub(super) fn apply(
-    desk: &mut Desk<'_>,
+    opened: &mut OpenFiles<'_>,
     variant: &ObjectName,
     wanted: &Pipeline,
 ) -> Result<(), MutateError> {
@@ -36,7 +36,7 @@ pub(super) fn apply(
         ("validators", &wanted.validators),
     ];
     let lists = lists.map(|(key, functions)| (key, named(variant, functions)));
-    let kptfile = desk.kptfile()?;
+    let kptfile = opened.kptfile()?;
     let done = lists
         .iter()
         .all(|(key, functions)| is_done(kptfile, key, variant, functions));
@@ -135,7 +135,7 @@ fn list(
     Some(())
 }
 
-/// A function as a Kptfile has it; keys in the peer's order.
+/// A function as a Kptfile has it; keys in kpt's order.
 fn value(function: &Function, name: &str) -> Value {
     let mut fields: Vec<(&str, Value)> = Vec::new();
     let mut text = |key: &'static str, text: &Option<String>| {

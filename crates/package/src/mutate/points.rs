@@ -4,7 +4,7 @@ use model::{Files, PackagePath};
 use yaml::owned::Value;
 
 use super::MutateError;
-use super::desk::Desk;
+use super::open::OpenFiles;
 
 /// The annotation that makes a resource an injection point; `required` or `optional`.
 pub const INJECTION: &str = "kpt.dev/config-injection";
@@ -64,19 +64,19 @@ impl Point {
 /// Two points of one kind and name, an unknown annotation value, or a file that names the annotation and cannot
 /// be read.
 pub fn injection_points(files: &Files) -> Result<Vec<Point>, MutateError> {
-    find(&mut Desk::new(files))
+    find(&mut OpenFiles::new(files))
 }
 
-pub(super) fn find(desk: &mut Desk<'_>) -> Result<Vec<Point>, MutateError> {
+pub(super) fn find(opened: &mut OpenFiles<'_>) -> Result<Vec<Point>, MutateError> {
     let mut points: Vec<Point> = Vec::new();
     let mut errors = Vec::new();
-    let mut paths = desk.paths();
+    let mut paths = opened.paths();
     paths.sort();
     for file in paths.into_iter().filter(is_resource_file) {
-        if !desk.mentions(&file, INJECTION) {
+        if !opened.mentions(&file, INJECTION) {
             continue;
         }
-        for (index, value) in desk.documents(&file)?.iter().enumerate() {
+        for (index, value) in opened.documents(&file)?.iter().enumerate() {
             let Some(wish) = value.lookup(&["metadata", "annotations", INJECTION]) else {
                 continue;
             };

@@ -5,11 +5,12 @@
 //! documents, [`Render::resume`] takes the answer. So it runs the same under simulation, in a test and against a
 //! container. Files arrive and leave as bytes; a file whose documents nobody changed stays as it is.
 
+mod entry;
 mod plan;
 mod resource;
+mod resources;
 mod select;
 mod status;
-mod stock;
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use model::{Files, Function, FunctionResult, FunctionResultItem, RenderStatus, S
 use yaml::owned::Value;
 
 use plan::{Plan, Task, own_files};
-use stock::{Refused, Stock};
+use resources::{Refused, Resources};
 
 use status::Outcome;
 pub use status::{GATE, resolved_image};
@@ -97,7 +98,7 @@ pub enum Step<End = Rendered> {
     Done(Box<End>),
 }
 
-/// Something that needs functions run until it ends: a render, or a cook that renders several times.
+/// Something that needs functions run until it ends: a render, or a derivation that renders several times.
 pub trait Conversation {
     /// What it ends with.
     type End;
@@ -142,7 +143,7 @@ pub struct Render {
     files: Files,
     options: Options,
     plan: Plan,
-    stock: Stock,
+    resources: Resources,
     /// What the one function is given instead of what it names.
     config: Option<Arc<Value>>,
     cursor: usize,
@@ -179,16 +180,16 @@ impl Render {
     }
 
     fn with(files: Files, options: Options, plan: Plan) -> Self {
-        let (stock, error) = match Stock::read(&files, &plan, options) {
-            Ok(mut stock) => {
-                stock.bound(options.package_bytes);
+        let (resources, error) = match Resources::read(&files, &plan, options) {
+            Ok(mut resources) => {
+                resources.bound(options.package_bytes);
                 let mut idle = plan.idle().filter(|_| options.strict);
                 let error =
-                    idle.find_map(|dir| Some(wrap(dir, &stock.check_krm(dir).err()?, false)));
-                (stock, error)
+                    idle.find_map(|dir| Some(wrap(dir, &resources.check_krm(dir).err()?, false)));
+                (resources, error)
             }
             Err(error) => (
-                Stock::default(),
+                Resources::default(),
                 Some(format!("pkg.render: pkg .: {error}")),
             ),
         };
@@ -196,7 +197,7 @@ impl Render {
             files,
             options,
             plan,
-            stock,
+            resources,
             config: None,
             cursor: 0,
             steps: Vec::new(),
@@ -271,10 +272,10 @@ impl Render {
             };
             return self.record(&task, output, None);
         }
-        if self.options.trace && !task.validator && self.stock.would_change(&task, &items) {
+        if self.options.trace && !task.validator && self.resources.would_change(&task, &items) {
             self.changed_by.push(status::label(&task.function));
         }
-        match self.stock.take_back(&task, items) {
+        match self.resources.take_back(&task, items) {
             Ok(()) => self.record(&task, output, None),
             Err(Refused::Output(why)) => self.record(&task, output, Some(why)),
             Err(Refused::NoResource(why)) => {
@@ -308,13 +309,16 @@ impl Render {
 
     fn prepare(&mut self, task: &Task) -> Result<Run, Blocked> {
         if task.first {
-            self.stock.check_krm(&task.package).map_err(Blocked::Step)?;
+            self.resources
+                .check_krm(&task.package)
+                .map_err(Blocked::Step)?;
         }
         let config = match &task.function.config_path {
             _ if self.config.is_some() => self.config.clone(),
             Some(path) => {
-                let now = self.stock.config(&task.package, path);
-                let Some(config) = now.or_else(|| self.stock.config_as_read(&task.package, path))
+                let now = self.resources.config(&task.package, path);
+                let Some(config) =
+                    now.or_else(|| self.resources.config_as_read(&task.package, path))
                 else {
                     return Err(Blocked::Before(missing_config(task, path)));
                 };
@@ -322,8 +326,8 @@ impl Render {
             }
             None => select::config_map(&task.function).map(Arc::new),
         };
-        self.stock.look().map_err(Blocked::Step)?;
-        let items = self.stock.seen(task);
+        self.resources.look().map_err(Blocked::Step)?;
+        let items = self.resources.seen(task);
         Ok(Run {
             function: task.function.clone(),
             config,
@@ -372,7 +376,7 @@ impl Render {
         let mut files = None;
         if self.error.is_none() || self.plan.keep_on_failure {
             // Functions see the Kptfile too: then it is written once, with its status.
-            let before = self.stock.kptfile().cloned();
+            let before = self.resources.kptfile().cloned();
             let told = before
                 .clone()
                 .filter(|_| self.mirrors())
@@ -381,10 +385,10 @@ impl Render {
                     kptfile
                 });
             let mirrored = told.is_some();
-            self.stock.put_kptfile(told);
-            let written = self.stock.write(&self.files);
+            self.resources.put_kptfile(told);
+            let written = self.resources.write(&self.files);
             // Asking for the end again gives the same end.
-            self.stock.put_kptfile(before);
+            self.resources.put_kptfile(before);
             match written {
                 Ok(written) if mirrored => {
                     return Rendered {
@@ -415,7 +419,7 @@ impl Render {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let unread = self.stock.unread.iter().map(|why| status::unread(why));
+        let unread = self.resources.unread.iter().map(|why| status::unread(why));
         let strange = self.plan.strange.iter().cloned();
         status::first_of(strange.chain(unread).collect())
     }
@@ -433,7 +437,7 @@ impl Render {
             execution_error: self.execution_error.as_deref(),
             gate: self.options.gate_failure && self.error.is_some(),
             strange: &self.plan.strange,
-            unread: &self.stock.unread,
+            unread: &self.resources.unread,
         }
     }
 

@@ -64,7 +64,7 @@ pub(super) fn default_path(value: &Value) -> String {
         text(&["kind"]).to_lowercase(),
         text(&["metadata", "name"]).to_lowercase(),
     );
-    super::stock::full(
+    super::resources::full(
         &text(&["metadata", "namespace"]).to_lowercase(),
         &format!("{kind}_{name}.yaml"),
     )
@@ -77,7 +77,7 @@ pub(super) fn checked(package: &str, place: &str) -> Result<String, String> {
     };
     let clean =
         crate::kptfile::clean_config_path(place.trim_start_matches('/')).map_err(|_| outside())?;
-    let path = super::stock::full(package, &clean);
+    let path = super::resources::full(package, &clean);
     PackagePath::parse(&path)
         .map(|_| path)
         .map_err(|_| outside())

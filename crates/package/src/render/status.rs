@@ -1,13 +1,13 @@
-//! The outcome of a render in the Kptfile's `status`, as the peers put it (M12).
+//! The outcome of a render in the Kptfile's `status`, as kpt and Porch put it (M12).
 
 use model::{
     Condition, Files, Function, FunctionResult, FunctionResultItem, RenderStatus, Severity, Status,
 };
 use yaml::owned::Value;
 
+use crate::documents::Documents;
 use crate::kptfile;
 use crate::mutate::kptfile as fields;
-use crate::sheet::Sheet;
 
 /// The gate and condition of a draft that was made although its render failed (V2).
 pub const GATE: &str = "offshoot.dev/Rendered";
@@ -97,20 +97,23 @@ pub(super) fn label(function: &Function) -> String {
 pub(super) fn mirror(files: &mut Files, outcome: &Outcome<'_>) {
     let path = kptfile::path();
     let Some(file) = files.get(&path) else { return };
-    let Ok(sheet) = Sheet::parse(&path, file) else {
+    let Ok(parsed) = Documents::parse(&path, file) else {
         return;
     };
-    let Some(leaf) = sheet.leaves().first() else {
+    let Some(document) = parsed.documents().first() else {
         return;
     };
-    let mut value = Value::clone(&leaf.value);
+    let mut value = Value::clone(&document.value);
     set(&mut value, outcome);
     let first = std::sync::Arc::new(value);
-    let text = sheet.rewrite(|at| {
+    let text = parsed.rewrite(|at| {
         if at == 0 {
             Some(first.clone())
         } else {
-            sheet.leaves().get(at).map(|leaf| leaf.value.clone())
+            parsed
+                .documents()
+                .get(at)
+                .map(|document| document.value.clone())
         }
     });
     if let Ok(Some(text)) = text {

@@ -14,7 +14,7 @@ use model::{
     PackagePath, Pairs, Pipeline, Recipe, Strategy as MergeStrategy,
 };
 use package::conflicts::{acknowledge, conflict_id, resolved_by_edit, value_at};
-use package::cook::{Base, Cook, CookInput, Cooked, MachineFiles, OpenDraft};
+use package::derive::{Base, Derivation, DeriveInput, Derived, MachineFiles, OpenDraft};
 use package::kptfile::Kptfile;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
@@ -162,7 +162,7 @@ impl History {
         }
     }
 
-    fn cook(&self) -> Result<Cooked, String> {
+    fn derive(&self) -> Result<Derived, String> {
         let git_ref = format!("app/v{}", self.version);
         let (repo, directory) = (
             "https://git.example.test/b.git".to_owned(),
@@ -172,7 +172,7 @@ impl History {
             files: files.clone(),
             gates: gates(files),
         };
-        let input = CookInput {
+        let input = DeriveInput {
             package_bytes: None,
             marked: None,
             upstream: self.upstream.files(),
@@ -199,18 +199,18 @@ impl History {
                 acknowledged: Vec::new(),
             }),
         };
-        vectors::drive(Cook::new(input)).map_err(|error| error.message())
+        vectors::drive(Derivation::new(input)).map_err(|error| error.message())
     }
 
     fn look(&mut self) -> Result<(), String> {
         if let Some(draft) = &mut self.draft {
             resolved_by_edit(&mut draft.conflicts, &draft.m, &draft.tip);
         }
-        let cooked = self.cook()?;
-        if !cooked.render.succeeded() {
-            return Err(format!("the render failed: {:?}", cooked.render.error));
+        let derived = self.derive()?;
+        if !derived.render.succeeded() {
+            return Err(format!("the render failed: {:?}", derived.render.error));
         }
-        for conflict in &cooked.conflicts {
+        for conflict in &derived.conflicts {
             let id = conflict_id(conflict.place(), &conflict.local, &conflict.upstream);
             if id != conflict.id {
                 return Err(format!(
@@ -218,25 +218,30 @@ impl History {
                 ));
             }
         }
-        self.nothing_vanished(&cooked)?;
-        if self.draft.is_none() && self.published.is_some() && cooked.m_equals_p {
+        self.nothing_vanished(&derived)?;
+        if self.draft.is_none() && self.published.is_some() && derived.m_equals_p {
             return Ok(());
         }
-        self.twice += usize::from(self.draft.as_ref().is_some_and(|draft| draft.m != cooked.m));
+        self.twice += usize::from(
+            self.draft
+                .as_ref()
+                .is_some_and(|draft| draft.m != derived.m),
+        );
         if self.recording {
-            self.records.extend(cooked.conflicts.iter().cloned());
+            self.records.extend(derived.conflicts.iter().cloned());
         }
         // Where the machine has come to say the same of its own, both agree: nothing is anybody's alone.
-        let alone = |place: &Place, wanted: &mut Option<Value>| found(&cooked.v, *place) != *wanted;
+        let alone =
+            |place: &Place, wanted: &mut Option<Value>| found(&derived.v, *place) != *wanted;
         self.ledger.retain(alone);
         self.settled.retain(alone);
-        let Cooked {
+        let Derived {
             v,
             m,
             tip,
             conflicts,
             ..
-        } = cooked;
+        } = derived;
         self.draft = Some(Draft {
             v,
             m,
@@ -247,12 +252,12 @@ impl History {
     }
 
     /// V18: what nobody answered is there still, unless both sides agree or upstream is back at the base.
-    fn nothing_vanished(&self, cooked: &Cooked) -> Result<(), String> {
+    fn nothing_vanished(&self, derived: &Derived) -> Result<(), String> {
         let old = self.draft.iter().flat_map(|draft| &draft.conflicts);
         for before in old.filter(|c| c.state == ConflictState::Open) {
-            let (tip, machine) = (value_at(&cooked.tip, before), value_at(&cooked.m, before));
+            let (tip, machine) = (value_at(&derived.tip, before), value_at(&derived.m, before));
             let here = |c: &&Conflict| c.place() == before.place();
-            let now = cooked.conflicts.iter().find(here);
+            let now = derived.conflicts.iter().find(here);
             let over = tip == machine || machine == before.base;
             let blocks = self.policy != ConflictPolicy::Block || now.is_some_and(Conflict::blocks);
             if !over && (now.is_none() || !blocks) {

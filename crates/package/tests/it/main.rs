@@ -1,4 +1,4 @@
-//! This room against what the existing implementation recorded, and its laws.
+//! This crate against what the existing implementation recorded, and its laws.
 #![expect(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -24,7 +24,7 @@ mod kptfile;
 mod vectors;
 
 mod bad;
-mod cook;
+mod derive;
 mod history;
 mod laws;
 mod merge;

@@ -1,6 +1,6 @@
 //! Creating a package revision.
 //!
-//! Checks compare whole package paths, never leaves, and only where they belong: the peer's
+//! Checks compare whole package paths, never leaves, and only where they belong: Porch's
 //! misfire for nested paths.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,7 +94,7 @@ pub struct CreatePlan {
 /// Whether the revision can be made.
 ///
 /// # Errors
-/// The peer's messages, with honest classes: a duplicate is a conflict (A9), an unknown source is
+/// Porch's messages, with honest classes: a duplicate is a conflict (A9), an unknown source is
 /// not found.
 pub fn create(o: &CreateObserved) -> Result<CreatePlan, Rejected> {
     let request = &o.request;

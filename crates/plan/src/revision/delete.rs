@@ -41,7 +41,7 @@ pub enum DeletePlan {
 /// Whether the revision can be deleted, and how.
 ///
 /// # Errors
-/// The peer's two refusals (403): published, or held as upstream.
+/// Porch's two refusals (403): published, or held as upstream.
 pub fn delete(o: &DeleteObserved) -> Result<DeletePlan, Rejected> {
     let revision = &o.revision;
     if revision.lifecycle == Lifecycle::Published {

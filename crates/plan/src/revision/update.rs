@@ -182,7 +182,7 @@ fn rejected_first(revision: &Revision) -> String {
 /// Whether the files of a revision may be saved: only of a Draft.
 ///
 /// # Errors
-/// The peer's message.
+/// Porch's message.
 pub fn save(revision: &Revision) -> Result<(), Rejected> {
     if revision.lifecycle == Lifecycle::Draft && !revision.placeholder {
         return Ok(());

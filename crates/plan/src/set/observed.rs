@@ -21,7 +21,7 @@ pub enum Subject {
         /// Its templates, compiled once per (uid, generation), or what is wrong with them (S4).
         templates: Arc<Result<Compiled, Vec<Problem>>>,
     },
-    /// It cannot; all problems at once, in the peer's order.
+    /// It cannot; all problems at once, in Porch's order.
     Invalid {
         /// Its namespace and name.
         key: ObjectKey,

@@ -1,4 +1,4 @@
-//! A set's status: conditions in the peer's words, counts, and what applying brought (S6).
+//! A set's status: conditions in Porch's words, counts, and what applying brought (S6).
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn condition(kind: &str, status: Status, reason: &str, message: &str) -> Conditi
     Condition::new(kind, status, reason, message)
 }
 
-/// A plan that can do nothing: both conditions say why, as the peer's do.
+/// A plan that can do nothing: both conditions say why, as Porch's do.
 pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
     let mut report = Report::of("stalled");
     report.note(format!("{reason}: {message}"));

@@ -73,7 +73,7 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// The variant itself is wrong: the peer's two conditions (R112).
+    /// The variant itself is wrong: Porch's two conditions (R112).
     fn invalid(problems: &[model::Problem]) -> Box<Self> {
         let mut stop = Self::stalled("ValidationError", model::join_problems(problems));
         stop.ready = not_ready("Error", "invalid packagevariant object");
@@ -129,7 +129,7 @@ impl Stop {
     fn plan(self, o: &Observed) -> Plan {
         let mut report = Report::of(self.state);
         report.notes.push(self.note());
-        // Conditions name the way out; only the peer's own texts stay as they are (A4).
+        // Conditions name the way out; only Porch's own texts stay as they are (A4).
         let way_out = match (&self.stalled, &self.hint) {
             (Some(("ValidationError", _)), _) | (_, None) => String::new(),
             (_, Some(hint)) => format!("; {hint}"),
@@ -264,7 +264,7 @@ fn upstream(o: &Observed, variant: &Variant) -> Result<Arc<model::Revision>, Box
     }
 }
 
-/// A workspace of the branch's name is asked for by people who know the peer: there, it names the
+/// A workspace of the branch's name is asked for by people who know Porch: there, it names the
 /// head of the branch, and can never be cloned (A2).
 fn no_such_revision(
     spec: &model::Upstream,
@@ -307,7 +307,7 @@ fn downstream_repository<'a>(
 }
 
 /// Contents that cannot be read stop everything (V6); what only somebody can mend is said to be stalled, and
-/// the rest is tried again as a failed cook is (V16).
+/// the rest is tried again as a failed derivation is (V16).
 fn readable(o: &Observed) -> Result<(), Box<Stop>> {
     let Some((reason, failure)) = &o.unreadable else {
         return Ok(());

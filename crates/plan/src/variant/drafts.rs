@@ -260,7 +260,7 @@ impl Work<'_> {
         }
         let draft_base = match (&draft.machine, &draft.upstream_lock) {
             (Some(machine), _) => MachineBase::Known(machine.clone()),
-            (None, Some(lock)) => MachineBase::Recook(lock.clone()),
+            (None, Some(lock)) => MachineBase::Anew(lock.clone()),
             (None, None)
                 if self
                     .inputs

@@ -197,7 +197,7 @@ fn machine(base: &MachineBase) -> String {
         MachineBase::Known(machine) => {
             format!("machine output known, workspace {}", machine.workspace)
         }
-        MachineBase::Recook(lock) => format!("machine output cooked anew from {}", lock.git_ref),
+        MachineBase::Anew(lock) => format!("machine output derived anew from {}", lock.git_ref),
         MachineBase::Raw(name) => format!("raw upstream {name}"),
         MachineBase::Wanted => "supposed to stem from the wanted upstream".to_owned(),
     }

@@ -1,5 +1,5 @@
 //! Everything that the decision about one variant needs. `engine::observe` fills it, by reads of
-//! records and indexes; nothing is cooked to find out.
+//! records and indexes; nothing is derived to find out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::Resolution;
 pub enum Subject {
     /// It can be understood.
     Valid(Arc<Variant>),
-    /// It cannot; all problems at once, in the peer's order (R16).
+    /// It cannot; all problems at once, in Porch's order (R16).
     Invalid {
         /// Its namespace and name.
         key: ObjectKey,
@@ -84,7 +84,7 @@ pub struct Observed {
     /// What earlier recipes stated, read from the newest machine output of this downstream: the
     /// open draft's *V* if there is one, else *V_p* (V22).
     pub stated: Stated,
-    /// How cooking failed last, if it did and nothing was written since.
+    /// How deriving failed last, if it did and nothing was written since.
     pub failure: Option<Failure>,
     /// Why upstream or downstream cannot be read, with the reason of the condition: what depends on their contents
     /// is not known then.
@@ -182,7 +182,7 @@ pub enum Lineage {
 /// What can be had of the upstream that a lock names (V19a).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OldUpstream {
-    /// The commit is there: *V_p* can be cooked anew.
+    /// The commit is there: *V_p* can be derived anew.
     Commit,
     /// The commit is gone or unknown; this registered revision stands for it, raw.
     Revision(ObjectName),
@@ -199,10 +199,10 @@ pub struct Stated {
     pub injections: Vec<KeptInjection>,
 }
 
-/// A cook that failed.
+/// A derivation that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The full input digest that was cooked: the same input is not tried again hot.
+    /// The full input digest that was derived: the same input is not tried again hot.
     pub digest: model::Digest,
     /// What kind of failure it was.
     pub class: Class,

@@ -78,7 +78,7 @@ pub(super) fn base_ref(
             lock: Some(lock),
             old_upstream,
         } => match old_upstream {
-            OldUpstream::Commit => MachineBase::Recook(lock.clone()),
+            OldUpstream::Commit => MachineBase::Anew(lock.clone()),
             OldUpstream::Revision(name) => MachineBase::Raw(name.clone()),
             OldUpstream::Gone if relock => MachineBase::Wanted,
             OldUpstream::Gone => return Err(old_upstream_gone(name, lock)),

@@ -6,7 +6,7 @@ use model::{InjectionOutcome, KeptInjection, Pairs, Recipe, Variant};
 
 use super::{Observed, RepositorySummary};
 
-/// The annotations that ask for a draft although its render failed (V2); the second is the peer's.
+/// The annotations that ask for a draft although its render failed (V2); the second is Porch's.
 const PUSH_ON_FAILURE: [&str; 2] = [
     "offshoot.dev/push-on-render-failure",
     "porch.kpt.dev/push-on-render-failure",

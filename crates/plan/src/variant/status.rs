@@ -1,4 +1,4 @@
-//! The status: conditions in the peer's words where it has some, targets, and what applying a
+//! The status: conditions in Porch's words where it has some, targets, and what applying a
 //! plan brought (R110–R116, V6).
 
 use std::sync::Arc;
@@ -342,13 +342,13 @@ fn replace(status: &mut VariantStatus, condition: Condition) {
 
 /// When to look again after applying a plan.
 ///
-/// A cook that only another input can mend waits for it; everything else that failed (a deletion
+/// A derivation that only another input can mend waits for it; everything else that failed (a deletion
 /// that somebody's reference forbids, say) is tried again, because nothing that is watched may
 /// tell when it would succeed (V10).
 pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
     let mut next = plan.next;
     for (step, outcome) in plan.steps.iter().zip(outcomes) {
-        let cooks = matches!(
+        let derivations = matches!(
             step,
             Step::CreateDraft(_) | Step::UpdateDraft(_) | Step::RenderDraft { .. }
         );
@@ -356,7 +356,7 @@ pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
             Outcome::Conflict | Outcome::Unchanged => return Next::Again,
             Outcome::Failed(failure) => {
                 next = match retry(failure) {
-                    Next::Rest if !cooks => Next::After(STUBBORN),
+                    Next::Rest if !derivations => Next::After(STUBBORN),
                     other => other,
                 };
             }
@@ -366,7 +366,7 @@ pub fn next_after(plan: &Plan, outcomes: &[Outcome]) -> Next {
     next
 }
 
-/// When a failed cook may be tried again: what only another input can mend waits for it, the rest
+/// When a failed derivation may be tried again: what only another input can mend waits for it, the rest
 /// backs off up to five minutes (V16).
 pub(crate) fn retry(failure: &Failure) -> Next {
     match failure.class {

@@ -153,9 +153,9 @@ pub enum MachineBase {
     Fresh,
     /// The machine's own tree, named in its trailer.
     Known(Machine),
-    /// Cook it anew from what this lock names, with *p*'s own values wherever the recipe states one.
-    Recook(GitLock),
-    /// Take the raw old upstream: this registered revision, as the peer does.
+    /// Derive it anew from what this lock names, with *p*'s own values wherever the recipe states one.
+    Anew(GitLock),
+    /// Take the raw old upstream: this registered revision, as Porch does.
     Raw(model::ObjectName),
     /// Suppose that *p* stems from the wanted upstream (`offshoot.dev/relock`, V1).
     Wanted,

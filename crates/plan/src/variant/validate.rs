@@ -1,4 +1,4 @@
-//! What is wrong with a spec that could be parsed, in the peer's words (R13–R16, A4).
+//! What is wrong with a spec that could be parsed, in Porch's words (R13–R16, A4).
 //!
 //! What cannot be parsed at all is reported by the door; a variant is either here or there.
 
@@ -9,7 +9,7 @@ use super::Feeder;
 /// Keys of the package context that belong to the package (R13).
 const RESERVED: [&str; 2] = ["name", "package-path"];
 
-/// All problems of a spec, in the peer's order: upstream, downstream, context, injectors, then
+/// All problems of a spec, in Porch's order: upstream, downstream, context, injectors, then
 /// what we check beyond it.
 pub fn validate(spec: &VariantSpec) -> Vec<Problem> {
     let mut problems = Vec::new();

@@ -178,7 +178,7 @@ fn only_the_own_downstream_closes_a_cycle() {
 }
 
 /// R115, V16: what passes by itself is tried again after 5 s, then after twice as long, up to five minutes; what only another
-/// input can mend waits for it, but a step that cooks nothing is tried again all the same (V10).
+/// input can mend waits for it, but a step that derives nothing is tried again all the same (V10).
 #[test]
 fn what_failed_is_tried_again_later_and_later() {
     let create = observed(&Json(

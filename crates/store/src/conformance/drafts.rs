@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{
-    CommitSpec, Content, Desk, Dir, Expect, File, Outcome, RefEdit, Refusal, RemoteSpec,
-    Submission, at, branch, check, commit_on, draft, files, head, package, refused, same,
-    signature, submission, taken, tree_of,
+    CommitSpec, Content, Dir, Expect, File, Outcome, RefEdit, Refusal, RemoteSpec, Submission,
+    Suite, at, branch, check, commit_on, draft, files, head, package, refused, same, signature,
+    submission, taken, tree_of,
 };
 
-pub(super) async fn a_draft_is_durable_and_visible(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_draft_is_durable_and_visible(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/apps/nginx/packagevariant-1");
     let base = head(&*repo)?;
     let written = draft(&*repo, "apps/nginx", &name).await?;
@@ -19,7 +19,7 @@ pub(super) async fn a_draft_is_durable_and_visible(desk: &Desk) -> Outcome {
     same(&commit.author, &signature(), "author")?;
     same(&commit.message, &"Creating\n".to_owned(), "message")?;
     check(repo.has_commit(written.commit())?, "it is here")?;
-    let outside = desk.world.outside().await?;
+    let outside = suite.world.outside().await?;
     same(
         &at(&*outside, &name)?,
         &Some(written.commit()),
@@ -33,8 +33,8 @@ pub(super) async fn a_draft_is_durable_and_visible(desk: &Desk) -> Outcome {
     )
 }
 
-pub(super) async fn equal_input_makes_equal_ids(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn equal_input_makes_equal_ids(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let base = head(&*repo)?;
     let one = commit_on(&*repo, base, "p", &package("p")?, "m")?;
     let two = commit_on(&*repo, base, "p", &package("p")?, "m")?;
@@ -46,8 +46,8 @@ pub(super) async fn equal_input_makes_equal_ids(desk: &Desk) -> Outcome {
     )
 }
 
-pub(super) async fn kept_files_are_not_written_again(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn kept_files_are_not_written_again(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/kept/ws");
     let first = draft(&*repo, "kept", &name).await?;
     let before = repo.stats();
@@ -67,8 +67,8 @@ pub(super) async fn kept_files_are_not_written_again(desk: &Desk) -> Outcome {
     same(&snapshot.files, &all, "files")
 }
 
-pub(super) async fn a_chain_is_written_whole(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_chain_is_written_whole(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let base = head(&*repo)?;
     let machine = commit_on(&*repo, base, "chain", &package("v")?, "V")?;
     let shot = repo.snapshot(machine.tree().ok_or("no tree")?)?;
@@ -88,7 +88,7 @@ pub(super) async fn a_chain_is_written_whole(desk: &Desk) -> Outcome {
     taken(repo.submit(submission(last.clone(), vec![create])).await?)?;
     let id = last.commit();
     drop(last);
-    let outside = desk.world.outside().await?;
+    let outside = suite.world.outside().await?;
     same(
         &outside.commit(id)?.parents,
         &vec![base, machine_id],
@@ -102,8 +102,8 @@ pub(super) async fn a_chain_is_written_whole(desk: &Desk) -> Outcome {
     )
 }
 
-pub(super) async fn a_kept_file_of_another_repository_comes_along(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_kept_file_of_another_repository_comes_along(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     // Kept elsewhere: this repository has never seen the bytes.
     let bytes: Arc<[u8]> = Arc::from(&b"from upstream\n"[..]);
     let id = crate::object::hash(gix::objs::Kind::Blob, &bytes)?;
@@ -121,7 +121,7 @@ pub(super) async fn a_kept_file_of_another_repository_comes_along(desk: &Desk) -
         repo.submit(submission(written.clone(), vec![create]))
             .await?,
     )?;
-    let outside = desk.world.outside().await?;
+    let outside = suite.world.outside().await?;
     let tree = tree_of(&*outside, written.commit(), "far")?.ok_or("no tree")?;
     same(&outside.snapshot(tree)?.files, &all, "files")?;
     let lie = File::Kept {
@@ -142,8 +142,8 @@ pub(super) async fn a_kept_file_of_another_repository_comes_along(desk: &Desk) -
     )
 }
 
-pub(super) async fn two_on_one_name_conflict(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn two_on_one_name_conflict(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/twice/ws");
     let base = head(&*repo)?;
     let one = commit_on(&*repo, base, "twice", &package("1")?, "1")?;
@@ -173,8 +173,8 @@ pub(super) async fn futures_join<A, B>(
     tokio::join!(biased; a, b)
 }
 
-pub(super) async fn a_batch_is_its_submissions_one_by_one(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_batch_is_its_submissions_one_by_one(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/steps/ws");
     let base = head(&*repo)?;
     let one = commit_on(&*repo, base, "steps", &package("1")?, "1")?;
@@ -193,8 +193,8 @@ pub(super) async fn a_batch_is_its_submissions_one_by_one(desk: &Desk) -> Outcom
     )
 }
 
-pub(super) async fn nothing_of_a_refused_submission_stands(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn nothing_of_a_refused_submission_stands(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let taken_name = branch("drafts/taken/ws");
     let other = branch("drafts/other/ws");
     drop(draft(&*repo, "taken", &taken_name).await?);
@@ -210,8 +210,8 @@ pub(super) async fn nothing_of_a_refused_submission_stands(desk: &Desk) -> Outco
     same(&repo.unfinished()?.len(), &0, "open intents")
 }
 
-pub(super) async fn propose_and_reject_move_two_refs(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn propose_and_reject_move_two_refs(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let drafts = branch("drafts/moving/ws");
     let proposed = branch("proposed/moving/ws");
     let id = draft(&*repo, "moving", &drafts).await?.commit();
@@ -247,8 +247,8 @@ pub(super) async fn propose_and_reject_move_two_refs(desk: &Desk) -> Outcome {
     same(&at(&*repo, &drafts)?, &None, "deleted")
 }
 
-pub(super) async fn a_ref_cannot_shadow_another(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_ref_cannot_shadow_another(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let id = draft(&*repo, "shade", &branch("drafts/shade"))
         .await?
         .commit();
@@ -297,9 +297,9 @@ pub(super) async fn a_ref_cannot_shadow_another(desk: &Desk) -> Outcome {
     )
 }
 
-pub(super) async fn many_drafts_are_few_packs(desk: &Desk) -> Outcome {
+pub(super) async fn many_drafts_are_few_packs(suite: &Suite) -> Outcome {
     const N: usize = 60;
-    let repo = desk.repo().await?;
+    let repo = suite.repo().await?;
     let base = head(&*repo)?;
     let mut waiting = Vec::new();
     for n in 0..N {
@@ -380,8 +380,8 @@ pub(super) async fn join_all<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
     all.into_iter().filter_map(|(_, done)| done).collect()
 }
 
-pub(super) async fn a_target_must_exist(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_target_must_exist(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let nobody = model::CommitId::parse(&"cd".repeat(20)).ok_or("no id")?;
     let create = RefEdit::create(branch("drafts/none/ws"), nobody);
     let create = Submission {
@@ -390,9 +390,9 @@ pub(super) async fn a_target_must_exist(desk: &Desk) -> Outcome {
     };
     let error = repo.submit(create).await.err().ok_or("a ref to nothing")?;
     same(&error.class(), &model::Class::NotFound, "class")?;
-    let mut spec = RemoteSpec::new(desk.world.url());
+    let mut spec = RemoteSpec::new(suite.world.url());
     spec.branch = Some("no-such-branch".to_owned());
-    let error = desk
+    let error = suite
         .world
         .store()
         .open(spec)

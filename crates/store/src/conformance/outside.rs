@@ -1,13 +1,13 @@
 //! Other writers beside us.
 
 use super::{
-    Desk, Outcome, RefEdit, Submission, approval, at, branch, check, commit_on, draft, head,
+    Outcome, RefEdit, Submission, Suite, approval, at, branch, check, commit_on, draft, head,
     main_ref, package, refused, same, submission, tag, taken,
 };
 
-pub(super) async fn a_push_from_outside_is_seen(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
-    let outside = desk.world.outside().await?;
+pub(super) async fn a_push_from_outside_is_seen(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
+    let outside = suite.world.outside().await?;
     let name = branch("drafts/pushed/ws");
     let written = draft(&*outside, "pushed", &name).await?;
     let refs = repo.fetch().await?;
@@ -26,12 +26,12 @@ pub(super) async fn a_push_from_outside_is_seen(desk: &Desk) -> Outcome {
     check(!repo.fetch().await?.contains_key(&name), "it is gone")
 }
 
-pub(super) async fn what_was_tidied_away_is_written_again(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn what_was_tidied_away_is_written_again(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/tidied/ws");
     for _ in 0..2 {
         let written = draft(&*repo, "tidied", &name).await?;
-        let outside = desk.world.outside().await?;
+        let outside = suite.world.outside().await?;
         let tree = super::tree_of(&*outside, written.commit(), "tidied")?.ok_or("no tree")?;
         same(&outside.snapshot(tree)?.files, &package("tidied")?, "files")?;
         let delete = RefEdit::delete(name.clone(), written.commit());
@@ -41,17 +41,17 @@ pub(super) async fn what_was_tidied_away_is_written_again(desk: &Desk) -> Outcom
         };
         taken(repo.submit(gone).await?)?;
         drop(written);
-        desk.world.tidy();
+        suite.world.tidy();
     }
     Ok(())
 }
 
-pub(super) async fn a_forced_branch_is_a_conflict(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_forced_branch_is_a_conflict(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let first = head(&*repo)?;
     let name = branch("drafts/forced/ws");
     let written = draft(&*repo, "forced", &name).await?;
-    let outside = desk.world.outside().await?;
+    let outside = suite.world.outside().await?;
     // Somebody replaces main by a history of their own.
     let other = outside.write(super::CommitSpec {
         base: None,
@@ -90,11 +90,11 @@ pub(super) async fn a_forced_branch_is_a_conflict(desk: &Desk) -> Outcome {
     )
 }
 
-pub(super) async fn a_deleted_draft_is_a_conflict(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_deleted_draft_is_a_conflict(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/lost/ws");
     let first = draft(&*repo, "lost", &name).await?;
-    let outside = desk.world.outside().await?;
+    let outside = suite.world.outside().await?;
     let delete = RefEdit::delete(name.clone(), first.commit());
     taken(
         outside

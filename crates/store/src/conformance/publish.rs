@@ -2,12 +2,12 @@
 
 use super::drafts::{futures_join, join_all};
 use super::{
-    BranchEdit, Desk, Dir, Expect, Outcome, Refusal, Submission, approval, at, branch, check,
+    BranchEdit, Dir, Expect, Outcome, Refusal, Submission, Suite, approval, at, branch, check,
     draft, head, main_ref, package, refused, same, signature, tag, taken, tree_of,
 };
 
-pub(super) async fn approval_merges_tags_and_deletes(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn approval_merges_tags_and_deletes(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let before = head(&*repo)?;
     let name = branch("proposed/apps/web/ws");
     let written = draft(&*repo, "apps/web", &name).await?;
@@ -43,9 +43,9 @@ pub(super) async fn approval_merges_tags_and_deletes(desk: &Desk) -> Outcome {
     )
 }
 
-pub(super) async fn a_batch_of_approvals_is_a_chain(desk: &Desk) -> Outcome {
+pub(super) async fn a_batch_of_approvals_is_a_chain(suite: &Suite) -> Outcome {
     const N: usize = 40;
-    let repo = desk.repo().await?;
+    let repo = suite.repo().await?;
     let mut all = Vec::new();
     for n in 0..N {
         let (dir, name) = (
@@ -86,8 +86,8 @@ pub(super) async fn a_batch_of_approvals_is_a_chain(desk: &Desk) -> Outcome {
     )
 }
 
-pub(super) async fn a_changed_directory_is_refused(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_changed_directory_is_refused(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let (one, two) = (branch("drafts/same/a"), branch("drafts/same/b"));
     let first = draft(&*repo, "same", &one).await?;
     let second = super::commit_on(&*repo, head(&*repo)?, "same", &package("2")?, "2")?;
@@ -114,11 +114,11 @@ pub(super) async fn a_changed_directory_is_refused(desk: &Desk) -> Outcome {
     check(at(&*repo, &two)?.is_some(), "the second draft stands")
 }
 
-pub(super) async fn another_package_moving_main_is_no_conflict(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn another_package_moving_main_is_no_conflict(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/mine/ws");
     let written = draft(&*repo, "mine", &name).await?;
-    let outside = desk.world.outside().await?;
+    let outside = suite.world.outside().await?;
     let theirs = branch("drafts/theirs/ws");
     let other = draft(&*outside, "theirs", &theirs).await?;
     taken(
@@ -136,8 +136,8 @@ pub(super) async fn another_package_moving_main_is_no_conflict(desk: &Desk) -> O
     same(&tree_of(&*outside, now, "theirs")?, &other.tree(), "theirs")
 }
 
-pub(super) async fn a_taken_tag_refuses_all_of_it(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_taken_tag_refuses_all_of_it(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/tagged/ws");
     let written = draft(&*repo, "tagged", &name).await?;
     let before = head(&*repo)?;
@@ -157,8 +157,8 @@ pub(super) async fn a_taken_tag_refuses_all_of_it(desk: &Desk) -> Outcome {
     same(&at(&*repo, &name)?, &Some(written.commit()), "draft")
 }
 
-pub(super) async fn a_package_is_removed(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_package_is_removed(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/gone/deep/ws");
     let written = draft(&*repo, "gone/deep", &name).await?;
     taken(

@@ -1,12 +1,12 @@
 //! Reading by id.
 
 use super::{
-    CommitSpec, Content, Desk, Dir, Outcome, RefEdit, branch, check, commit_on, draft, files, head,
-    package, same, signature, submission, taken, tree_of,
+    CommitSpec, Content, Dir, Outcome, RefEdit, Suite, branch, check, commit_on, draft, files,
+    head, package, same, signature, submission, taken, tree_of,
 };
 
-pub(super) async fn a_snapshot_holds_every_byte(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn a_snapshot_holds_every_byte(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let mut all = package("one")?;
     let binary = model::PackagePath::parse("dir/data.bin")?;
     let bytes: Vec<u8> = (0..=255).collect();
@@ -36,8 +36,8 @@ pub(super) async fn a_snapshot_holds_every_byte(desk: &Desk) -> Outcome {
     same(&shot.bytes, &(size as u64), "bytes")
 }
 
-pub(super) async fn one_ref_says_what_all_say(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn one_ref_says_what_all_say(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let written = commit_on(&*repo, head(&*repo)?, "one", &package("one")?, "m")?;
     let (here, gone) = (branch("drafts/one/ws"), branch("drafts/one/other"));
     let create = RefEdit::create(here.clone(), written.commit());
@@ -82,8 +82,8 @@ pub(super) async fn one_ref_says_what_all_say(desk: &Desk) -> Outcome {
     same(&*repo.refs()?, &left, "all after it came back")
 }
 
-pub(super) async fn packages_stop_at_a_kptfile(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn packages_stop_at_a_kptfile(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let all = files(&[
         ("b/Kptfile", ""),
         ("b/sub/Kptfile", ""),
@@ -110,8 +110,8 @@ pub(super) async fn packages_stop_at_a_kptfile(desk: &Desk) -> Outcome {
     same(&found("nowhere")?, &Vec::new(), "an absent directory")
 }
 
-pub(super) async fn history_names_the_last_change(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn history_names_the_last_change(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let first = head(&*repo)?;
     let one = commit_on(&*repo, first, "x/one", &package("one")?, "1")?;
     let two = commit_on(&*repo, one.commit(), "x/two", &package("two")?, "2")?;
@@ -159,8 +159,8 @@ pub(super) async fn history_names_the_last_change(desk: &Desk) -> Outcome {
     )
 }
 
-pub(super) async fn missing_objects_are_not_found(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn missing_objects_are_not_found(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let commit = model::CommitId::parse(&"ab".repeat(20)).ok_or("no id")?;
     let error = repo
         .commit(commit)
@@ -183,8 +183,8 @@ pub(super) async fn missing_objects_are_not_found(desk: &Desk) -> Outcome {
 }
 
 /// A second package is untouched, and what we do not read survives a write of its package.
-pub(super) async fn carried_entries_survive_a_write(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn carried_entries_survive_a_write(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let written = draft(&*repo, "carry", &branch("drafts/carry/ws")).await?;
     let tree = written.tree().ok_or("no tree")?;
     let shot = repo.snapshot(tree)?;

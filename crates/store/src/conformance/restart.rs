@@ -1,24 +1,24 @@
 //! After an unclean stop.
 
 use super::{
-    Desk, Outcome, RefEdit, Submission, at, branch, check, commit_on, draft, head, package, same,
+    Outcome, RefEdit, Submission, Suite, at, branch, check, commit_on, draft, head, package, same,
     submission, taken,
 };
 
-pub(super) async fn what_was_answered_is_there(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn what_was_answered_is_there(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/durable/ws");
     let written = draft(&*repo, "durable", &name).await?;
     let (id, tree) = (written.commit(), written.tree().ok_or("no tree")?);
     drop((written, repo));
-    desk.world.restart();
-    let repo = desk.repo().await?;
+    suite.world.restart();
+    let repo = suite.repo().await?;
     same(&at(&*repo, &name)?, &Some(id), "the ref")?;
     same(&repo.snapshot(tree)?.files, &package("durable")?, "files")
 }
 
-pub(super) async fn intents_last_until_settled(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn intents_last_until_settled(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let name = branch("drafts/intent/ws");
     let written = commit_on(&*repo, head(&*repo)?, "intent", &package("i")?, "m")?;
     let create = RefEdit::create(name.clone(), written.commit());
@@ -27,8 +27,8 @@ pub(super) async fn intents_last_until_settled(desk: &Desk) -> Outcome {
     with.intent = Some(payload.clone());
     let id = taken(repo.submit(with).await?)?.intent.ok_or("no intent")?;
     drop(repo);
-    desk.world.restart();
-    let repo = desk.repo().await?;
+    suite.world.restart();
+    let repo = suite.repo().await?;
     let open = repo.unfinished()?;
     same(&open.len(), &1, "open intents")?;
     let intent = open.into_iter().next().ok_or("no intent")?;
@@ -45,8 +45,8 @@ pub(super) async fn intents_last_until_settled(desk: &Desk) -> Outcome {
     check(edit.stands, "it stands")
 }
 
-pub(super) async fn settled_intents_are_gone(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn settled_intents_are_gone(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let id = head(&*repo)?;
     let mut intents = Vec::new();
     for n in 0..3 {
@@ -73,17 +73,17 @@ pub(super) async fn settled_intents_are_gone(desk: &Desk) -> Outcome {
         "open intents after all are settled",
     )?;
     drop(repo);
-    desk.world.restart();
+    suite.world.restart();
     same(
-        &open(&*desk.repo().await?)?,
+        &open(&*suite.repo().await?)?,
         &Vec::new(),
         "open intents after a restart",
     )
 }
 
 /// An intent that nobody settled knows nothing of what became of its refs since.
-pub(super) async fn what_moved_on_is_not_put_back(desk: &Desk) -> Outcome {
-    let repo = desk.repo().await?;
+pub(super) async fn what_moved_on_is_not_put_back(suite: &Suite) -> Outcome {
+    let repo = suite.repo().await?;
     let (first, second, third) = (
         branch("drafts/on/ws"),
         branch("beside/on"),
@@ -104,8 +104,8 @@ pub(super) async fn what_moved_on_is_not_put_back(desk: &Desk) -> Outcome {
     };
     taken(repo.submit(moves).await?)?;
     drop(repo);
-    desk.world.restart();
-    let repo = desk.repo().await?;
+    suite.world.restart();
+    let repo = suite.repo().await?;
     same(&at(&*repo, &first)?, &None, "what was replaced")?;
     same(&at(&*repo, &third)?, &Some(id), "what replaced it")?;
     let open = repo.unfinished()?;

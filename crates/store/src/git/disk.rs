@@ -1,4 +1,4 @@
-//! A git directory as the room's disk.
+//! A git directory as the repository's disk.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

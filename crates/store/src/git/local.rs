@@ -1,7 +1,7 @@
 //! Which local repositories may be opened: whoever may write a `Repository` object names paths of the machine that
 //! serves it, and git would follow them anywhere.
 //!
-//! Links are followed before a path is judged; what does not exist yet is judged by the directory that
+//! Links are followed before a path is checked; what does not exist yet is checked by the directory that
 //! it would be made in.
 
 use std::path::{Path, PathBuf};

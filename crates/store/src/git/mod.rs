@@ -39,7 +39,7 @@ use crate::git::transport::Git;
 use crate::hosts::Hosts;
 use crate::lru::{Share, lock};
 use crate::remote::{Kind, RemoteSpec};
-use crate::room::{Room, Setup, Shared};
+use crate::repository::{Repository, Setup, Shared};
 use crate::stats::Counters;
 use crate::{Limits, Repo, Store};
 
@@ -104,15 +104,15 @@ impl Default for GitOptions {
 struct Slot {
     /// One opening at a time: it may wait for a remote.
     turn: tokio::sync::Mutex<()>,
-    /// Its room, and whether what a crash left in it was put right. Held for work on this disk alone.
-    room: Mutex<Option<(Arc<Room<GitDisk>>, bool)>>,
+    /// Its repository, and whether what a crash left in it was put right. Held for work on this disk alone.
+    repository: Mutex<Option<(Arc<Repository<GitDisk>>, bool)>>,
 }
 
 impl Slot {
-    /// Notes that what a crash left in a room was put right, unless another one took its place.
-    fn ready(&self, room: &Arc<Room<GitDisk>>) {
-        if let Some((known, ready)) = lock(&self.room).as_mut() {
-            *ready |= Arc::ptr_eq(known, room);
+    /// Notes that what a crash left in a repository was put right, unless another one took its place.
+    fn ready(&self, repository: &Arc<Repository<GitDisk>>) {
+        if let Some((known, ready)) = lock(&self.repository).as_mut() {
+            *ready |= Arc::ptr_eq(known, repository);
         }
     }
 }
@@ -148,25 +148,28 @@ impl GitStore {
         slot
     }
 
-    /// The room of a repository, made where there is none, and whether it is ready for writes.
-    fn room(
+    /// The opened repository, made where there is none, and whether it is ready for writes.
+    fn repository(
         &self,
         slot: &Slot,
         url: &str,
         kind: &Kind,
         spec: &RemoteSpec,
-    ) -> Result<(Arc<Room<GitDisk>>, bool)> {
-        let mut known = lock(&slot.room);
-        if let Some((room, ready)) = known.as_ref().filter(|(room, _)| room.alive().is_ok()) {
-            return Ok((Arc::clone(room), *ready));
+    ) -> Result<(Arc<Repository<GitDisk>>, bool)> {
+        let mut known = lock(&slot.repository);
+        if let Some((repository, ready)) = known
+            .as_ref()
+            .filter(|(repository, _)| repository.alive().is_ok())
+        {
+            return Ok((Arc::clone(repository), *ready));
         }
-        let room = Arc::new(self.fresh(url, kind, spec)?);
-        *known = Some((Arc::clone(&room), false));
-        Ok((room, false))
+        let repository = Arc::new(self.fresh(url, kind, spec)?);
+        *known = Some((Arc::clone(&repository), false));
+        Ok((repository, false))
     }
 
-    /// A room over what is on this disk.
-    fn fresh(&self, url: &str, kind: &Kind, spec: &RemoteSpec) -> Result<Room<GitDisk>> {
+    /// A repository over what is on this disk.
+    fn fresh(&self, url: &str, kind: &Kind, spec: &RemoteSpec) -> Result<Repository<GitDisk>> {
         let home = self.home(url)?;
         let (git_dir, writable) = match kind {
             Kind::Local(path) => layout::find_local(url, path, spec)?,
@@ -204,7 +207,7 @@ impl GitStore {
             faults: Arc::clone(&self.options.faults),
             counters,
         };
-        Room::new(disk, setup)
+        Repository::new(disk, setup)
     }
 
     /// Where the mirror of a remote is, whether it was made or not, for whoever looks at what no server uses.
@@ -227,7 +230,7 @@ impl GitStore {
 }
 
 /// Where mirror and journal of a URL are: named by a digest, as no two URLs may share one
-/// (the peer's names collide).
+/// (Porch's names collide).
 fn home_of(data: &Path, url: &str) -> PathBuf {
     let digest = Sha256::digest(url.as_bytes());
     let name: String = digest.iter().take(16).map(|b| format!("{b:02x}")).collect();
@@ -257,19 +260,19 @@ impl Store for GitStore {
         let (url, kind) = layout::canonical(url, kind);
         let slot = self.slot(&url);
         let turn = slot.turn.lock().await;
-        let (room, ready) = self.room(&slot, &url, &kind, &spec)?;
-        let (opened, who) = (Arc::clone(&room), Arc::clone(&spec.credentials));
+        let (repository, ready) = self.repository(&slot, &url, &kind, &spec)?;
+        let (opened, who) = (Arc::clone(&repository), Arc::clone(&spec.credentials));
         blocking(move || match ready {
             // Whoever opens a mirror must be welcome at the remote: it is not a way around.
             true => opened.disk.welcome(&who),
             false => put_right(&opened, &who),
         })
         .await?;
-        slot.ready(&room);
+        slot.ready(&repository);
         drop(turn);
-        room.ensure_branch(&spec).await?;
+        repository.ensure_branch(&spec).await?;
         Ok(Arc::new(Shared {
-            room,
+            repository,
             who: spec.credentials,
         }))
     }
@@ -282,12 +285,12 @@ impl Store for GitStore {
             return Ok(None);
         }
         let slot = self.slot(&url);
-        let (room, _) = self.room(&slot, &url, &kind, &spec)?;
-        if room.disk.is_new_mirror()? {
+        let (repository, _) = self.repository(&slot, &url, &kind, &spec)?;
+        if repository.disk.is_new_mirror()? {
             return Ok(None);
         }
         Ok(Some(Arc::new(Shared {
-            room,
+            repository,
             who: spec.credentials,
         })))
     }
@@ -298,13 +301,13 @@ impl Store for GitStore {
 }
 
 /// Completes or drops what a crash left half done, as far as the remote can be asked; a mirror that never saw it does.
-fn put_right(room: &Room<GitDisk>, who: &Who) -> Result<()> {
-    let new = room.disk.is_new_mirror()?;
+fn put_right(repository: &Repository<GitDisk>, who: &Who) -> Result<()> {
+    let new = repository.disk.is_new_mirror()?;
     if new {
-        room.bring(who)?;
+        repository.bring(who)?;
     }
-    if room.writable {
-        room.recover(new, who)?;
+    if repository.writable {
+        repository.recover(new, who)?;
     }
     Ok(())
 }

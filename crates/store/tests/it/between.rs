@@ -52,7 +52,7 @@ fn update(dir: &Path, name: &RefName, to: &str) {
     git(dir, &["update-ref", name.as_str(), to]);
 }
 
-/// Judged by one value, and found with another when it is to move: theirs stays.
+/// Checked by one value, and found with another when it is to move: theirs stays.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ref_that_moves_after_it_was_judged_stays_where_it_moved() {
     if !available() {

@@ -60,7 +60,7 @@ fn git_takes_the_names_that_we_take() {
         let ours = PackagePath::parse(name).is_ok();
         assert_eq!(ours, taken, "{name:?}: {said}");
         assert_eq!(Dir::parse(name).is_ok(), ours, "{name:?}");
-        // The next name alone is judged.
+        // The next name alone is checked.
         git(&dir, &["prune", "--expire=now"]);
         git(&dir, &["hash-object", "-w", "/dev/null"]);
     }

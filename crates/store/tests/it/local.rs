@@ -314,7 +314,7 @@ async fn many_packs_are_rolled_up_under_our_feet() {
     });
     let repo = open(&world).await;
     let mut all = Vec::new();
-    // More than the reader has room for when it is opened.
+    // More than the reader takes in when it is opened.
     for n in 0..150 {
         all.push((n, draft_on(&*repo, &format!("p{n}")).await));
         if n == 80 {

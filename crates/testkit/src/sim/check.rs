@@ -7,7 +7,7 @@ use model::{CommitId, Files, ObjectKey};
 use store::RefName;
 
 use super::Violation;
-use super::fixtures::{Cooked, NOWHERE, NS, REGIONS, TARGETS, TENANT};
+use super::fixtures::{Derived, NOWHERE, NS, REGIONS, TARGETS, TENANT};
 use super::people;
 use super::reading::Seen;
 use super::tenants::Tenants;
@@ -79,16 +79,16 @@ impl World {
         people::maker(&*seen.repo, at).map_err(Violation)
     }
 
-    /// Whether files are a complete cook of inputs that there once were, and that whoever asked might read (X6).
+    /// Whether files are a complete derivation of inputs that there once were, and that whoever asked might read (X6).
     fn whole(&self, files: &Files, package: &str, maker: Option<&ObjectKey>) -> Result<(), String> {
         let Some(complete) = &self.complete else {
             return Ok(());
         };
-        let cooked = Cooked::of(files, package);
-        if let Some(why) = cooked.half_made(complete) {
+        let derived = Derived::of(files, package);
+        if let Some(why) = derived.half_made(complete) {
             return Err(why);
         }
-        let host = &cooked.host;
+        let host = &derived.host;
         if let Some(maker) = maker {
             let promises = self.durable.ledger.open();
             if promises.rights.get(maker).is_some_and(|h| h.contains(host)) {
@@ -101,18 +101,18 @@ impl World {
         let theirs =
             maker.is_none_or(|m| m.namespace.as_str() == TENANT) && self.theirs.contains(host);
         let ours = maker.is_none_or(|m| m.namespace.as_str() == NS) && self.hosts.contains(host);
-        let version = cooked
+        let version = derived
             .version
             .0
             .strip_prefix('v')
             .and_then(|v| v.parse::<u64>().ok());
         let known = version.is_some_and(|v| (1..=self.version).contains(&v))
-            && REGIONS.contains(&cooked.region.as_str())
+            && REGIONS.contains(&derived.region.as_str())
             && (ours || theirs || (denied && host == NOWHERE));
         if known {
             return Ok(());
         }
-        let (version, region) = (&cooked.version, &cooked.region);
+        let (version, region) = (&derived.version, &derived.region);
         Err(format!(
             "nobody asked for {version:?}, {region}, {host} of {maker:?}"
         ))

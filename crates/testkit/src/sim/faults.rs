@@ -95,8 +95,8 @@ const REMOTE: &[&str] = &[
 ];
 /// Points of the engine.
 const ENGINE: &[Point] = &[
-    Point::Cooked,
-    Point::Shelved,
+    Point::Derived,
+    Point::Published,
     Point::Recorded,
     Point::Settled,
     Point::BeforeStatus,

@@ -1,5 +1,5 @@
 //! What the walk is made of: the upstream package, variants, the set, repositories, and what a
-//! complete cook of them looks like.
+//! complete derivation of them looks like.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -72,9 +72,9 @@ pub(super) fn is_marked(text: &str, marker: &str) -> bool {
     text.contains(&format!("    {marker}: \"yes\"\n"))
 }
 
-/// A complete cook as far as it does not depend on inputs, and the inputs that it was made of.
+/// A complete derivation as far as it does not depend on inputs, and the inputs that it was made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cooked {
+pub(super) struct Derived {
     /// The texts with their inputs taken out.
     shape: Pairs,
     /// Upstream's version, by the image and by the Kptfile's lock.
@@ -85,7 +85,7 @@ pub(super) struct Cooked {
     pub(super) host: String,
 }
 
-impl Cooked {
+impl Derived {
     /// Reads the files of a draft; what people wrote into it is taken out first.
     pub(super) fn of(files: &Files, package: &str) -> Self {
         let text = |name: &str| -> String {

@@ -16,6 +16,7 @@ mod dice;
 mod farewell;
 mod faults;
 mod fixtures;
+mod git;
 mod ledger;
 mod matrix;
 mod mutant;
@@ -27,14 +28,13 @@ mod reading;
 mod remotes;
 mod scenario;
 mod settled;
-mod shelf;
 mod steps;
 mod table;
 mod tenants;
 mod watch;
 mod world;
 
-use fixtures::Cooked;
+use fixtures::Derived;
 use world::World;
 
 pub use faults::{Fault, Strike, Tally, all};
@@ -66,7 +66,7 @@ pub struct Outcome {
 /// The simulation, with what it needs to know beforehand.
 #[derive(Debug, Clone)]
 pub struct Sim {
-    complete: Cooked,
+    complete: Derived,
 }
 
 impl Sim {

@@ -7,7 +7,7 @@ use model::{CommitId, Lifecycle, Revision, Status};
 
 use super::Violation;
 use super::check::MACHINE;
-use super::fixtures::{BLUEPRINTS, Cooked, NS, TARGETS, TENANT};
+use super::fixtures::{BLUEPRINTS, Derived, NS, TARGETS, TENANT};
 use super::people;
 use super::tenants::Tenants;
 use super::world::World;
@@ -233,7 +233,7 @@ impl World {
             let Some(now) = self.present_of(&at, stored.meta.uid.as_ref()) else {
                 return broken(format!("convergence: {key} has nothing in {at}"));
             };
-            let cooked = Cooked::of(&self.files(&now)?, package.as_str());
+            let derived = Derived::of(&self.files(&now)?, package.as_str());
             let region = variant
                 .spec
                 .context
@@ -245,14 +245,14 @@ impl World {
             let host = hosts.last().cloned().unwrap_or_default();
             let want = (format!("v{}", self.version), region, host);
             if (
-                cooked.version.0.clone(),
-                cooked.region.clone(),
-                cooked.host.clone(),
+                derived.version.0.clone(),
+                derived.region.clone(),
+                derived.host.clone(),
             ) != want
             {
                 return broken(format!(
                     "convergence: {} holds {:?}, {}, {} instead of {want:?}",
-                    now.key, cooked.version, cooked.region, cooked.host
+                    now.key, derived.version, derived.region, derived.host
                 ));
             }
         }
@@ -334,7 +334,7 @@ impl World {
         Ok(())
     }
 
-    /// A look at a world at rest reads no object, looks into no package and cooks nothing; turns and requests are as many as
+    /// A look at a world at rest reads no object, looks into no package and derives nothing; turns and requests are as many as
     /// there are variants and registrations, whatever their history.
     fn idle(&self, round: u32, before: &Work, after: &Work) -> Checked {
         let variants = self.durable.twin.variants().len() as u64;
@@ -342,7 +342,7 @@ impl World {
         let counts = [
             ("reads", 0),
             ("discovered", 0),
-            ("cooks", 0),
+            ("derivations", 0),
             ("variant_reconciles", 4 * variants + 4),
             ("fetches", 3 * registered),
         ];

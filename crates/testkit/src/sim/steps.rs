@@ -9,7 +9,9 @@ use model::{Class, Door, Lifecycle, ObjectKey, Revision};
 
 use super::Violation;
 use super::check::{MACHINE, PERSONS};
-use super::fixtures::{self, BLUEPRINTS, Cooked, EDITED, NS, REGIONS, TARGETS, TENANT, mark, path};
+use super::fixtures::{
+    self, BLUEPRINTS, Derived, EDITED, NS, REGIONS, TARGETS, TENANT, mark, path,
+};
 use super::ledger::{Edit, Label, Published};
 use super::people;
 use super::world::World;
@@ -21,7 +23,7 @@ type Stepped = Result<(), Violation>;
 const STEPS: u64 = 22;
 
 /// What a complete draft looks like, from a world without faults.
-pub(super) async fn golden() -> Result<Cooked, Violation> {
+pub(super) async fn golden() -> Result<Derived, Violation> {
     let mut world = World::new(0, None, None).await;
     let rested = world.rest().await?;
     let files = world
@@ -29,7 +31,7 @@ pub(super) async fn golden() -> Result<Cooked, Violation> {
         .and_then(|(_, _, files)| files);
     world.end();
     match files {
-        Some(files) if rested => Ok(Cooked::of(&files, "shop")),
+        Some(files) if rested => Ok(Derived::of(&files, "shop")),
         _ => Err(Violation(
             "a world without faults makes no draft".to_owned(),
         )),

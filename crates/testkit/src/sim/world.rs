@@ -14,12 +14,12 @@ use super::Violation;
 use super::chaos::Chaos;
 use super::dice::Dice;
 use super::faults::Fault;
-use super::fixtures::{self, BLUEPRINTS, Cooked, NS, TARGETS};
+use super::fixtures::{self, BLUEPRINTS, Derived, NS, TARGETS};
+use super::git::FaultyStore;
 use super::ledger::Ledger;
 use super::mutant::{Mutant, Unsafe};
 use super::people;
 use super::ports::{Pasts, Ports};
-use super::shelf::Shelf;
 use super::tenants::Tenants;
 use crate::twin::{TestIds, Twin, key};
 
@@ -54,7 +54,7 @@ pub(super) struct World {
     running: JoinHandle<()>,
     pub(super) dice: Dice,
     /// What a complete draft looks like; `None` while that is found out.
-    pub(super) complete: Option<Cooked>,
+    pub(super) complete: Option<Derived>,
     /// The upstream's latest version.
     pub(super) version: u64,
     /// All hosts that were ever injected; the last is the present one.
@@ -100,7 +100,7 @@ impl Durable {
             functions: Arc::new(functions::BuiltIns),
             faults: outside,
         };
-        let shelf = Shelf {
+        let faulty = FaultyStore {
             store: Arc::clone(&self.store),
             chaos: Arc::clone(&self.chaos),
             ledger: self.ledger.clone(),
@@ -114,7 +114,7 @@ impl Durable {
             resync: Duration::from_secs(20),
             ..Options::default()
         };
-        let engine = Engine::new(ports, Arc::new(shelf) as Arc<dyn Store>, options);
+        let engine = Engine::new(ports, Arc::new(faulty) as Arc<dyn Store>, options);
         let runs = engine.clone();
         (engine, tokio::spawn(async move { runs.run().await }))
     }
@@ -122,7 +122,7 @@ impl Durable {
 
 impl World {
     /// Repositories, upstream v1, something to inject, two variants; a process that runs.
-    pub(super) async fn new(seed: u64, mutant: Option<Mutant>, complete: Option<Cooked>) -> Self {
+    pub(super) async fn new(seed: u64, mutant: Option<Mutant>, complete: Option<Derived>) -> Self {
         let mut world = Self::over(Chaos::new(seed), seed, mutant, complete);
         if world.complete.is_some() {
             world.tenants = match world.wide.roll(4) {
@@ -146,7 +146,7 @@ impl World {
     }
 
     /// Repositories, upstream v1 and something to inject: what a story starts from.
-    pub(super) async fn bare(chaos: Arc<Chaos>, complete: Cooked) -> Self {
+    pub(super) async fn bare(chaos: Arc<Chaos>, complete: Derived) -> Self {
         let mut world = Self::over(chaos, 0, None, Some(complete));
         world.furnish().await;
         world
@@ -157,7 +157,7 @@ impl World {
         chaos: Arc<Chaos>,
         seed: u64,
         mutant: Option<Mutant>,
-        complete: Option<Cooked>,
+        complete: Option<Derived>,
     ) -> Self {
         let store = Arc::new(MemoryStore::new(MemoryOptions {
             faults: Arc::clone(&chaos) as Arc<dyn store::Faults>,

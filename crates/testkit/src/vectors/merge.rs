@@ -115,7 +115,7 @@ fn case(value: &Value) -> Case {
         operation,
         trees: trees.collect(),
         expected: match (outcome.get("expected"), outcome.get("error")) {
-            // Tables of the peer's own tests end some texts with the tabs of their source file.
+            // Tables of Porch's own tests end some texts with the tabs of their source file.
             (Some(Value::String(text)), _) => {
                 Ok(tree(&Value::String(text.trim_end_matches('\t').to_owned())))
             }
@@ -356,11 +356,11 @@ pub fn digest(ours: &Ours) -> String {
 
 /// What differs between our result and the recorded one; nothing if they mean the same.
 ///
-/// A package without a Kptfile gains none (M5): that one of the peer's inventions is not compared.
+/// A package without a Kptfile gains none (M5): that one of Porch's inventions is not compared.
 pub fn difference(case: &Case, ours: &Ours) -> Option<String> {
     let expected = match (&case.expected, &ours.result) {
         (Err(_), Err(_)) => return None,
-        (Err(theirs), Ok(_)) => return Some(format!("the peer fails: {theirs}")),
+        (Err(theirs), Ok(_)) => return Some(format!("the other side fails: {theirs}")),
         (Ok(_), Err(ours)) => return Some(format!("we fail: {ours}")),
         (Ok(expected), Ok(_)) => expected,
     };

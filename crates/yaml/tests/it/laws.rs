@@ -1,4 +1,4 @@
-//! The laws of the room, on every text that the tests know: what is parsed is kept; an edit changes what it names and
+//! The laws of the crate, on every text that the tests know: what is parsed is kept; an edit changes what it names and
 //! nothing else; what was asked for is what reads back.
 
 use std::collections::BTreeMap;

@@ -6,9 +6,9 @@
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
-mod random;
+mod promises;
 #[cfg(test)]
-mod room;
+mod random;
 #[cfg(test)]
 mod vectors_edit;
 #[cfg(test)]

@@ -18,7 +18,7 @@ impl Peer {
     /// is its URL if the file does not say. None if it is not set.
     pub(crate) async fn named() -> Option<Self> {
         let path = std::env::var_os("OFFSHOOT_PEER")?;
-        let text = std::fs::read_to_string(path).expect("the peer's kubeconfig");
+        let text = std::fs::read_to_string(path).expect("kube-apiserver's kubeconfig");
         let mut config = Kubeconfig::from_yaml(&text).expect("a kubeconfig");
         if let Ok(url) = std::env::var("OFFSHOOT_PEER_SERVER") {
             for cluster in config

@@ -64,7 +64,7 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
         .post(&collection(REPOSITORIES, &client.namespace, &[]), &body)
         .await;
     if let Err(why) = made {
-        // A Secret for a repository that was not made would be left behind (the peer leaves it).
+        // A Secret for a repository that was not made would be left behind (Porch leaves it).
         if credentials.is_some() {
             client
                 .delete(&object(SECRETS, &client.namespace, &secret))

@@ -184,7 +184,7 @@ fn stale(why: Failure, noted: &Value, name: &str) -> Failure {
     ))
 }
 
-/// What rendering reported, in the peer's form.
+/// What rendering reported, in Porch's form.
 fn results(answer: &Value) -> String {
     let steps = answer
         .get("status")

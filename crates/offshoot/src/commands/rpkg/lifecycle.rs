@@ -1,6 +1,6 @@
 //! `rpkg propose`, `approve`, `reject`, `propose-delete` and `del`.
 //!
-//! The server decides; the texts are the peer's.
+//! The server decides; the texts are Porch's.
 
 use std::fmt::Write as _;
 

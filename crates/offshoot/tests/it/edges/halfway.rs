@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{REVISIONS, VARIANTS, commit, desk, kptfile, register, until, until_there};
+use super::{REVISIONS, VARIANTS, checkout, commit, kptfile, register, until, until_there};
 use super::{variant, write};
 use crate::process::{Process, git, push, wait_for};
 
@@ -25,7 +25,7 @@ async fn a_draft_broken_in_git_is_not_proposed_until_it_is_mended() {
     let root = tempfile::tempdir().unwrap();
     let server = Process::start(root.path(), &[]).await;
     register(&server, root.path(), "deploy", true).await;
-    let deploy = desk(root.path(), "deploy");
+    let deploy = checkout(root.path(), "deploy");
     git(&deploy, &["checkout", "--quiet", "-b", "drafts/web/hand"]);
     write(&deploy, &[("web/Kptfile", b"not: [valid")]);
     commit(&deploy, "broken");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{RESOURCES, REVISIONS, VARIANTS, condition, desk, kptfile, map, register};
+use super::{RESOURCES, REVISIONS, VARIANTS, checkout, condition, kptfile, map, register};
 use super::{until, until_there, variant, write};
 use crate::process::{Process, git, push};
 
@@ -52,7 +52,7 @@ async fn fields_and_types_are_checked_as_kubectl_expects() {
         assert!(why.contains(&format!("spec.{field}")), "{field}: {why}");
         assert!(server.get(&format!("{VARIANTS}/wrong")).await.is_null());
     }
-    // What the peer's definitions let through is said on the object (A4a).
+    // What Porch's definitions let through is said on the object (A4a).
     let path = format!("{VARIANTS}/nowhere");
     let mut object = variant("nowhere", "app");
     object["spec"]["downstream"]["repo"] = json!("nowhere");
@@ -141,7 +141,7 @@ async fn a_push_of_files_cannot_leave_the_package() {
 }
 
 /// Pushes packages that hold what no package should: bytes that are no text, links, a submodule, broken Kptfiles.
-fn push_odd_packages(desk: &Path) {
+fn push_odd_packages(checkout: &Path) {
     let binary: &[u8] = b"\x89PNG\xff\xfe\x00";
     let fine = kptfile("blob");
     let (broken, latin) = (
@@ -149,7 +149,7 @@ fn push_odd_packages(desk: &Path) {
         b"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: caf\xe9\n",
     );
     write(
-        desk,
+        checkout,
         &[
             ("blob/Kptfile", fine.as_bytes()),
             ("blob/logo.png", binary),
@@ -159,30 +159,36 @@ fn push_odd_packages(desk: &Path) {
             ("latin/Kptfile", latin),
         ],
     );
-    std::os::unix::fs::symlink("/etc/passwd", desk.join("blob/link")).unwrap();
-    std::os::unix::fs::symlink("map.yaml", desk.join("blob/near.yaml")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", checkout.join("blob/link")).unwrap();
+    std::os::unix::fs::symlink("map.yaml", checkout.join("blob/near.yaml")).unwrap();
     for name in [&b"bad\xff.yaml"[..], b"line\nbreak.yaml"] {
         let name = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name);
-        std::fs::write(desk.join("blob").join(name), "a: 1\n").unwrap();
+        std::fs::write(checkout.join("blob").join(name), "a: 1\n").unwrap();
     }
-    let head = git(desk, &["rev-parse", "HEAD"]);
+    let head = git(checkout, &["rev-parse", "HEAD"]);
     let gitlink = format!("160000,{},blob/lib", head.trim());
-    git(desk, &["update-index", "--add", "--cacheinfo", &gitlink]);
+    git(
+        checkout,
+        &["update-index", "--add", "--cacheinfo", &gitlink],
+    );
     for tag in ["blob/v1", "broken/v1", "latin/v1"] {
         // `--all` would take the submodule's entry out again: it has no directory.
-        git(desk, &["add", "blob", "broken", "latin"]);
-        git(desk, &["update-index", "--add", "--cacheinfo", &gitlink]);
+        git(checkout, &["add", "blob", "broken", "latin"]);
         git(
-            desk,
+            checkout,
+            &["update-index", "--add", "--cacheinfo", &gitlink],
+        );
+        git(
+            checkout,
             &["commit", "--quiet", "--allow-empty", "--message", tag],
         );
-        git(desk, &["tag", tag]);
+        git(checkout, &["tag", tag]);
     }
-    git(desk, &["push", "--quiet", "--tags", "origin", "HEAD"]);
+    git(checkout, &["push", "--quiet", "--tags", "origin", "HEAD"]);
 }
 
 /// Bytes that are no text come along; what is no plain file does not, and that is said.
-async fn odd_files_come_along(root: &Path, desk: &Path, server: &Process) {
+async fn odd_files_come_along(root: &Path, checkout: &Path, server: &Process) {
     server.create(VARIANTS, &variant("blob", "blob")).await;
     let path = format!("{VARIANTS}/blob");
     until(server, &path, "Ready", |c| c.0 == "True").await;
@@ -200,7 +206,7 @@ async fn odd_files_come_along(root: &Path, desk: &Path, server: &Process) {
     }
     let same = |file: &str| {
         let id = |repo: &Path, name: String| git(repo, &["rev-parse", &name]);
-        id(&deploy, format!("{draft}:{file}")) == id(desk, format!("blob/v1:{file}"))
+        id(&deploy, format!("{draft}:{file}")) == id(checkout, format!("blob/v1:{file}"))
     };
     assert!(same("blob/logo.png") && same("blob/latin1.yaml"));
     let draft = format!("{REVISIONS}/deploy.blob.packagevariant-1");
@@ -253,8 +259,8 @@ async fn what_git_holds_is_served_as_far_as_it_goes() {
     let root = tempfile::tempdir().unwrap();
     let server = prepared(root.path()).await;
     push(root.path(), "blueprints", "commented", "v1");
-    let desk = desk(root.path(), "blueprints");
-    push_odd_packages(&desk);
+    let checkout = checkout(root.path(), "blueprints");
+    push_odd_packages(&checkout);
     for name in ["commented", "blob", "broken", "latin"] {
         until_there(&server, &format!("{REVISIONS}/blueprints.{name}.v1")).await;
     }
@@ -263,7 +269,7 @@ async fn what_git_holds_is_served_as_far_as_it_goes() {
     assert_eq!(ready.0, "True");
     assert!(ready.2.contains("broken"), "{ready:?}");
 
-    odd_files_come_along(root.path(), &desk, &server).await;
+    odd_files_come_along(root.path(), &checkout, &server).await;
     drop(server.client.take_warnings());
     let clone = clone_of("blob", "mine");
     server.client.post(REVISIONS, &clone).await.unwrap();

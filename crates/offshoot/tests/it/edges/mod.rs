@@ -73,24 +73,24 @@ pub(crate) async fn register(server: &Process, root: &Path, name: &str, deployme
 }
 
 /// A clone of a bare repository, to commit in.
-pub(crate) fn desk(root: &Path, bare: &str) -> std::path::PathBuf {
-    let desk = root.join(format!("desk-{bare}"));
-    if !desk.exists() {
-        let (from, to) = (format!("{bare}.git"), desk.display().to_string());
+pub(crate) fn checkout(root: &Path, bare: &str) -> std::path::PathBuf {
+    let checkout = root.join(format!("checkout-{bare}"));
+    if !checkout.exists() {
+        let (from, to) = (format!("{bare}.git"), checkout.display().to_string());
         git(root, &["clone", "--quiet", &from, &to]);
     }
-    desk
+    checkout
 }
 
-/// Commits everything in a desk, tags and pushes it.
-pub(crate) fn commit(desk: &Path, tag: &str) {
-    git(desk, &["add", "--all"]);
+/// Commits everything in a checkout, tags and pushes it.
+pub(crate) fn commit(checkout: &Path, tag: &str) {
+    git(checkout, &["add", "--all"]);
     git(
-        desk,
+        checkout,
         &["commit", "--quiet", "--allow-empty", "--message", tag],
     );
-    git(desk, &["tag", tag]);
-    git(desk, &["push", "--quiet", "--tags", "origin", "HEAD"]);
+    git(checkout, &["tag", tag]);
+    git(checkout, &["push", "--quiet", "--tags", "origin", "HEAD"]);
 }
 
 /// A variant of `blueprints/PACKAGE` in `deploy`.

@@ -64,14 +64,14 @@ impl World {
         Self { root, server, git }
     }
 
-    fn desk(&self) -> std::path::PathBuf {
-        let desk = self.root.path().join("desk");
-        if !desk.exists() {
+    fn checkout(&self) -> std::path::PathBuf {
+        let checkout = self.root.path().join("checkout");
+        if !checkout.exists() {
             let from = self.root.path().join("served/blueprints.git");
-            let (from, to) = (from.display().to_string(), desk.display().to_string());
+            let (from, to) = (from.display().to_string(), checkout.display().to_string());
             git(self.root.path(), &["clone", "--quiet", &from, &to]);
         }
-        desk
+        checkout
     }
 
     fn bare(&self, name: &str) -> std::path::PathBuf {
@@ -127,14 +127,14 @@ impl World {
     }
 }
 
-fn package(desk: &std::path::Path, name: &str, value: &str) {
+fn package(checkout: &std::path::Path, name: &str, value: &str) {
     let (kptfile, map) = (kptfile(name), map(name, value));
     let (at, beside) = (
         format!("pkgs/{name}/Kptfile"),
         format!("pkgs/{name}/map.yaml"),
     );
     write(
-        desk,
+        checkout,
         &[(&at, kptfile.as_bytes()), (&beside, map.as_bytes())],
     );
 }
@@ -142,12 +142,12 @@ fn package(desk: &std::path::Path, name: &str, value: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_walk_over_http_with_a_password() {
     let world = World::new(PASSWORD).await;
-    let desk = world.desk();
-    git(&desk, &["checkout", "--quiet", "-b", "trunk"]);
+    let checkout = world.checkout();
+    git(&checkout, &["checkout", "--quiet", "-b", "trunk"]);
     // Outside of the directory: not a package of this registration.
-    write(&desk, &[("other/Kptfile", kptfile("other").as_bytes())]);
-    package(&desk, "app", "1");
-    commit(&desk, "pkgs/app/v1");
+    write(&checkout, &[("other/Kptfile", kptfile("other").as_bytes())]);
+    package(&checkout, "app", "1");
+    commit(&checkout, "pkgs/app/v1");
     world.register().await;
     world.ready("blueprints", "True").await;
     world.ready("deploy", "True").await;
@@ -187,10 +187,10 @@ async fn the_walk_over_http_with_a_password() {
         "branch honoured, draft gone"
     );
     // What somebody pushes later is found, and the variant follows the latest.
-    package(&desk, "app", "2");
-    commit(&desk, "pkgs/app/v2");
-    package(&desk, "late", "1");
-    commit(&desk, "pkgs/late/v1");
+    package(&checkout, "app", "2");
+    commit(&checkout, "pkgs/app/v2");
+    package(&checkout, "late", "1");
+    commit(&checkout, "pkgs/late/v1");
     until_there(server, &format!("{REVISIONS}/blueprints.late.v1")).await;
     until_there(server, &format!("{REVISIONS}/deploy.web.packagevariant-2")).await;
     let shown = git(
@@ -206,15 +206,15 @@ async fn the_walk_over_http_with_a_password() {
 }
 
 /// Somebody pushes over the branch with force: it is read anew, what it held stays reachable here.
-async fn pushed_over(world: &World, desk: &Path) {
+async fn pushed_over(world: &World, checkout: &Path) {
     let server = &world.server;
     let old = git(&world.bare("blueprints"), &["rev-parse", "trunk"]);
-    git(desk, &["checkout", "--quiet", "--orphan", "anew"]);
-    package(desk, "app", "9");
-    git(desk, &["add", "--all"]);
-    git(desk, &["commit", "--quiet", "--message", "anew"]);
+    git(checkout, &["checkout", "--quiet", "--orphan", "anew"]);
+    package(checkout, "app", "9");
+    git(checkout, &["add", "--all"]);
+    git(checkout, &["commit", "--quiet", "--message", "anew"]);
     git(
-        desk,
+        checkout,
         &["push", "--quiet", "--force", "origin", "HEAD:trunk"],
     );
     let events = format!("{CORE}/events");
@@ -235,10 +235,10 @@ async fn pushed_over(world: &World, desk: &Path) {
 async fn wrong_passwords_and_servers_that_are_away_are_said_and_pass() {
     let world = World::new("wrong").await;
     let server = &world.server;
-    let desk = world.desk();
-    git(&desk, &["checkout", "--quiet", "-b", "trunk"]);
-    package(&desk, "app", "1");
-    commit(&desk, "pkgs/app/v1");
+    let checkout = world.checkout();
+    git(&checkout, &["checkout", "--quiet", "-b", "trunk"]);
+    package(&checkout, "app", "1");
+    commit(&checkout, "pkgs/app/v1");
     world.register().await;
     let ready = world.ready("blueprints", "False").await;
     let refused = ready.2.contains("401") || ready.2.contains("credentials");
@@ -283,6 +283,6 @@ async fn wrong_passwords_and_servers_that_are_away_are_said_and_pass() {
     world.ready("deploy", "True").await;
     assert_eq!(server.get(&revision).await["spec"]["lifecycle"], "Proposed");
 
-    pushed_over(&world, &desk).await;
+    pushed_over(&world, &checkout).await;
     world.no_password_anywhere().await;
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{RESOURCES, REVISIONS, VARIANTS, commit, desk, kptfile, map, register};
+use super::{RESOURCES, REVISIONS, VARIANTS, checkout, commit, kptfile, map, register};
 use super::{until, variant, write};
 use crate::process::{Process, wait_for};
 
@@ -37,9 +37,9 @@ fn publish(root: &Path, package: &str, function: &str, revision: &str) {
         .iter()
         .map(|(path, text)| (path.as_str(), text.as_bytes()))
         .collect();
-    let desk = desk(root, "blueprints");
-    write(&desk, &files);
-    commit(&desk, &format!("{package}/{revision}"));
+    let checkout = checkout(root, "blueprints");
+    write(&checkout, &files);
+    commit(&checkout, &format!("{package}/{revision}"));
 }
 
 /// The text of a file in the only revision of a downstream package.

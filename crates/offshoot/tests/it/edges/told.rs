@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CORE, REVISIONS, VARIANTS, commit, desk, kptfile, register, until, until_there};
+use super::{CORE, REVISIONS, VARIANTS, checkout, commit, kptfile, register, until, until_there};
 use super::{variant, write};
 use crate::process::{Process, git, push, wait_for};
 
@@ -50,7 +50,7 @@ async fn what_happens_is_told_once_and_rest_is_silent() {
     until_there(&server, &format!("{REVISIONS}/blueprints.commented.v1")).await;
 
     // Somebody's own draft stands where a variant is to work (V15).
-    let deploy = desk(root.path(), "deploy");
+    let deploy = checkout(root.path(), "deploy");
     write(&deploy, &[("web/Kptfile", kptfile("web").as_bytes())]);
     git(&deploy, &["checkout", "--quiet", "-b", "drafts/web/hand"]);
     commit(&deploy, "unrelated");

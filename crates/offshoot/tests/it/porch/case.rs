@@ -224,9 +224,9 @@ fn seed(root: &Path, name: &str) {
     let bare = format!("{name}.git");
     git(root, &["init", "--quiet", "--bare", &bare]);
     git(root, &["init", "--quiet", name]);
-    let desk = root.join(name);
+    let checkout = root.join(name);
     git(
-        &desk,
+        &checkout,
         &[
             "commit",
             "--quiet",
@@ -236,7 +236,7 @@ fn seed(root: &Path, name: &str) {
         ],
     );
     git(
-        &desk,
+        &checkout,
         &[
             "push",
             "--quiet",

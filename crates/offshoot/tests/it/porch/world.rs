@@ -52,19 +52,19 @@ pub(super) fn observed() -> Option<PathBuf> {
 /// `blueprints.git` as the record's README says: v1 of every package, then v2, on `main`.
 fn upstream(root: &Path, packages: &Path) {
     let bare = root.join("blueprints.git");
-    let desk = root.join("upstream");
+    let checkout = root.join("upstream");
     git(root, &["init", "--quiet", "--bare", "blueprints.git"]);
     git(root, &["init", "--quiet", "upstream"]);
     for version in ["v1", "v2"] {
         for package in ["app", "both", "demo", "site"] {
             let from = packages.join(format!("{package}-{version}"));
-            copy(&from, &desk.join(package));
-            git(&desk, &["add", "--all"]);
+            copy(&from, &checkout.join(package));
+            git(&checkout, &["add", "--all"]);
             let subject = format!("{package} {version}");
-            git(&desk, &["commit", "--quiet", "--message", &subject]);
-            git(&desk, &["tag", &format!("{package}/{version}")]);
+            git(&checkout, &["commit", "--quiet", "--message", &subject]);
+            git(&checkout, &["tag", &format!("{package}/{version}")]);
         }
     }
     let to = bare.display().to_string();
-    git(&desk, &["push", "--quiet", "--tags", &to, "HEAD:main"]);
+    git(&checkout, &["push", "--quiet", "--tags", &to, "HEAD:main"]);
 }

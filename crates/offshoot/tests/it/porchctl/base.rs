@@ -27,7 +27,7 @@ impl World {
     /// The namespaces of a scenario, with both repositories in each if the scenario begins with them.
     pub(super) async fn new(repositories: &Repositories, scenario: &Value) -> Self {
         let root = tempfile::tempdir().unwrap();
-        for name in ["desk", "home"] {
+        for name in ["checkout", "home"] {
             std::fs::create_dir(root.path().join(name)).unwrap();
         }
         let process = Process::start(root.path(), &[]).await;
@@ -115,8 +115,8 @@ impl World {
         }
     }
 
-    pub(super) fn desk(&self) -> PathBuf {
-        self.root.path().join("desk")
+    pub(super) fn checkout(&self) -> PathBuf {
+        self.root.path().join("checkout")
     }
 
     pub(super) fn home(&self) -> PathBuf {
@@ -158,7 +158,7 @@ impl World {
             .into_iter()
             .flatten()
         {
-            let path = self.desk().join(path);
+            let path = self.checkout().join(path);
             match content {
                 Value::Null if path.is_dir() => std::fs::remove_dir_all(path).unwrap(),
                 Value::Null => std::fs::remove_file(path).unwrap(),
@@ -180,7 +180,7 @@ impl World {
     /// Remembers the version that a pull noted, on standard output or in the directory.
     pub(super) fn note_version(&mut self, stdout: &str) {
         let mut newest = (std::time::SystemTime::UNIX_EPOCH, String::new());
-        for entry in std::fs::read_dir(self.desk()).unwrap() {
+        for entry in std::fs::read_dir(self.checkout()).unwrap() {
             let note = entry.unwrap().path().join(".KptRevisionMetadata");
             if let Ok(text) = std::fs::read_to_string(&note) {
                 newest = newest.max((note.metadata().unwrap().modified().unwrap(), text));

@@ -36,7 +36,7 @@ pub(super) fn differences(world: &World, step: &Value, ran: &Ran) -> Vec<String>
         .flatten()
     {
         let wanted = wanted.as_str().unwrap_or_default();
-        match std::fs::read(world.desk().join(path)) {
+        match std::fs::read(world.checkout().join(path)) {
             Err(error) => out.push(format!("{path}: {error}")),
             Ok(bytes) => {
                 let got = world.theirs(&String::from_utf8_lossy(&bytes));
@@ -63,7 +63,7 @@ fn same_output(step: &Value, wanted: &str, got: &str) -> bool {
             .as_array()
             .is_some_and(|argv| argv.iter().any(|a| a == word))
     };
-    // The peer registers and unregisters without a word.
+    // Porch registers and unregisters without a word.
     if said("repo")
         && wanted.is_empty()
         && (got.ends_with("registered\n") || got.ends_with("unregistered\n"))
@@ -141,7 +141,7 @@ fn yaml_documents(text: &str) -> Option<Vec<Value>> {
     values.collect()
 }
 
-/// Takes off what is different in every run, and what we add to the peer's objects (A1).
+/// Takes off what is different in every run, and what we add to Porch's objects (A1).
 fn settle(value: &mut Value, key: &str) {
     match value {
         Value::Object(map) => {

@@ -121,7 +121,7 @@ fn run(world: &mut World, step: &Value) -> Option<Ran> {
                 .filter_map(Value::as_str)
                 .map(|word| world.ours(word)),
         )
-        .current_dir(world.desk())
+        .current_dir(world.checkout())
         .env("HOME", world.home())
         .env("KUBECONFIG", world.kubeconfig(step))
         .stdin(Stdio::piped())

@@ -22,7 +22,7 @@ fn a_ref_that_stands_alone_is_packed_unless_another_stands_above_it() {
     assert!(at("packed-refs").is_file() && !at("refs/heads/drafts").exists());
     assert!(matches!(create(beside), Moved::All));
     assert!(at(beside).is_file(), "its directory was there");
-    // Somebody makes a ref where there would have to be a directory, after all was judged.
+    // Somebody makes a ref where there would have to be a directory, after all was checked.
     let other = "refs/heads/b";
     fs::write(at(other), format!("{id}\n")).unwrap();
     let below = RefName::parse("refs/heads/b/ws").unwrap();

@@ -1,4 +1,4 @@
-//! The wall: what the rest of the house sees of git.
+//! The traits: what the rest of the house sees of git.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub trait Repo: Send + Sync {
     /// Whether this repository can be written at all.
     fn writable(&self) -> bool;
 
-    /// All refs, as they are on this disk now; those that only this room needs are left out.
+    /// All refs, as they are on this disk now; those that only this repository needs are left out.
     ///
     /// # Errors
     /// A disk that cannot be read.

@@ -1,4 +1,4 @@
-//! What was cooked becomes commits (V19): *V* stands beside *M*, *M′* beside *tip′*, and the
+//! What was derived becomes commits (V19): *V* stands beside *M*, *M′* beside *tip′*, and the
 //! trailer names the trees of all, so that everything a later merge needs hangs on the draft itself.
 
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use model::{
     CommitId, Digest, Files, Machine, Owner, PackageName, Recipe, Revision, TreeId, WorkspaceName,
 };
-use package::cook::Cooked;
+use package::derive::Derived;
 use plan::variant::BaseRef;
 use store::{CommitSpec, Content, Opaque, Written};
 
@@ -37,7 +37,7 @@ impl Noted<'_> {
         self,
         workspace: &WorkspaceName,
         trees: (TreeId, TreeId),
-        cooked: &Cooked,
+        derived: &Derived,
     ) -> Machine {
         let keys: BTreeSet<String> = self.recipe.context.keys().cloned().collect();
         Machine {
@@ -49,25 +49,25 @@ impl Noted<'_> {
             m_tree: trees.1,
             base: self.base.map(|b| b.commit),
             base_tree: self.base.map(|b| b.tree).or(self.directory),
-            gates: cooked.gates_added.clone(),
+            gates: derived.gates_added.clone(),
             context_keys: keys,
         }
     }
 }
 
-/// A cooked draft, about to become commits. None of them is visible yet; the last one holds the
+/// A derived draft, about to become commits. None of them is visible yet; the last one holds the
 /// others.
-pub(super) struct Pot<'a> {
+pub(super) struct Commits<'a> {
     pub(super) engine: &'a Engine,
     pub(super) open: &'a Open,
     pub(super) by: &'a Caller,
     pub(super) package: &'a PackageName,
     pub(super) workspace: &'a WorkspaceName,
     pub(super) opaque: &'a [Opaque],
-    pub(super) cooked: &'a Cooked,
+    pub(super) derived: &'a Derived,
 }
 
-impl Pot<'_> {
+impl Commits<'_> {
     /// A new draft: *M* on the branch's head, *V* beside it where it differs.
     pub(super) fn fresh(
         &self,
@@ -75,12 +75,12 @@ impl Pot<'_> {
         subject: Subject<'_>,
         noted: Noted<'_>,
     ) -> Result<(Drafted, Machine)> {
-        let m = self.aside(&self.cooked.m, &[], "a tree")?;
+        let m = self.aside(&self.derived.m, &[], "a tree")?;
         let v = self.output()?;
         let m_tree = tree_of(&m)?;
         let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
-        self.engine.keep_facts(v_tree, &self.cooked.v);
-        let machine = noted.machine(self.workspace, (v_tree, m_tree), self.cooked);
+        self.engine.keep_facts(v_tree, &self.derived.v);
+        let machine = noted.machine(self.workspace, (v_tree, m_tree), self.derived);
         let beside = v.as_ref().map(Written::commit);
         let parents: Vec<_> = std::iter::once(head).chain(beside).collect();
         let written = self.commit(m_tree, &parents, subject, String::new(), &machine)?;
@@ -97,21 +97,21 @@ impl Pot<'_> {
         let v = self.output()?;
         let mut beside: Vec<CommitId> = v.iter().map(Written::commit).collect();
         let m = self.aside(
-            &self.cooked.m,
+            &self.derived.m,
             &beside,
             "the machine's result for this draft",
         )?;
         let m_tree = tree_of(&m)?;
         let v_tree = v.as_ref().map_or(Ok(m_tree), tree_of)?;
-        let tip = if self.cooked.tip_equals_m {
+        let tip = if self.derived.tip_equals_m {
             None
         } else {
             beside = vec![m.commit()];
-            Some(self.aside(&self.cooked.tip, &[], "a tree")?)
+            Some(self.aside(&self.derived.tip, &[], "a tree")?)
         };
         let tree = tip.as_ref().map_or(Ok(m_tree), tree_of)?;
-        self.engine.keep_facts(v_tree, &self.cooked.v);
-        let machine = noted.machine(self.workspace, (v_tree, m_tree), self.cooked);
+        self.engine.keep_facts(v_tree, &self.derived.v);
+        let machine = noted.machine(self.workspace, (v_tree, m_tree), self.derived);
         let parents: Vec<_> = std::iter::once(old.commit).chain(beside).collect();
         let written = self.commit(tree, &parents, Subject::Render, why.join("; "), &machine)?;
         Ok((written, machine))
@@ -119,10 +119,10 @@ impl Pot<'_> {
 
     /// *V* in a commit of its own, where it differs from *M*.
     fn output(&self) -> Result<Option<Written>> {
-        if self.cooked.v_equals_m {
+        if self.derived.v_equals_m {
             return Ok(None);
         }
-        self.aside(&self.cooked.v, &[], "the machine's own output")
+        self.aside(&self.derived.v, &[], "the machine's own output")
             .map(Some)
     }
 
@@ -145,8 +145,8 @@ impl Pot<'_> {
                 subject,
                 body,
                 machine: Some(machine),
-                conditions: &self.cooked.conditions,
-                conflicts: told(&self.cooked.conflicts),
+                conditions: &self.derived.conditions,
+                conflicts: told(&self.derived.conflicts),
             },
         )
     }

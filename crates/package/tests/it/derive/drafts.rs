@@ -12,8 +12,8 @@ fn v18_an_untouched_draft_follows_the_machine() {
         conflicts: Vec::new(),
         acknowledged: Vec::new(),
     });
-    let cooked = cook(second);
-    assert!(cooked.tip_equals_m && cooked.v_equals_m);
+    let derived = derive(second);
+    assert!(derived.tip_equals_m && derived.v_equals_m);
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn v18_an_acknowledgement_holds_while_the_values_stay() {
     let published = edited(&old.tip, "deployment.yaml", "web:v1 #", "mirror/web:v1 #");
     let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
     second.base = base(published.clone(), old.v.clone());
-    let draft = cook(second);
+    let draft = derive(second);
     let mut conflicts = draft.conflicts.clone();
     conflicts[0].state = ConflictState::Acknowledged;
     let again = |upstream: Files, version: u8| {
@@ -34,7 +34,7 @@ fn v18_an_acknowledgement_holds_while_the_values_stay() {
             conflicts: conflicts.clone(),
             acknowledged: Vec::new(),
         });
-        cook(next).conflicts[0].state
+        derive(next).conflicts[0].state
     };
     let other = upstream(&[("web:v1", "web:v2"), ("args: [a]", "args: [c]")]);
     assert_eq!(again(other, 3), ConflictState::Acknowledged);
@@ -56,19 +56,19 @@ fn v19a_a_lost_trailer_is_made_up_for_by_cooking_the_old_upstream_again() {
     let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
     input.base = Some(Base {
         published,
-        machine: MachineFiles::Recook {
+        machine: MachineFiles::Anew {
             upstream: first_input.upstream,
             git_upstream: first_input.git_upstream,
             lock: first_input.lock,
         },
     });
-    let cooked = cook(input);
-    assert_eq!(places(&cooked.conflicts), []);
-    let deployment = text(&cooked.tip, "deployment.yaml");
+    let derived = derive(input);
+    assert_eq!(places(&derived.conflicts), []);
+    let deployment = text(&derived.tip, "deployment.yaml");
     for wanted in ["replicas: 3", "web:v2", "namespace: store"] {
         assert!(deployment.contains(wanted), "{wanted}:\n{deployment}");
     }
-    assert!(text(&cooked.tip, "point.yaml").contains("region: us-1"));
+    assert!(text(&derived.tip, "point.yaml").contains("region: us-1"));
 }
 
 #[test]
@@ -80,15 +80,15 @@ fn v19a_the_raw_old_upstream_is_the_last_resort() {
         published,
         machine: MachineFiles::Raw(upstream(&[])),
     });
-    let cooked = cook(input);
-    let deployment = text(&cooked.tip, "deployment.yaml");
+    let derived = derive(input);
+    let deployment = text(&derived.tip, "deployment.yaml");
     assert!(
         deployment.contains("replicas: 3") && deployment.contains("web:v2"),
         "{deployment}"
     );
     assert!(
-        !cooked.conflicts.iter().any(Conflict::blocks),
+        !derived.conflicts.iter().any(Conflict::blocks),
         "{:?}",
-        places(&cooked.conflicts)
+        places(&derived.conflicts)
     );
 }

@@ -1,4 +1,4 @@
-//! Why a cook failed.
+//! Why a derivation failed.
 
 use model::{Class, RenderStatus};
 
@@ -7,9 +7,9 @@ use crate::kptfile::EditError;
 use crate::merge::MergeError;
 use crate::mutate::MutateError;
 
-/// Why a cook failed; nothing was made.
+/// Why a derivation failed; nothing was made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CookError {
+pub enum DeriveError {
     /// The upstream package cannot be cloned.
     #[error("cannot clone the upstream package")]
     Clone(#[source] CloneError),
@@ -33,7 +33,7 @@ pub enum CookError {
     Kptfile(#[source] EditError),
 }
 
-impl CookError {
+impl DeriveError {
     /// What kind of failure it is.
     pub fn class(&self) -> Class {
         match self {

@@ -1,6 +1,6 @@
 //! One file as documents that can be changed: parsed once, written at most once.
 //!
-//! A sheet keeps the text that it was read from. What is written is that text with the fewest edits, so that
+//! It keeps the text that it was read from. What is written is that text with the fewest edits, so that
 //! whatever nobody changed keeps its bytes (V5).
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use yaml::{Limits, Stream};
 
 /// A file that cannot be read or written as documents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SheetError {
+pub enum DocumentsError {
     /// Not UTF-8, or binary.
     #[error(
         "{path}: line {line}: the file is not text in UTF-8; give it a name that is no resource's, or list it in .krmignore"
@@ -40,7 +40,7 @@ pub enum SheetError {
     },
 }
 
-impl SheetError {
+impl DocumentsError {
     /// What kind of failure it is.
     pub fn class(&self) -> Class {
         Class::Invalid
@@ -49,7 +49,7 @@ impl SheetError {
 
 /// One document: where it stands in the file, and what it says.
 #[derive(Debug, Clone)]
-pub(crate) struct Leaf {
+pub(crate) struct Document {
     /// Its number in the stream, documents without content included.
     pub(crate) document: usize,
     /// Its value as read.
@@ -58,18 +58,18 @@ pub(crate) struct Leaf {
 
 /// A parsed file.
 #[derive(Debug, Clone)]
-pub(crate) struct Sheet {
+pub(crate) struct Documents {
     path: PackagePath,
     stream: Stream,
-    leaves: Vec<Leaf>,
+    documents: Vec<Document>,
 }
 
-impl Sheet {
+impl Documents {
     /// Parses a file.
-    pub(crate) fn parse(path: &PackagePath, file: &File) -> Result<Self, SheetError> {
+    pub(crate) fn parse(path: &PackagePath, file: &File) -> Result<Self, DocumentsError> {
         let text = file.as_text().ok_or_else(|| not_text(path, file))?;
         let stream = Stream::parse(text, &Limits::default());
-        let stream = stream.map_err(|source| SheetError::Parse {
+        let stream = stream.map_err(|source| DocumentsError::Parse {
             path: path.clone(),
             source,
         })?;
@@ -77,15 +77,15 @@ impl Sheet {
     }
 
     /// The same of a text that somebody parsed already.
-    pub(crate) fn of(path: &PackagePath, stream: Stream) -> Result<Self, SheetError> {
-        let wrong = |source| SheetError::Parse {
+    pub(crate) fn of(path: &PackagePath, stream: Stream) -> Result<Self, DocumentsError> {
+        let wrong = |source| DocumentsError::Parse {
             path: path.clone(),
             source,
         };
-        let mut leaves = Vec::with_capacity(stream.len());
+        let mut documents = Vec::with_capacity(stream.len());
         for document in stream.documents().filter(|document| !document.is_empty()) {
             let value = Value::read(&document).map_err(wrong)?;
-            leaves.push(Leaf {
+            documents.push(Document {
                 document: document.index(),
                 value: Arc::new(value),
             });
@@ -93,17 +93,17 @@ impl Sheet {
         Ok(Self {
             path: path.clone(),
             stream,
-            leaves,
+            documents,
         })
     }
 
     /// The documents that have content, in order.
-    pub(crate) fn leaves(&self) -> &[Leaf] {
-        &self.leaves
+    pub(crate) fn documents(&self) -> &[Document] {
+        &self.documents
     }
 
     /// The text of one document alone, saying this.
-    pub(crate) fn only(&self, at: usize, value: &Arc<Value>) -> Result<String, SheetError> {
+    pub(crate) fn only(&self, at: usize, value: &Arc<Value>) -> Result<String, DocumentsError> {
         let text = self.rewrite(|other| (other == at).then(|| value.clone()))?;
         let text = text.unwrap_or_else(|| self.stream.text().to_owned());
         Ok(text
@@ -118,22 +118,22 @@ impl Sheet {
     pub(crate) fn rewrite(
         &self,
         now: impl Fn(usize) -> Option<Arc<Value>>,
-    ) -> Result<Option<String>, SheetError> {
+    ) -> Result<Option<String>, DocumentsError> {
         let mut pairs = Vec::new();
         let mut dropped = Vec::new();
-        for (at, leaf) in self.leaves.iter().enumerate() {
+        for (at, document) in self.documents.iter().enumerate() {
             match now(at) {
-                Some(value) if Arc::ptr_eq(&value, &leaf.value) => {}
-                Some(value) => pairs.push((leaf, value)),
-                None => dropped.push(leaf.document),
+                Some(value) if Arc::ptr_eq(&value, &document.value) => {}
+                Some(value) => pairs.push((document, value)),
+                None => dropped.push(document.document),
             }
         }
         let pairs: Vec<_> = pairs
             .iter()
-            .map(|(leaf, value)| (leaf.document, &*leaf.value, &**value))
+            .map(|(document, value)| (document.document, &*document.value, &**value))
             .collect();
         let written =
-            yaml::owned::rewrite(&self.stream, &pairs).map_err(|source| SheetError::Write {
+            yaml::owned::rewrite(&self.stream, &pairs).map_err(|source| DocumentsError::Write {
                 path: self.path.clone(),
                 source,
             })?;
@@ -151,13 +151,13 @@ impl Sheet {
     }
 }
 
-fn not_text(path: &PackagePath, file: &File) -> SheetError {
+fn not_text(path: &PackagePath, file: &File) -> DocumentsError {
     let good = file
         .bytes()
         .utf8_chunks()
         .next()
         .map_or("", |chunk| chunk.valid());
-    SheetError::NotText {
+    DocumentsError::NotText {
         path: path.clone(),
         line: 1 + good.matches('\n').count(),
     }

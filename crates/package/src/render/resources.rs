@@ -6,44 +6,20 @@ use std::sync::Arc;
 use model::{File, Files, PackagePath};
 use yaml::owned::Value;
 
+use crate::documents::{Documents, DocumentsError};
 use crate::ignore::Ignore;
-use crate::sheet::{Sheet, SheetError};
 
+use super::entry::{Entry, Origin};
 use super::plan::{Plan, Task, within};
 use super::resource::{checked, default_path, is_resource_file, list_items, not_krm};
 use super::select;
 use super::{Item, Options};
 
-/// Where a resource was read from: a document of a file, or an item of a list in one (M17).
-#[derive(Debug, Clone)]
-struct Home {
-    path: PackagePath,
-    leaf: usize,
-    item: Option<usize>,
-}
-
-/// One resource.
-#[derive(Debug, Clone)]
-struct Entry {
-    id: u32,
-    value: Arc<Value>,
-    /// The bytes of the value.
-    weight: u64,
-    /// As read, to see whether anything changed.
-    read: Option<Arc<Value>>,
-    /// The package that it belongs to.
-    package: Arc<str>,
-    /// Relative to the root.
-    path: String,
-    index: Option<u32>,
-    home: Option<Home>,
-}
-
 /// All resources that any function sees.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stock {
+pub(super) struct Resources {
     entries: Vec<Entry>,
-    sheets: BTreeMap<PackagePath, Sheet>,
+    parsed_files: BTreeMap<PackagePath, Documents>,
     next: u32,
     packages: Vec<Arc<str>>,
     /// How many bytes all resources may be.
@@ -66,9 +42,13 @@ pub(super) enum Refused {
     NoResource(String),
 }
 
-impl Stock {
-    pub(super) fn read(files: &Files, plan: &Plan, options: Options) -> Result<Self, SheetError> {
-        let mut stock = Self {
+impl Resources {
+    pub(super) fn read(
+        files: &Files,
+        plan: &Plan,
+        options: Options,
+    ) -> Result<Self, DocumentsError> {
+        let mut resources = Self {
             packages: plan.packages.clone(),
             ..Self::default()
         };
@@ -82,18 +62,18 @@ impl Stock {
                 continue;
             }
             if everything || plan.is_seen(package) {
-                let sheet = match plan.kptfiles.get(path) {
-                    Some(stream) => Sheet::of(path, stream.clone())?,
-                    None => Sheet::parse(path, file)?,
+                let parsed = match plan.kptfiles.get(path) {
+                    Some(stream) => Documents::of(path, stream.clone())?,
+                    None => Documents::parse(path, file)?,
                 };
-                stock.take(path, sheet, package);
+                resources.take(path, parsed, package);
             } else if options.tell_unread
-                && let Err(error) = Sheet::parse(path, file)
+                && let Err(error) = Documents::parse(path, file)
             {
-                stock.unread.push(error.to_string());
+                resources.unread.push(error.to_string());
             }
         }
-        Ok(stock)
+        Ok(resources)
     }
 
     /// Bounds what the resources grow to.
@@ -132,9 +112,9 @@ impl Stock {
     }
 
     /// Takes the resources of a file.
-    fn take(&mut self, path: &PackagePath, sheet: Sheet, package: &Arc<str>) {
+    fn take(&mut self, path: &PackagePath, parsed: Documents, package: &Arc<str>) {
         let mut index = 0;
-        for (leaf, read) in sheet.leaves().iter().enumerate() {
+        for (document, read) in parsed.documents().iter().enumerate() {
             let values: Vec<(Option<usize>, Arc<Value>)> = match list_items(&read.value) {
                 Some(items) => {
                     let items = items.iter().enumerate();
@@ -153,9 +133,9 @@ impl Stock {
                     package: package.clone(),
                     path: path.as_str().to_owned(),
                     index: Some(index),
-                    home: Some(Home {
+                    origin: Some(Origin {
                         path: path.clone(),
-                        leaf,
+                        document,
                         item,
                     }),
                 });
@@ -163,7 +143,7 @@ impl Stock {
                 index += 1;
             }
         }
-        self.sheets.insert(path.clone(), sheet);
+        self.parsed_files.insert(path.clone(), parsed);
     }
 
     /// The resources of a package and below: its own first, by file and position.
@@ -223,8 +203,11 @@ impl Stock {
     /// The same as it was read: a function may have dropped it meanwhile.
     pub(super) fn config_as_read(&self, package: &str, path: &str) -> Option<Arc<Value>> {
         let path = full(package, &crate::kptfile::clean_config_path(path).ok()?);
-        let sheet = self.sheets.get(path.as_str())?;
-        sheet.leaves().first().map(|leaf| leaf.value.clone())
+        let parsed = self.parsed_files.get(path.as_str())?;
+        parsed
+            .documents()
+            .first()
+            .map(|document| document.value.clone())
     }
 
     /// Whether everything in a package and below is a resource.
@@ -324,7 +307,7 @@ impl Stock {
             ));
         }
         let package = owner(&self.packages, &path);
-        let (id, value, home) = (self.next, item.value, None);
+        let (id, value, origin) = (self.next, item.value, None);
         self.entries.push(Entry {
             id,
             value,
@@ -333,7 +316,7 @@ impl Stock {
             package,
             path,
             index: wanted,
-            home,
+            origin,
         });
         self.next += 1;
         Ok(())
@@ -341,7 +324,8 @@ impl Stock {
 
     /// The root's Kptfile, if functions see it and left it where it was.
     pub(super) fn kptfile(&self) -> Option<&Arc<Value>> {
-        let is_it = |entry: &&Entry| entry.path == crate::kptfile::FILE_NAME && entry.is_at_home();
+        let is_it =
+            |entry: &&Entry| entry.path == crate::kptfile::FILE_NAME && entry.is_at_origin();
         self.entries.iter().find(is_it).map(|entry| &entry.value)
     }
 
@@ -354,7 +338,7 @@ impl Stock {
 
     fn kptfile_mut(&mut self) -> Option<&mut Arc<Value>> {
         let is_it =
-            |entry: &&mut Entry| entry.path == crate::kptfile::FILE_NAME && entry.is_at_home();
+            |entry: &&mut Entry| entry.path == crate::kptfile::FILE_NAME && entry.is_at_origin();
         self.entries
             .iter_mut()
             .find(is_it)
@@ -362,15 +346,17 @@ impl Stock {
     }
 
     /// The files with every changed one written once.
-    pub(super) fn write(&self, files: &Files) -> Result<Files, SheetError> {
+    pub(super) fn write(&self, files: &Files) -> Result<Files, DocumentsError> {
         let mut out = files.clone();
-        for (path, sheet) in &self.sheets {
+        for (path, parsed) in &self.parsed_files {
             let Some(file) = files.get(path) else {
                 continue;
             };
-            let stays: Vec<&Entry> = self.at_home(path);
-            if let Some(text) = sheet.rewrite(|leaf| self.leaf(sheet, leaf, &stays))? {
-                if stays.is_empty() && !sheet.leaves().is_empty() {
+            let stays: Vec<&Entry> = self.at_origin(path);
+            if let Some(text) =
+                parsed.rewrite(|document| self.document(parsed, document, &stays))?
+            {
+                if stays.is_empty() && !parsed.documents().is_empty() {
                     out.remove(path);
                 } else {
                     out.insert(path.clone(), file.with_bytes(text.into_bytes()));
@@ -380,7 +366,7 @@ impl Stock {
         let mut strays: Vec<&Entry> = self
             .entries
             .iter()
-            .filter(|entry| !entry.is_at_home())
+            .filter(|entry| !entry.is_at_origin())
             .collect();
         strays.sort_by_key(|entry| (&entry.path, entry.index.is_none(), entry.index, entry.id));
         for entry in strays {
@@ -401,20 +387,25 @@ impl Stock {
         Ok(out)
     }
 
-    fn at_home(&self, path: &PackagePath) -> Vec<&Entry> {
+    fn at_origin(&self, path: &PackagePath) -> Vec<&Entry> {
         self.entries
             .iter()
-            .filter(|entry| entry.is_at_home() && entry.path == path.as_str())
+            .filter(|entry| entry.is_at_origin() && entry.path == path.as_str())
             .collect()
     }
 
     /// What a document says now; nothing if its resources are gone.
-    fn leaf(&self, sheet: &Sheet, leaf: usize, stays: &[&Entry]) -> Option<Arc<Value>> {
+    fn document(
+        &self,
+        parsed: &Documents,
+        document: usize,
+        stays: &[&Entry],
+    ) -> Option<Arc<Value>> {
         let here: Vec<&&Entry> = stays
             .iter()
-            .filter(|entry| entry.leaf() == Some(leaf))
+            .filter(|entry| entry.document() == Some(document))
             .collect();
-        let read = &sheet.leaves().get(leaf)?.value;
+        let read = &parsed.documents().get(document)?.value;
         let Some(items) = list_items(read) else {
             return here.first().map(|entry| entry.value.clone());
         };
@@ -435,31 +426,14 @@ impl Stock {
     }
 
     /// The text of a resource that leaves its file, or is new: its own text where it has one.
-    fn text(&self, entry: &Entry) -> Result<String, SheetError> {
-        let own = entry.home.as_ref().filter(|home| home.item.is_none());
-        let Some((home, sheet)) = own.and_then(|home| Some((home, self.sheets.get(&home.path)?)))
+    fn text(&self, entry: &Entry) -> Result<String, DocumentsError> {
+        let own = entry.origin.as_ref().filter(|origin| origin.item.is_none());
+        let Some((origin, parsed)) =
+            own.and_then(|origin| Some((origin, self.parsed_files.get(&origin.path)?)))
         else {
             return Ok(yaml::owned::to_text(&entry.value));
         };
-        sheet.only(home.leaf, &entry.value)
-    }
-}
-
-impl Entry {
-    fn is_at_home(&self) -> bool {
-        self.home
-            .as_ref()
-            .is_some_and(|home| home.path.as_str() == self.path)
-    }
-
-    fn leaf(&self) -> Option<usize> {
-        self.home.as_ref().map(|home| home.leaf)
-    }
-
-    fn is_unchanged(&self) -> bool {
-        self.read
-            .as_ref()
-            .is_some_and(|read| Arc::ptr_eq(read, &self.value))
+        parsed.only(origin.document, &entry.value)
     }
 }
 

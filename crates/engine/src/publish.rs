@@ -77,9 +77,9 @@ impl Follow {
     }
 }
 
-/// Everything that one change puts on the shelf.
+/// Everything that one change puts in the publication.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf {
+pub(crate) struct Publication {
     /// Commits that were built.
     pub(crate) written: Vec<Written>,
     /// Refs to move.
@@ -93,24 +93,24 @@ pub(crate) struct Shelf {
 }
 
 impl Engine {
-    /// Puts a change on the shelf and records it; returns the records in order (`None`: removed).
+    /// Puts a change in the publication and records it; returns the records in order (`None`: removed).
     ///
     /// # Errors
     /// `Conflict` if git was not as expected: nothing happened. Anything after that leaves an
     /// intent, and is completed by the next look.
-    pub(crate) async fn shelve(
+    pub(crate) async fn publish(
         &self,
         open: &Open,
-        shelf: Shelf,
+        publication: Publication,
     ) -> Result<Vec<Option<Arc<Revision>>>> {
-        self.point(Point::Cooked)?;
-        let Shelf {
+        self.point(Point::Derived)?;
+        let Publication {
             written,
             refs,
             branch,
             mut follow,
             announced,
-        } = shelf;
+        } = publication;
         let records: Vec<Record> = follow.iter().map(|f| f.record.clone()).collect();
         let submission = Submission {
             written,
@@ -130,7 +130,7 @@ impl Engine {
             }
         };
         count(&self.counters().published);
-        self.point(Point::Shelved)?;
+        self.point(Point::Published)?;
         if let Some(commit) = published.commit {
             for f in &mut follow {
                 at_branch(&mut f.record, commit);
@@ -163,7 +163,7 @@ impl Engine {
 
     /// Makes sure that no record has this name, by the store's word: a list that came late may have
     /// taken a published revision out of the index, and its record would be written over. Returns
-    /// the uid of the one that is to be made: the peer's, if the name was never used before (A5).
+    /// the uid of the one that is to be made: Porch's, if the name was never used before (A5).
     ///
     /// # Errors
     /// `Conflict` if there is one, which is known from then on.

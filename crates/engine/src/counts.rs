@@ -18,7 +18,7 @@ impl Engine {
 
     /// Objects by kind and state: what waits for an upstream, an approver or a person is `not_ready` or `stalled`. Package
     /// revisions are counted by lifecycle.
-    pub fn census(&self) -> Vec<(&'static str, &'static str, u64)> {
+    pub fn object_counts(&self) -> Vec<(&'static str, &'static str, u64)> {
         let mut count = Count::new();
         for kind in ["PackageVariant", "PackageVariantSet", "Repository"] {
             for state in ["ready", "not_ready", "stalled", "unknown"] {

@@ -8,7 +8,7 @@ use crate::kptfile::{self, Kptfile};
 use crate::merge::without_runtime;
 use crate::mutate::injection_points;
 
-use super::CookError;
+use super::DeriveError;
 
 /// The condition types of the injection points of some packages; one that cannot be read has none to tell.
 pub(super) fn point_conditions(packages: &[&Files]) -> Vec<String> {
@@ -21,12 +21,12 @@ pub(super) fn point_conditions(packages: &[&Files]) -> Vec<String> {
 }
 
 /// A package without run-time conditions and `offshoot.dev/` gates.
-pub(super) fn bare(files: &Files, kinds: &[String]) -> Result<Files, CookError> {
-    without_runtime(files, kinds).map_err(CookError::Kptfile)
+pub(super) fn bare(files: &Files, kinds: &[String]) -> Result<Files, DeriveError> {
+    without_runtime(files, kinds).map_err(DeriveError::Kptfile)
 }
 
 /// A package without the readiness gates that the machine added: they follow their points, not a merge (V8).
-pub(super) fn without_gates(files: Files, gates: &[String]) -> Result<Files, CookError> {
+pub(super) fn without_gates(files: Files, gates: &[String]) -> Result<Files, DeriveError> {
     let Ok(kptfile) = Kptfile::of_files(&files) else {
         return Ok(files);
     };
@@ -38,13 +38,13 @@ pub(super) fn without_gates(files: Files, gates: &[String]) -> Result<Files, Coo
     let mut files = files;
     kptfile
         .edit(&edits)
-        .map_err(CookError::Kptfile)?
+        .map_err(DeriveError::Kptfile)?
         .put(&mut files);
     Ok(files)
 }
 
 /// Whether two packages are the same but for what runs leave in them.
-pub(super) fn alike(a: &Files, b: &Files, kinds: &[String]) -> Result<bool, CookError> {
+pub(super) fn alike(a: &Files, b: &Files, kinds: &[String]) -> Result<bool, DeriveError> {
     if a == b {
         return Ok(true);
     }

@@ -1,4 +1,4 @@
-//! The machine's output of a package whose trailer is lost, cooked anew (V19a).
+//! The machine's output of a package whose trailer is lost, derived anew (V19a).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::mutate::{self, Previous, is_own_function};
 
 /// The recipe with the package's own values wherever it states one: so nothing that the machine wrote there counts
 /// as a local edit.
-pub(super) fn recook_recipe(recipe: &Recipe, package: &Files) -> Recipe {
+pub(super) fn recipe_anew(recipe: &Recipe, package: &Files) -> Recipe {
     let written = context::data(package);
     let kept = |key: &String| written.get(key).map(|text| (key.clone(), text.clone()));
     Recipe {

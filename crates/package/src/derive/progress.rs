@@ -1,4 +1,4 @@
-//! What a cook has done so far, so that its walk can be taken again after each render.
+//! What a derivation has done so far, so that its walk can be taken again after each render.
 //!
 //! The walk is written straight through. Where it needs a render that is not done yet, it stops, and begins anew
 //! once the render is done; every step that was finished is answered from here, in order, instead of being done again.
@@ -9,7 +9,7 @@ use crate::merge::Merged;
 use crate::mutate::Mutated;
 use crate::render::{Failure, Options, Output, Render, Rendered, Run, Step};
 
-use super::CookError;
+use super::DeriveError;
 
 /// Why a walk stopped.
 #[derive(Debug)]
@@ -17,11 +17,11 @@ pub(super) enum Halt {
     /// A render is under way.
     Rendering,
     /// It cannot go on.
-    Failed(Box<CookError>),
+    Failed(Box<DeriveError>),
 }
 
-impl From<CookError> for Halt {
-    fn from(error: CookError) -> Self {
+impl From<DeriveError> for Halt {
+    fn from(error: DeriveError) -> Self {
         Self::Failed(Box::new(error))
     }
 }
@@ -36,7 +36,7 @@ enum Done {
 
 /// The steps done, and the render under way.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kitchen {
+pub(super) struct Progress {
     done: Vec<Done>,
     next: usize,
     render: Option<Box<Render>>,
@@ -44,7 +44,7 @@ pub(super) struct Kitchen {
     pub(super) package_bytes: Option<u64>,
 }
 
-impl Kitchen {
+impl Progress {
     /// A walk begins.
     pub(super) fn begin(&mut self) {
         self.next = 0;
@@ -89,7 +89,7 @@ impl Kitchen {
     /// Mutates once.
     pub(super) fn mutate(
         &mut self,
-        make: impl FnOnce() -> Result<Mutated, CookError>,
+        make: impl FnOnce() -> Result<Mutated, DeriveError>,
     ) -> Result<Mutated, Halt> {
         if let Some(Done::Mutated(mutated)) = self.step() {
             return Ok(mutated.clone());
@@ -102,7 +102,7 @@ impl Kitchen {
     /// Merges once.
     pub(super) fn merge(
         &mut self,
-        make: impl FnOnce() -> Result<Merged, CookError>,
+        make: impl FnOnce() -> Result<Merged, DeriveError>,
     ) -> Result<Merged, Halt> {
         if let Some(Done::Merged(merged)) = self.step() {
             return Ok(merged.clone());

@@ -8,29 +8,29 @@ use model::{Conflict, ConflictId, ConflictState, ConflictValue, Decision, Files}
 use crate::conflicts::{identify, value_at};
 use crate::merge::{Difference, diff};
 
-/// What a person said in `local`, kept in `merged`, and lost in `rendered`. `stem` is the machine's own output that
+/// What a person said in `local`, kept in `merged`, and lost in `rendered`. `merge_base` is the machine's own output that
 /// `local` stems from: what differs from it is a person's.
 ///
 /// Records that are there already, of `known`, are not made twice.
 pub(super) fn overwritten(
-    (stem, local): (&Files, &Files),
+    (merge_base, local): (&Files, &Files),
     (merged, rendered): (&Files, &Files),
     known: &[Conflict],
 ) -> Vec<Conflict> {
     let differences = diff(merged, rendered).into_iter();
     // Where nobody touched the file, nothing in it is a person's.
-    let touched = |d: &Difference| stem.get(&d.file) != local.get(&d.file);
+    let touched = |d: &Difference| merge_base.get(&d.file) != local.get(&d.file);
     let records = differences
         .filter(|d| !d.is_form() && touched(d))
         .filter_map(|d| {
-            let record = record(d, stem, local)?;
+            let record = record(d, merge_base, local)?;
             let told = known.iter().any(|c| c.place() == record.place());
             (!told).then_some(record)
         });
     records.collect()
 }
 
-fn record(difference: Difference, stem: &Files, local: &Files) -> Option<Conflict> {
+fn record(difference: Difference, merge_base: &Files, local: &Files) -> Option<Conflict> {
     let Difference {
         file,
         resource,
@@ -52,7 +52,7 @@ fn record(difference: Difference, stem: &Files, local: &Files) -> Option<Conflic
     };
     // Hashes compare with hashes alone, as the sides that are known already say.
     let said = value_at(local, &record);
-    record.base = value_at(stem, &record);
+    record.base = value_at(merge_base, &record);
     identify(&mut record);
     let persons = said == record.local && said != record.base;
     persons.then_some(record)

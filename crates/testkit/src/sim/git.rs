@@ -19,7 +19,7 @@ use super::people;
 
 /// The store of one process.
 #[derive(Clone)]
-pub(super) struct Shelf {
+pub(super) struct FaultyStore {
     pub(super) store: Arc<MemoryStore>,
     pub(super) chaos: Arc<Chaos>,
     pub(super) ledger: Ledger,
@@ -28,28 +28,28 @@ pub(super) struct Shelf {
 }
 
 #[async_trait]
-impl Store for Shelf {
+impl Store for FaultyStore {
     async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>> {
         self.alive("git: open")?;
         let repo = self.store.open(spec).await?;
-        Ok(Arc::new(Faulty {
+        Ok(Arc::new(FaultyRepo {
             repo,
-            shelf: self.clone(),
+            faulty: self.clone(),
         }))
     }
 
     async fn here(&self, url: &str) -> Result<Option<Arc<dyn Repo>>> {
         let faulty = |repo| {
-            Arc::new(Faulty {
+            Arc::new(FaultyRepo {
                 repo,
-                shelf: self.clone(),
+                faulty: self.clone(),
             }) as Arc<dyn Repo>
         };
         Ok(self.store.here(url).await?.map(faulty))
     }
 }
 
-impl Shelf {
+impl FaultyStore {
     /// Dies here if a script says so: the store's own process is the same one.
     fn alive(&self, effect: &str) -> Result<()> {
         if self.chaos.dies(effect) {
@@ -61,42 +61,42 @@ impl Shelf {
     }
 }
 
-struct Faulty {
+struct FaultyRepo {
     repo: Arc<dyn Repo>,
-    shelf: Shelf,
+    faulty: FaultyStore,
 }
 
-impl Faulty {
+impl FaultyRepo {
     /// Somebody pushes just now: to the branch, or to the very draft that is to be written.
     async fn beside(&self, submission: &Submission) {
-        let shelf = &self.shelf;
+        let faulty = &self.faulty;
         let url = self.repo.url();
-        let branch = shelf
+        let branch = faulty
             .chaos
             .strike("git: submit, branch moves", &[Fault::Conflict]);
         if branch.is_some() {
-            people::push_noise(&shelf.store, &shelf.ledger, url).await;
+            people::push_noise(&faulty.store, &faulty.ledger, url).await;
         }
         let Some((name, at)) = submission.refs.iter().find_map(drafted) else {
             return;
         };
-        let draft = shelf
+        let draft = faulty
             .chaos
             .strike("git: submit, draft moves", &[Fault::Conflict]);
         if draft.is_some() {
-            let pushed = people::push_edit(&shelf.store, &shelf.ledger, url, &name, at).await;
+            let pushed = people::push_edit(&faulty.store, &faulty.ledger, url, &name, at).await;
             let what = if pushed {
                 "a person pushed to"
             } else {
                 "nobody pushed to"
             };
-            shelf.chaos.say(format!("{what} {name}"));
+            faulty.chaos.say(format!("{what} {name}"));
         }
     }
 
     /// What stands at the truth now where the submission is to write.
     fn before(&self, submission: &Submission) -> BTreeMap<RefName, Option<CommitId>> {
-        let outside = self.shelf.store.outside(self.repo.url());
+        let outside = self.faulty.store.outside(self.repo.url());
         let refs = outside.and_then(|o| o.refs()).unwrap_or_default();
         let mut names: Vec<RefName> = submission.refs.iter().map(|r| r.name.clone()).collect();
         if let Some(branch) = &submission.branch {
@@ -108,15 +108,15 @@ impl Faulty {
     }
 }
 
-impl Faulty {
+impl FaultyRepo {
     /// Submits, in one of the wrong ways if this is a mutant of them.
     async fn send(&self, submission: Submission, what: &str) -> Result<Answer> {
-        let Shelf {
+        let FaultyStore {
             store,
             chaos,
             mutant,
             ..
-        } = &self.shelf;
+        } = &self.faulty;
         let url = self.repo.url();
         let again = url.starts_with("https:") && chaos.take_lost();
         if again
@@ -170,7 +170,7 @@ fn without_lease(submission: &mut Submission) {
 }
 
 #[async_trait]
-impl Repo for Faulty {
+impl Repo for FaultyRepo {
     fn url(&self) -> &str {
         self.repo.url()
     }
@@ -192,7 +192,7 @@ impl Repo for Faulty {
     }
 
     async fn fetch(&self) -> Result<Arc<Refs>> {
-        self.shelf.alive("git: fetch")?;
+        self.faulty.alive("git: fetch")?;
         self.repo.fetch().await
     }
 
@@ -264,45 +264,46 @@ impl Repo for Faulty {
     }
 
     async fn submit(&self, mut submission: Submission) -> Result<Answer> {
-        self.shelf.chaos.writes();
-        self.shelf.alive("git: submit")?;
+        self.faulty.chaos.writes();
+        self.faulty.alive("git: submit")?;
         self.beside(&submission).await;
-        if self.shelf.mutant == Some(Mutant::NoLease) {
+        if self.faulty.mutant == Some(Mutant::NoLease) {
             without_lease(&mut submission);
         }
         let before = self.before(&submission);
         let what = words(&submission);
         let answer = self.send(submission, &what).await;
-        self.shelf.chaos.say(match &answer {
+        self.faulty.chaos.say(match &answer {
             Ok(Answer::Published(_)) => format!("git took {what}"),
             Ok(Answer::Pending(_)) => format!("git has not answered {what}"),
             Ok(Answer::Refused(why)) => format!("git refused {what}: {why}"),
             Err(error) => format!("git failed at {what}: {error}"),
         });
         let answer = answer?;
-        self.shelf.alive("git: submit, done")?;
-        if self.shelf.mutant == Some(Mutant::NoDurability) && matches!(answer, Answer::Published(_))
+        self.faulty.alive("git: submit, done")?;
+        if self.faulty.mutant == Some(Mutant::NoDurability)
+            && matches!(answer, Answer::Published(_))
         {
-            let flush = self.shelf.chaos.roll(4) == 0;
-            self.shelf.loose.refs(self.repo.url(), before, flush);
+            let flush = self.faulty.chaos.roll(4) == 0;
+            self.faulty.loose.refs(self.repo.url(), before, flush);
         }
         Ok(answer)
     }
 
     async fn outcome(&self, handle: Handle) -> Result<Answer> {
-        self.shelf.alive("git: ask for an outcome")?;
+        self.faulty.alive("git: ask for an outcome")?;
         self.repo.outcome(handle).await
     }
 
     fn unfinished(&self) -> Result<Vec<Intent>> {
-        self.shelf.alive("git: read the journal")?;
+        self.faulty.alive("git: read the journal")?;
         self.repo.unfinished()
     }
 
     fn settle(&self, ids: &[IntentId]) -> Result<()> {
-        self.shelf.alive("git: settle")?;
+        self.faulty.alive("git: settle")?;
         self.repo.settle(ids)?;
-        self.shelf.alive("git: settle, done")
+        self.faulty.alive("git: settle, done")
     }
 
     fn stats(&self) -> Stats {

@@ -8,20 +8,20 @@ fn v4_both_sides_changed_a_field_upstreams_value_and_a_gate() {
     let published = edited(&old.tip, "deployment.yaml", "web:v1 #", "mirror/web:v1 #");
     let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
     input.base = base(published, old.v);
-    let cooked = cook(input.clone());
+    let derived = derive(input.clone());
     let place = "deployment.yaml spec.template.spec.containers[name=web].image".to_owned();
-    assert_eq!(places(&cooked.conflicts), [(place, ConflictState::Open)]);
-    assert!(text(&cooked.tip, "deployment.yaml").contains("image: web:v2"));
-    assert!(text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+    assert_eq!(places(&derived.conflicts), [(place, ConflictState::Open)]);
+    assert!(text(&derived.tip, "deployment.yaml").contains("image: web:v2"));
+    assert!(text(&derived.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
     assert!(
-        cooked
+        derived
             .gates_added
             .contains(&"offshoot.dev/Conflicts".to_owned())
     );
     input.recipe.conflict_policy = ConflictPolicy::Local;
-    let cooked = cook(input);
-    assert!(text(&cooked.tip, "deployment.yaml").contains("image: mirror/web:v1"));
-    assert!(!text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+    let derived = derive(input);
+    assert!(text(&derived.tip, "deployment.yaml").contains("image: mirror/web:v1"));
+    assert!(!text(&derived.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
 }
 
 #[test]
@@ -39,18 +39,18 @@ fn v17_stated_fields_are_written_again_and_a_replaced_value_is_recorded_without_
     wanted.injections = vec![injection("us-1")];
     let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
     input.base = base(published, old.v);
-    let cooked = cook(input);
-    assert!(text(&cooked.tip, "package-context.yaml").contains("region: us"));
-    assert!(text(&cooked.tip, "point.yaml").contains("region: us-1"));
+    let derived = derive(input);
+    assert!(text(&derived.tip, "package-context.yaml").contains("region: us"));
+    assert!(text(&derived.tip, "point.yaml").contains("region: us-1"));
     let recorded = |place: &str| (place.to_owned(), ConflictState::Recorded);
     assert_eq!(
-        places(&cooked.conflicts),
+        places(&derived.conflicts),
         [
             recorded("package-context.yaml data.region"),
             recorded("point.yaml data")
         ]
     );
-    assert!(!text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+    assert!(!text(&derived.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn v4_a_conflict_that_the_render_decides_gates_nothing() {
     wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
     let mut input = input(upstream(&[("replicas: 1", "replicas: 2")]), 2, wanted);
     input.base = base(published, old.v);
-    let cooked = cook(input);
+    let derived = derive(input);
     assert_eq!(
-        places(&cooked.conflicts),
+        places(&derived.conflicts),
         [
             (
                 "deployment.yaml metadata.namespace".to_owned(),
@@ -81,7 +81,7 @@ fn v4_a_conflict_that_the_render_decides_gates_nothing() {
             ),
         ]
     );
-    assert!(text(&cooked.tip, "deployment.yaml").contains("namespace: store"));
+    assert!(text(&derived.tip, "deployment.yaml").contains("namespace: store"));
 }
 
 #[test]
@@ -91,13 +91,13 @@ fn v4_what_stays_local_is_gated_like_everything_else() {
     let theirs = edited(&upstream(&[]), "README.md", "read me", "theirs");
     let mut next = input(theirs, 2, recipe());
     next.base = base(edited(&old.tip, "README.md", "read me", "mine"), old.v);
-    let cooked = cook(next);
+    let derived = derive(next);
     assert_eq!(
-        places(&cooked.conflicts),
+        places(&derived.conflicts),
         [("README.md ".to_owned(), ConflictState::Open)]
     );
-    assert!(text(&cooked.tip, "README.md").contains("mine"));
-    assert!(text(&cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
+    assert!(text(&derived.tip, "README.md").contains("mine"));
+    assert!(text(&derived.tip, "Kptfile").contains("offshoot.dev/Conflicts"));
 
     // A field that a person set in the open draft.
     let draft = first();
@@ -108,10 +108,10 @@ fn v4_what_stays_local_is_gated_like_everything_else() {
         conflicts: Vec::new(),
         acknowledged: Vec::new(),
     });
-    let cooked = cook(next);
+    let derived = derive(next);
     let place = "deployment.yaml spec.replicas".to_owned();
-    assert_eq!(places(&cooked.conflicts), [(place, ConflictState::Open)]);
-    assert!(text(&cooked.tip, "deployment.yaml").contains("replicas: 5"));
+    assert_eq!(places(&derived.conflicts), [(place, ConflictState::Open)]);
+    assert!(text(&derived.tip, "deployment.yaml").contains("replicas: 5"));
 }
 
 #[test]
@@ -148,13 +148,13 @@ fn v17_every_edit_of_a_person_is_in_the_draft_or_in_a_record() {
         for (version, change) in (2..).zip(&upstreams) {
             let mut next = input(upstream(change), version, wanted.clone());
             next.base = base(published.clone(), old.v.clone());
-            let cooked = cook(next);
-            let kept = cooked
+            let derived = derive(next);
+            let kept = derived
                 .tip
                 .get(path)
                 .and_then(|file| file.as_text())
                 .is_some_and(|text| text.contains(to));
-            let recorded = cooked
+            let recorded = derived
                 .conflicts
                 .iter()
                 .any(|conflict| conflict.file.as_str() == path);

@@ -4,7 +4,7 @@ use super::*;
 
 /// A draft in which people and upstream disagree, as the next merge finds it.
 struct Worked {
-    cooked: Cooked,
+    derived: Derived,
     recipe: Recipe,
     base: Option<Base>,
     version: u8,
@@ -15,7 +15,7 @@ fn disagreed() -> Worked {
     let draft = first();
     let tip = edited(&draft.tip, "deployment.yaml", "replicas: 1", "replicas: 5");
     let mut worked = Worked {
-        cooked: Cooked { tip, ..draft },
+        derived: Derived { tip, ..draft },
         recipe: recipe(),
         base: None,
         version: 1,
@@ -36,12 +36,12 @@ impl Worked {
         let mut next = input(upstream, self.version, self.recipe.clone());
         next.base.clone_from(&self.base);
         next.draft = Some(OpenDraft {
-            machine: known(self.cooked.m.clone()),
-            tip: self.cooked.tip.clone(),
-            conflicts: self.cooked.conflicts.clone(),
+            machine: known(self.derived.m.clone()),
+            tip: self.derived.tip.clone(),
+            conflicts: self.derived.conflicts.clone(),
             acknowledged: Vec::new(),
         });
-        self.cooked = cook(next);
+        self.derived = derive(next);
     }
 
     /// The conflicts that there are, and a text that the tip holds.
@@ -53,7 +53,7 @@ impl Worked {
             ConflictValue::Absent => "-".to_owned(),
         };
         let told: Vec<(String, ConflictState)> = self
-            .cooked
+            .derived
             .conflicts
             .iter()
             .map(|c| {
@@ -68,9 +68,9 @@ impl Worked {
             .map(|(s, t)| ((*s).to_owned(), *t))
             .collect();
         assert_eq!(told, wanted);
-        let deployment = text(&self.cooked.tip, "deployment.yaml");
+        let deployment = text(&self.derived.tip, "deployment.yaml");
         assert!(deployment.contains(held), "no {held:?} in\n{deployment}");
-        let gated = text(&self.cooked.tip, "Kptfile").contains("offshoot.dev/Conflicts");
+        let gated = text(&self.derived.tip, "Kptfile").contains("offshoot.dev/Conflicts");
         let gates = conflicts.iter().any(|(_, s)| *s != ConflictState::Recorded);
         assert_eq!(gated, gates);
     }
@@ -82,7 +82,7 @@ const RECORDED: ConflictState = ConflictState::Recorded;
 #[test]
 fn v18_new_input_that_says_nothing_about_the_field_leaves_the_conflict_open() {
     let mut worked = disagreed();
-    let id = worked.cooked.conflicts[0].id.clone();
+    let id = worked.derived.conflicts[0].id.clone();
     // Another revision of upstream, another injected object, another context: many merges.
     worked.again(&[("replicas: 1", "replicas: 3"), ("web:v1", "web:v2")]);
     worked.says(&[("1 5 3", OPEN)], "replicas: 5");
@@ -95,14 +95,14 @@ fn v18_new_input_that_says_nothing_about_the_field_leaves_the_conflict_open() {
         .insert("region".to_owned(), "us".to_owned());
     worked.again(&[("replicas: 1", "replicas: 3"), ("web:v1", "web:v3")]);
     worked.says(&[("1 5 3", OPEN)], "replicas: 5");
-    assert_eq!(worked.cooked.conflicts[0].id, id);
+    assert_eq!(worked.derived.conflicts[0].id, id);
     // Upstream goes on, and back: to what nobody answered, then to the base.
     worked.again(&[("replicas: 1", "replicas: 4")]);
     worked.says(&[("1 5 4", OPEN)], "replicas: 5");
-    assert_ne!(worked.cooked.conflicts[0].id, id);
+    assert_ne!(worked.derived.conflicts[0].id, id);
     worked.again(&[("replicas: 1", "replicas: 3")]);
     worked.says(&[("1 5 3", OPEN)], "replicas: 5");
-    assert_eq!(worked.cooked.conflicts[0].id, id);
+    assert_eq!(worked.derived.conflicts[0].id, id);
     worked.again(&[]);
     worked.says(&[], "replicas: 5");
 }
@@ -114,7 +114,7 @@ fn v18_a_carried_conflict_ends_where_both_sides_agree_or_somebody_answers() {
     worked.says(&[], "replicas: 5");
     let mut worked = disagreed();
     worked.again(&[("replicas: 1", "replicas: 3"), ("web:v1", "web:v2")]);
-    worked.cooked.conflicts[0].state = ConflictState::Acknowledged;
+    worked.derived.conflicts[0].state = ConflictState::Acknowledged;
     worked.again(&[("replicas: 1", "replicas: 3"), ("web:v1", "web:v3")]);
     worked.says(&[], "replicas: 5");
 }
@@ -150,12 +150,12 @@ fn v18_a_change_of_policy_decides_what_is_carried() {
 fn v18_what_the_recipe_states_is_no_question_any_more() {
     let mut worked = disagreed();
     let tip = edited(
-        &worked.cooked.tip,
+        &worked.derived.tip,
         "package-context.yaml",
         "name: shop",
         "name: shop\n  tier: mine",
     );
-    worked.cooked.tip = tip;
+    worked.derived.tip = tip;
     let theirs = |tier: &str| {
         let context = format!("{CONTEXT}  tier: {tier}\n");
         let mut files = upstream(&[("replicas: 1", "replicas: 3")]);
@@ -178,13 +178,13 @@ fn v18_what_the_recipe_states_is_no_question_any_more() {
         .insert("tier".to_owned(), "stated".to_owned());
     worked.files(theirs("gold"));
     let open: Vec<_> = worked
-        .cooked
+        .derived
         .conflicts
         .iter()
         .filter(|c| c.blocks())
         .collect();
     assert_eq!(open.len(), 1, "{open:?}");
-    assert!(text(&worked.cooked.tip, "package-context.yaml").contains("tier: stated"));
+    assert!(text(&worked.derived.tip, "package-context.yaml").contains("tier: stated"));
 }
 
 #[test]
@@ -196,25 +196,25 @@ fn v18_published_and_drafted_the_drafts_own_question_stays() {
     next.base = base(published, old.v);
     let mut worked = Worked {
         base: next.base.clone(),
-        cooked: cook(next),
+        derived: derive(next),
         recipe: recipe(),
         version: 2,
     };
     worked.says(&[("1 5 3", OPEN)], "replicas: 3");
     // A person answers in the draft, and then upstream has something new.
-    worked.cooked.tip = edited(
-        &worked.cooked.tip,
+    worked.derived.tip = edited(
+        &worked.derived.tip,
         "deployment.yaml",
         "replicas: 3",
         "replicas: 7",
     );
-    worked.cooked.conflicts[0].state = ConflictState::Resolved;
+    worked.derived.conflicts[0].state = ConflictState::Resolved;
     worked.again(&[("replicas: 1", "replicas: 4")]);
     worked.says(&[("3 7 4", OPEN)], "replicas: 7");
     worked.again(&[("replicas: 1", "replicas: 4"), ("web:v1", "web:v2")]);
     worked.says(&[("3 7 4", OPEN)], "replicas: 7");
     // Answered, it is answered for p's value, too.
-    worked.cooked.conflicts[0].state = ConflictState::Acknowledged;
+    worked.derived.conflicts[0].state = ConflictState::Acknowledged;
     worked.again(&[("replicas: 1", "replicas: 4"), ("web:v1", "web:v3")]);
     worked.says(&[("3 7 4", ConflictState::Acknowledged)], "replicas: 7");
 }
@@ -230,7 +230,7 @@ fn v18_a_resource_or_file_that_upstream_takes_away_is_asked_about_and_goes_on_be
     worked.files(without("deployment.yaml"));
     let blocking = |worked: &Worked| {
         worked
-            .cooked
+            .derived
             .conflicts
             .iter()
             .filter(|c| c.blocks())
@@ -240,25 +240,25 @@ fn v18_a_resource_or_file_that_upstream_takes_away_is_asked_about_and_goes_on_be
         blocking(&worked),
         1,
         "{:?}",
-        places(&worked.cooked.conflicts)
+        places(&worked.derived.conflicts)
     );
     worked.files(without("deployment.yaml"));
     assert_eq!(
         blocking(&worked),
         1,
         "{:?}",
-        places(&worked.cooked.conflicts)
+        places(&worked.derived.conflicts)
     );
-    assert!(text(&worked.cooked.tip, "deployment.yaml").contains("replicas: 5"));
+    assert!(text(&worked.derived.tip, "deployment.yaml").contains("replicas: 5"));
     worked.recipe.conflict_policy = ConflictPolicy::Upstream;
     worked.files(without("deployment.yaml"));
     assert_eq!(blocking(&worked), 0);
-    assert!(!worked.cooked.tip.contains_key("deployment.yaml"));
+    assert!(!worked.derived.tip.contains_key("deployment.yaml"));
 
     // A text that both sides changed.
     let draft = first();
     let mut worked = Worked {
-        cooked: Cooked {
+        derived: Derived {
             tip: edited(&draft.tip, "README.md", "read me", "mine"),
             ..draft
         },
@@ -277,7 +277,7 @@ fn v18_a_resource_or_file_that_upstream_takes_away_is_asked_about_and_goes_on_be
         &[("\"read me\" \"mine\" \"theirs\"", RECORDED)],
         "replicas: 1",
     );
-    assert_eq!(text(&worked.cooked.tip, "README.md"), "theirs");
+    assert_eq!(text(&worked.derived.tip, "README.md"), "theirs");
 }
 
 #[test]
@@ -290,9 +290,9 @@ fn v18_a_secrets_conflict_is_carried_by_its_hashes() {
         files.extend(kept(&[("secret.yaml", &text)]));
         files
     };
-    let draft = cook(input(secret("a"), 1, recipe()));
+    let draft = derive(input(secret("a"), 1, recipe()));
     let mut worked = Worked {
-        cooked: Cooked {
+        derived: Derived {
             tip: edited(&draft.tip, "secret.yaml", "key: a", "key: mine"),
             ..draft
         },
@@ -306,5 +306,5 @@ fn v18_a_secrets_conflict_is_carried_by_its_hashes() {
     }
     worked.recipe.conflict_policy = ConflictPolicy::Upstream;
     worked.files(secret("theirs"));
-    assert!(text(&worked.cooked.tip, "secret.yaml").contains("key: theirs"));
+    assert!(text(&worked.derived.tip, "secret.yaml").contains("key: theirs"));
 }

@@ -1,4 +1,4 @@
-//! Judging one submission against the refs as they are after those before it.
+//! Checking one submission against the refs as they are after those before it.
 //!
 //! Nothing is written here: what is found is a refusal, or the edits and the objects that would
 //! make it true.
@@ -15,53 +15,53 @@ use crate::disk::{Disk, View};
 use crate::error::{Error, Result};
 use crate::journal::Edit;
 use crate::object::{CommitText, Oid as _, commit_id, tree_id};
+use crate::repository::Repository;
 use crate::reuse::Offer;
-use crate::room::Room;
 use crate::staged::Parts;
 use crate::{BranchEdit, Expect, RefEdit, RefName, Refusal, Scope, Submission};
 
 /// What was found.
-pub(crate) enum Judged {
+pub(crate) enum Checked {
     Fine(Accepted),
     No(Refusal),
 }
 
-impl<D: Disk> Room<D> {
-    pub(crate) fn judge_one(
+impl<D: Disk> Repository<D> {
+    pub(crate) fn check_one(
         &self,
         submission: &Submission,
         view: &dyn View,
         round: &mut Round,
-    ) -> Result<Judged> {
-        let mut trial = Trial {
+    ) -> Result<Checked> {
+        let mut candidate = Candidate {
             view,
             round,
             edits: BTreeMap::new(),
         };
         for edit in &submission.refs {
-            self.check_target(edit.to, submission, trial.round)?;
-            if let Some(refusal) = self.try_ref(edit, &mut trial)? {
-                return Ok(Judged::No(refusal));
+            self.check_target(edit.to, submission, candidate.round)?;
+            if let Some(refusal) = self.try_ref(edit, &mut candidate)? {
+                return Ok(Checked::No(refusal));
             }
         }
         let mut offer = Offer::default();
-        let shown: BTreeSet<ObjectId> = trial.edits.values().filter_map(|e| e.old).collect();
+        let shown: BTreeSet<ObjectId> = candidate.edits.values().filter_map(|e| e.old).collect();
         for written in &submission.written {
             offer.take_all(&written.bundle, &shown);
         }
         let mut made = Parts::default();
         let mut commit = None;
         if let Some(branch) = &submission.branch {
-            self.check_target(branch.second_parent, submission, trial.round)?;
-            match self.try_branch(branch, &mut trial, &mut made)? {
+            self.check_target(branch.second_parent, submission, candidate.round)?;
+            match self.try_branch(branch, &mut candidate, &mut made)? {
                 Ok(id) => commit = Some(id),
-                Err(refusal) => return Ok(Judged::No(refusal)),
+                Err(refusal) => return Ok(Checked::No(refusal)),
             }
         }
         offer.take(&made);
-        let edits: Vec<Edit> = trial.edits.into_values().collect();
+        let edits: Vec<Edit> = candidate.edits.into_values().collect();
         if let Some(refusal) = self.take_offer(offer, round)? {
-            return Ok(Judged::No(refusal));
+            return Ok(Checked::No(refusal));
         }
         for edit in &edits {
             let first = round
@@ -76,7 +76,7 @@ impl<D: Disk> Room<D> {
                 },
             );
         }
-        Ok(Judged::Fine(Accepted { commit, edits }))
+        Ok(Checked::Fine(Accepted { commit, edits }))
     }
 
     /// A ref may only lead to a commit that is here or comes along.
@@ -99,15 +99,15 @@ impl<D: Disk> Room<D> {
         }
     }
 
-    fn try_ref(&self, edit: &RefEdit, trial: &mut Trial<'_>) -> Result<Option<Refusal>> {
-        if trial.edits.contains_key(&edit.name) {
+    fn try_ref(&self, edit: &RefEdit, candidate: &mut Candidate<'_>) -> Result<Option<Refusal>> {
+        if candidate.edits.contains_key(&edit.name) {
             let why = format!("{} is moved twice", edit.name);
             return Err(Error::Nonsense {
                 attempt: "submit",
                 why,
             });
         }
-        let old = trial.get(&edit.name)?;
+        let old = candidate.get(&edit.name)?;
         let found = match old {
             Some(id) => Some(self.peel(id)?.unwrap_or(id)),
             None => None,
@@ -124,7 +124,7 @@ impl<D: Disk> Room<D> {
         }
         if old.is_none()
             && edit.to.is_some()
-            && let Some(other) = trial.shadow(&edit.name)?
+            && let Some(other) = candidate.shadow(&edit.name)?
         {
             return Ok(Some(Refusal::Shadowed {
                 name: edit.name.clone(),
@@ -132,7 +132,7 @@ impl<D: Disk> Room<D> {
             }));
         }
         let new = edit.to.map(|to| to.oid()).transpose()?;
-        trial.set(&edit.name, old, new, edit.scope);
+        candidate.set(&edit.name, old, new, edit.scope);
         Ok(None)
     }
 
@@ -140,10 +140,10 @@ impl<D: Disk> Room<D> {
     fn try_branch(
         &self,
         edit: &BranchEdit,
-        trial: &mut Trial<'_>,
+        candidate: &mut Candidate<'_>,
         made: &mut Parts,
     ) -> Result<Result<ObjectId, Refusal>> {
-        let Some(head) = trial.get(&edit.branch)? else {
+        let Some(head) = candidate.get(&edit.branch)? else {
             return Ok(Err(Refusal::NoBranch {
                 branch: edit.branch.clone(),
             }));
@@ -175,10 +175,10 @@ impl<D: Disk> Room<D> {
         })?;
         let id = commit.id;
         made.build(commit);
-        trial.set(&edit.branch, Some(head), Some(id), Scope::Remote);
+        candidate.set(&edit.branch, Some(head), Some(id), Scope::Remote);
         for tag in &edit.tags {
             let create = RefEdit::create(tag.clone(), commit_id(&id));
-            if let Some(refusal) = self.try_ref(&create, trial)? {
+            if let Some(refusal) = self.try_ref(&create, candidate)? {
                 return Ok(Err(refusal));
             }
         }
@@ -186,14 +186,14 @@ impl<D: Disk> Room<D> {
     }
 }
 
-/// A submission while it is judged, on top of those before it.
-struct Trial<'a> {
+/// A submission while it is checked, on top of those before it.
+struct Candidate<'a> {
     view: &'a dyn View,
     round: &'a Round,
     edits: BTreeMap<RefName, Edit>,
 }
 
-impl Trial<'_> {
+impl Candidate<'_> {
     fn get(&self, name: &RefName) -> Result<Option<ObjectId>> {
         match self.edits.get(name).or_else(|| self.round.now.get(name)) {
             Some(edit) => Ok(edit.new),

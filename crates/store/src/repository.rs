@@ -1,4 +1,4 @@
-//! One repository: reads with caches, and the wall's trait over any disk.
+//! One repository: reads with caches, and the trait `Repo` over any disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use model::{CommitId, TreeId};
 use crate::disk::{Disk, Who};
 use crate::error::{Error, Result};
 use crate::fault::{Faults, Point, Verdict};
-use crate::history::Lane;
+use crate::history::Walked;
 use crate::journal::Journal;
 use crate::lru::{Lru, SLOT, Share, lock};
 use crate::object::{Commit, Entry, Oid as _, commit_id, decode_commit, decode_tree, tree_id};
@@ -21,16 +21,16 @@ use crate::push::Unheard;
 use crate::queue::{Job, Queue};
 use crate::refname::PENDING;
 use crate::reuse::Anchor;
-use crate::staged::Shelf;
+use crate::staged::Staging;
 use crate::stats::{Counters, Stats, add};
+use crate::traits::name_of;
 use crate::tree::find_dir;
-use crate::wall::name_of;
 use crate::{
     Announced, Answer, Beyond, CommitSpec, Dir, Handle, Intent, IntentId, Limits, Packages,
     RefName, Refs, Repo, Snapshot, Submission, Written,
 };
 
-/// What a room is opened with.
+/// What a repository is opened with.
 pub(crate) struct Setup {
     pub(crate) url: String,
     pub(crate) writable: bool,
@@ -43,14 +43,14 @@ pub(crate) struct Setup {
 type RawRefs = BTreeMap<RefName, ObjectId>;
 
 /// One repository over one disk.
-pub(crate) struct Room<D> {
+pub(crate) struct Repository<D> {
     pub(crate) url: String,
     pub(crate) writable: bool,
     pub(crate) limits: Limits,
     faults: Arc<dyn Faults>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) disk: D,
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) staging: Arc<Staging>,
     pub(crate) snapshots: Lru<ObjectId, Arc<Snapshot>>,
     pub(crate) found: Lru<ObjectId, Below>,
     pub(crate) peeled: Lru<ObjectId, Option<ObjectId>>,
@@ -63,7 +63,7 @@ pub(crate) struct Room<D> {
     listed: Mutex<Option<(Arc<RawRefs>, Arc<Refs>)>>,
     /// What the last list left out, and why.
     broken: Mutex<BTreeMap<RefName, String>>,
-    pub(crate) lanes: Mutex<Vec<Lane>>,
+    pub(crate) walked: Mutex<Vec<Walked>>,
     pub(crate) journal: Mutex<Journal>,
     pub(crate) queue: Mutex<Queue>,
     pub(crate) unheard: Mutex<Unheard>,
@@ -72,7 +72,7 @@ pub(crate) struct Room<D> {
     stopped: AtomicBool,
 }
 
-impl<D: Disk> Room<D> {
+impl<D: Disk> Repository<D> {
     pub(crate) fn new(disk: D, setup: Setup) -> Result<Self> {
         let share = &setup.share;
         let journal = Journal::load(&disk)?;
@@ -83,7 +83,7 @@ impl<D: Disk> Room<D> {
             faults: setup.faults,
             counters: setup.counters,
             disk,
-            shelf: Arc::default(),
+            staging: Arc::default(),
             snapshots: Lru::new(share, 2),
             found: Lru::new(share, 16),
             peeled: Lru::new(share, 8),
@@ -93,7 +93,7 @@ impl<D: Disk> Room<D> {
             kept: Mutex::default(),
             listed: Mutex::default(),
             broken: Mutex::default(),
-            lanes: Mutex::default(),
+            walked: Mutex::default(),
             journal: Mutex::new(journal),
             queue: Mutex::default(),
             unheard: Mutex::default(),
@@ -102,9 +102,9 @@ impl<D: Disk> Room<D> {
         })
     }
 
-    /// Reads an object, from the shelf or from disk.
+    /// Reads an object, from what is staged or from disk.
     pub(crate) fn read(&self, id: &ObjectId) -> Result<Option<(Kind, Arc<[u8]>)>> {
-        if let Some(staged) = self.shelf.find(id) {
+        if let Some(staged) = self.staging.find(id) {
             return Ok(Some((staged.kind, Arc::clone(&staged.raw))));
         }
         self.alive()?;
@@ -148,9 +148,9 @@ impl<D: Disk> Room<D> {
         Ok(commit)
     }
 
-    /// What an object is, on the shelf or on disk.
+    /// What an object is, staged or on disk.
     pub(crate) fn kind(&self, id: &ObjectId) -> Result<Option<Kind>> {
-        match self.shelf.find(id) {
+        match self.staging.find(id) {
             Some(staged) => Ok(Some(staged.kind)),
             None => self.disk.kind(id),
         }
@@ -158,7 +158,7 @@ impl<D: Disk> Room<D> {
 
     /// What an object is, if it is not too large to be read.
     pub(crate) fn readable(&self, id: &ObjectId) -> Result<Option<Kind>> {
-        if let Some(staged) = self.shelf.find(id) {
+        if let Some(staged) = self.staging.find(id) {
             return Ok(Some(staged.kind));
         }
         let Some((kind, size)) = self.disk.header(id)? else {
@@ -193,7 +193,7 @@ impl<D: Disk> Room<D> {
         self.trees.clear();
         self.anchors.clear();
         *lock(&self.listed) = None;
-        lock(&self.lanes).clear();
+        lock(&self.walked).clear();
     }
 
     pub(crate) fn find_subtree(&self, root: &ObjectId, dir: &Dir) -> Result<Option<ObjectId>> {
@@ -329,126 +329,126 @@ fn beside<D: Disk, T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// A room that can be shared: the wall's trait.
+/// A repository that can be shared: the trait `Repo`.
 pub(crate) struct Shared<D> {
-    pub(crate) room: Arc<Room<D>>,
+    pub(crate) repository: Arc<Repository<D>>,
     pub(crate) who: Who,
 }
 
 #[async_trait]
 impl<D: Disk> Repo for Shared<D> {
     fn url(&self) -> &str {
-        &self.room.url
+        &self.repository.url
     }
 
     fn writable(&self) -> bool {
-        self.room.writable
+        self.repository.writable
     }
 
     fn refs(&self) -> Result<Arc<Refs>> {
-        beside::<D, _>(|| self.room.list_refs())
+        beside::<D, _>(|| self.repository.list_refs())
     }
 
     fn broken_refs(&self) -> BTreeMap<RefName, String> {
-        lock(&self.room.broken).clone()
+        lock(&self.repository.broken).clone()
     }
 
     fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>> {
-        self.room.find_ref(name)
+        self.repository.find_ref(name)
     }
 
     fn refs_below(&self, dir: &RefName) -> Result<Refs> {
-        self.room.find_refs_below(dir)
+        self.repository.find_refs_below(dir)
     }
 
     async fn fetch(&self) -> Result<Arc<Refs>> {
-        if self.room.disk.upstream().is_some() {
-            self.room
+        if self.repository.disk.upstream().is_some() {
+            self.repository
                 .enqueue(None, |answer| Job::Fetch(answer, Arc::clone(&self.who)))
                 .await??;
         }
-        self.room.list_refs()
+        self.repository.list_refs()
     }
 
     fn commit(&self, id: CommitId) -> Result<Arc<Commit>> {
-        self.room.read_commit(&id.oid()?)
+        self.repository.read_commit(&id.oid()?)
     }
 
     fn subtree(&self, root: TreeId, dir: &Dir) -> Result<Option<TreeId>> {
         Ok(self
-            .room
+            .repository
             .find_subtree(&root.oid()?, dir)?
             .as_ref()
             .map(tree_id))
     }
 
     fn snapshot(&self, tree: TreeId) -> Result<Arc<Snapshot>> {
-        if let Some(known) = self.room.snapshots.get(&tree.oid()?) {
+        if let Some(known) = self.repository.snapshots.get(&tree.oid()?) {
             return Ok(known);
         }
-        beside::<D, _>(|| self.room.take_snapshot(tree))
+        beside::<D, _>(|| self.repository.take_snapshot(tree))
     }
 
     fn snapshot_within(&self, tree: TreeId) -> Result<(Arc<Snapshot>, Vec<Beyond>)> {
-        beside::<D, _>(|| self.room.take_snapshot_within(tree))
+        beside::<D, _>(|| self.repository.take_snapshot_within(tree))
     }
 
     fn limits(&self) -> Limits {
-        self.room.limits
+        self.repository.limits
     }
 
     fn packages(&self, root: TreeId, under: &Dir) -> Result<Packages> {
-        beside::<D, _>(|| self.room.find_packages(root, under))
+        beside::<D, _>(|| self.repository.find_packages(root, under))
     }
 
     fn package(&self, root: TreeId, under: &Dir, at: &Dir) -> Result<Option<TreeId>> {
-        self.room.find_package(root, under, at)
+        self.repository.find_package(root, under, at)
     }
 
     fn first_parents(&self, from: CommitId, limit: usize) -> Result<Vec<CommitId>> {
-        self.room.walk_first_parents(from, limit)
+        self.repository.walk_first_parents(from, limit)
     }
 
     fn last_change(&self, head: CommitId, dir: &Dir) -> Result<Option<CommitId>> {
-        beside::<D, _>(|| self.room.find_last_change(head, dir))
+        beside::<D, _>(|| self.repository.find_last_change(head, dir))
     }
 
     fn is_ancestor(&self, ancestor: CommitId, of: CommitId) -> Result<bool> {
-        beside::<D, _>(|| self.room.reaches(ancestor, of))
+        beside::<D, _>(|| self.repository.reaches(ancestor, of))
     }
 
     fn has_commit(&self, id: CommitId) -> Result<bool> {
-        Ok(self.room.kind(&id.oid()?)? == Some(Kind::Commit))
+        Ok(self.repository.kind(&id.oid()?)? == Some(Kind::Commit))
     }
 
     fn tidied(&self) -> Result<u64> {
-        self.room.look()?;
-        Ok(self.room.disk.tidied())
+        self.repository.look()?;
+        Ok(self.repository.disk.tidied())
     }
 
     fn broken(
         &self,
         of: &BTreeSet<(CommitId, TreeId)>,
     ) -> Result<BTreeMap<(CommitId, TreeId), String>> {
-        beside::<D, _>(|| self.room.find_broken(of))
+        beside::<D, _>(|| self.repository.find_broken(of))
     }
 
     fn write(&self, spec: CommitSpec<'_>) -> Result<Written> {
-        self.room.write_commit(&spec)
+        self.repository.write_commit(&spec)
     }
 
     fn announce(&self) -> Announced {
-        self.room.expect()
+        self.repository.expect()
     }
 
     async fn submit(&self, mut submission: Submission) -> Result<Answer> {
-        if !self.room.writable {
+        if !self.repository.writable {
             return Err(Error::ReadOnly {
-                url: self.room.url.clone(),
+                url: self.repository.url.clone(),
             });
         }
         let announced = submission.announced.take();
-        self.room
+        self.repository
             .enqueue(announced, |answer| {
                 Job::Submit(Box::new(submission), answer, Arc::clone(&self.who))
             })
@@ -456,15 +456,18 @@ impl<D: Disk> Repo for Shared<D> {
     }
 
     async fn outcome(&self, handle: Handle) -> Result<Answer> {
-        if let Some(known) = self.room.heard(handle)? {
+        if let Some(known) = self.repository.heard(handle)? {
             return Ok(known);
         }
         match self
-            .room
+            .repository
             .enqueue(None, |answer| Job::Fetch(answer, Arc::clone(&self.who)))
             .await?
         {
-            Ok(()) => Ok(self.room.heard(handle)?.unwrap_or(Answer::Pending(handle))),
+            Ok(()) => Ok(self
+                .repository
+                .heard(handle)?
+                .unwrap_or(Answer::Pending(handle))),
             Err(Error::Stopped { url }) => Err(Error::Stopped { url }),
             // Still not reachable: still not known.
             Err(_) => Ok(Answer::Pending(handle)),
@@ -472,16 +475,16 @@ impl<D: Disk> Repo for Shared<D> {
     }
 
     fn unfinished(&self) -> Result<Vec<Intent>> {
-        self.room.open_intents()
+        self.repository.open_intents()
     }
 
     fn settle(&self, ids: &[IntentId]) -> Result<()> {
-        self.room.fault(Point::BeforeSettle)?;
+        self.repository.fault(Point::BeforeSettle)?;
         let ids: Vec<u64> = ids.iter().map(|id| id.0).collect();
-        lock(&self.room.journal).settle(&self.room.disk, &ids)
+        lock(&self.repository.journal).settle(&self.repository.disk, &ids)
     }
 
     fn stats(&self) -> Stats {
-        self.room.counters.read()
+        self.repository.counters.read()
     }
 }

@@ -7,22 +7,22 @@ use model::{File, Files, PackagePath};
 use yaml::owned::Value;
 
 use super::MutateError;
-use crate::sheet::Sheet;
+use crate::documents::Documents;
 
 /// A file under change.
 struct Open {
-    sheet: Sheet,
+    parsed: Documents,
     documents: Vec<Arc<Value>>,
 }
 
 /// A package under change.
-pub(super) struct Desk<'f> {
+pub(super) struct OpenFiles<'f> {
     files: &'f Files,
     made: BTreeMap<PackagePath, File>,
     open: BTreeMap<PackagePath, Open>,
 }
 
-impl<'f> Desk<'f> {
+impl<'f> OpenFiles<'f> {
     pub(super) fn new(files: &'f Files) -> Self {
         Self {
             files,
@@ -56,13 +56,13 @@ impl<'f> Desk<'f> {
     ) -> Result<&mut [Arc<Value>], MutateError> {
         if !self.open.contains_key(path) {
             let file = self.file(path).ok_or(MutateError::KptfileMissing)?;
-            let sheet = Sheet::parse(path, file).map_err(MutateError::File)?;
-            let documents = sheet
-                .leaves()
+            let parsed = Documents::parse(path, file).map_err(MutateError::File)?;
+            let documents = parsed
+                .documents()
                 .iter()
-                .map(|leaf| leaf.value.clone())
+                .map(|document| document.value.clone())
                 .collect();
-            self.open.insert(path.clone(), Open { sheet, documents });
+            self.open.insert(path.clone(), Open { parsed, documents });
         }
         let open = self.open.get_mut(path).ok_or(MutateError::KptfileMissing)?;
         Ok(&mut open.documents)
@@ -85,7 +85,7 @@ impl<'f> Desk<'f> {
         files.extend(self.made);
         for (path, open) in self.open {
             let text = open
-                .sheet
+                .parsed
                 .rewrite(|at| open.documents.get(at).cloned())
                 .map_err(MutateError::File)?;
             if let (Some(text), Some(file)) = (text, files.get(&path)) {

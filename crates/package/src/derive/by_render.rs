@@ -10,7 +10,7 @@ use crate::merge::MergeOptions;
 use crate::render::{Options, Rendered};
 use crate::{context, kptfile};
 
-use super::kitchen::{Halt, Kitchen};
+use super::progress::{Halt, Progress};
 
 /// The same merge, with the conflicts that were decided so decided the other way.
 pub(super) fn otherwise(options: &MergeOptions, decided: Decision) -> MergeOptions {
@@ -47,7 +47,7 @@ pub(super) fn turned(
 /// The other way is rendered for two groups of files apart: those that configure functions, whose conflicts are
 /// causes, and the rest.
 pub(super) fn mark(
-    kitchen: &mut Kitchen,
+    progress: &mut Progress,
     conflicts: &mut [Conflict],
     turned: &BTreeSet<ConflictId>,
     (merged, rendered, other): (&Files, &Files, &Files),
@@ -66,7 +66,7 @@ pub(super) fn mark(
         return Ok(());
     }
     let otherwise = swapped(merged, other, |path| !configuring.contains(path));
-    let otherwise = render(kitchen, &otherwise)?;
+    let otherwise = render(progress, &otherwise)?;
     let by_render = |conflict: &Conflict| {
         otherwise.status.succeeded()
             && value_at(&otherwise.files, conflict) == value_at(rendered, conflict)
@@ -82,7 +82,7 @@ pub(super) fn mark(
     }
     if !causes.is_empty() {
         let otherwise = swapped(merged, other, |path| configuring.contains(path));
-        let otherwise = render(kitchen, &otherwise)?;
+        let otherwise = render(progress, &otherwise)?;
         if otherwise.status.succeeded() {
             derived_by_render(&mut written, &causes, rendered, &otherwise.files);
         }
@@ -98,8 +98,8 @@ pub(super) fn mark(
     Ok(())
 }
 
-fn render(kitchen: &mut Kitchen, files: &Files) -> Result<Rendered, Halt> {
-    kitchen.render(
+fn render(progress: &mut Progress, files: &Files) -> Result<Rendered, Halt> {
+    progress.render(
         files,
         Options {
             without_status: true,

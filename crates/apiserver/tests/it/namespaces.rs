@@ -1,4 +1,4 @@
-//! The walls between namespaces: no path, selector or continue token leads over them.
+//! The borders of namespaces: no path, selector or continue token leads over them.
 
 use apiserver::Server;
 use apiserver::gateway::User;

@@ -4,13 +4,13 @@ use model::{Conflict, ConflictPolicy, ConflictState, Decision, Files, Recipe};
 
 use crate::conflicts::{self, Draft, identify, is_unanswered, take, value_at};
 
-use super::walk::Dish;
-use super::{CookInput, OpenDraft, stated};
+use super::machine::MachineOutput;
+use super::{DeriveInput, OpenDraft, stated};
 
 /// A draft as it is merged with what the machine made anew.
 pub(super) struct Ready {
     /// What the draft stems from.
-    pub(super) stem: Files,
+    pub(super) merge_base: Files,
     /// What it holds.
     pub(super) local: Files,
     /// Records of what the policy took from upstream.
@@ -20,9 +20,14 @@ pub(super) struct Ready {
 /// Prepares the merge at the places of conflicts that nobody answered. Where upstream is back at what it was, nobody
 /// contradicts the edit any more: the base is what it was, too. Where the policy takes upstream's value, there is no
 /// edit any more.
-pub(super) fn ready(draft: &OpenDraft, recipe: &Recipe, stem: &Files, machine: &Files) -> Ready {
+pub(super) fn ready(
+    draft: &OpenDraft,
+    recipe: &Recipe,
+    merge_base: &Files,
+    machine: &Files,
+) -> Ready {
     let mut ready = Ready {
-        stem: stem.clone(),
+        merge_base: merge_base.clone(),
         local: draft.tip.clone(),
         taken: Vec::new(),
     };
@@ -42,9 +47,9 @@ pub(super) fn ready(draft: &OpenDraft, recipe: &Recipe, stem: &Files, machine: &
             continue;
         }
         if theirs == conflict.base {
-            take(&mut ready.stem, machine, conflict);
+            take(&mut ready.merge_base, machine, conflict);
         } else if recipe.conflict_policy == ConflictPolicy::Upstream
-            && take(&mut ready.local, stem, conflict)
+            && take(&mut ready.local, merge_base, conflict)
         {
             let mut record = Conflict {
                 local: mine,
@@ -63,10 +68,10 @@ pub(super) fn ready(draft: &OpenDraft, recipe: &Recipe, stem: &Files, machine: &
 
 /// The conflicts of a draft after its merges.
 pub(super) fn carried(
-    input: &CookInput,
+    input: &DeriveInput,
     draft: &OpenDraft,
     (against_base, in_draft): (Vec<Conflict>, Vec<Conflict>),
-    (machine, tip): (&Dish, &Dish),
+    (machine, tip): (&MachineOutput, &MachineOutput),
 ) -> Vec<Conflict> {
     let places = stated::places(&tip.files, &input.recipe);
     let is_stated = |conflict: &Conflict| places.iter().any(|place| place.covers(conflict));

@@ -1,20 +1,21 @@
-//! Cooking: what the machine makes of an upstream package, and how people's edits come back into it
+//! Deriving: what the machine makes of an upstream package, and how people's edits come back into it
 //! (V17); docs/merge.md draws it.
 //!
 //! *V′* is clone, mutate, render. *M* is the three-way merge of what people made of *V_p* into it. An open draft's
 //! *tip* follows *M* in the same way. All three are files; which commits and trailers hold them is `engine`'s business.
-//! Like a render, a cook is a conversation: [`Cook::next`] says which function to run, [`Cook::resume`] takes the
+//! Like a render, a derivation is a conversation: [`Derivation::next`] says which function to run, [`Derivation::resume`] takes the
 //! answer. Nothing here sees a ref, a cluster or a clock.
 
-mod derived;
+mod anew;
+mod by_render;
 mod drafted;
 mod error;
-mod kitchen;
+mod machine;
 mod overwritten;
-mod recook;
+mod progress;
 mod same;
 mod stated;
-mod walk;
+mod steps;
 
 use std::sync::Arc;
 
@@ -25,13 +26,13 @@ use model::{
 use crate::mutate::Injected;
 use crate::render::{Conversation, Failure, Output, Step};
 
-use kitchen::{Halt, Kitchen};
+use progress::{Halt, Progress};
 
-pub use error::CookError;
+pub use error::DeriveError;
 
-/// All that a cook needs to know.
+/// All that a derivation needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CookInput {
+pub struct DeriveInput {
     /// *u′*: the upstream package as it is.
     pub upstream: Files,
     /// The same with identity marks ([`crate::clone::mark`]), if they are at hand: a fan-out writes them once.
@@ -82,8 +83,8 @@ pub enum MachineFiles {
         /// The readiness gates that the machine added, from the same trailer (V8).
         gates: Vec<String>,
     },
-    /// To be cooked anew from the package's own lock, with its own values wherever the recipe states one.
-    Recook {
+    /// To be derived anew from the package's own lock, with its own values wherever the recipe states one.
+    Anew {
         /// The upstream package at that lock.
         upstream: Files,
         /// What the package's Kptfile says about its upstream.
@@ -91,15 +92,15 @@ pub enum MachineFiles {
         /// Its lock.
         lock: GitLock,
     },
-    /// The raw old upstream stands in for it, as the peer has it.
+    /// The raw old upstream stands in for it, as kpt has it.
     Raw(Files),
     /// It is taken to stem from the wanted upstream (`offshoot.dev/relock`).
     Wanted,
 }
 
-/// What a cook made.
+/// What a derivation made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cooked {
+pub struct Derived {
     /// *V′*.
     pub v: Files,
     /// *M* (of an open draft: *M′*).
@@ -126,19 +127,19 @@ pub struct Cooked {
     pub tip_equals_m: bool,
 }
 
-/// A cook under way.
+/// A derivation under way.
 #[derive(Debug, Clone)]
-pub struct Cook {
-    input: CookInput,
-    kitchen: Kitchen,
+pub struct Derivation {
+    input: DeriveInput,
+    progress: Progress,
 }
 
-impl Cook {
-    /// Begins a cook.
-    pub fn new(input: CookInput) -> Self {
-        let mut kitchen = Kitchen::default();
-        kitchen.package_bytes = input.package_bytes;
-        Self { input, kitchen }
+impl Derivation {
+    /// Begins a derivation.
+    pub fn new(input: DeriveInput) -> Self {
+        let mut progress = Progress::default();
+        progress.package_bytes = input.package_bytes;
+        Self { input, progress }
     }
 
     /// The next function to run, or the end. Asking twice gives the same answer.
@@ -147,13 +148,13 @@ impl Cook {
         clippy::should_implement_trait,
         reason = "no iterator: it waits for an answer before it goes on"
     )]
-    pub fn next(&mut self) -> Step<Result<Cooked, CookError>> {
+    pub fn next(&mut self) -> Step<Result<Derived, DeriveError>> {
         loop {
-            if let Some(run) = self.kitchen.wanted() {
+            if let Some(run) = self.progress.wanted() {
                 return Step::Run(run);
             }
-            match walk::cook(&self.input, &mut self.kitchen) {
-                Ok(cooked) => return Step::Done(Box::new(Ok(cooked))),
+            match steps::derive(&self.input, &mut self.progress) {
+                Ok(derived) => return Step::Done(Box::new(Ok(derived))),
                 Err(Halt::Failed(error)) => return Step::Done(Box::new(Err(*error))),
                 Err(Halt::Rendering) => {}
             }
@@ -162,12 +163,12 @@ impl Cook {
 
     /// Takes the answer to the last [`Step::Run`].
     pub fn resume(&mut self, answer: Result<Output, Failure>) {
-        self.kitchen.resume(answer);
+        self.progress.resume(answer);
     }
 }
 
-impl Conversation for Cook {
-    type End = Result<Cooked, CookError>;
+impl Conversation for Derivation {
+    type End = Result<Derived, DeriveError>;
 
     fn next(&mut self) -> Step<Self::End> {
         Self::next(self)

@@ -1,4 +1,4 @@
-//! Single promises of the room, one text each: fragments, comments, whole documents, errors, hostile input.
+//! Single promises of the crate, one text each: fragments, comments, whole documents, errors, hostile input.
 
 mod hostile;
 mod separators;

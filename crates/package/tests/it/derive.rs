@@ -1,4 +1,4 @@
-//! Cooking: the machine's output, people's edits, and how the two meet.
+//! Deriving: the machine's output, people's edits, and how the two meet.
 
 mod carried;
 mod conflicts;
@@ -11,7 +11,9 @@ use model::{
     GitUpstream, Injection, InjectionOutcome, ObjectName, PackageName, PackagePath, Pairs,
     Pipeline, Recipe, Strategy,
 };
-use package::cook::{Base, Cook, CookError, CookInput, Cooked, MachineFiles, OpenDraft};
+use package::derive::{
+    Base, Derivation, DeriveError, DeriveInput, Derived, MachineFiles, OpenDraft,
+};
 use package::kptfile::Kptfile;
 
 use crate::{POINT, kept, text, vectors};
@@ -121,14 +123,14 @@ fn injection(region: &str) -> Injection {
     }
 }
 
-fn input(upstream: Files, version: u8, recipe: Recipe) -> CookInput {
+fn input(upstream: Files, version: u8, recipe: Recipe) -> DeriveInput {
     let commit = CommitId::from_bytes(&[version; 20]);
     let git_ref = format!("app/v{version}");
     let (repo, directory) = (
         "https://git.example.test/blueprints.git".to_owned(),
         "app".to_owned(),
     );
-    CookInput {
+    DeriveInput {
         package_bytes: None,
         marked: None,
         upstream,
@@ -149,20 +151,20 @@ fn input(upstream: Files, version: u8, recipe: Recipe) -> CookInput {
     }
 }
 
-fn try_cook(input: CookInput) -> Result<Cooked, CookError> {
-    vectors::drive(Cook::new(input))
+fn try_derive(input: DeriveInput) -> Result<Derived, DeriveError> {
+    vectors::drive(Derivation::new(input))
 }
 
 #[track_caller]
-fn cook(input: CookInput) -> Cooked {
-    match try_cook(input) {
-        Ok(cooked) => cooked,
+fn derive(input: DeriveInput) -> Derived {
+    match try_derive(input) {
+        Ok(derived) => derived,
         Err(error) => panic!("{}", error.message()),
     }
 }
 
-fn first() -> Cooked {
-    cook(input(upstream(&[]), 1, recipe()))
+fn first() -> Derived {
+    derive(input(upstream(&[]), 1, recipe()))
 }
 
 fn known(files: Files) -> MachineFiles {
@@ -201,10 +203,10 @@ fn places(conflicts: &[Conflict]) -> Vec<(String, ConflictState)> {
 
 #[test]
 fn v17_a_first_draft_is_the_machines_output_alone() {
-    let cooked = first();
-    assert!(cooked.v_equals_m && cooked.tip_equals_m && !cooked.m_equals_p);
-    assert!(cooked.conflicts.is_empty() && cooked.render.succeeded());
-    let deployment = text(&cooked.tip, "deployment.yaml");
+    let derived = first();
+    assert!(derived.v_equals_m && derived.tip_equals_m && !derived.m_equals_p);
+    assert!(derived.conflicts.is_empty() && derived.render.succeeded());
+    let deployment = text(&derived.tip, "deployment.yaml");
     for comment in ["# licence", "# the name", "# one is enough", "# released"] {
         assert!(
             deployment.contains(comment),
@@ -212,9 +214,9 @@ fn v17_a_first_draft_is_the_machines_output_alone() {
         );
     }
     assert!(deployment.contains("namespace: shop") && deployment.contains("team: blue"));
-    assert!(text(&cooked.tip, "point.yaml").contains("region: eu-1"));
-    assert!(text(&cooked.tip, "package-context.yaml").contains("region: eu"));
-    let kptfile = Kptfile::of_files(&cooked.tip).unwrap();
+    assert!(text(&derived.tip, "point.yaml").contains("region: eu-1"));
+    assert!(text(&derived.tip, "package-context.yaml").contains("region: eu"));
+    let kptfile = Kptfile::of_files(&derived.tip).unwrap();
     let fields = kptfile.fields();
     assert_eq!(fields.name, "shop");
     assert_eq!(
@@ -223,9 +225,9 @@ fn v17_a_first_draft_is_the_machines_output_alone() {
     );
     let conditions: Vec<&str> = fields.conditions.iter().map(|c| c.kind.as_str()).collect();
     assert_eq!(conditions, ["config.injection.ConfigMap.site", "Rendered"]);
-    assert_eq!(cooked.gates_added, ["config.injection.ConfigMap.site"]);
+    assert_eq!(derived.gates_added, ["config.injection.ConfigMap.site"]);
     assert_eq!(
-        cooked.tip["README.md"].id(),
+        derived.tip["README.md"].id(),
         upstream(&[])["README.md"].id(),
         "untouched files are kept"
     );
@@ -241,9 +243,9 @@ fn v17_an_upgrade_nobody_interfered_with_is_the_machines_output() {
     let old = first();
     let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
     input.base = base(old.tip, old.v);
-    let cooked = cook(input);
-    assert!(cooked.v_equals_m && cooked.conflicts.is_empty() && !cooked.m_equals_p);
-    assert!(text(&cooked.tip, "deployment.yaml").contains("image: web:v2 # released"));
+    let derived = derive(input);
+    assert!(derived.v_equals_m && derived.conflicts.is_empty() && !derived.m_equals_p);
+    assert!(text(&derived.tip, "deployment.yaml").contains("image: web:v2 # released"));
 }
 
 /// R39, R188.
@@ -260,9 +262,9 @@ fn v17_a_persons_edit_survives_an_upgrade_and_a_change_of_the_spec() {
     wanted.pipeline.mutators[0].config_map[0].1 = "store".to_owned();
     let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
     input.base = base(published, old.v);
-    let cooked = cook(input);
-    assert_eq!(places(&cooked.conflicts), []);
-    let deployment = text(&cooked.tip, "deployment.yaml");
+    let derived = derive(input);
+    assert_eq!(places(&derived.conflicts), []);
+    let deployment = text(&derived.tip, "deployment.yaml");
     for wanted in [
         "replicas: 3 # busy",
         "image: web:v2 # released",
@@ -271,7 +273,7 @@ fn v17_a_persons_edit_survives_an_upgrade_and_a_change_of_the_spec() {
     ] {
         assert!(deployment.contains(wanted), "{wanted}:\n{deployment}");
     }
-    assert!(!cooked.v_equals_m && cooked.tip_equals_m);
+    assert!(!derived.v_equals_m && derived.tip_equals_m);
 }
 
 #[test]
@@ -286,8 +288,8 @@ fn v17_what_functions_wrote_is_never_local_and_never_conflicts() {
         wanted,
     );
     input.base = base(old.tip.clone(), old.v);
-    let cooked = cook(input);
-    assert!(cooked.conflicts.is_empty() && cooked.v_equals_m);
+    let derived = derive(input);
+    assert!(derived.conflicts.is_empty() && derived.v_equals_m);
 }
 
 /// A push is not rendered: what a person published at a field of a function is replaced by the next render.
@@ -297,17 +299,17 @@ fn v17_a_persons_value_that_the_render_replaces_is_recorded_without_a_gate() {
     let published = edited(&old.tip, "deployment.yaml", "team: blue", "team: red");
     let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
     input.base = base(published, old.v);
-    let cooked = cook(input);
-    let deployment = text(&cooked.tip, "deployment.yaml");
+    let derived = derive(input);
+    let deployment = text(&derived.tip, "deployment.yaml");
     assert!(deployment.contains("team: blue"), "{deployment}");
     let recorded = |path: &str| (format!("deployment.yaml {path}"), ConflictState::Recorded);
     let place = recorded("metadata.labels.team");
     assert!(
-        places(&cooked.conflicts).contains(&place),
+        places(&derived.conflicts).contains(&place),
         "{:?}",
-        cooked.conflicts
+        derived.conflicts
     );
-    let found = cooked
+    let found = derived
         .conflicts
         .iter()
         .find(|c| c.path == "metadata.labels.team");
@@ -315,7 +317,7 @@ fn v17_a_persons_value_that_the_render_replaces_is_recorded_without_a_gate() {
     let json = |text: &str| ConflictValue::Json(format!("{text:?}"));
     let (blue, red) = (json("blue"), json("red"));
     assert_eq!(sides, Some([&blue, &red, &blue]));
-    assert!(cooked.conflicts.iter().all(|c| !c.blocks()));
+    assert!(derived.conflicts.iter().all(|c| !c.blocks()));
 }
 
 #[test]
@@ -323,12 +325,12 @@ fn v17a_nothing_new_means_no_draft() {
     let old = first();
     let mut same = input(upstream(&[]), 1, recipe());
     same.base = base(old.tip.clone(), old.v.clone());
-    assert!(cook(same.clone()).m_equals_p);
+    assert!(derive(same.clone()).m_equals_p);
     let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 3");
     same.base = base(published, old.v);
-    let cooked = cook(same);
+    let derived = derive(same);
     assert!(
-        cooked.m_equals_p,
+        derived.m_equals_p,
         "a person's edit alone is no reason for a draft"
     );
 }
@@ -340,7 +342,7 @@ fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
     let published = edited(&old.tip, "deployment.yaml", "args: [a]", "args: [b]");
     let mut second = input(upstream(&[("web:v1", "web:v2")]), 2, recipe());
     second.base = base(published.clone(), old.v.clone());
-    let draft = cook(second);
+    let draft = derive(second);
     let tip = edited(&draft.tip, "deployment.yaml", "replicas: 1", "replicas: 5");
     let mut third = input(upstream(&[("web:v1", "web:v3")]), 3, recipe());
     third.base = base(published, old.v);
@@ -350,17 +352,17 @@ fn v18_new_input_for_an_open_draft_keeps_what_people_did_in_it() {
         conflicts: draft.conflicts,
         acknowledged: Vec::new(),
     });
-    let cooked = cook(third);
-    let deployment = text(&cooked.tip, "deployment.yaml");
+    let derived = derive(third);
+    let deployment = text(&derived.tip, "deployment.yaml");
     for wanted in ["args: [b]", "replicas: 5", "web:v3"] {
         assert!(deployment.contains(wanted), "{wanted}:\n{deployment}");
     }
     assert!(
-        !text(&cooked.m, "deployment.yaml").contains("replicas: 5"),
+        !text(&derived.m, "deployment.yaml").contains("replicas: 5"),
         "humans and machine are apart"
     );
-    assert_eq!(places(&cooked.conflicts), []);
-    assert!(!cooked.tip_equals_m);
+    assert_eq!(places(&derived.conflicts), []);
+    assert!(!derived.tip_equals_m);
 }
 
 /// R95.
@@ -371,10 +373,10 @@ fn v22_injected_content_stays_when_nothing_matches_any_more() {
     wanted.injections = Vec::new();
     let mut input = input(upstream(&[("web:v1", "web:v2")]), 2, wanted);
     input.base = base(old.tip, old.v);
-    let cooked = cook(input);
-    assert!(text(&cooked.tip, "point.yaml").contains("region: eu-1"));
-    assert_eq!(cooked.injected[0].condition.reason, "InjectionStale");
-    assert!(cooked.conflicts.is_empty());
+    let derived = derive(input);
+    assert!(text(&derived.tip, "point.yaml").contains("region: eu-1"));
+    assert_eq!(derived.injected[0].condition.reason, "InjectionStale");
+    assert!(derived.conflicts.is_empty());
 }
 
 /// R86.
@@ -391,8 +393,8 @@ fn v8_a_gate_of_ours_goes_with_its_point_and_the_authors_gates_stay() {
         "  readinessGates:\n  - conditionType: mine\n",
     );
     input.base = base(published, old.v);
-    let cooked = cook(input);
-    let kptfile = Kptfile::of_files(&cooked.tip).unwrap();
+    let derived = derive(input);
+    let kptfile = Kptfile::of_files(&derived.tip).unwrap();
     let gates: Vec<&str> = kptfile
         .fields()
         .info
@@ -401,7 +403,7 @@ fn v8_a_gate_of_ours_goes_with_its_point_and_the_authors_gates_stay() {
         .map(|g| g.condition_type.as_str())
         .collect();
     assert_eq!(gates, ["mine"]);
-    assert!(!cooked.tip.contains_key("point.yaml"));
+    assert!(!derived.tip.contains_key("point.yaml"));
 }
 
 /// R89.
@@ -409,7 +411,7 @@ fn v8_a_gate_of_ours_goes_with_its_point_and_the_authors_gates_stay() {
 fn v2_a_failed_render_makes_nothing_unless_the_recipe_insists() {
     let mut wanted = recipe();
     wanted.pipeline.mutators[0].config_map.clear();
-    let error = try_cook(input(upstream(&[]), 1, wanted.clone())).unwrap_err();
+    let error = try_derive(input(upstream(&[]), 1, wanted.clone())).unwrap_err();
     assert_eq!(error.reason(), "RenderFailed");
     assert!(
         !error.message().contains('\n'),
@@ -421,9 +423,9 @@ fn v2_a_failed_render_makes_nothing_unless_the_recipe_insists() {
         error.message()
     );
     wanted.push_on_render_failure = true;
-    let cooked = cook(input(upstream(&[]), 1, wanted));
-    assert!(!cooked.render.succeeded());
-    assert!(text(&cooked.tip, "Kptfile").contains("RenderFailed"));
+    let derived = derive(input(upstream(&[]), 1, wanted));
+    assert!(!derived.render.succeeded());
+    assert!(text(&derived.tip, "Kptfile").contains("RenderFailed"));
     let gates = |files: &Files| {
         Kptfile::of_files(files)
             .unwrap()
@@ -433,12 +435,12 @@ fn v2_a_failed_render_makes_nothing_unless_the_recipe_insists() {
             .len()
     };
     assert_eq!(
-        gates(&cooked.tip),
+        gates(&derived.tip),
         2,
         "the point's gate, and that of the failure"
     );
     let mended = edited(
-        &cooked.tip,
+        &derived.tip,
         "Kptfile",
         "name: PackageVariant.shop-app.ns.0",
         "configMap: {namespace: shop}",
@@ -455,7 +457,7 @@ fn v13_a_context_key_without_a_context_is_told_by_its_reason() {
     files.remove("package-context.yaml");
     let mut wanted = recipe();
     wanted.deployment = false;
-    let error = try_cook(input(files, 1, wanted)).unwrap_err();
+    let error = try_derive(input(files, 1, wanted)).unwrap_err();
     assert_eq!(error.reason(), "PackageContextMissing");
 }
 
@@ -478,15 +480,15 @@ fn v17a_a_pipeline_that_never_comes_to_rest_does_not_touch_what_people_changed()
     };
     let mut wanted = recipe();
     wanted.pipeline = Pipeline::default();
-    let old = cook(input(files("v"), 1, wanted.clone()));
+    let old = derive(input(files("v"), 1, wanted.clone()));
     assert!(text(&old.tip, "cm.yaml").contains("a: vx\n"));
     let published = edited(&old.tip, "cm.yaml", "b: b", "b: mine");
     let mut next = input(files("w"), 2, wanted);
     next.base = base(published, old.v);
-    let cooked = cook(next);
-    assert_eq!(cooked.conditions[0].kind, "RenderNotIdempotent");
-    assert!(cooked.conditions[0].message.contains("search-replace:v1"));
-    let cm = text(&cooked.tip, "cm.yaml");
+    let derived = derive(next);
+    assert_eq!(derived.conditions[0].kind, "RenderNotIdempotent");
+    assert!(derived.conditions[0].message.contains("search-replace:v1"));
+    let cm = text(&derived.tip, "cm.yaml");
     assert!(cm.contains("a: wx\n") && cm.contains("b: mine"), "{cm}");
-    assert!(text(&cooked.tip, "Kptfile").contains("RenderSuccess"));
+    assert!(text(&derived.tip, "Kptfile").contains("RenderSuccess"));
 }

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use functions::{BuiltIns, Call, Home, Limits, Runner};
+use functions::{BuiltIns, Call, Limits, Needs, Runner};
 use model::Files;
-use package::cook::{Cook, CookInput, Cooked};
+use package::derive::{Derivation, DeriveInput, Derived};
 use package::render::{Conversation, Failure, Item, Options, Output, Render, Rendered, Run, Step};
 use store::Announced;
 
@@ -42,18 +42,18 @@ impl Engine {
         self.converse(Render::new(files, options), &mut None).await
     }
 
-    /// Cooks a draft. What was announced is taken back where somebody else's program is waited for.
+    /// Derives a draft. What was announced is taken back where somebody else's program is waited for.
     ///
     /// # Errors
-    /// As [`Engine::render`]; or what is wrong with the package ([`Error::Cooking`]).
-    pub(crate) async fn cook(
+    /// As [`Engine::render`]; or what is wrong with the package ([`Error::Derive`]).
+    pub(crate) async fn derive(
         &self,
-        input: CookInput,
+        input: DeriveInput,
         announced: &mut Option<Announced>,
-    ) -> Result<Cooked> {
-        count(&self.counters().cooks);
-        let cooked = self.converse(Cook::new(input), announced).await?;
-        cooked.map_err(|error| Error::Cooking {
+    ) -> Result<Derived> {
+        count(&self.counters().derivations);
+        let derived = self.converse(Derivation::new(input), announced).await?;
+        derived.map_err(|error| Error::Derive {
             reason: error.reason(),
             class: error.class(),
             message: error.message(),
@@ -115,7 +115,7 @@ fn slice<C: Conversation>(mut talk: C, gone: &AtomicBool) -> (C, Stop<C::End>, u
             Step::Run(run) => {
                 let built_in = run.function.image.as_deref().and_then(functions::find);
                 // What runs scripts, needs something of this machine or may take long is the runner's.
-                if built_in.is_none_or(|function| function.home() != Home::Here) {
+                if built_in.is_none_or(|function| function.needs() != Needs::Nothing) {
                     return (talk, Stop::Needs(run), ran);
                 }
                 let asked = call(Run::clone(&run));
