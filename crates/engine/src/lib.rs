@@ -1,5 +1,5 @@
-//! Observes the world, applies plans, discovers what others pushed, and is the one entry for
-//! changing packages.
+//! Carries the dishes: observes the world, applies plans, discovers what others pushed, and is the
+//! one entry for changing packages.
 //!
 //! What it does: [`observe`](self) gathers what `plan` decides on, `apply` carries out its steps with
 //! their expectations, `usecase` is what the gateway and the controllers call to change packages,
@@ -26,6 +26,7 @@ mod index;
 mod locks;
 mod observe;
 pub mod ports;
+mod prepare;
 mod publish;
 mod recover;
 mod registrations;

@@ -1,7 +1,6 @@
 //! Carries out plans, step by step, each with its expectation. It writes only, and makes no choice
 //! about intent: what was found to be otherwise is a conflict, and everything is looked at again.
 
-mod commits;
 mod current;
 mod draft;
 mod revision;

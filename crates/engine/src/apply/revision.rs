@@ -5,8 +5,8 @@ use std::sync::Arc;
 use model::{Digest, Door, Lifecycle, ObjectKey, Revision};
 use plan::variant::{Outcome, RevisionRef, Step, words};
 
-use super::variant::service;
 use crate::ports::{EventType, OurKind};
+use crate::prepare::service;
 use crate::publish::Follow;
 use crate::usecase::{Input, Preconditions, input_of};
 use crate::{Engine, Error, Result};

@@ -11,7 +11,6 @@ use crate::controllers::port;
 use crate::controllers::queue::Done;
 use crate::ports::{EventType, OurKind, Point, StoredVariant};
 use crate::stats::count;
-use crate::usecase::Caller;
 use crate::{Engine, Error, Result};
 
 /// Applies a plan and writes the status; says when to look again.
@@ -246,14 +245,4 @@ fn learn(
         }));
     }
     engine.learn_variant(variant);
-}
-
-/// Who acts for a variant.
-pub(super) fn service(engine: &Engine, key: &ObjectKey) -> Caller {
-    Caller {
-        user: engine.inner.options.service.clone(),
-        groups: Vec::new(),
-        acting_for: format!("packagevariant {key}"),
-        dry_run: false,
-    }
 }

@@ -15,10 +15,11 @@ use store::{Content, Opaque, Written};
 use super::create::keeps_failures;
 use super::sources::LEFT_OUT;
 use super::{Caller, Held, Made, Preconditions, Save, lifecycle, precondition, rejected, unshown};
-use crate::commits::{DraftCommit, fits, told};
+use crate::commits::{DraftCommit, Drafted, fits, told};
 use crate::discover::{apply_kptfile, chain, is_unrendered};
 use crate::git::Subject;
 use crate::publish::{Follow, Publication};
+use crate::repos::Open;
 use crate::{Engine, Error, Result};
 
 pub(super) async fn save(
@@ -97,10 +98,56 @@ async fn put(
     by: &Caller,
     held: &Held,
     files: Files,
-    (before, opaque): (&Files, &[Opaque]),
+    before: (&Files, &[Opaque]),
 ) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     engine.may_write(open)?;
+    let Rewritten {
+        record,
+        drafted,
+        mut made,
+    } = rewrite(engine, by, (open, old), files, before).await?;
+    // What failed fails again, and in the same way: there is nothing to write.
+    let same = drafted.written.tree() == Some(old.tree) && record.conflicts == old.conflicts;
+    if same && is_failed(old) {
+        made.revision = Arc::clone(old);
+        return Ok(made);
+    }
+    if by.dry_run {
+        return Ok(made);
+    }
+    let refs = lifecycle::refs(open, old, old.lifecycle, record.commit)?;
+    let follow = vec![Follow::put(record, Some(Arc::clone(old)))];
+    let mut publication = Publication {
+        refs,
+        follow,
+        ..Publication::default()
+    };
+    drafted.publish(&mut publication);
+    let stored = engine.publish(open, publication).await?;
+    if let Some(stored) = stored.into_iter().next().flatten() {
+        made.revision = stored;
+    }
+    Ok(made)
+}
+
+/// The next commit of a draft, built and not visible.
+struct Rewritten {
+    /// The record that tells of it.
+    record: Revision,
+    drafted: Drafted,
+    /// What whoever asked is answered.
+    made: Made,
+}
+
+/// Renders these files and builds the commit that holds them. Nothing outside of memory changes.
+async fn rewrite(
+    engine: &Engine,
+    by: &Caller,
+    (open, old): (&Open, &Arc<Revision>),
+    files: Files,
+    (before, opaque): (&Files, &[Opaque]),
+) -> Result<Rewritten> {
     let mut new = Revision::clone(old);
     let keep = keeps_failures(&old.meta);
     let options = Options {
@@ -134,34 +181,17 @@ async fn put(
     )?;
     take(&mut new, &files, &drafted.written)?;
     say(&mut new, said);
-    let mut made = Made {
+    let made = Made {
         render: Some(rendered.status),
         warnings: rendered.warnings,
         files: Some(files),
         ..Made::of(new.clone())
     };
-    // What failed fails again, and in the same way: there is nothing to write.
-    let same = drafted.written.tree() == Some(old.tree) && new.conflicts == old.conflicts;
-    if same && is_failed(old) {
-        made.revision = Arc::clone(old);
-        return Ok(made);
-    }
-    if by.dry_run {
-        return Ok(made);
-    }
-    let refs = lifecycle::refs(open, old, old.lifecycle, new.commit)?;
-    let follow = vec![Follow::put(new, Some(Arc::clone(old)))];
-    let mut publication = Publication {
-        refs,
-        follow,
-        ..Publication::default()
-    };
-    drafted.publish(&mut publication);
-    let stored = engine.publish(open, publication).await?;
-    if let Some(stored) = stored.into_iter().next().flatten() {
-        made.revision = stored;
-    }
-    Ok(made)
+    Ok(Rewritten {
+        record: new,
+        drafted,
+        made,
+    })
 }
 
 /// What stays true of a draft whatever is saved into it: it was made without some of its upstream's files.

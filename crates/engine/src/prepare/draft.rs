@@ -1,0 +1,189 @@
+//! A new draft and the next commit of an open one: one atomic act each (V2).
+
+use std::sync::Arc;
+
+use model::{Machine, ObjectKey, Owner, PackedRenderStatus, Revision, Uid};
+use package::derive::Derived;
+use package::kptfile::Kptfile;
+use plan::variant::{CreateDraft, OnEqual, UpdateDraft};
+use store::{RefEdit, Written};
+
+use super::commits::{Commits, Noted, tree_of};
+use super::{Draft, Equal, Prepared, inputs, service};
+use crate::discover::{apply_kptfile, by_person, chain};
+use crate::git::Subject;
+use crate::index::PackageKey;
+use crate::repos::Open;
+use crate::usecase::{new_record, not_carried};
+use crate::{Engine, Error, Result};
+
+/// A new draft.
+///
+/// # Errors
+/// What it is derived from cannot be read, or cannot be derived from.
+pub(crate) async fn create(
+    engine: &Engine,
+    key: &ObjectKey,
+    open: &Open,
+    uid: Uid,
+    step: &CreateDraft,
+) -> Result<Prepared> {
+    let package = PackageKey::new(&step.key.namespace, &step.repository, &step.package);
+    let base = step.base.as_ref();
+    let (input, theirs) =
+        inputs::input(engine, open, &step.upstream, &step.recipe, base, None).await?;
+    let mut announced = Some(open.repo.announce());
+    let mut derived = engine.derive(input, &mut announced).await?;
+    let opaque = inputs::opaque(engine, open, base.map(|b| b.tree))?;
+    derived.conditions.extend(not_carried(&theirs, &opaque));
+    if derived.m_equals_p
+        && let OnEqual::NoteDigest(revision) = &step.on_equal
+    {
+        return Ok(Prepared::Equal(Box::new(Equal {
+            published: revision.clone(),
+            digest: step.digest.clone(),
+            superseded: None,
+        })));
+    }
+    let by = service(engine, key);
+    let commits = Commits {
+        engine,
+        open,
+        by: &by,
+        package: &step.package,
+        workspace: &step.workspace,
+        opaque: &opaque,
+        derived: &derived,
+    };
+    let noted = Noted {
+        owner: owner(key, &step.owner.uid),
+        digest: &step.digest,
+        full_digest: &step.full_digest,
+        base,
+        directory: step.directory,
+        recipe: &step.recipe,
+    };
+    let (drafted, machine) = commits.fresh(engine.head(open)?, Subject::Task(&step.task), noted)?;
+    let mut record = new_record(
+        engine,
+        open,
+        &package,
+        &step.key,
+        &step.workspace,
+        (uid, &drafted.written),
+    );
+    record.tasks = vec![step.task.clone()];
+    record.meta.labels.clone_from(&step.labels);
+    record.meta.annotations.clone_from(&step.annotations);
+    record.meta.owners = vec![step.owner.clone()];
+    serve(&mut record, &derived, &drafted.written, machine)?;
+    Ok(Prepared::Draft(Box::new(Draft {
+        record,
+        from: None,
+        shows: RefEdit::create(
+            open.layout.draft(&step.package, &step.workspace)?,
+            drafted.written.commit(),
+        ),
+        drafted,
+        announced,
+    })))
+}
+
+/// The next commit of an open draft.
+///
+/// # Errors
+/// As [`create`].
+pub(crate) async fn update(
+    engine: &Engine,
+    key: &ObjectKey,
+    uid: Option<&Uid>,
+    (open, old): (&Open, &Arc<Revision>),
+    step: &UpdateDraft,
+) -> Result<Prepared> {
+    let base = step.base.as_ref();
+    let draft = inputs::open_draft(engine, open, old, step).await?;
+    let (upstream, recipe) = (&step.upstream, &step.recipe);
+    let (input, theirs) = inputs::input(engine, open, upstream, recipe, base, Some(draft)).await?;
+    let mut announced = Some(open.repo.announce());
+    let mut derived = engine.derive(input, &mut announced).await?;
+    let opaque = inputs::opaque(engine, open, Some(old.tree))?;
+    derived.conditions.extend(not_carried(&theirs, &opaque));
+    let shown = open.layout.draft(&old.package, &old.workspace)?;
+    if derived.m_equals_p
+        && let OnEqual::DeleteDraft(revision) = &step.on_equal
+        && !by_person(open, old)?
+    {
+        let goes = RefEdit::delete(shown, old.commit);
+        return Ok(Prepared::Equal(Box::new(Equal {
+            published: revision.clone(),
+            digest: step.digest.clone(),
+            superseded: Some((Arc::clone(old), goes)),
+        })));
+    }
+    let by = service(engine, key);
+    let commits = Commits {
+        engine,
+        open,
+        by: &by,
+        package: &old.package,
+        workspace: &old.workspace,
+        opaque: &opaque,
+        derived: &derived,
+    };
+    let uid = uid.ok_or_else(|| Error::conflict("the variant has no uid"))?;
+    let noted = Noted {
+        owner: owner(key, uid),
+        digest: &step.digest,
+        full_digest: &step.full_digest,
+        base,
+        directory: step.machine.as_ref().and_then(|m| m.base_tree),
+        recipe,
+    };
+    let (drafted, machine) = commits.again(old, &step.why, noted)?;
+    let mut record = Revision::clone(old);
+    serve(&mut record, &derived, &drafted.written, machine)?;
+    Ok(Prepared::Draft(Box::new(Draft {
+        record,
+        from: Some(Arc::clone(old)),
+        shows: RefEdit::update(shown, old.commit, drafted.written.commit()),
+        drafted,
+        announced,
+    })))
+}
+
+fn owner(key: &ObjectKey, uid: &Uid) -> Owner {
+    Owner {
+        namespace: key.namespace.clone(),
+        name: key.name.clone(),
+        uid: uid.clone(),
+    }
+}
+
+/// Takes what was derived into a record.
+fn serve(
+    record: &mut Revision,
+    derived: &Derived,
+    written: &Written,
+    machine: Machine,
+) -> Result<()> {
+    record.commit = written.commit();
+    let tree = tree_of(written)?;
+    if record.tree != tree {
+        record.tree = tree;
+        record.content_version = String::new();
+    }
+    if let Some(lock) = &mut record.self_lock {
+        lock.commit = Some(record.commit);
+    }
+    let kptfile = Kptfile::of_rendered(&derived.tip).map_err(|error| Error::Contents {
+        attempt: "read the Kptfile",
+        class: model::Class::Invalid,
+        message: chain(&error),
+    })?;
+    apply_kptfile(record, &kptfile);
+    record.conditions.extend(derived.conditions.iter().cloned());
+    record.render_status = Some(PackedRenderStatus::from(&derived.render));
+    record.conflicts.clone_from(&derived.conflicts);
+    record.machine = Some(machine);
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! What a draft is derived from: contents by object id, read from the repositories that hold them.
+
+use std::sync::Arc;
+
+use model::{Files, GitLock, GitUpstream, Machine, ObjectKey, Recipe, Revision, TreeId};
+use package::derive::{Base, DeriveInput, MachineFiles, OpenDraft};
+use plan::variant::{BaseRef, MachineBase, UpdateDraft};
+use store::Opaque;
+
+use crate::observe::old_files;
+use crate::repos::Open;
+use crate::usecase::registered;
+use crate::{Engine, Result};
+
+pub(super) async fn open_draft(
+    engine: &Engine,
+    open: &Open,
+    old: &Revision,
+    step: &UpdateDraft,
+) -> Result<OpenDraft> {
+    let machine = match &step.machine {
+        Some(machine) => known(engine, open, machine, machine.m_tree)?,
+        None => machine_files(engine, open, &step.draft_base).await?,
+    };
+    Ok(OpenDraft {
+        machine,
+        tip: engine.snapshot(open, old.tree)?.files.clone(),
+        conflicts: old.conflicts.clone(),
+        acknowledged: old.resolved_conflicts.clone(),
+    })
+}
+
+pub(super) async fn input(
+    engine: &Engine,
+    open: &Open,
+    upstream: &Revision,
+    recipe: &Recipe,
+    base: Option<&BaseRef>,
+    draft: Option<OpenDraft>,
+) -> Result<(DeriveInput, Vec<Opaque>)> {
+    let (files, theirs, lock) = registered(engine, &upstream.key.namespace, upstream).await?;
+    let base = match base {
+        None => None,
+        Some(base) => Some(Base {
+            published: engine.snapshot(open, base.tree)?.files.clone(),
+            machine: machine_files(engine, open, &base.machine).await?,
+        }),
+    };
+    let input = DeriveInput {
+        marked: marked(engine, upstream, &files).await?,
+        upstream: files,
+        git_upstream: wanted(&lock),
+        lock,
+        recipe: recipe.clone(),
+        base,
+        draft,
+        package_bytes: Some(engine.inner.options.package_bytes),
+    };
+    Ok((input, theirs))
+}
+
+/// The upstream's files with their identity marks, which are the same in all its downstream packages.
+async fn marked(engine: &Engine, upstream: &Revision, files: &Files) -> Result<Option<Arc<Files>>> {
+    let cache = &engine.inner.marked;
+    let bytes = files.values().map(|file| file.bytes().len() + 256).sum();
+    if !cache.fits(bytes) {
+        return Ok(None);
+    }
+    if let Some(known) = cache.get(&upstream.tree) {
+        return Ok(Some(known));
+    }
+    let (cpu, files) = (engine.inner.options.cpu.clone(), files.clone());
+    let marked = cpu.run(move || package::clone::mark(&files).files).await?;
+    let marked = Arc::new(marked);
+    cache.put(upstream.tree, Arc::clone(&marked), bytes);
+    Ok(Some(marked))
+}
+
+fn wanted(lock: &GitLock) -> GitUpstream {
+    GitUpstream {
+        repo: lock.repo.clone(),
+        directory: lock.directory.clone(),
+        git_ref: lock.git_ref.clone(),
+    }
+}
+
+/// The machine's output that a package stems from (V19a).
+async fn machine_files(engine: &Engine, open: &Open, base: &MachineBase) -> Result<MachineFiles> {
+    Ok(match base {
+        MachineBase::Fresh | MachineBase::Wanted => MachineFiles::Wanted,
+        MachineBase::Known(machine) => known(engine, open, machine, machine.v_tree)?,
+        MachineBase::Anew(lock) => MachineFiles::Anew {
+            upstream: old_files(engine, &open.key().namespace, lock)?,
+            git_upstream: wanted(lock),
+            lock: lock.clone(),
+        },
+        MachineBase::Raw(name) => {
+            let key = ObjectKey::new(open.key().namespace.clone(), name.clone());
+            let revision = engine.revision(&key).await?;
+            let (files, ..) = registered(engine, &key.namespace, &revision).await?;
+            MachineFiles::Raw(files)
+        }
+    })
+}
+
+/// The machine's own files, by the tree that its trailer names.
+fn known(engine: &Engine, open: &Open, machine: &Machine, tree: TreeId) -> Result<MachineFiles> {
+    Ok(MachineFiles::Known {
+        files: engine.snapshot(open, tree)?.files.clone(),
+        gates: machine.gates.clone(),
+    })
+}
+
+/// What is carried along unread: only of the downstream's own repository, since git holds it there
+/// alone.
+pub(super) fn opaque(engine: &Engine, open: &Open, tree: Option<TreeId>) -> Result<Vec<Opaque>> {
+    match tree {
+        Some(tree) => Ok(engine.snapshot(open, tree)?.opaque.clone()),
+        None => Ok(Vec::new()),
+    }
+}

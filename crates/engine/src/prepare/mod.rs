@@ -1,0 +1,80 @@
+//! What a step on a draft would make: its files, its commits by id, its conflicts, and the record that would tell of it.
+//!
+//! Nothing outside of memory changes here, neither a ref nor a record nor a watch. What is prepared is published by `apply`,
+//! or dropped by whoever only wants to know. The caller has seen to it that what the step expects still holds.
+
+mod commits;
+mod draft;
+mod inputs;
+
+use std::sync::Arc;
+
+use model::{Digest, ObjectKey, Revision};
+use plan::variant::RevisionRef;
+use store::{Announced, RefEdit};
+
+use crate::Engine;
+use crate::commits::Drafted;
+use crate::publish::{Follow, Publication};
+use crate::usecase::Caller;
+
+pub(crate) use draft::{create, update};
+
+/// What a step on a draft comes to.
+#[derive(Debug)]
+pub(crate) enum Prepared {
+    /// A draft: a new one, or the next commit of an open one.
+    Draft(Box<Draft>),
+    /// The result is what is published already: there is nothing to review (V17a, V20).
+    Equal(Box<Equal>),
+}
+
+/// A draft whose commits are built, and not visible.
+#[derive(Debug)]
+#[must_use = "publish it, or drop it where somebody only wants to know"]
+pub(crate) struct Draft {
+    /// The record that tells of it.
+    pub(crate) record: Revision,
+    /// The record that it takes the place of.
+    pub(crate) from: Option<Arc<Revision>>,
+    /// The ref that shows it.
+    shows: RefEdit,
+    drafted: Drafted,
+    /// What the repository's writer was told beforehand.
+    announced: Option<Announced>,
+}
+
+impl Draft {
+    /// Everything that is to be published.
+    pub(crate) fn publication(self) -> Publication {
+        let mut publication = Publication {
+            refs: vec![self.shows],
+            follow: vec![Follow::put(self.record, self.from)],
+            announced: self.announced,
+            ..Publication::default()
+        };
+        self.drafted.publish(&mut publication);
+        publication
+    }
+}
+
+/// A result that equals what is published.
+#[derive(Debug)]
+pub(crate) struct Equal {
+    /// The published revision whose record notes the digest.
+    pub(crate) published: RevisionRef,
+    /// What it notes.
+    pub(crate) digest: Digest,
+    /// The open draft that goes, with the ref that goes with it (V20).
+    pub(crate) superseded: Option<(Arc<Revision>, RefEdit)>,
+}
+
+/// Who acts for a variant.
+pub(crate) fn service(engine: &Engine, key: &ObjectKey) -> Caller {
+    Caller {
+        user: engine.inner.options.service.clone(),
+        groups: Vec::new(),
+        acting_for: format!("packagevariant {key}"),
+        dry_run: false,
+    }
+}
