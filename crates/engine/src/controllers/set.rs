@@ -9,7 +9,7 @@ use crate::{Engine, apply, observe};
 
 /// The key is all we are told; what changed does not matter.
 pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
-    let Some(observed) = observe::set(engine, key).await? else {
+    let Some(observed) = observe::set(engine, observe::Sink::of(engine), key).await? else {
         engine.inner.set_failures.clear(key);
         return Ok(Done::Rest);
     };

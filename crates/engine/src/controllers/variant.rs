@@ -8,7 +8,7 @@ use crate::{Engine, apply, observe};
 
 /// The key is all we are told; what changed does not matter.
 pub(super) async fn reconcile(engine: &Engine, key: &ObjectKey) -> Turn {
-    let Some(observed) = observe::variant(engine, key).await? else {
+    let Some(observed) = observe::variant(engine, observe::Sink::of(engine), key).await? else {
         engine.inner.failures.clear(key);
         return Ok(Done::Rest);
     };

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Injection, InjectionOutcome, Injector, KeptInjection, ObjectKey, ObjectName, Variant};
 use plan::variant::Writer;
 
+use super::Sink;
 use crate::controllers::port;
 use crate::ports::{Found, Gvk, ObjectContent, OurKind, Requester};
 use crate::{Engine, Result};
@@ -13,6 +14,7 @@ use crate::{Engine, Result};
 /// from now on, also where nothing is there (V11).
 pub(super) async fn injections(
     engine: &Engine,
+    sink: Sink<'_>,
     variant: &Variant,
     points: &BTreeSet<String>,
     before: &[KeptInjection],
@@ -27,7 +29,7 @@ pub(super) async fn injections(
                 continue;
             };
             wanted.insert((gvk.clone(), key.clone()));
-            engine.follow(&gvk);
+            sink.follow(&gvk);
             let outcome = match look(engine, variant, &gvk, &key).await? {
                 Some(outcome) => outcome,
                 None => {
@@ -50,10 +52,7 @@ pub(super) async fn injections(
             found,
         });
     }
-    engine.learn(|world| {
-        world.objects.want(&variant.key, wanted);
-        crate::index::Wake::default()
-    });
+    sink.wants(&variant.key, wanted);
     Ok((injections, writer))
 }
 

@@ -6,12 +6,14 @@ mod base;
 mod facts;
 mod injections;
 mod set;
+mod sink;
 mod upstreams;
 mod variant;
 
 pub(crate) use base::{is_traced, old_files};
 pub(crate) use facts::Facts;
 pub(crate) use set::{set, stands, targets_now};
+pub(crate) use sink::Sink;
 pub(crate) use upstreams::revision_sets;
 pub(crate) use variant::{repository_summary, variant};
 
@@ -25,7 +27,7 @@ impl crate::Engine {
         &self,
         key: &model::ObjectKey,
     ) -> crate::Result<Option<plan::variant::Observed>> {
-        variant(self, key).await
+        variant(self, Sink::of(self), key).await
     }
 
     /// The same about one set: the plan for it is `plan::set::decide`.
@@ -36,6 +38,6 @@ impl crate::Engine {
         &self,
         key: &model::ObjectKey,
     ) -> crate::Result<Option<plan::set::Observed>> {
-        set(self, key).await
+        set(self, Sink::of(self), key).await
     }
 }

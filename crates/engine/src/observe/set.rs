@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::{ObjectKey, ObjectSelector, RepositoryName, TargetSelection, VariantSet};
 use plan::set::{Compiled, Object, Observed, RepositoryObject, SelectionFailure, Subject};
 
-use super::upstreams;
+use super::{Sink, upstreams};
 use crate::controllers::port;
 use crate::engine::Templates;
 use crate::index::World;
@@ -17,9 +17,13 @@ use crate::{Engine, Result};
 ///
 /// # Errors
 /// The process is on its way out.
-pub(crate) async fn set(engine: &Engine, key: &ObjectKey) -> Result<Option<Observed>> {
+pub(crate) async fn set(
+    engine: &Engine,
+    sink: Sink<'_>,
+    key: &ObjectKey,
+) -> Result<Option<Observed>> {
     let Some(stored) = engine.world(|w| w.sets.get(key).cloned()) else {
-        upstreams::forget(engine, key);
+        sink.sources(key, None);
         return Ok(None);
     };
     let (subject, selected, (upstreams, unread)) = match &stored.parsed {
@@ -28,8 +32,8 @@ pub(crate) async fn set(engine: &Engine, key: &ObjectKey) -> Result<Option<Obser
                 set: Arc::new(set.clone()),
                 templates: templates(engine, set, &stored).await?,
             };
-            let selected = selected(engine, set).await;
-            (subject, selected, upstreams::of(engine, set).await)
+            let selected = selected(engine, sink, set).await;
+            (subject, selected, upstreams::of(engine, sink, set).await)
         }
         Err(problems) => {
             let subject = Subject::Invalid {
@@ -94,12 +98,13 @@ fn repository(r: &StoredRepository) -> Option<(RepositoryName, RepositoryObject)
 /// What object selectors select, by the index of their target.
 async fn selected(
     engine: &Engine,
+    sink: Sink<'_>,
     set: &VariantSet,
 ) -> BTreeMap<usize, Result<Vec<Arc<Object>>, SelectionFailure>> {
     let mut selected = BTreeMap::new();
     for (index, target) in set.spec.targets.iter().enumerate() {
         if let TargetSelection::ObjectSelector { selector, .. } = &target.selection {
-            selected.insert(index, select(engine, set, selector).await);
+            selected.insert(index, select(engine, sink, set, selector).await);
         }
     }
     selected
@@ -107,6 +112,7 @@ async fn selected(
 
 async fn select(
     engine: &Engine,
+    sink: Sink<'_>,
     set: &VariantSet,
     selector: &ObjectSelector,
 ) -> Result<Vec<Arc<Object>>, SelectionFailure> {
@@ -116,7 +122,7 @@ async fn select(
         key: set.key.clone(),
     };
     // Also a kind that is not served yet is followed: it may be, one day (V11).
-    engine.follow(&gvk);
+    sink.follow(&gvk);
     match engine.ports().cluster.may_select(&gvk, &requester).await {
         Ok(Found::Here(())) => {}
         Ok(Found::KindMissing | Found::Absent) => return Err(SelectionFailure::KindMissing),
@@ -183,7 +189,7 @@ pub(crate) async fn targets_now(engine: &Engine, seen: &Observed) -> Result<Obse
     for repository in all {
         engine.learn_repository(repository);
     }
-    (now.upstreams, now.unread) = upstreams::of(engine, set).await;
+    (now.upstreams, now.unread) = upstreams::of(engine, Sink::of(engine), set).await;
     for (index, target) in set.spec.targets.iter().enumerate() {
         let TargetSelection::ObjectSelector { selector, .. } = &target.selection else {
             continue;

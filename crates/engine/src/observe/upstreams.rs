@@ -9,8 +9,9 @@ use model::{
 use plan::set::{Followed, Unread};
 use plan::variant::{Resolution, resolve_upstream};
 
+use super::Sink;
 use crate::Engine;
-use crate::index::{PackageKey, Wake, World};
+use crate::index::{PackageKey, World};
 use crate::ports::{Found, Gvk, OurKind, Requester};
 
 /// The kind of named selections.
@@ -19,7 +20,11 @@ pub(crate) fn revision_sets() -> Gvk {
 }
 
 /// The packages in the set's order, each once, and the sources that cannot be read.
-pub(super) async fn of(engine: &Engine, set: &VariantSet) -> (Vec<Followed>, Vec<Unread>) {
+pub(super) async fn of(
+    engine: &Engine,
+    sink: Sink<'_>,
+    set: &VariantSet,
+) -> (Vec<Followed>, Vec<Unread>) {
     let mut sources = Vec::new();
     let mut unread = Vec::new();
     let mut named = false;
@@ -29,7 +34,7 @@ pub(super) async fn of(engine: &Engine, set: &VariantSet) -> (Vec<Followed>, Vec
             continue;
         };
         named = true;
-        match read(engine, set, name).await {
+        match read(engine, sink, set, name).await {
             Ok(more) => sources.extend(more.into_iter().map(|source| (source, false))),
             Err(why) => unread.push(why),
         }
@@ -37,12 +42,9 @@ pub(super) async fn of(engine: &Engine, set: &VariantSet) -> (Vec<Followed>, Vec
     if named {
         // Known before it is looked at: what changes from now on wakes the set.
         let all = sources.iter().map(|(source, _)| source.clone()).collect();
-        engine.learn(|world| {
-            world.take_sources(&set.key, all);
-            Wake::default()
-        });
+        sink.sources(&set.key, Some(all));
     } else {
-        forget(engine, &set.key);
+        sink.sources(&set.key, None);
     }
     let followed = engine.world(|w| {
         let mut seen = BTreeSet::new();
@@ -71,24 +73,15 @@ pub(super) async fn of(engine: &Engine, set: &VariantSet) -> (Vec<Followed>, Vec
     (followed, unread)
 }
 
-/// Forgets what named selections came to.
-pub(super) fn forget(engine: &Engine, set: &ObjectKey) {
-    if engine.world(|w| w.has_sources(set)) {
-        engine.learn(|world| {
-            world.drop_sources(set);
-            Wake::default()
-        });
-    }
-}
-
 /// What a `PackageRevisionSet` names, as the user who last wrote the set may see it (S5).
 async fn read(
     engine: &Engine,
+    sink: Sink<'_>,
     set: &VariantSet,
     name: &ObjectName,
 ) -> Result<Vec<UpstreamSource>, Unread> {
     // Also one that is not there yet is followed (V11).
-    engine.follow(&revision_sets());
+    sink.follow(&revision_sets());
     let key = ObjectKey::new(set.key.namespace.clone(), name.clone());
     let requester = Requester {
         kind: OurKind::Set,

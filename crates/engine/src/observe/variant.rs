@@ -12,7 +12,7 @@ use plan::variant::{
     Subject, Writer, base_of, resolve_upstream,
 };
 
-use super::{base, injections};
+use super::{Sink, base, injections};
 use crate::controllers::port;
 use crate::discover::{OBJECTS, is_broken};
 use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
@@ -23,7 +23,11 @@ use crate::{Engine, Error, Result};
 ///
 /// # Errors
 /// Git or the cluster cannot be read now.
-pub(crate) async fn variant(engine: &Engine, key: &ObjectKey) -> Result<Option<Observed>> {
+pub(crate) async fn variant(
+    engine: &Engine,
+    sink: Sink<'_>,
+    key: &ObjectKey,
+) -> Result<Option<Observed>> {
     let Some(stored) = engine.world(|w| w.variant(key).cloned()) else {
         return Ok(None);
     };
@@ -45,11 +49,11 @@ pub(crate) async fn variant(engine: &Engine, key: &ObjectKey) -> Result<Option<O
     if let Ok(variant) = &stored.parsed
         && !deleting
     {
-        contents(engine, variant, &mut observed).await?;
+        contents(engine, sink, variant, &mut observed).await?;
         // What can be read again fails for the first time when it fails next.
         let unread = |f: &Failure| f.digest.format() == 0;
         if observed.unreadable.is_none() && observed.failure.as_ref().is_some_and(unread) {
-            engine.inner.failures.clear(key);
+            sink.recovered(key);
             observed.failure = None;
         }
     }
@@ -270,7 +274,12 @@ fn claimed(world: &World, me: &ObjectKey, elsewhere: &[Arc<Revision>]) -> BTreeS
 }
 
 /// What contents tell, by object id.
-async fn contents(engine: &Engine, variant: &Variant, o: &mut Observed) -> Result<()> {
+async fn contents(
+    engine: &Engine,
+    sink: Sink<'_>,
+    variant: &Variant,
+    o: &mut Observed,
+) -> Result<()> {
     let namespace = &variant.key.namespace;
     let spec = &variant.spec;
     let mut points = BTreeSet::new();
@@ -280,10 +289,10 @@ async fn contents(engine: &Engine, variant: &Variant, o: &mut Observed) -> Resul
         match engine.here(namespace, &spec.upstream.repo).await {
             Ok(open) => match engine.facts(&open, upstream.tree) {
                 Ok(facts) => points.extend(facts.points.iter().cloned()),
-                Err(error) => return unreadable(engine, o, Side::Upstream, error),
+                Err(error) => return unreadable((engine, sink), o, Side::Upstream, error),
             },
             Err(error) if ready(o, &spec.upstream.repo) => {
-                return unreadable(engine, o, Side::Upstream, error);
+                return unreadable((engine, sink), o, Side::Upstream, error);
             }
             // Nothing can be derived of it either.
             Err(_) => {}
@@ -292,10 +301,11 @@ async fn contents(engine: &Engine, variant: &Variant, o: &mut Observed) -> Resul
     if ready(o, &spec.downstream.repo)
         && let Err(error) = downstream(engine, namespace, variant, o, &mut points).await
     {
-        return unreadable(engine, o, Side::Downstream, error);
+        return unreadable((engine, sink), o, Side::Downstream, error);
     }
     let before = &o.stated.injections;
-    (o.injections, o.writer) = injections::injections(engine, variant, &points, before).await?;
+    (o.injections, o.writer) =
+        injections::injections(engine, sink, variant, &points, before).await?;
     Ok(())
 }
 
@@ -310,7 +320,12 @@ enum Side {
 ///
 /// # Errors
 /// What was seen has changed, or the process is on its way out: there is nothing to be said.
-fn unreadable(engine: &Engine, o: &mut Observed, side: Side, error: Error) -> Result<()> {
+fn unreadable(
+    (engine, sink): (&Engine, Sink<'_>),
+    o: &mut Observed,
+    side: Side,
+    error: Error,
+) -> Result<()> {
     if matches!(error, Error::Stopped) || error.class() == Class::Conflict {
         return Err(error);
     }
@@ -347,7 +362,7 @@ fn unreadable(engine: &Engine, o: &mut Observed, side: Side, error: Error) -> Re
     let known = failures.get(key).filter(|f| f.digest == failure.digest);
     let failure = match known.filter(|f| !f.due) {
         Some(known) => known,
-        None => failures.note(key, failure),
+        None => sink.failed(key, failure),
     };
     o.unreadable = Some((reason, failure));
     Ok(())
