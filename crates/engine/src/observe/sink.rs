@@ -20,6 +20,11 @@ impl<'e> Sink<'e> {
         Self(Some(engine))
     }
 
+    /// The look of somebody who only asks: all of it is dropped.
+    pub(crate) fn dropped() -> Self {
+        Self(None)
+    }
+
     /// A kind matters from now on, also one that is not served yet (V11).
     pub(super) fn follow(self, kind: &Gvk) {
         if let Some(engine) = self.0 {

@@ -10,7 +10,7 @@ impl Engine {
     /// # Errors
     /// Git or the cluster cannot be read now.
     pub async fn why_variant(&self, key: &ObjectKey) -> Result<Option<String>> {
-        let observed = observe::variant(self, observe::Sink::of(self), key).await?;
+        let observed = observe::variant(self, observe::Sink::dropped(), key).await?;
         Ok(observed.map(|o| {
             let plan = plan::variant::decide(&o);
             plan::variant::seen(&o) + &plan::variant::explain(&plan)
@@ -22,7 +22,7 @@ impl Engine {
     /// # Errors
     /// The process is on its way out.
     pub async fn why_set(&self, key: &ObjectKey) -> Result<Option<String>> {
-        let Some(observed) = observe::set(self, observe::Sink::of(self), key).await? else {
+        let Some(observed) = observe::set(self, observe::Sink::dropped(), key).await? else {
             return Ok(None);
         };
         // Rendering takes CPU, and expressions want the pool's stack.
