@@ -148,9 +148,10 @@ fn scope(stream: &Stream, doc: usize, op: &Op, path: &Path) -> Option<Path> {
     let tree = stream.tree(doc);
     let (node, up) = match op {
         Op::Replace { node, .. } => (*node, 0),
-        Op::Insert { parent, .. } | Op::Remove { parent, .. } | Op::Rename { parent, .. } => {
-            (*parent, 0)
-        }
+        Op::Insert { parent, .. }
+        | Op::Remove { parent, .. }
+        | Op::Order { parent, .. }
+        | Op::Rename { parent, .. } => (*parent, 0),
         Op::Comment { node, .. } => (*node, 1),
     };
     if node == NONE {

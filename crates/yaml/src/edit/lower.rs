@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::collections;
+use super::order;
 use super::splice::{New, Op};
 use super::walk::{Reached, walk};
 use super::{Edit, Fragment, splice};
@@ -98,6 +99,7 @@ pub(super) fn lower(stream: &Stream, doc: usize, edit: &Edit) -> Result<Lowered,
             index, key, value, ..
         } => collections::insert(reached, path, *index, Some(key), value),
         Edit::Remove { .. } => collections::remove(reached, path),
+        Edit::Order { order, .. } => order::order(reached, path, order),
         Edit::Rename { to, .. } => collections::rename(reached, path, to),
         Edit::ReplaceText { text, .. } => {
             let fragment = Fragment::parse(text, stream.limits())?;

@@ -14,6 +14,7 @@ mod flow;
 mod fragment;
 pub(crate) mod geometry;
 mod lower;
+mod order;
 mod replace;
 mod splice;
 mod verify;
@@ -77,6 +78,13 @@ pub enum Edit {
     Remove {
         /// The entry or item.
         path: Path,
+    },
+    /// Puts the items of a sequence into another order, each with its comments.
+    Order {
+        /// The sequence.
+        path: Path,
+        /// The old positions of all items, in the order in which they shall stand.
+        order: Vec<usize>,
     },
     /// Gives an entry another key.
     Rename {
@@ -174,6 +182,7 @@ impl Edit {
             | Self::Insert { path, .. }
             | Self::InsertKey { path, .. }
             | Self::Remove { path }
+            | Self::Order { path, .. }
             | Self::Rename { path, .. }
             | Self::ReplaceText { path, .. }
             | Self::SetFragment { path, .. }
@@ -199,6 +208,7 @@ impl fmt::Display for Edit {
                 write!(f, "add {}", path.join(key.as_str()))
             }
             Self::Remove { .. } => write!(f, "remove {path}"),
+            Self::Order { .. } => write!(f, "order {path}"),
             Self::Rename { to, .. } => write!(f, "rename {path} to {to}"),
             Self::SetComment { place, .. } => write!(f, "set the {place} comment of {path}"),
         }

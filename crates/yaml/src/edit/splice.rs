@@ -2,7 +2,7 @@
 
 use super::fragment::Fragment;
 use super::geometry::View;
-use super::{Patch, Place, comment, entries, flow, patched, replace, verify};
+use super::{Patch, Place, comment, entries, flow, order, patched, replace, verify};
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
 use crate::quote::Context;
@@ -26,6 +26,8 @@ pub(super) enum Op {
     },
     /// An entry or item less.
     Remove { parent: Id, index: usize },
+    /// The items of a sequence in another order, by their old positions.
+    Order { parent: Id, order: Vec<usize> },
     /// Another key.
     Rename {
         parent: Id,
@@ -122,9 +124,9 @@ pub(super) fn written_apart(stream: &Stream, doc: usize, op: &Op) -> Option<Vec<
 fn written(stream: &Stream, doc: usize, op: &Op) -> Result<Stream, Error> {
     let first = attempt(stream, doc, op, true);
     let Err(error) = &first else { return first };
-    // A copied text that does not fit its new surroundings is written as its value, and a block scalar that would
-    // take in what follows it is written in quotes.
-    let plainer = plainer(op).and_then(Result::ok);
+    // A copied text that does not fit its new surroundings is written as its value, so are items that cannot be moved as
+    // they stand, and a block scalar that would take in what follows it is written in quotes.
+    let plainer = plainer(stream, doc, op).and_then(Result::ok);
     let tries = [
         plainer.as_ref().map(|op| (op, true)),
         plainer.as_ref().map(|op| (op, false)),
@@ -138,7 +140,7 @@ fn written(stream: &Stream, doc: usize, op: &Op) -> Result<Stream, Error> {
 }
 
 /// The same change with a value in the place of a copied text.
-fn plainer(op: &Op) -> Option<Result<Op, Error>> {
+fn plainer(stream: &Stream, doc: usize, op: &Op) -> Option<Result<Op, Error>> {
     let value = |fragment: &Fragment| fragment.value().map(New::Value);
     match op {
         Op::Replace {
@@ -159,6 +161,10 @@ fn plainer(op: &Op) -> Option<Result<Op, Error>> {
                 new,
             }))
         }
+        Op::Order { parent, order } => Some(order::value(stream, doc, *parent, order).map(|new| {
+            let (node, new) = (*parent, New::Value(new));
+            Op::Replace { node, new }
+        })),
         _ => None,
     }
 }
@@ -284,6 +290,7 @@ fn patches(view: View<'_>, op: &Op) -> Result<Vec<Patch>, Error> {
             Ok(flow::remove(view, *parent, *index))
         }
         Op::Remove { parent, index } => Ok(entries::remove(view, *parent, *index)),
+        Op::Order { parent, order } => order::patches(view, *parent, order),
         Op::Rename { parent, index, to } => Ok(entries::rename(view, *parent, *index, to)),
         Op::Comment { node, place, text } => comment::patches(view, *node, *place, text),
     }

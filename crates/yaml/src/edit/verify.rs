@@ -121,6 +121,7 @@ impl<'o> Walk<'o> {
                 }
                 Op::Insert { parent, .. }
                 | Op::Remove { parent, .. }
+                | Op::Order { parent, .. }
                 | Op::Rename { parent, .. } => {
                     walk.changed.entry(*parent).or_default().push(op);
                 }
@@ -171,6 +172,11 @@ impl<'o> Walk<'o> {
             open.extend(old.iter().zip(new).map(|(x, y)| (a.with(*x), b.with(*y))));
             return old.len() == new.len();
         };
+        if let [Op::Order { order, .. }] = changes.as_slice() {
+            let from = order.iter().filter_map(|from| old.get(*from));
+            open.extend(from.zip(new).map(|(x, y)| (a.with(*x), b.with(*y))));
+            return order.len() == new.len();
+        }
         let width = if a.kind() == Kind::Mapping { 2 } else { 1 };
         let mut rest = new.chunks_exact(width);
         for at in 0..=old.len() / width {

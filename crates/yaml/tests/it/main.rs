@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
+mod order;
+#[cfg(test)]
 mod promises;
 #[cfg(test)]
 mod random;
