@@ -126,8 +126,8 @@ pub(crate) fn is_unanswered(conflict: &Conflict) -> bool {
     match conflict.state {
         ConflictState::Open => true,
         ConflictState::Recorded => {
-            let comment = conflict.path.ends_with("#comment");
-            conflict.decision == Decision::Local && conflict.local != conflict.base && !comment
+            let form = conflict.path.ends_with("#comment") || conflict.path.ends_with("#order");
+            conflict.decision == Decision::Local && conflict.local != conflict.base && !form
         }
         ConflictState::Acknowledged | ConflictState::Resolved => false,
     }

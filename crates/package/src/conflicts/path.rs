@@ -18,6 +18,8 @@ pub enum PathStep {
     Index(usize),
     /// The comments of what the path leads to; always last.
     Comment,
+    /// The order of the elements of a list; always last.
+    Order,
 }
 
 /// A path from a resource to a value in it.
@@ -55,6 +57,9 @@ impl FieldPath {
 fn parse_step(text: &str, first: bool) -> Option<(PathStep, &str)> {
     if text == "#comment" {
         return Some((PathStep::Comment, ""));
+    }
+    if text == "#order" {
+        return Some((PathStep::Order, ""));
     }
     if let Some(inner) = text.strip_prefix('[') {
         return parse_bracket(inner);
@@ -140,6 +145,7 @@ impl fmt::Display for FieldPath {
                 PathStep::Item(item) => write!(f, "[={}]", word(item))?,
                 PathStep::Index(index) => write!(f, "[{index}]")?,
                 PathStep::Comment => f.write_str("#comment")?,
+                PathStep::Order => f.write_str("#order")?,
             }
         }
         Ok(())

@@ -61,6 +61,11 @@ fn value_in(files: &Files, at: &PackagePath, conflict: &Conflict) -> ConflictVal
     if path.0 == [PathStep::Comment] {
         return comments_at(document, conflict);
     }
+    if let Some((PathStep::Order, steps)) = path.0.split_last() {
+        return find(document.root(), steps)
+            .and_then(|list| order_of(list, conflict))
+            .unwrap_or(ConflictValue::Absent);
+    }
     let secret = hashed(conflict) && hidden(&path);
     let (steps, comment) = match path.0.split_last() {
         Some((PathStep::Comment, steps)) => (steps, true),
@@ -139,6 +144,27 @@ pub(super) fn find<'a>(root: Node<'a>, steps: &[PathStep]) -> Option<Node<'a>> {
     steps.iter().try_fold(root, |node, step| child(node, step))
 }
 
+/// The elements of a list that a record names, in the order in which they stand.
+fn order_of(list: Node<'_>, conflict: &Conflict) -> Option<ConflictValue> {
+    let ConflictValue::Json(names) = &conflict.local else {
+        return None;
+    };
+    let names: Vec<String> = serde_json::from_str(names).ok()?;
+    let place = |name: &String| {
+        let step = FieldPath::parse(name)?;
+        let span = find(list, &step.0)?.span();
+        list.items().position(|item| item.span() == span)
+    };
+    let mut placed: Vec<(Option<usize>, String)> =
+        names.into_iter().map(|name| (place(&name), name)).collect();
+    placed.retain(|(place, _)| place.is_some());
+    placed.sort();
+    let names: Vec<String> = placed.into_iter().map(|(_, name)| name).collect();
+    Some(ConflictValue::Json(
+        serde_json::Value::from(names).to_string(),
+    ))
+}
+
 /// Which of the comments that a record of a whole document names stand in it.
 fn comments_at(document: Document<'_>, conflict: &Conflict) -> ConflictValue {
     if hashed(conflict) {
@@ -182,7 +208,7 @@ fn child<'a>(node: Node<'a>, step: &PathStep) -> Option<Node<'a>> {
             }
         }),
         PathStep::Element(keys) => element(node, keys),
-        PathStep::Comment => None,
+        PathStep::Comment | PathStep::Order => None,
     }
 }
 

@@ -130,6 +130,13 @@ pub(super) enum Op<'a> {
         /// The item.
         with: New<'a>,
     },
+    /// The items of a list, after everything else has been done to it, stand in another order.
+    Order {
+        /// The list.
+        list: Path,
+        /// Their positions before, in the order in which they shall stand.
+        order: Vec<usize>,
+    },
     /// An entry or item goes.
     Remove {
         /// Which.
@@ -156,7 +163,7 @@ pub(super) fn apply(
         stream: stream.clone(),
         document,
     };
-    let mut lists: Vec<(Path, usize, Op<'_>)> = Vec::new();
+    let mut lists: Vec<(Path, Option<usize>, Op<'_>)> = Vec::new();
     let mut removed = Vec::new();
     // What leaves every position as it is comes first.
     for op in ops {
@@ -174,10 +181,11 @@ pub(super) fn apply(
             }
             Op::Item {
                 ref list, before, ..
-            } => lists.push((list.clone(), before, op)),
+            } => lists.push((list.clone(), Some(before), op)),
+            Op::Order { ref list, .. } => lists.push((list.clone(), None, op)),
             Op::Remove { at } => match (at.parent(), at.last()) {
                 (Some(list), Some(Step::Index(index))) => {
-                    lists.push((list, *index, Op::Remove { at }));
+                    lists.push((list, Some(*index), Op::Remove { at }));
                 }
                 _ => removed.push(at),
             },
@@ -186,15 +194,17 @@ pub(super) fn apply(
     for at in removed {
         writer.edit(Edit::Remove { path: at })?;
     }
-    // Lists: inner ones before outer ones, later positions before earlier ones.
+    // Lists: inner ones before outer ones, later positions before earlier ones, the order at last.
     lists.reverse();
     lists.sort_by(|a, b| (b.0.steps().len(), &b.0, b.1).cmp(&(a.0.steps().len(), &a.0, a.1)));
     for (list, position, op) in lists {
-        match op {
-            Op::Item { with, .. } => writer.item(&list, position, with)?,
-            _ => writer.edit(Edit::Remove {
+        match (op, position) {
+            (Op::Item { with, .. }, Some(position)) => writer.item(&list, position, with)?,
+            (Op::Order { order, .. }, _) => writer.edit(Edit::Order { path: list, order })?,
+            (_, Some(position)) => writer.edit(Edit::Remove {
                 path: list.join(Step::Index(position)),
             })?,
+            (_, None) => {}
         }
     }
     Ok(writer.stream)

@@ -11,11 +11,11 @@ use super::compare::same;
 use super::documents::is_secret;
 use super::layout::{Schemas, Sides};
 use super::marks::{Identity, identity};
+use super::pairs;
 use super::record::{file_value, hidden, node_value};
 use super::value::{Known, Three};
-use super::{functions, list};
 use crate::conflicts::{FieldPath, PathStep};
-use crate::schema::{List, Schema};
+use crate::schema::Schema;
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,15 +197,11 @@ impl Walk<'_> {
         known: Known<'_>,
     ) -> bool {
         let three = Three {
-            base: None,
+            base: Some(before),
             local: Some(before),
             upstream: Some(after),
         };
-        let slots = match known.list {
-            List::Atomic => None,
-            List::Functions => functions::slots_of(three),
-            list => list::slots(three, list),
-        };
+        let slots = pairs::slots(three, known.list);
         let start = self.all.len();
         for slot in slots.into_iter().flatten() {
             let a = slot.local.and_then(|index| before.at(index));

@@ -3,12 +3,12 @@
 use model::{ConflictValue, Decision, PackagePath};
 use yaml::{Document, Limits, Node, Stream};
 
-use super::apply;
 use super::compare::{same, undecidable};
 use super::layout::Schemas;
 use super::marks::{Identity, identity, unmarked};
 use super::record::{Recorder, node_value};
 use super::remarks;
+use super::rules;
 use super::value::{Three, Walk};
 use super::{MergeError, Side};
 
@@ -204,23 +204,23 @@ fn field_merge(
     };
     let whole = crate::conflicts::FieldPath::default();
     let conflicts = record.len();
-    let mut walk = Walk::new(record);
     if [base, local, upstream]
         .into_iter()
         .flatten()
         .any(undecidable)
     {
         // M6: the whole document is one value.
-        let taken = if walk.whole(three) { theirs } else { mine };
+        let taken = match Walk::new(record).whole(three) {
+            true => theirs,
+            false => mine,
+        };
         return taken.text().to_owned();
     }
-    walk.document(three, schemas.of(mine.root()));
-    let ops = walk.ops;
+    let edited = rules::merge(stream, mine.index(), three, schemas, record);
     // M16: what both sides added is a conflict unless equal, also where no field clashes.
     if base.is_none() && !same(mine.root(), theirs.root()) && record.len() == conflicts {
         _ = record.field(&whole, None, local, upstream);
     }
-    let edited = apply::apply(stream, mine.index(), ops).ok();
     let edited = edited
         .as_ref()
         .and_then(|edited| edited.document(mine.index()));

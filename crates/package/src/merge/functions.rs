@@ -3,24 +3,9 @@
 use yaml::Node;
 
 use super::compare::same;
-use super::list::{Slot, combine};
-use super::value::{Place, Three, Verdict, Walk};
+use super::list::Slot;
+use super::value::Three;
 use crate::conflicts::PathStep;
-use crate::schema::Schema;
-
-/// Merges a list of functions; `None` where it holds something else than maps.
-///
-/// A function that was added locally is never dropped. One that upstream inserts lands where upstream
-/// put it.
-pub(super) fn merge<'a>(
-    walk: &mut Walk<'a, '_, '_>,
-    at: &Place,
-    three: Three<'a>,
-    schema: Schema<'_>,
-) -> Option<Verdict<'a>> {
-    let slots = slots_of(three)?;
-    Some(combine(walk, at, three, &slots, schema))
-}
 
 /// The functions of each side; `None` where one of them is no map.
 fn items<'a>(three: Three<'a>) -> Option<[Vec<Node<'a>>; 3]> {
@@ -44,12 +29,6 @@ fn named_slots(base: &[Node<'_>], local: &[Node<'_>], upstream: &[Node<'_>]) -> 
     let mut slots = slots(local, upstream, &pair(base, local), &pair(base, upstream));
     name(&mut slots, base, local, upstream);
     slots
-}
-
-/// The order of the local functions that upstream asks for; `None` where upstream left the order
-/// alone, or somebody changed it locally.
-pub(super) fn wanted_order(three: Three<'_>) -> Option<Vec<usize>> {
-    upstream_order(&slots_of(three)?)
 }
 
 fn text<'a>(function: Node<'a>, key: &str) -> &'a str {
@@ -193,29 +172,4 @@ fn name(slots: &mut [Slot], base: &[Node<'_>], local: &[Node<'_>], upstream: &[N
             PathStep::Element(keys)
         };
     }
-}
-
-/// The order of the local functions (by position before any operation) that upstream asks for;
-/// `None` where upstream left the order alone or somebody changed it locally.
-fn upstream_order(slots: &[Slot]) -> Option<Vec<usize>> {
-    let mut common: Vec<(usize, usize, usize)> = slots
-        .iter()
-        .filter_map(|slot| Some((slot.base?, slot.local?, slot.upstream?)))
-        .collect();
-    common.sort_by_key(|(base, ..)| *base);
-    let sorted = |pick: fn(&(usize, usize, usize)) -> usize| common.iter().map(pick).is_sorted();
-    if !sorted(|c| c.1) || sorted(|c| c.2) {
-        return None;
-    }
-    let places: Vec<usize> = common.iter().map(|c| c.1).collect();
-    common.sort_by_key(|c| c.2);
-    let wanted: Vec<usize> = common.iter().map(|c| c.1).collect();
-    let mut order: Vec<usize> = slots.iter().filter_map(|slot| slot.local).collect();
-    order.sort_unstable();
-    for (place, from) in places.into_iter().zip(wanted) {
-        if let Some(slot) = order.get_mut(place) {
-            *slot = from;
-        }
-    }
-    Some(order)
 }

@@ -1,12 +1,11 @@
 //! The merge of a Kptfile: by identity, in order, in place (M15).
 
 use model::PackagePath;
-use yaml::{Edit, Kind, Node, Path, Step, Stream};
+use yaml::Stream;
 
 use super::apply;
 use super::documents::Outcome;
 use super::file::Own;
-use super::functions;
 use super::marks::identity;
 use super::record::Recorder;
 use super::remarks;
@@ -55,7 +54,6 @@ pub(super) fn merge(
     let upstream = alike(upstream);
     let (local, upstream) = (local.stream(), upstream.stream());
     let base_stream = base.as_ref().map(Kptfile::stream);
-    let local = reordered(base_stream, local, upstream);
     let base = base_stream
         .and_then(|stream| stream.document(0))
         .map(|d| d.root());
@@ -76,10 +74,10 @@ pub(super) fn merge(
     };
     walk.document(three, Schema::kptfile());
     let ops = walk.ops;
-    Ok(match apply::apply(&local, 0, ops) {
+    Ok(match apply::apply(local, 0, ops) {
         Ok(stream) => Outcome::Text(remarked(
             &stream,
-            [base_stream, Some(&local), Some(upstream)],
+            [base_stream, Some(local), Some(upstream)],
             record,
             conflicts,
         )),
@@ -108,54 +106,4 @@ fn remarked(
     let mut whole = merged.text().to_owned();
     whole.replace_range(first.span(), &text);
     whole
-}
-
-/// The local Kptfile with its functions in upstream's order, where upstream changed the order and
-/// nobody did so locally (M15).
-fn reordered(base: Option<&Stream>, local: &Stream, upstream: &Stream) -> Stream {
-    let root = |stream: &Stream, list: &Path| {
-        let root = stream.document(0)?.root().find(list)?;
-        (root.kind() == Kind::Sequence).then_some(())
-    };
-    let mut result = local.clone();
-    for name in ["mutators", "validators"] {
-        let list = Path::keys(["pipeline", name]);
-        let Some(base) = base else { continue };
-        if [base, local, upstream]
-            .iter()
-            .any(|side| root(side, &list).is_none())
-        {
-            continue;
-        }
-        let node = |stream| find(stream, &list);
-        let three = Three {
-            base: node(base),
-            local: node(local),
-            upstream: node(upstream),
-        };
-        let Some(order) = functions::wanted_order(three) else {
-            continue;
-        };
-        let items: Vec<_> = three.local.into_iter().flat_map(|l| l.items()).collect();
-        let moved = order.iter().enumerate().filter_map(|(at, from)| {
-            let fragment = items.get(*from)?.lift();
-            Some(Edit::InsertFragment {
-                path: list.clone(),
-                index: items.len() + at,
-                fragment,
-            })
-        });
-        let gone = items.iter().map(|_| Edit::Remove {
-            path: list.join(Step::Index(0)),
-        });
-        let edits: Vec<Edit> = moved.chain(gone).collect();
-        if let Ok(stream) = result.apply(0, &edits) {
-            result = stream;
-        }
-    }
-    result
-}
-
-fn find<'a>(stream: &'a Stream, path: &Path) -> Option<Node<'a>> {
-    stream.document(0)?.root().find(path)
 }

@@ -1,14 +1,16 @@
-//! Lists whose elements pair: by keys, as sets of scalars, as sets of values (M13, M15).
+//! Lists whose elements pair: by keys, as sets of scalars, as sets of values (M13, M15), by what they hold (M22).
 
 use model::Decision;
-use yaml::{Kind, Node, Reader, Step, Value};
+use yaml::{Node, Step, Value};
 
 use super::apply::{New, Op};
 use super::comments;
-use super::compare::{canonical, same};
+use super::compare::same;
+use super::order::{Merged, Order};
 use super::value::{Known, Place, Three, Verdict, Walk};
+use super::{pairs, sequence};
 use crate::conflicts::PathStep;
-use crate::schema::{Key, List, Schema};
+use crate::schema::{List, Schema};
 
 /// One element as the three sides hold it, by its position in each.
 #[derive(Debug, Clone)]
@@ -20,7 +22,7 @@ pub(super) struct Slot {
     pub(super) step: PathStep,
 }
 
-/// Merges a list by its schema; `None` where it cannot pair and so is one value.
+/// Merges a list by its schema, else by what its elements hold; `None` where it is one value.
 pub(super) fn merge<'a>(
     walk: &mut Walk<'a, '_, '_>,
     at: &Place,
@@ -28,82 +30,16 @@ pub(super) fn merge<'a>(
     list: List<'_>,
     schema: Schema<'_>,
 ) -> Option<Verdict<'a>> {
-    let slots = slots(three, list)?;
-    Some(combine(walk, at, three, &slots, schema))
-}
-
-/// Pairs the elements of a list; `None` where one has no identity, or two have the same.
-pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<Vec<Slot>> {
-    let identify = |node: Option<Node<'_>>| -> Option<Vec<PathStep>> {
-        let items = node.into_iter().flat_map(|node| node.items());
-        let steps: Option<Vec<PathStep>> = items.map(|item| identity(item, list)).collect();
-        let steps = steps?;
-        let mut sorted: Vec<&PathStep> = steps.iter().collect();
-        sorted.sort();
-        let twice = sorted.windows(2).any(|pair| pair.first() == pair.last());
-        (!twice).then_some(steps)
+    let slots = match list {
+        List::Atomic => None,
+        list => pairs::slots(three, list).or_else(|| sequence::slots(three)),
     };
-    let base = identify(three.base)?;
-    let local = identify(three.local)?;
-    let upstream = identify(three.upstream)?;
-    let find = |steps: &[PathStep], step: &PathStep| steps.iter().position(|s| s == step);
-    let mut slots: Vec<Slot> = Vec::new();
-    for (index, step) in local.iter().enumerate() {
-        slots.push(Slot {
-            base: find(&base, step),
-            local: Some(index),
-            upstream: find(&upstream, step),
-            step: step.clone(),
-        });
-    }
-    for (index, step) in upstream.iter().enumerate() {
-        if find(&local, step).is_none() {
-            slots.push(Slot {
-                base: find(&base, step),
-                local: None,
-                upstream: Some(index),
-                step: step.clone(),
-            });
-        }
-    }
-    Some(slots)
+    Some(combine(walk, at, three, &slots?, schema))
 }
 
-/// How an element is identified; `None` if it has no identity.
-fn identity(item: Node<'_>, list: List<'_>) -> Option<PathStep> {
-    match list {
-        List::Map(keys) => {
-            if item.kind() != Kind::Mapping {
-                return None;
-            }
-            let keys: Option<Vec<(String, String)>> =
-                keys.iter().map(|key| key_value(item, key)).collect();
-            keys.map(PathStep::Element)
-        }
-        List::Set => {
-            let text = item.target().ok()?.scalar()?;
-            Some(PathStep::Item(text.to_owned()))
-        }
-        List::Values => {
-            let json = item.to_value(Reader::V3).ok()?.to_json()?;
-            Some(PathStep::Item(canonical(&json)))
-        }
-        List::Atomic | List::Functions => None,
-    }
-}
-
-fn key_value(item: Node<'_>, key: &Key) -> Option<(String, String)> {
-    let value = item.effective(&key.name).filter(|value| !value.is_null());
-    let text = match value {
-        Some(value) => value.target().ok()?.scalar()?.to_owned(),
-        None => key.default.as_deref()?.to_owned(),
-    };
-    Some((key.name.clone().into_owned(), text))
-}
-
-/// Merges paired elements: local ones keep their order, new ones of upstream go where upstream has
-/// them relative to their neighbours (M13).
-pub(super) fn combine<'a>(
+/// Merges paired elements: new ones of upstream go where upstream has them relative to their neighbours, and the
+/// order is local unless upstream alone changed it (M13).
+fn combine<'a>(
     walk: &mut Walk<'a, '_, '_>,
     at: &Place,
     three: Three<'a>,
@@ -111,7 +47,7 @@ pub(super) fn combine<'a>(
     schema: Schema<'_>,
 ) -> Verdict<'a> {
     let start = walk.ops.len();
-    let Elements { gone, inserted } = elements(walk, at, three, slots, schema);
+    let Fates { gone, inserted } = fates(walk, at, three, slots, schema);
     let count = |node: Option<Node<'a>>| node.map_or(0, |node| node.items().len());
     let (left, there) = (
         gone.iter().filter(|gone| !**gone).count(),
@@ -137,44 +73,44 @@ pub(super) fn combine<'a>(
             walk.ops.push(Op::Remove { at });
         }
     }
+    let mut list = Merged::new(slots, &gone);
     for (from, with) in inserted {
-        let stays = |slot: &&Slot| {
-            slot.local
-                .is_some_and(|index| gone.get(index) == Some(&false))
-        };
-        let following = slots
-            .iter()
-            .filter(|slot| slot.upstream > from)
-            .filter(stays);
-        let following = following.min_by_key(|slot| slot.upstream);
-        let before = following.and_then(|slot| slot.local).unwrap_or(gone.len());
+        let before = list.insert(from);
         let list = at.path.clone();
         walk.ops.push(Op::Item { list, before, with });
+    }
+    match list.order() {
+        Order::Stays => {}
+        Order::Wanted(order) => walk.ops.push(Op::Order {
+            list: at.path.clone(),
+            order,
+        }),
+        Order::Differs(sides) => walk.record.order(&at.field, sides),
     }
     Verdict::Keep
 }
 
 /// What becomes of a list's elements.
-struct Elements<'a> {
+struct Fates<'a> {
     /// Which local ones go.
     gone: Vec<bool>,
     /// What comes, with its position upstream.
-    inserted: Vec<(Option<usize>, New<'a>)>,
+    inserted: Vec<(usize, New<'a>)>,
 }
 
 /// Decides each element; what stays may be changed inside.
-fn elements<'a>(
+fn fates<'a>(
     walk: &mut Walk<'a, '_, '_>,
     at: &Place,
     three: Three<'a>,
     slots: &[Slot],
     schema: Schema<'_>,
-) -> Elements<'a> {
+) -> Fates<'a> {
     let nodes = |node: Option<Node<'a>>| -> Vec<Node<'a>> {
         node.into_iter().flat_map(|node| node.items()).collect()
     };
     let (base, local, upstream) = (nodes(three.base), nodes(three.local), nodes(three.upstream));
-    let mut elements = Elements {
+    let mut fates = Fates {
         gone: vec![false; local.len()],
         inserted: Vec::new(),
     };
@@ -200,7 +136,7 @@ fn elements<'a>(
         match (verdict, slot.local) {
             (Verdict::Keep, Some(_)) => comments::merge_item(walk, &place, element),
             (Verdict::Remove, Some(index)) => {
-                if let Some(gone) = elements.gone.get_mut(index) {
+                if let Some(gone) = fates.gone.get_mut(index) {
                     *gone = true;
                 }
             }
@@ -209,11 +145,14 @@ fn elements<'a>(
                 walk.ops.push(Op::Replace { at, with });
                 comments::merge_item(walk, &place, element);
             }
-            (Verdict::Take(new), None) => elements.inserted.push((slot.upstream, new.whole())),
+            (Verdict::Take(new), None) => {
+                let inserted = slot.upstream.map(|from| (from, new.whole()));
+                fates.inserted.extend(inserted);
+            }
             (Verdict::Keep | Verdict::Remove, None) => {}
         }
     }
-    elements
+    fates
 }
 
 /// An element that upstream deleted goes or stays whole: without its keys it would be a skeleton (M4).

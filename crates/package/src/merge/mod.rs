@@ -19,9 +19,13 @@ mod kptfile;
 mod layout;
 mod list;
 mod marks;
+mod order;
+mod pairs;
 mod record;
 mod remarks;
+mod rules;
 mod runtime;
+mod sequence;
 mod strategies;
 mod value;
 

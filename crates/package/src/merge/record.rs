@@ -35,6 +35,11 @@ impl<'o> Recorder<'o> {
         self.secret = secret;
     }
 
+    /// Which file is merged.
+    pub(super) fn file(&self) -> &PackagePath {
+        &self.file
+    }
+
     pub(super) fn finish(self) -> Vec<Conflict> {
         self.conflicts
     }
@@ -114,6 +119,21 @@ impl<'o> Recorder<'o> {
             text => ConflictValue::Json(serde_json::Value::from(text).to_string()),
         });
         self.push(&path, values, decision, ConflictState::Recorded);
+    }
+
+    /// An order that both sides changed, each in its own way (M13): local stays, nothing is gated.
+    pub(super) fn order(&mut self, path: &FieldPath, sides: [Vec<String>; 3]) {
+        let secret = self.secret && hidden(path);
+        let values = sides.map(|names| {
+            let json = serde_json::Value::from(names).to_string();
+            if secret {
+                hash(json.as_bytes())
+            } else {
+                ConflictValue::Json(json)
+            }
+        });
+        let path = path.join(PathStep::Order);
+        self.push(&path, values, Decision::Local, ConflictState::Recorded);
     }
 
     /// Comments that a side added and that found no place in a document (M14): noted, nothing is gated.

@@ -1,4 +1,5 @@
 mod fields;
+mod lists;
 mod packages;
 mod remarks;
 

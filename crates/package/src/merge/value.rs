@@ -5,8 +5,8 @@ use yaml::{Kind, Node, Path, Step};
 
 use super::apply::{New, Op};
 use super::compare::{same, same_form, same_opt};
+use super::list;
 use super::record::Recorder;
-use super::{functions, list};
 use crate::conflicts::FieldPath;
 use crate::schema::{List, Schema};
 
@@ -64,13 +64,13 @@ impl<'s> Known<'s> {
     pub(super) fn of(schema: Schema<'s>) -> Self {
         Self {
             schema,
-            list: List::Atomic,
+            list: List::Unstated,
         }
     }
 
     /// What a comment of the field says, where nothing else is known (kyaml's `$openapi` comments).
     pub(super) fn or_comment(self, node: Node<'_>) -> Self {
-        if self.list != List::Atomic || !matches!(self.schema, Schema::Unknown) {
+        if self.list != List::Unstated || !matches!(self.schema, Schema::Unknown) {
             return self;
         }
         let comments = node.comments();
@@ -81,7 +81,7 @@ impl<'s> Known<'s> {
 
     pub(super) fn field(self, name: &str) -> Self {
         match self.schema.list(name) {
-            (List::Atomic, _) => Self::of(self.schema.field(name)),
+            (List::Unstated, Schema::Unknown) => Self::of(self.schema.field(name)),
             (list, schema) => Self { schema, list },
         }
     }
@@ -106,6 +106,8 @@ pub(super) struct Walk<'a, 'r, 'o> {
     pub(super) own: &'static [&'static [&'static str]],
     /// Top fields that come back whole where they were deleted locally and changed upstream.
     pub(super) whole: &'static [&'static str],
+    /// Lists that merge as one value, because their elements came together to what no rule allows (M13b).
+    pub(super) whole_lists: &'r [FieldPath],
 }
 
 impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
@@ -115,6 +117,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             ops: Vec::new(),
             own: &[],
             whole: &[],
+            whole_lists: &[],
         }
     }
 
@@ -241,11 +244,8 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             return Verdict::Take(New::Node(upstream));
         }
         let was_null = base.is_some_and(|base| base.is_null());
-        if upstream.is_null() && base.is_none() && !local.is_null() {
-            // A null where there was nothing says nothing, as with kpt.
-            self.record
-                .kept_local(&at.field, base, Some(local), Some(upstream));
-            return Verdict::Keep;
+        if upstream.is_null() && base.is_none_or(is_empty) && !same_opt(base, Some(local)) {
+            return Verdict::Keep; // A null where there was nothing says nothing (M2).
         }
         if upstream.is_null() && base.is_some() && !was_null && !local.is_null() {
             return self.null_upstream(at, base, local, upstream);
@@ -293,8 +293,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     /// Whether nobody touched a value locally, not even its form: then upstream's text is taken as it
     /// is, so that what no person changed is byte for byte the machine's (V17).
     ///
-    /// Anchors and aliases tie a value to others, a null means more than its text, and the elements
-    /// of a list keep their local order (M13).
+    /// Anchors and aliases tie a value to others, and a null means more than its text.
     fn untouched(&self, at: &Place, base: Node<'_>, local: Node<'_>, upstream: Node<'_>) -> bool {
         let free = |node: Node<'_>| !node.source().contains(['&', '*']);
         let own = |own: &&[&str]| {
@@ -308,7 +307,6 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             && !upstream.is_null()
             && free(local)
             && free(upstream)
-            && !holds_list(local)
             && !self.own.iter().any(own)
     }
 
@@ -332,13 +330,12 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         }
     }
 
-    /// Merges the elements of a list by their keys; `None` where the list is one value.
+    /// Merges the elements of a list; `None` where the list is one value.
     fn elements(&mut self, at: &Place, three: Three<'a>, known: Known<'_>) -> Option<Verdict<'a>> {
-        match known.list {
-            List::Atomic => None,
-            List::Functions => functions::merge(self, at, three, known.schema),
-            list => list::merge(self, at, three, list, known.schema),
+        if self.whole_lists.contains(&at.field) {
+            return None;
         }
+        list::merge(self, at, three, known.list, known.schema)
     }
 
     pub(super) fn is_own(&self, path: &Path) -> bool {
@@ -353,6 +350,15 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     }
 }
 
+/// Whether a node holds nothing: null, or a collection without entries.
+fn is_empty(node: Node<'_>) -> bool {
+    match node.kind() {
+        Kind::Mapping => node.entries().len() == 0,
+        Kind::Sequence => node.items().len() == 0,
+        Kind::Scalar | Kind::Alias => node.is_null(),
+    }
+}
+
 /// The keys by which a list pairs, for a list that comes back after a local deletion.
 fn keyed(known: Known<'_>) -> Option<Vec<String>> {
     match known.list {
@@ -362,14 +368,6 @@ fn keyed(known: Known<'_>) -> Option<Vec<String>> {
                 .collect(),
         ),
         List::Set | List::Values | List::Functions => Some(Vec::new()),
-        List::Atomic => None,
-    }
-}
-
-fn holds_list(node: Node<'_>) -> bool {
-    match node.kind() {
-        Kind::Sequence => node.items().len() > 1 || node.items().any(holds_list),
-        Kind::Mapping => node.entries().any(|entry| holds_list(entry.value)),
-        Kind::Scalar | Kind::Alias => false,
+        List::Atomic | List::Unstated => None,
     }
 }

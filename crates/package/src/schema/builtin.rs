@@ -1,8 +1,8 @@
 //! The built-in kinds: only fields that lead to a list map or a set are named.
 //!
 //! Source: the `x-kubernetes-patch-strategy`, `x-kubernetes-list-map-keys` and `x-kubernetes-list-type`
-//! facts of Kubernetes' OpenAPI documents. A list that the API server itself replaces as a whole
-//! (tolerations, Ingress rules, `volumeClaimTemplates` …) is left out and so is atomic.
+//! facts of Kubernetes' OpenAPI documents. Of a list that the API server itself replaces as a whole
+//! (tolerations, Ingress rules, `volumeClaimTemplates` …) nothing is stated: a merge looks at its elements (M22).
 
 use super::{Key, List, Schema};
 
@@ -20,6 +20,10 @@ enum Field {
 }
 
 impl Type {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn get(&self, name: &str) -> Option<&'static Field> {
         self.0.iter().find(|(n, _)| *n == name).map(|(_, f)| f)
     }
@@ -37,7 +41,7 @@ impl Type {
             Some(Field::Set) => (List::Set, Schema::Unknown),
             Some(Field::Values) => (List::Values, Schema::Unknown),
             Some(Field::Functions(t)) => (List::Functions, Schema::Builtin(t)),
-            _ => (List::Atomic, Schema::Unknown),
+            _ => (List::Unstated, Schema::Unknown),
         }
     }
 }
@@ -52,7 +56,9 @@ pub(super) fn find(group: &str, kind: &str) -> Option<&'static Type> {
         "admissionregistration.k8s.io" => of(ADMISSION),
         "storage.k8s.io" if kind == "CSINode" => Some(&CSI_NODE),
         "resource.k8s.io" if kind == "ResourceClaim" => Some(&RESOURCE_CLAIM),
-        "kustomize.config.k8s.io" if kind == "Kustomization" => Some(&KUSTOMIZATION),
+        "kustomize.config.k8s.io" if matches!(kind, "Kustomization" | "Component") => {
+            Some(&KUSTOMIZATION)
+        }
         "apiextensions.k8s.io"
         | "apiregistration.k8s.io"
         | "autoscaling"
@@ -301,10 +307,13 @@ static PIPELINE: Type = Type(&[
     ("validators", Field::Functions(&FUNCTION)),
 ]);
 
-static INFO: Type = Type(&[(
-    "readinessGates",
-    Field::Map(&[Key::new("conditionType")], &LEAF),
-)]);
+static INFO: Type = Type(&[
+    ("keywords", Field::Set),
+    (
+        "readinessGates",
+        Field::Map(&[Key::new("conditionType")], &LEAF),
+    ),
+]);
 
 /// A Kptfile: conditions, gates and selectors are sets, pipelines merge by identity (M15).
 pub(super) static KPTFILE: Type = Type(&[
@@ -314,9 +323,13 @@ pub(super) static KPTFILE: Type = Type(&[
     ("status", Field::Object(&CONDITIONS)),
 ]);
 
-/// kustomize's own file; its schema pairs what generators make by name.
-static KUSTOMIZATION: Type = Type(&[
+/// kustomize's own file: what generators make pairs by name, and what it refers to is there or not (M22).
+pub(super) static KUSTOMIZATION: Type = Type(&[
     ("metadata", Field::Object(&META)),
+    ("resources", Field::Set),
+    ("components", Field::Set),
+    ("bases", Field::Set),
+    ("crds", Field::Set),
     ("configMapGenerator", Field::Map(NAME, &LEAF)),
     ("secretGenerator", Field::Map(NAME, &LEAF)),
 ]);

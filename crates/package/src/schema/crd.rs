@@ -13,7 +13,7 @@ use super::{Key, List, Schema};
 #[derive(Debug, Clone, Default)]
 pub struct Crds(BTreeMap<(String, String), BTreeMap<String, Type>>);
 
-/// A type: the fields that lead to a list map or a set.
+/// A type: the fields that lead to a list map, a set or an atomic list.
 #[derive(Debug, Clone, Default)]
 pub struct Type {
     fields: BTreeMap<String, Field>,
@@ -26,6 +26,9 @@ enum Field {
     Object(Type),
     Map(Vec<Key>, Type),
     Set,
+    Atomic,
+    /// A list of which nothing is stated, with elements of interest.
+    List(Type),
 }
 
 impl Crds {
@@ -111,7 +114,7 @@ impl Type {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.fields.is_empty() && self.any.is_none()
     }
 
@@ -127,7 +130,9 @@ impl Type {
         match self.fields.get(name) {
             Some(Field::Map(keys, t)) => (List::Map(keys), Schema::Custom(t)),
             Some(Field::Set) => (List::Set, Schema::Unknown),
-            _ => (List::Atomic, Schema::Unknown),
+            Some(Field::Atomic) => (List::Atomic, Schema::Unknown),
+            Some(Field::List(t)) => (List::Unstated, Schema::Custom(t)),
+            Some(Field::Object(_)) | None => (List::Unstated, Schema::Unknown),
         }
     }
 }
@@ -139,12 +144,11 @@ impl Field {
             let t = Type::of(schema);
             return (!t.is_empty()).then_some(Self::Object(t));
         };
-        match schema
-            .get("x-kubernetes-list-type")
-            .and_then(Value::as_str)?
-        {
-            "set" => Some(Self::Set),
-            "map" => {
+        let said = schema.get("x-kubernetes-list-type");
+        match said.and_then(Value::as_str) {
+            Some("set") => Some(Self::Set),
+            Some("atomic") => Some(Self::Atomic),
+            Some("map") => {
                 let names = schema.get("x-kubernetes-list-map-keys")?.as_array()?;
                 let keys: Option<Vec<Key>> = names.iter().map(|name| key(name, items)).collect();
                 Some(Self::Map(
@@ -152,7 +156,10 @@ impl Field {
                     Type::of(items),
                 ))
             }
-            _ => None,
+            _ => {
+                let element = Type::of(items);
+                (!element.is_empty()).then_some(Self::List(element))
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! elements (M13).
 //!
 //! Knowledge comes from two places: a compact table of the built-in kinds, and the
-//! CustomResourceDefinitions that a package holds. Everything else is an atomic list. This module
+//! CustomResourceDefinitions that a package holds. Of every other list nothing is stated. This module
 //! never looks at values beyond the keys that it names, and validates nothing.
 
 mod builtin;
@@ -35,11 +35,26 @@ impl Key {
     }
 }
 
+impl Key {
+    /// What tells elements apart where no schema does, the best first (M22).
+    pub fn usual() -> &'static [Self] {
+        static USUAL: [Key; 4] = [
+            Key::new("name"),
+            Key::new("id"),
+            Key::new("key"),
+            Key::new("host"),
+        ];
+        &USUAL
+    }
+}
+
 /// How a list merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List<'a> {
-    /// As one value.
+    /// As one value: the schema says so.
     Atomic,
+    /// The schema says nothing: by what its elements hold (M22).
+    Unstated,
     /// Scalars, each of which is there or not.
     Set,
     /// Elements that pair by these keys.
@@ -53,7 +68,7 @@ pub enum List<'a> {
 /// What is known of a value's fields, wherever the knowledge comes from.
 #[derive(Debug, Clone, Copy)]
 pub enum Schema<'a> {
-    /// Nothing: every list below is atomic.
+    /// Nothing: of no list below anything is stated.
     Unknown,
     /// A type of the built-in table.
     Builtin(&'static builtin::Type),
@@ -75,6 +90,12 @@ impl<'a> Schema<'a> {
     pub fn built_in(api_version: &str, kind: &str) -> Option<Self> {
         let (group, _) = split_api_version(api_version);
         builtin::find(group, kind).map(Self::Builtin)
+    }
+
+    /// The schema of a file whose name alone says what it holds.
+    pub fn of_file(name: &str) -> Option<Self> {
+        let kustomization = matches!(name, "kustomization.yaml" | "kustomization.yml");
+        kustomization.then_some(Self::Builtin(&builtin::KUSTOMIZATION))
     }
 
     /// The schema of a Kptfile (M15).
@@ -102,7 +123,7 @@ impl<'a> Schema<'a> {
             builtin::named(name.rsplit('.').next()?).map(Self::Builtin)
         };
         if let Some(schema) = of(&json) {
-            return Some((List::Atomic, schema));
+            return Some((List::Unstated, schema));
         }
         let merged = text(&json, "x-kubernetes-patch-strategy")?.contains("merge");
         let keys = builtin::key(&text(&json, "x-kubernetes-patch-merge-key")?)?;
@@ -120,10 +141,19 @@ impl<'a> Schema<'a> {
         }
     }
 
+    /// Whether nothing is known below this value.
+    pub fn is_leaf(self) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Builtin(t) => t.is_empty(),
+            Self::Custom(t) => t.is_empty(),
+        }
+    }
+
     /// How the list under a field merges, and what is known of its elements.
     pub fn list(self, name: &str) -> (List<'a>, Self) {
         match self {
-            Self::Unknown => (List::Atomic, Self::Unknown),
+            Self::Unknown => (List::Unstated, Self::Unknown),
             Self::Builtin(t) => t.list(name),
             Self::Custom(t) => t.list(name),
         }

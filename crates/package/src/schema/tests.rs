@@ -5,7 +5,7 @@ fn path<'a>(schema: Schema<'a>, steps: &[&str]) -> (List<'a>, Schema<'a>) {
     let parent = before
         .iter()
         .fold(schema, |schema, step| match schema.list(step) {
-            (List::Atomic, _) => schema.field(step),
+            (List::Unstated, _) => schema.field(step),
             (_, element) => element,
         });
     parent.list(last)
@@ -28,10 +28,10 @@ fn built_in_lists_pair_by_their_keys() {
         .collect();
     assert_eq!(names, [("containerPort", None), ("protocol", Some("TCP"))]);
     let (tolerations, _) = path(deployment, &["spec", "template", "spec", "tolerations"]);
-    assert_eq!(tolerations, List::Atomic);
+    assert_eq!(tolerations, List::Unstated);
     let custom = Schema::of("example.com/v1", "Thing", &crds);
     assert_eq!(path(custom, &["metadata", "finalizers"]).0, List::Set);
-    assert_eq!(path(custom, &["spec", "containers"]).0, List::Atomic);
+    assert_eq!(path(custom, &["spec", "containers"]).0, List::Unstated);
 }
 
 #[test]
@@ -89,6 +89,6 @@ spec:
             &["spec", "pools"]
         )
         .0,
-        List::Atomic
+        List::Unstated
     );
 }

@@ -162,10 +162,18 @@ fn diff(at: &mut Vec<PathStep>, old: Option<&Value>, new: Option<&Value>, out: &
     }
 }
 
-/// What an element is called: its name, or the image that it runs.
+/// What an element holds but its host.
+fn rest(item: &Value) -> Option<serde_json::Map<String, Value>> {
+    let mut rest = item.as_object()?.clone();
+    rest.remove("host")?;
+    Some(rest)
+}
+
+/// What an element is called: its name, its host, or the image that it runs.
 fn name(item: &Value) -> Option<&str> {
     let text = |key: &str| item.get(key).and_then(Value::as_str);
     text("name")
+        .or_else(|| text("host"))
         .or_else(|| text("image").map(|image| image.rsplit_once(':').map_or(image, |i| i.0)))
 }
 
@@ -198,6 +206,28 @@ fn lists(at: &mut Vec<PathStep>, old: &[Value], new: &[Value], out: &mut Leaves)
             .cloned()
     };
     for wanted in a.union(&b) {
+        // What differs in nothing but its name was renamed: that name is the edit.
+        let renamed = |item: &Value| {
+            let came = |other: &&Value| name(other).is_some_and(|name| !a.contains(name));
+            new.iter()
+                .filter(came)
+                .any(|other| rest(other) == rest(item))
+        };
+        let gone = |item: &Value| old.iter().any(|other| rest(other) == rest(item));
+        let at_new = find(new, wanted).filter(|item| !a.contains(wanted) && gone(item));
+        if let Some(item) = at_new {
+            let mut path = at.clone();
+            path.push(PathStep::Element(vec![("name".to_owned(), wanted.clone())]));
+            path.push(PathStep::Field("host".to_owned()));
+            out.extend(
+                item.get("host")
+                    .map(|host| (path, After::Value(host.clone()))),
+            );
+            continue;
+        }
+        if find(old, wanted).is_some_and(|item| !b.contains(wanted) && renamed(&item)) {
+            continue;
+        }
         at.push(PathStep::Element(vec![("name".to_owned(), wanted.clone())]));
         diff(
             at,

@@ -1,0 +1,271 @@
+//! Which elements of a list are the same on the three sides: by their identities, else by what they are known by.
+//!
+//! Nothing is merged here. What a pair becomes is decided where the list merges.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use yaml::{Kind, Node, Reader, Value};
+
+use super::compare::canonical;
+use super::functions;
+use super::list::Slot;
+use super::value::Three;
+use crate::conflicts::PathStep;
+use crate::schema::{Key, List};
+
+/// Pairs the elements of a list by their identities; `None` where one has none, or two have the same.
+pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<Vec<Slot>> {
+    match list {
+        List::Atomic => None,
+        List::Functions => functions::slots_of(three),
+        List::Unstated => inferred(three),
+        List::Map(_) => paired(three, list, Known::ByName),
+        List::Set | List::Values => paired(three, list, Known::ByIdentity),
+    }
+}
+
+/// Pairs elements by the first field of these that each of them has and that is unique on every side (M22).
+fn inferred(three: Three<'_>) -> Option<Vec<Slot>> {
+    let keys = Key::usual().chunks(1);
+    keys.map(List::Map)
+        .find_map(|list| paired(three, list, Known::ByTheRest))
+}
+
+/// What an element is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// Its identity alone.
+    ByIdentity,
+    /// Its `name`, where a stated key changed that is none (M13b).
+    ByName,
+    /// All that it holds but its key, where no schema states the key and the other side left the element that key.
+    ByTheRest,
+}
+
+/// Pairs elements by their identities, those whose identity changed by what else they are known by.
+fn paired(three: Three<'_>, list: List<'_>, known: Known) -> Option<Vec<Slot>> {
+    let base = Elements::of(three.base, list)?;
+    let local = Elements::of(three.local, list)?;
+    let upstream = Elements::of(three.upstream, list)?;
+    let gone = |step: &PathStep| local.find(step).is_none() || upstream.find(step).is_none();
+    let changed = base.steps.iter().any(gone);
+    let marks = changed.then(|| marks(three, list, known)).flatten();
+    let pairs = Pairs {
+        to_local: base.partners(
+            &local,
+            &upstream,
+            known,
+            marks.as_ref().map(|[a, b, _]| [a, b]),
+        ),
+        to_upstream: base.partners(
+            &upstream,
+            &local,
+            known,
+            marks.as_ref().map(|[a, _, b]| [a, b]),
+        ),
+        names: marks
+            .filter(|_| known == Known::ByName)
+            .map(|[base, ..]| base),
+        base,
+        local,
+        upstream,
+    };
+    Some(pairs.slots())
+}
+
+/// The elements of one side, by what identifies them.
+struct Elements {
+    steps: Vec<PathStep>,
+    /// Their positions, in the order of their identities.
+    sorted: Vec<usize>,
+}
+
+impl Elements {
+    fn of(node: Option<Node<'_>>, list: List<'_>) -> Option<Self> {
+        let items = node.into_iter().flat_map(|node| node.items());
+        let steps = items
+            .map(|item| identity(item, list))
+            .collect::<Option<Vec<_>>>()?;
+        let mut sorted: Vec<usize> = (0..steps.len()).collect();
+        sorted.sort_by_key(|index| steps.get(*index));
+        let twice = |pair: &[usize]| match pair {
+            [a, b] => steps.get(*a) == steps.get(*b),
+            _ => false,
+        };
+        let unique = !sorted.windows(2).any(twice);
+        unique.then_some(Self { steps, sorted })
+    }
+
+    fn find(&self, step: &PathStep) -> Option<usize> {
+        let compare = |index: &usize| self.steps.get(*index).cmp(&Some(step));
+        let at = self.sorted.binary_search_by(compare).ok()?;
+        self.sorted.get(at).copied()
+    }
+
+    /// For each element of this base its partner on a side.
+    fn partners(
+        &self,
+        side: &Self,
+        other: &Self,
+        known: Known,
+        marks: Option<[&Marks; 2]>,
+    ) -> Vec<Option<usize>> {
+        let again = |index: usize, step: &PathStep| {
+            let [old, new] = marks?;
+            let mark = old.get(index)?.as_ref()?;
+            let index = new.iter().position(|other| other.as_ref() == Some(mark))?;
+            let own = side.steps.get(index)?;
+            let taken = self.find(own).is_some();
+            let left = other.find(step).is_some() && other.find(own).is_none();
+            (!taken && (left || known == Known::ByName)).then_some(index)
+        };
+        let partner = |(index, step)| side.find(step).or_else(|| again(index, step));
+        self.steps.iter().enumerate().map(partner).collect()
+    }
+}
+
+/// What else than its identity an element is known by, where that is unique.
+type Marks = Vec<Option<String>>;
+
+/// The mark of each element, where it is unique on every side.
+fn marks(three: Three<'_>, list: List<'_>, known: Known) -> Option<[Marks; 3]> {
+    let List::Map(keys) = list else { return None };
+    if known == Known::ByName && keys.iter().any(|key| key.name == "name") {
+        return None;
+    }
+    let mark = |item: Node<'_>| match known {
+        Known::ByIdentity => None,
+        Known::ByName => {
+            let name = item.effective("name")?.target().ok()?.scalar()?;
+            (!name.is_empty()).then(|| name.to_owned())
+        }
+        Known::ByTheRest => {
+            let Value::Map(mut entries) = item.to_value(Reader::V3).ok()? else {
+                return None;
+            };
+            entries.retain(|(field, _)| keys.iter().all(|key| key.name != *field));
+            let rest = (!entries.is_empty()).then_some(Value::Map(entries));
+            Some(canonical(&rest?.to_json()?))
+        }
+    };
+    let of = |node: Option<Node<'_>>| -> Marks {
+        let items = node.into_iter().flat_map(|node| node.items());
+        items.map(mark).collect()
+    };
+    let mut sides = [three.base, three.local, three.upstream].map(of);
+    let mut twice: BTreeSet<String> = BTreeSet::new();
+    for side in &sides {
+        let mut seen = BTreeSet::new();
+        let again = side.iter().flatten().filter(|mark| !seen.insert(*mark));
+        twice.extend(again.cloned());
+    }
+    for mark in sides.iter_mut().flatten() {
+        *mark = mark.take().filter(|mark| !twice.contains(mark));
+    }
+    Some(sides)
+}
+
+/// The elements of three sides and which of them belong together.
+struct Pairs {
+    base: Elements,
+    local: Elements,
+    upstream: Elements,
+    to_local: Vec<Option<usize>>,
+    to_upstream: Vec<Option<usize>>,
+    /// The names of the base's elements, where those lead to them whatever their keys are.
+    names: Option<Marks>,
+}
+
+impl Pairs {
+    fn slots(&self) -> Vec<Slot> {
+        let (from_local, from_upstream) = (back(&self.to_local), back(&self.to_upstream));
+        let mut slots: Vec<Slot> = Vec::new();
+        for (index, own) in self.local.steps.iter().enumerate() {
+            let from = from_local.get(&index).copied();
+            let added = || {
+                let added = self.upstream.find(own);
+                added.filter(|index| !from_upstream.contains_key(index))
+            };
+            let to = match from {
+                Some(from) => self.to_upstream.get(from).copied().flatten(),
+                None => added(),
+            };
+            slots.extend(self.slot(from, Some(index), to));
+        }
+        let taken: BTreeSet<usize> = slots.iter().filter_map(|slot| slot.upstream).collect();
+        for index in (0..self.upstream.steps.len()).filter(|index| !taken.contains(index)) {
+            let from = from_upstream.get(&index).copied();
+            slots.extend(self.slot(from, None, Some(index)));
+        }
+        slots
+    }
+
+    /// One element; a record names it by its identity, or by its name where a key changed.
+    fn slot(
+        &self,
+        base: Option<usize>,
+        local: Option<usize>,
+        upstream: Option<usize>,
+    ) -> Option<Slot> {
+        let step = |side: &'_ Elements, at: Option<usize>| side.steps.get(at?).cloned();
+        let own = step(&self.base, base);
+        let sides = [step(&self.local, local), step(&self.upstream, upstream)];
+        let changed = own.is_some()
+            && sides
+                .iter()
+                .flatten()
+                .any(|step| Some(step) != own.as_ref());
+        let name = || {
+            let name = self.names.as_ref()?.get(base?)?.clone()?;
+            Some(PathStep::Element(vec![("name".to_owned(), name)]))
+        };
+        let name = changed.then(name).flatten();
+        let step = name
+            .or(own)
+            .or_else(|| sides.into_iter().flatten().next())?;
+        Some(Slot {
+            base,
+            local,
+            upstream,
+            step,
+        })
+    }
+}
+
+fn back(partners: &[Option<usize>]) -> BTreeMap<usize, usize> {
+    let known = partners.iter().zip(0..);
+    let known = known.filter_map(|(to, from)| Some(((*to)?, from)));
+    known.collect()
+}
+
+/// How an element is identified; `None` if it has no identity.
+pub(super) fn identity(item: Node<'_>, list: List<'_>) -> Option<PathStep> {
+    match list {
+        List::Map(keys) => {
+            if item.kind() != Kind::Mapping {
+                return None;
+            }
+            let keys: Option<Vec<(String, String)>> =
+                keys.iter().map(|key| key_value(item, key)).collect();
+            keys.map(PathStep::Element)
+        }
+        List::Set => {
+            let text = item.target().ok()?.scalar()?;
+            Some(PathStep::Item(text.to_owned()))
+        }
+        List::Values => {
+            let json = item.to_value(Reader::V3).ok()?.to_json()?;
+            Some(PathStep::Item(canonical(&json)))
+        }
+        List::Atomic | List::Unstated | List::Functions => None,
+    }
+}
+
+fn key_value(item: Node<'_>, key: &Key) -> Option<(String, String)> {
+    let value = item.effective(&key.name).filter(|value| !value.is_null());
+    let text = match value {
+        Some(value) => value.target().ok()?.scalar()?.to_owned(),
+        None => key.default.as_deref()?.to_owned(),
+    };
+    Some((key.name.clone().into_owned(), text))
+}

@@ -1,0 +1,153 @@
+//! The merge of one resource, held against the rules of its schema (M13b).
+//!
+//! What each side says alone may break a rule together: two ports with one number. Where the result breaks one that no
+//! side broke, the list is one value, and who wins at a conflict gives all of it. Values are never judged here, only
+//! what tells elements apart.
+
+use std::collections::BTreeSet;
+
+use yaml::{Kind, Node, Stream};
+
+use super::apply;
+use super::layout::Schemas;
+use super::pairs::identity;
+use super::record::Recorder;
+use super::value::{Known, Three, Walk};
+use crate::conflicts::{FieldPath, PathStep};
+use crate::schema::{Key, List, Schema};
+
+/// Merges one document field by field; `None` where that cannot be written, or only against the rules.
+pub(super) fn merge(
+    stream: &Stream,
+    document: usize,
+    three: Three<'_>,
+    schemas: &Schemas<'_>,
+    record: &mut Recorder<'_>,
+) -> Option<Stream> {
+    let local = three.local?;
+    let kind = local.get("kind").is_some();
+    let named = Schema::of_file(record.file().file_name()).filter(|_| !kind);
+    let schema = named.unwrap_or_else(|| schemas.of(local));
+    let since = record.len();
+    let mut whole: Vec<FieldPath> = Vec::new();
+    loop {
+        let mut walk = Walk::new(record);
+        walk.whole_lists = &whole;
+        walk.document(three, schema);
+        let ops = walk.ops;
+        let merged = apply::apply(stream, document, ops).ok()?;
+        let mut rules = Rules { broken: Vec::new() };
+        let sides = [three.base, three.local, three.upstream];
+        let root = merged.document(document)?.root();
+        rules.look(&FieldPath::default(), root, sides, Known::of(schema));
+        if rules.broken.is_empty() {
+            return Some(merged);
+        }
+        record.truncate(since);
+        rules.broken.retain(|path| !whole.contains(path));
+        if rules.broken.is_empty() {
+            return None;
+        }
+        whole.append(&mut rules.broken);
+    }
+}
+
+/// Looks for what no rule allows.
+struct Rules {
+    /// The lists that hold it.
+    broken: Vec<FieldPath>,
+}
+
+impl Rules {
+    fn look<'a>(
+        &mut self,
+        at: &FieldPath,
+        merged: Node<'a>,
+        sides: [Option<Node<'a>>; 3],
+        known: Known<'_>,
+    ) {
+        match merged.kind() {
+            Kind::Mapping if !matches!(known.schema, Schema::Unknown) => {
+                for entry in merged.entries() {
+                    let Some(key) = entry.key.key_text() else {
+                        continue;
+                    };
+                    let sides = sides.map(|side| side?.get(key));
+                    self.look(&at.field(key), entry.value, sides, known.field(key));
+                }
+            }
+            Kind::Sequence => self.elements(at, merged, sides, known),
+            _ => {}
+        }
+    }
+
+    fn elements<'a>(
+        &mut self,
+        at: &FieldPath,
+        merged: Node<'a>,
+        sides: [Option<Node<'a>>; 3],
+        known: Known<'_>,
+    ) {
+        if let List::Map(keys) = known.list {
+            let ports = matches!(known.schema, Schema::Builtin(_));
+            let mut faults = faults(merged, keys, ports);
+            if !faults.is_empty() {
+                for side in sides.into_iter().flatten() {
+                    let there = self::faults(side, keys, ports);
+                    faults.retain(|fault| !there.contains(fault));
+                }
+            }
+            if !faults.is_empty() {
+                self.broken.push(at.clone());
+                return;
+            }
+        }
+        if known.schema.is_leaf() {
+            return;
+        }
+        for (index, item) in merged.items().enumerate() {
+            let step = identity(item, known.list);
+            let same = |other: &Node<'_>| identity(*other, known.list) == step;
+            let twin = |side: Option<Node<'a>>| match step {
+                Some(_) => side?.items().find(same),
+                None => side?.at(index),
+            };
+            let sides = sides.map(twin);
+            let at = at.join(step.clone().unwrap_or(PathStep::Index(index)));
+            self.look(&at, item, sides, Known::of(known.schema));
+        }
+    }
+}
+
+/// What a list holds that no rule allows: keys that stand twice; of ports names that do, and, of those of a Service,
+/// more than one where one has none.
+fn faults(list: Node<'_>, keys: &[Key], ports: bool) -> BTreeSet<PathStep> {
+    let mut faults = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    for item in list.items() {
+        if let Some(step) = identity(item, List::Map(keys)) {
+            add(step, &mut seen, &mut faults);
+        }
+    }
+    let has = |name: &str| keys.iter().any(|key| key.name == name);
+    if !ports || !(has("port") || has("containerPort")) {
+        return faults;
+    }
+    for item in list.items() {
+        let name = item.effective("name").and_then(|name| name.as_str());
+        match name {
+            Some(name) => add(PathStep::Item(name.to_owned()), &mut seen, &mut faults),
+            None if has("port") && list.items().len() > 1 => {
+                faults.insert(PathStep::Item(String::new()));
+            }
+            None => {}
+        }
+    }
+    faults
+}
+
+fn add(step: PathStep, seen: &mut BTreeSet<PathStep>, faults: &mut BTreeSet<PathStep>) {
+    if !seen.insert(step.clone()) {
+        faults.insert(step);
+    }
+}

@@ -1,0 +1,191 @@
+//! Lists whose elements nothing tells apart: as sequences, where the two sides' changes do not touch (M22).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+use yaml::{Node, Reader};
+
+use super::compare::canonical;
+use super::list::Slot;
+use super::value::Three;
+use crate::conflicts::PathStep;
+
+/// How many elements may differ before a list is not compared element by element any more.
+const ELEMENTS: usize = 4000;
+
+/// Elements that become others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Change {
+    old: Range<usize>,
+    new: Range<usize>,
+}
+
+/// Pairs the elements of a list by their values and places; `None` where the sides changed the same ones, or put in or
+/// took away the same value at different places.
+pub(super) fn slots(three: Three<'_>) -> Option<Vec<Slot>> {
+    let mut known = BTreeMap::new();
+    let base = numbers(three.base, &mut known)?;
+    let local = numbers(three.local, &mut known)?;
+    let upstream = numbers(three.upstream, &mut known)?;
+    let (mine, theirs) = (changes(&base, &local)?, changes(&base, &upstream)?);
+    let agreed = |a: &Change, b: &Change| {
+        a.old == b.old && local.get(a.new.clone()) == upstream.get(b.new.clone())
+    };
+    let clash = |a: &Change| {
+        theirs
+            .iter()
+            .any(|b| touch(&a.old, &b.old) && !agreed(a, b))
+    };
+    if mine.iter().any(clash) {
+        return None;
+    }
+    let only = |all: &[Change], others: &[Change]| -> Vec<Change> {
+        let both = |change: &&Change| !others.iter().any(|other| other.old == change.old);
+        all.iter().filter(both).cloned().collect()
+    };
+    let apart = [
+        (&local, only(&mine, &theirs)),
+        (&upstream, only(&theirs, &mine)),
+    ];
+    if crossing(
+        &base,
+        apart
+            .each_ref()
+            .map(|(side, own)| (side.as_slice(), own.as_slice())),
+    ) {
+        return None;
+    }
+    Some(paired(
+        base.len(),
+        &mine,
+        &theirs,
+        [local.len(), upstream.len()],
+    ))
+}
+
+/// The elements of a side as numbers: equal values have equal ones.
+fn numbers(node: Option<Node<'_>>, known: &mut BTreeMap<String, usize>) -> Option<Vec<usize>> {
+    let items = node.into_iter().flat_map(|node| node.items());
+    let number = |item: Node<'_>| {
+        let value = item.to_value(Reader::V3).ok()?;
+        let text = match value.to_json() {
+            Some(json) => canonical(&json),
+            None => item.source().to_owned(),
+        };
+        let next = known.len();
+        Some(*known.entry(text).or_insert(next))
+    };
+    items.map(number).collect()
+}
+
+/// What differs between two lists; `None` where too much does.
+fn changes(old: &[usize], new: &[usize]) -> Option<Vec<Change>> {
+    if old.len() + new.len() > ELEMENTS {
+        return None;
+    }
+    let ops = capture_diff_slices(Algorithm::Myers, old, new);
+    let changed = ops.iter().filter(|op| op.tag() != DiffTag::Equal);
+    let mut changes: Vec<Change> = Vec::new();
+    for op in changed {
+        let (old, new) = (op.old_range(), op.new_range());
+        match changes.last_mut() {
+            Some(last) if last.old.end == old.start && last.new.end == new.start => {
+                last.old.end = old.end;
+                last.new.end = new.end;
+            }
+            _ => changes.push(Change { old, new }),
+        }
+    }
+    Some(changes)
+}
+
+/// Whether two changes concern the same elements, or neighbours.
+fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start <= b.end && b.start <= a.end
+}
+
+/// Whether one side puts in a value that the other puts in or takes away altogether elsewhere: nobody can say whether
+/// that is one element or two.
+fn crossing(base: &[usize], sides: [(&[usize], &[Change]); 2]) -> bool {
+    let [mine, theirs] = sides.map(|(side, changes)| {
+        let put = |value: &usize| {
+            let count = |all: &[usize]| all.iter().filter(|other| *other == value).count();
+            count(side) > count(base)
+        };
+        let inside = |range: &Range<usize>| side.get(range.clone()).unwrap_or_default().to_vec();
+        let new = changes.iter().flat_map(|change| inside(&change.new));
+        let new: BTreeSet<usize> = new.filter(put).collect();
+        let old = changes
+            .iter()
+            .filter_map(|change| base.get(change.old.clone()));
+        let gone = old.flatten().filter(|value| !side.contains(value));
+        (new, gone.copied().collect::<BTreeSet<usize>>())
+    });
+    let meet = |a: &BTreeSet<usize>, b: &BTreeSet<usize>| !a.is_disjoint(b);
+    meet(&mine.0, &theirs.0) || meet(&mine.0, &theirs.1) || meet(&mine.1, &theirs.0)
+}
+
+/// Where each element of the base stands on a side: unchanged ones, and those of changes of as many into as many.
+fn partners(base: usize, changes: &[Change]) -> Vec<Option<usize>> {
+    let mut partners = vec![None; base];
+    let (mut old, mut new) = (0, 0);
+    for change in changes {
+        pair(&mut partners, old..change.old.start, new);
+        if change.old.len() == change.new.len() {
+            pair(&mut partners, change.old.clone(), change.new.start);
+        }
+        (old, new) = (change.old.end, change.new.end);
+    }
+    pair(&mut partners, old..base, new);
+    partners
+}
+
+fn pair(partners: &mut [Option<usize>], range: Range<usize>, new: usize) {
+    for (partner, index) in partners.get_mut(range).into_iter().flatten().zip(new..) {
+        *partner = Some(index);
+    }
+}
+
+fn paired(
+    base: usize,
+    mine: &[Change],
+    theirs: &[Change],
+    [local, upstream]: [usize; 2],
+) -> Vec<Slot> {
+    let (to_local, to_upstream) = (partners(base, mine), partners(base, theirs));
+    let back = |partners: &[Option<usize>]| -> BTreeMap<usize, usize> {
+        let known = partners.iter().zip(0..);
+        known
+            .filter_map(|(to, from)| Some(((*to)?, from)))
+            .collect()
+    };
+    let (from_local, from_upstream) = (back(&to_local), back(&to_upstream));
+    // What both put in at one place is the same.
+    let mut both = BTreeMap::new();
+    for (a, b) in mine.iter().flat_map(|a| theirs.iter().map(move |b| (a, b))) {
+        if a.old == b.old && a.new.len() == b.new.len() {
+            both.extend(a.new.clone().zip(b.new.clone()));
+        }
+    }
+    let mut slots: Vec<Slot> = Vec::new();
+    for index in 0..local {
+        let from = from_local.get(&index).copied();
+        let known = from.and_then(|from| to_upstream.get(from).copied().flatten());
+        slots.push(Slot {
+            base: from,
+            local: Some(index),
+            upstream: known.or_else(|| both.get(&index).copied()),
+            step: PathStep::Index(index),
+        });
+    }
+    let taken: BTreeSet<usize> = slots.iter().filter_map(|slot| slot.upstream).collect();
+    let new = (0..upstream).filter(|index| !taken.contains(index));
+    slots.extend(new.map(|index| Slot {
+        base: from_upstream.get(&index).copied(),
+        local: None,
+        upstream: Some(index),
+        step: PathStep::Index(index),
+    }));
+    slots
+}
