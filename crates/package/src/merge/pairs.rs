@@ -19,8 +19,8 @@ pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<Vec<Slot>> {
         List::Atomic => None,
         List::Functions => functions::slots_of(three),
         List::Unstated => inferred(three),
-        List::Map(_) => paired(three, list, Known::ByName),
-        List::Set | List::Values => paired(three, list, Known::ByIdentity),
+        List::Map(_) => paired(three, list, Known::Name),
+        List::Set | List::Values => paired(three, list, Known::Identity),
     }
 }
 
@@ -28,18 +28,18 @@ pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<Vec<Slot>> {
 fn inferred(three: Three<'_>) -> Option<Vec<Slot>> {
     let keys = Key::usual().chunks(1);
     keys.map(List::Map)
-        .find_map(|list| paired(three, list, Known::ByTheRest))
+        .find_map(|list| paired(three, list, Known::Rest))
 }
 
 /// What an element is known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
     /// Its identity alone.
-    ByIdentity,
+    Identity,
     /// Its `name`, where a stated key changed that is none (M13b).
-    ByName,
+    Name,
     /// All that it holds but its key, where no schema states the key and the other side left the element that key.
-    ByTheRest,
+    Rest,
 }
 
 /// Pairs elements by their identities, those whose identity changed by what else they are known by.
@@ -64,7 +64,7 @@ fn paired(three: Three<'_>, list: List<'_>, known: Known) -> Option<Vec<Slot>> {
             marks.as_ref().map(|[a, _, b]| [a, b]),
         ),
         names: marks
-            .filter(|_| known == Known::ByName)
+            .filter(|_| known == Known::Name)
             .map(|[base, ..]| base),
         base,
         local,
@@ -117,7 +117,7 @@ impl Elements {
             let own = side.steps.get(index)?;
             let taken = self.find(own).is_some();
             let left = other.find(step).is_some() && other.find(own).is_none();
-            (!taken && (left || known == Known::ByName)).then_some(index)
+            (!taken && (left || known == Known::Name)).then_some(index)
         };
         let partner = |(index, step)| side.find(step).or_else(|| again(index, step));
         self.steps.iter().enumerate().map(partner).collect()
@@ -130,16 +130,16 @@ type Marks = Vec<Option<String>>;
 /// The mark of each element, where it is unique on every side.
 fn marks(three: Three<'_>, list: List<'_>, known: Known) -> Option<[Marks; 3]> {
     let List::Map(keys) = list else { return None };
-    if known == Known::ByName && keys.iter().any(|key| key.name == "name") {
+    if known == Known::Name && keys.iter().any(|key| key.name == "name") {
         return None;
     }
     let mark = |item: Node<'_>| match known {
-        Known::ByIdentity => None,
-        Known::ByName => {
+        Known::Identity => None,
+        Known::Name => {
             let name = item.effective("name")?.target().ok()?.scalar()?;
             (!name.is_empty()).then(|| name.to_owned())
         }
-        Known::ByTheRest => {
+        Known::Rest => {
             let Value::Map(mut entries) = item.to_value(Reader::V3).ok()? else {
                 return None;
             };
