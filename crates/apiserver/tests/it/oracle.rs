@@ -7,14 +7,15 @@ use axum::response::Response;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::world::{admin, ask, ask_as, raw, shoe, shoes, still};
+use crate::oracle_scales::{BOOTS, boot, scaled};
+use crate::world::{admin, ask, ask_as, raw, shoe, still};
 
-const HOME: &str = "/apis/test.dev/v1/namespaces/default/shoes";
-const MERGE: &str = "application/merge-patch+json";
-const APPLY: &str = "application/apply-patch+yaml";
+pub(crate) const HOME: &str = "/apis/test.dev/v1/namespaces/default/shoes";
+pub(crate) const MERGE: &str = "application/merge-patch+json";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 /// Sends a body of a media type as the administrator.
-async fn send(
+pub(crate) async fn send(
     server: &apiserver::Server,
     method: Method,
     path: &str,
@@ -23,29 +24,6 @@ async fn send(
 ) -> (u16, Value) {
     let (code, answer, _) = ask_as(server, method, path, media, Some(body), Some(admin())).await;
     (code, answer)
-}
-
-/// A server with shoes that have a scale, and an older version.
-async fn scaled() -> apiserver::Server {
-    let server = still(&Memory::default(), Vec::new()).await;
-    let mut crd = shoes();
-    crd["metadata"]["name"] = "boots.test.dev".into();
-    crd["spec"]["names"] =
-        json!({"plural": "boots", "singular": "boot", "kind": "Boot", "listKind": "BootList"});
-    let paths = json!({"specReplicasPath": ".spec.pairs", "statusReplicasPath": ".status.pairs", "labelSelectorPath": ".status.selector"});
-    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
-    let version = |name: &str| json!({"name": name, "served": true, "storage": name == "v1", "deprecated": name != "v1", "schema": schema, "subresources": {"scale": paths}});
-    crd["spec"]["versions"] = json!([version("v1"), version("v1beta1")]);
-    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let (code, answer) = ask(&server, Method::POST, path, Some(crd)).await;
-    assert_eq!(code, 201, "{answer}");
-    server
-}
-
-const BOOTS: &str = "/apis/test.dev/v1/namespaces/default/boots";
-
-fn boot(spec: Value) -> Value {
-    json!({"apiVersion": "test.dev/v1", "kind": "Boot", "metadata": {"name": "a"}, "spec": spec})
 }
 
 #[tokio::test]
@@ -123,109 +101,6 @@ async fn a_namespace_is_marked_without_a_grace_period() {
 }
 
 #[tokio::test]
-async fn a_scale_without_a_wanted_count_cannot_be_read_or_left_so() {
-    let server = scaled().await;
-    ask(&server, Method::POST, BOOTS, Some(boot(json!({})))).await;
-    let scale = format!("{BOOTS}/a/scale");
-    let (code, answer) = ask(&server, Method::GET, &scale, None).await;
-    let why = "Internal error occurred: the spec replicas field \".spec.pairs\" does not exist";
-    assert_eq!((code, answer["message"].as_str()), (500, Some(why)));
-    let (code, answer) = send(&server, Method::PATCH, &scale, MERGE, json!({})).await;
-    let why = "the spec replicas field \".spec.pairs\" cannot be empty";
-    assert_eq!((code, answer["message"].as_str()), (400, Some(why)));
-    let (code, answer) = send(
-        &server,
-        Method::PATCH,
-        &scale,
-        MERGE,
-        json!({"spec": {"replicas": 3}}),
-    )
-    .await;
-    assert_eq!((code, &answer["spec"]["replicas"]), (200, &json!(3)));
-    let (_, object) = ask(&server, Method::GET, &format!("{BOOTS}/a"), None).await;
-    let entries = object["metadata"]["managedFields"].as_array().unwrap();
-    let entry = entries
-        .iter()
-        .find(|e| e["subresource"] == "scale")
-        .unwrap();
-    assert_eq!(entry["fieldsV1"], json!({"f:spec": {"f:pairs": {}}}));
-    assert_eq!(entry.get("time"), None);
-}
-
-#[tokio::test]
-async fn a_scale_must_be_one() {
-    let server = scaled().await;
-    ask(
-        &server,
-        Method::POST,
-        BOOTS,
-        Some(boot(json!({"pairs": 1}))),
-    )
-    .await;
-    let scale = format!("{BOOTS}/a/scale");
-    let whole = |spec: Value| json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": spec});
-    for body in [
-        whole(json!("x")),
-        whole(json!({"replicas": "2"})),
-        json!({"kind": "Boot", "metadata": {"name": "a"}}),
-    ] {
-        let (code, answer) = ask(&server, Method::PUT, &scale, Some(body)).await;
-        let why =
-            "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:110\"";
-        assert_eq!((code, answer["message"].as_str()), (400, Some(why)));
-    }
-    let (code, answer) = ask(&server, Method::PUT, &scale, Some(whole(json!({})))).await;
-    assert_eq!(
-        (code, &answer["spec"]),
-        (200, &json!({})),
-        "no count is zero"
-    );
-    let (code, answer) = send(&server, Method::PATCH, &scale, APPLY, json!({})).await;
-    assert_eq!(
-        (code, &answer["details"]["causes"][0]["field"]),
-        (422, &json!("fieldManager"))
-    );
-    let (code, answer) = send(
-        &server,
-        Method::PATCH,
-        &scale,
-        MERGE,
-        json!({"spec": {"replicas": -1}}),
-    )
-    .await;
-    assert_eq!(
-        (code, &answer["details"]["causes"][0]["field"]),
-        (422, &json!(".spec.pairs"))
-    );
-}
-
-#[tokio::test]
-async fn what_scale_paths_find_is_checked() {
-    let server = scaled().await;
-    let cases = [
-        (
-            json!({"pairs": "2"}),
-            "Invalid value: 0: .spec.pairs accessor error: 2 is of the type string, expected int64",
-        ),
-        (
-            json!({"pairs": -1}),
-            "Invalid value: -1: should be a non-negative integer",
-        ),
-        (
-            json!({"pairs": 3_000_000_000_u64}),
-            "Invalid value: 3000000000: should be less than or equal to 2147483647",
-        ),
-    ];
-    for (spec, why) in cases {
-        let (code, answer) = ask(&server, Method::POST, BOOTS, Some(boot(spec))).await;
-        assert_eq!(
-            (code, &answer["details"]["causes"][0]["message"]),
-            (422, &json!(why))
-        );
-    }
-}
-
-#[tokio::test]
 async fn a_deprecated_version_names_a_better_one() {
     let server = scaled().await;
     let path = "/apis/test.dev/v1beta1/namespaces/default/boots";
@@ -280,7 +155,7 @@ async fn a_put_that_makes_needs_the_right_to_create() {
     assert_eq!(code, 403, "{answer}");
 }
 
-fn causes(answer: &Value) -> Vec<&str> {
+pub(crate) fn causes(answer: &Value) -> Vec<&str> {
     let all = answer["details"]["causes"].as_array().into_iter().flatten();
     all.filter_map(|c| c["field"].as_str()).collect()
 }
@@ -525,58 +400,6 @@ async fn a_typed_kind_makes_something_of_nothing() {
 }
 
 #[tokio::test]
-async fn a_definition_needs_its_names_and_no_null_root() {
-    let server = still(&Memory::default(), Vec::new()).await;
-    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let mut nameless = shoes();
-    nameless["metadata"]["name"] = "boots.test.dev".into();
-    nameless["spec"]["names"] = json!({"plural": "boots", "kind": ""});
-    let (code, answer) = ask(&server, Method::POST, path, Some(nameless.clone())).await;
-    let names = [
-        "spec.names.singular",
-        "spec.names.kind",
-        "spec.names.listKind",
-    ];
-    assert_eq!((code, causes(&answer)), (422, names.to_vec()));
-    nameless["spec"]["names"]["kind"] = "Boot".into();
-    nameless["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["nullable"] = true.into();
-    let (code, answer) = ask(&server, Method::POST, path, Some(nameless)).await;
-    assert_eq!(
-        (code, causes(&answer)),
-        (422, vec!["spec.validation.openAPIV3Schema.nullable"])
-    );
-}
-
-#[tokio::test]
-async fn odd_paths_media_types_and_shapes_are_refused() {
-    let server = still(&Memory::default(), Vec::new()).await;
-    ask(&server, Method::POST, HOME, Some(shoe("a", 1))).await;
-    let (code, answer) = ask(&server, Method::GET, &format!("{HOME}//a"), None).await;
-    assert_eq!(
-        (code, answer["message"].as_str()),
-        (404, Some("shoes.test.dev \"\" not found"))
-    );
-    let path = format!("{HOME}/z");
-    let (code, _) = send(&server, Method::DELETE, &path, "application/x", json!({})).await;
-    assert_eq!(code, 415);
-    let (code, answer) = send(
-        &server,
-        Method::PATCH,
-        &format!("{HOME}/a"),
-        MERGE,
-        json!({"apiVersion": "test.dev"}),
-    )
-    .await;
-    let why = "Shoe \"a\" is invalid: apiVersion: Invalid value: \"test.dev\": must be test.dev/v1";
-    assert_eq!((code, answer["message"].as_str()), (422, Some(why)));
-    let path = format!(
-        "{HOME}?watch=true&sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1"
-    );
-    let (code, answer) = ask(&server, Method::GET, &path, None).await;
-    assert_eq!((code, causes(&answer).len()), (422, 2));
-}
-
-#[tokio::test]
 async fn old_events_take_any_name_and_roles_tell_errors_twice() {
     let server = still(&Memory::default(), Vec::new()).await;
     let event = json!({"metadata": {"name": "has space"}, "involvedObject": {"namespace": "default", "name": ""}, "count": 0});
@@ -622,35 +445,4 @@ async fn a_json_patch_replaces_what_a_map_has_not() {
     let patch = json!([{"op": "replace", "path": "/spec/far/new", "value": 2}]);
     let (code, _) = send(&server, Method::PATCH, &format!("{BOOTS}/a"), media, patch).await;
     assert_eq!(code, 422);
-}
-
-#[tokio::test]
-async fn small_refusals_have_the_real_words() {
-    let server = still(&Memory::default(), Vec::new()).await;
-    let mut stem = shoe("a", 1);
-    stem["metadata"]["generateName"] = "a-".into();
-    ask(&server, Method::POST, HOME, Some(stem.clone())).await;
-    let (code, answer) = ask(&server, Method::POST, HOME, Some(stem)).await;
-    let why = "shoes.test.dev \"a\" already exists, the server was not able to generate a unique name for the object";
-    assert_eq!((code, answer["message"].as_str()), (409, Some(why)));
-    let (code, answer) = ask(
-        &server,
-        Method::DELETE,
-        &format!("{HOME}/a"),
-        Some(json!({"kind": "Shoe"})),
-    )
-    .await;
-    let why = "no kind \"Shoe\" is registered for version \"meta.k8s.io/v1\" in scheme \"pkg/runtime/scheme.go:110\"";
-    assert_eq!((code, answer["message"].as_str()), (500, Some(why)));
-    let text = json!("text");
-    let (code, answer) = send(
-        &server,
-        Method::PATCH,
-        &format!("{HOME}/a?fieldManager=one"),
-        APPLY,
-        text,
-    )
-    .await;
-    let why = "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go value of type map[string]interface {}";
-    assert_eq!((code, answer["message"].as_str()), (400, Some(why)));
 }

@@ -22,5 +22,6 @@ mod sets;
 mod tenancy;
 mod upstreams;
 mod variants;
+mod variants_end;
 mod world;
 mod writers;

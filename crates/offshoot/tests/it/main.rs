@@ -16,6 +16,7 @@ mod edges;
 mod expressions;
 mod flags;
 mod fleet;
+mod fleet_upstreams;
 mod hanging;
 mod kill;
 mod local;

@@ -31,6 +31,7 @@ mod merge;
 mod mutate;
 mod oracle;
 mod render;
+mod render_refused;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -18,6 +18,7 @@ mod matrix;
 mod repository;
 mod revision;
 mod set;
+mod set_bounds;
 mod set_guard;
 mod set_laws;
 mod simulate;
