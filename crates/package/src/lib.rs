@@ -12,6 +12,7 @@ mod documents;
 pub mod ignore;
 pub mod init;
 pub mod kptfile;
+mod lines;
 pub mod merge;
 pub mod mutate;
 pub mod render;

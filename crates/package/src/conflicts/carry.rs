@@ -25,8 +25,10 @@ pub struct Draft<'a> {
 /// Where a conflict stands.
 type Place = (PackagePath, String, String);
 
+/// Lines of a text stand where the text does: a text has one conflict, about all of it or about lines (M21).
 fn place(conflict: &Conflict) -> Place {
     let (file, resource, path) = conflict.place();
+    let path = path.strip_suffix("#lines").unwrap_or(path);
     (file.clone(), resource.to_owned(), path.to_owned())
 }
 

@@ -8,6 +8,7 @@ mod carry;
 mod codec;
 mod gate;
 mod id;
+mod lines;
 mod path;
 mod place;
 mod resolve;

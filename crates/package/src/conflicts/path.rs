@@ -20,6 +20,8 @@ pub enum PathStep {
     Comment,
     /// The order of the elements of a list; always last.
     Order,
+    /// Those lines of the text it leads to that both sides changed (M21); always last.
+    Lines,
 }
 
 /// A path from a resource to a value in it.
@@ -55,11 +57,11 @@ impl FieldPath {
 }
 
 fn parse_step(text: &str, first: bool) -> Option<(PathStep, &str)> {
-    if text == "#comment" {
-        return Some((PathStep::Comment, ""));
-    }
-    if text == "#order" {
-        return Some((PathStep::Order, ""));
+    match text {
+        "#comment" => return Some((PathStep::Comment, "")),
+        "#lines" => return Some((PathStep::Lines, "")),
+        "#order" => return Some((PathStep::Order, "")),
+        _ => {}
     }
     if let Some(inner) = text.strip_prefix('[') {
         return parse_bracket(inner);
@@ -146,6 +148,7 @@ impl fmt::Display for FieldPath {
                 PathStep::Index(index) => write!(f, "[{index}]")?,
                 PathStep::Comment => f.write_str("#comment")?,
                 PathStep::Order => f.write_str("#order")?,
+                PathStep::Lines => f.write_str("#lines")?,
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use model::{Conflict, ConflictValue, File, Files, PackagePath};
 use yaml::{Document, Kind, Limits, Node, Reader, Stream};
 
+use super::lines::Lines;
 use super::{FieldPath, PathStep};
 use crate::kptfile;
 use crate::merge::{
@@ -24,16 +25,7 @@ pub(super) fn values_in(
     second: &Files,
     conflict: &Conflict,
 ) -> (ConflictValue, ConflictValue, PackagePath) {
-    let here = &conflict.file;
-    let moved = [first, second]
-        .iter()
-        .any(|f| !holds(f.get(here), conflict));
-    let homes =
-        (moved && !is_file(conflict)).then(|| (home(first, conflict), home(second, conflict)));
-    let (one, other) = match homes {
-        Some((Some(one), Some(other))) => (one, other),
-        _ => (here, here),
-    };
+    let (one, other) = places_in(first, second, conflict);
     let values = (
         value_in(first, one, conflict),
         value_in(second, other, conflict),
@@ -41,11 +33,42 @@ pub(super) fn values_in(
     (values.0, values.1, other.clone())
 }
 
+/// The files of two packages in which a conflict stands.
+fn places_in<'p>(
+    first: &'p Files,
+    second: &'p Files,
+    conflict: &'p Conflict,
+) -> (&'p PackagePath, &'p PackagePath) {
+    let here = &conflict.file;
+    let moved = [first, second]
+        .iter()
+        .any(|f| !holds(f.get(here), conflict));
+    let homes = (moved && !conflict.resource.is_empty())
+        .then(|| (home(first, conflict), home(second, conflict)));
+    match homes {
+        Some((Some(one), Some(other))) => (one, other),
+        _ => (here, here),
+    }
+}
+
+/// Whether somebody edited what stands at the place of a conflict.
+pub(super) fn edited(before: &Files, after: &Files, conflict: &Conflict) -> bool {
+    if let Some(lines) = Lines::of(conflict) {
+        let (one, other) = places_in(before, after, conflict);
+        return lines.edited(conflict, [(before, one), (after, other)]);
+    }
+    let (was, is, _) = values_in(before, after, conflict);
+    was != is
+}
+
 /// What a package holds in a file, elsewhere than the conflict says.
 fn value_in(files: &Files, at: &PackagePath, conflict: &Conflict) -> ConflictValue {
     let Some(path) = FieldPath::parse(&conflict.path) else {
         return ConflictValue::Absent;
     };
+    if let Some(lines) = Lines::of(conflict) {
+        return lines.value(files, at, conflict);
+    }
     if is_file(conflict) {
         return match subpackage(conflict) {
             Some(dir) => tree_value(files, dir),
@@ -208,7 +231,7 @@ fn child<'a>(node: Node<'a>, step: &PathStep) -> Option<Node<'a>> {
             }
         }),
         PathStep::Element(keys) => element(node, keys),
-        PathStep::Comment | PathStep::Order => None,
+        PathStep::Comment | PathStep::Order | PathStep::Lines => None,
     }
 }
 

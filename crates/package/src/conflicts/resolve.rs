@@ -2,7 +2,7 @@
 
 use model::{Conflict, ConflictId, ConflictState, Files};
 
-use super::place::values_in;
+use super::place::{edited, values_in};
 
 /// Marks the open conflicts that a person settled by editing the field: the draft's tip holds
 /// something else there than the machine left (V4a).
@@ -11,7 +11,7 @@ pub fn resolved_by_edit(conflicts: &mut [Conflict], machine: &Files, tip: &Files
         .iter_mut()
         .filter(|c| c.state == ConflictState::Open)
     {
-        if changed(conflict, machine, tip) {
+        if machine != tip && edited(machine, tip, conflict) {
             conflict.state = ConflictState::Resolved;
         }
     }

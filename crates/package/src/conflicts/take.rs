@@ -3,6 +3,7 @@
 use model::{Conflict, File, Files, PackagePath};
 use yaml::{Edit, Reader, Stream};
 
+use super::lines::Lines;
 use super::place::{document, find, is_file, parsed, subpackage, value_at};
 use super::{FieldPath, PathStep};
 
@@ -10,10 +11,10 @@ use super::{FieldPath, PathStep};
 ///
 /// A package in which it could not is as it was.
 pub(crate) fn take(files: &mut Files, from: &Files, conflict: &Conflict) -> bool {
-    let taken = if is_file(conflict) {
-        Some(whole(files, from, conflict))
-    } else {
-        part(files, from, conflict)
+    let taken = match Lines::of(conflict) {
+        Some(lines) => lines.taken(files, from, conflict),
+        None if is_file(conflict) => Some(whole(files, from, conflict)),
+        None => part(files, from, conflict),
     };
     match taken {
         Some(taken) if value_at(&taken, conflict) == value_at(from, conflict) => {
@@ -115,7 +116,7 @@ fn field(
                     key: key.clone(),
                     fragment,
                 },
-                PathStep::Comment => return None,
+                PathStep::Comment | PathStep::Order | PathStep::Lines => return None,
                 _ => Edit::InsertFragment {
                     path,
                     index,

@@ -65,7 +65,7 @@ pub(super) fn value(node: Node<'_>) -> Option<Value> {
 
 /// Whether any mapping in a document holds a key twice, or a key that is no scalar: such a document
 /// is one value (M6).
-pub(super) fn undecidable(node: Node<'_>) -> bool {
+pub(crate) fn undecidable(node: Node<'_>) -> bool {
     let mut open = vec![node];
     while let Some(node) = open.pop() {
         match node.kind() {

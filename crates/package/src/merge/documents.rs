@@ -1,6 +1,6 @@
 //! The merge of one YAML file: documents pair by identity, their texts are put together.
 
-use model::{ConflictValue, Decision, PackagePath};
+use model::{ConflictValue, Decision};
 use yaml::{Document, Limits, Node, Stream};
 
 use super::compare::{same, undecidable};
@@ -10,7 +10,7 @@ use super::record::{Recorder, node_value};
 use super::remarks;
 use super::rules;
 use super::value::{Three, Walk};
-use super::{MergeError, Side};
+use crate::lines::breaks;
 
 /// What becomes of a file.
 pub(super) enum Outcome {
@@ -18,8 +18,10 @@ pub(super) enum Outcome {
     Text(String),
     /// Nothing is left of it.
     Gone,
-    /// Its documents cannot be told apart or read: it merges as text (M7).
+    /// It cannot be read: it merges as text (M7).
     AsText,
+    /// A side holds one identity twice: it is one value (M6).
+    OneValue,
 }
 
 /// The documents of one side.
@@ -40,21 +42,19 @@ impl Documents {
 
 /// Merges the texts of a file; `None` is a side without the file.
 pub(super) fn merge(
-    path: &PackagePath,
     texts: [Option<&str>; 3],
     schemas: &Schemas<'_>,
     record: &mut Recorder<'_>,
-) -> Result<Outcome, MergeError> {
-    let sides = [Side::Base, Side::Local, Side::Upstream];
+) -> Outcome {
     let mut read = Vec::with_capacity(3);
-    for (side, text) in sides.into_iter().zip(texts) {
-        match documents(path, side, text)? {
-            Some(documents) => read.push(documents),
-            None => return Ok(Outcome::AsText),
+    for text in texts {
+        match documents(text) {
+            Ok(documents) => read.push(documents),
+            Err(outcome) => return outcome,
         }
     }
     let [base, local, upstream] = read.as_slice() else {
-        return Ok(Outcome::AsText);
+        return Outcome::AsText;
     };
     let mut pieces = local_pieces(base, local, upstream, schemas, record);
     for (index, id) in upstream.ids.iter().enumerate() {
@@ -65,66 +65,47 @@ pub(super) fn merge(
     order(&mut pieces);
     let kept: Vec<&Piece> = pieces.iter().filter(|piece| piece.text.is_some()).collect();
     if kept.is_empty() {
-        return Ok(Outcome::Gone);
+        return Outcome::Gone;
     }
     let explicit = local
         .document(Some(0))
         .is_none_or(|first| first.text().starts_with("---"));
     let text = join(kept.into_iter().filter_map(|p| p.text.as_deref()), explicit);
-    Ok(Outcome::Text(match texts[1].and_then(breaks) {
+    Outcome::Text(match texts[1].and_then(breaks) {
         Some("\r\n") if breaks(&text).is_none() => text.replace("\r\n", "\n").replace('\n', "\r\n"),
         Some("\n") if breaks(&text).is_none() => text.replace("\r\n", "\n"),
         _ => text,
-    }))
+    })
 }
 
-/// The line break that a text uses throughout; `None` where it mixes them, or has none.
-fn breaks(text: &str) -> Option<&'static str> {
-    let (all, wide) = (text.matches('\n').count(), text.matches("\r\n").count());
-    match () {
-        () if all == 0 => None,
-        () if wide == all => Some("\r\n"),
-        () if wide == 0 => Some("\n"),
-        () => None,
-    }
-}
-
-/// Parses one side; `None` where the file must merge as text.
-fn documents(
-    path: &PackagePath,
-    side: Side,
-    text: Option<&str>,
-) -> Result<Option<Documents>, MergeError> {
+/// Parses one side; what becomes of the file where its documents do not merge one by one.
+fn documents(text: Option<&str>) -> Result<Documents, Outcome> {
     let Some(text) = text else {
-        return Ok(Some(Documents {
+        return Ok(Documents {
             stream: None,
             ids: Vec::new(),
-        }));
+        });
     };
     let Ok(stream) = Stream::parse(text, &Limits::default()) else {
-        return Ok(None);
+        return Err(Outcome::AsText);
     };
     if stream.is_empty() {
-        return Ok(None);
+        return Err(Outcome::AsText);
     }
     let ids: Vec<Identity> = stream.documents().map(|d| identity(d.root())).collect();
     for (index, id) in ids.iter().enumerate() {
         if ids.get(..index).is_some_and(|before| before.contains(id)) {
-            if id.name.is_empty() {
-                return Ok(None);
-            }
-            let (file, resource) = (path.clone(), id.record());
-            return Err(MergeError::DuplicateResource {
-                side,
-                file,
-                resource,
+            return Err(if id.name.is_empty() {
+                Outcome::AsText
+            } else {
+                Outcome::OneValue
             });
         }
     }
-    Ok(Some(Documents {
+    Ok(Documents {
         stream: Some(stream),
         ids,
-    }))
+    })
 }
 
 /// A document of the result.

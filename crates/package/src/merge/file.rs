@@ -1,11 +1,11 @@
-//! The merge of one file: by id or bytes first, then as YAML, else as text (M7, M16).
+//! The merge of one file: by id or bytes first, then as YAML, else by lines or as one value (M7, M16, M21).
 
 use model::{Decision, File, FileMode, PackagePath};
 
 use super::documents::{self, Outcome};
 use super::layout::Schemas;
 use super::record::Recorder;
-use super::{MergeError, kptfile};
+use super::{MergeError, kptfile, lines};
 
 /// The three sides of one file.
 pub(super) type Files3<'f> = [Option<&'f File>; 3];
@@ -53,19 +53,28 @@ pub(super) fn merge(
     let texts = texts.map(Option::flatten);
     let outcome = match kind {
         Kind::Kptfile(own) if readable => kptfile::merge(path, texts, own, record)?,
-        Kind::Yaml if readable => documents::merge(path, texts, schemas, record)?,
+        Kind::Yaml if readable => documents::merge(texts, schemas, record),
         _ => Outcome::AsText,
     };
     Ok(match outcome {
         Outcome::Gone => None,
-        Outcome::AsText => as_text(sides, record),
+        Outcome::OneValue => as_one_value(sides, record),
+        Outcome::AsText => as_text(path, sides, record),
         Outcome::Text(text) => Some(put(sides, text)),
     })
 }
 
+/// A file that is no resources: what both sides changed merges by lines where it can (M21).
+fn as_text(path: &PackagePath, sides: Files3<'_>, record: &mut Recorder<'_>) -> Option<File> {
+    match lines::file(path, sides, record) {
+        Some(text) => Some(put(sides, text)),
+        None => as_one_value(sides, record),
+    }
+}
+
 /// A file that is one value: from the side that changed it; if both did, what is local stays, or
 /// comes back where it was deleted (as kpt does), and the conflict says so.
-fn as_text(sides: Files3<'_>, record: &mut Recorder<'_>) -> Option<File> {
+fn as_one_value(sides: Files3<'_>, record: &mut Recorder<'_>) -> Option<File> {
     let [base, local, upstream] = sides;
     if base == local {
         return upstream.cloned();

@@ -17,6 +17,7 @@ mod file;
 mod functions;
 mod kptfile;
 mod layout;
+mod lines;
 mod list;
 mod marks;
 mod order;
@@ -29,12 +30,12 @@ mod sequence;
 mod strategies;
 mod value;
 
-use model::{Conflict, ConflictPolicy, Files, PackagePath, Strategy};
+use model::{Conflict, ConflictPolicy, Files, Strategy};
 
 use crate::kptfile::ReadError;
 
 pub(crate) use comments::texts as comment_texts;
-pub(crate) use compare::canonical;
+pub(crate) use compare::{canonical, undecidable};
 pub use diff::{Difference, diff};
 pub(crate) use functions::runs as function_runs;
 pub(crate) use layout::tree_value;
@@ -140,18 +141,6 @@ pub enum MergeError {
         /// What was changed, sorted (M9).
         files: Vec<String>,
     },
-    /// Two documents of one file are the same resource, so nobody can say which is which.
-    #[error(
-        "found duplicate {side} resources in file {file:?}: {resource}; give one of them another name, or remove it"
-    )]
-    DuplicateResource {
-        /// Whose.
-        side: Side,
-        /// The file.
-        file: PackagePath,
-        /// The resource.
-        resource: String,
-    },
 }
 
 impl MergeError {
@@ -159,7 +148,7 @@ impl MergeError {
     pub fn class(&self) -> model::Class {
         match self {
             Self::LocalChanges { .. } => model::Class::Conflict,
-            Self::ReadKptfile { .. } | Self::DuplicateResource { .. } => model::Class::Invalid,
+            Self::ReadKptfile { .. } => model::Class::Invalid,
         }
     }
 }

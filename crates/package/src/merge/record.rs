@@ -6,6 +6,7 @@ use yaml::Node;
 
 use super::{MergeOptions, compare};
 use crate::conflicts::{FieldPath, PathStep, conflict_id, hex};
+use crate::lines::{Excerpt, write};
 
 /// Gathers the conflicts of one file.
 #[derive(Debug)]
@@ -61,13 +62,24 @@ impl<'o> Recorder<'o> {
         local: Option<Node<'_>>,
         upstream: Option<Node<'_>>,
     ) -> Decision {
-        let decision = match self.options.policy {
-            ConflictPolicy::Upstream => Decision::Upstream,
-            ConflictPolicy::Local => Decision::Local,
-            ConflictPolicy::Block if self.options.draft => Decision::Local,
-            ConflictPolicy::Block => Decision::Upstream,
-        };
+        let decision = self.whole(Decision::Upstream);
         self.decided(path, [base, local, upstream], decision);
+        decision
+    }
+
+    /// Lines of a text that both sides changed (M21): `blocked` is what wins there under `Block`.
+    pub(super) fn lines(
+        &mut self,
+        path: &FieldPath,
+        hunks: &[[Excerpt; 3]],
+        blocked: Decision,
+    ) -> Decision {
+        let (state, decision) = (self.state(), self.whole(blocked));
+        let values = [0, 1, 2].map(|side| {
+            let text = write(hunks.iter().filter_map(|sides| sides.get(side)));
+            ConflictValue::Json(serde_json::Value::from(text).to_string())
+        });
+        self.push(&path.join(PathStep::Lines), values, decision, state);
         decision
     }
 
@@ -286,7 +298,7 @@ pub(crate) fn file_value(file: Option<&File>) -> ConflictValue {
 }
 
 /// A file that may hold a Secret is never recorded in clear.
-fn looks_secret(text: &str) -> bool {
+pub(super) fn looks_secret(text: &str) -> bool {
     text.contains("Secret")
 }
 

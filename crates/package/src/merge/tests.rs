@@ -1,5 +1,6 @@
 mod fields;
 mod lists;
+mod lines;
 mod packages;
 mod remarks;
 
@@ -338,24 +339,6 @@ fn m16_what_both_sides_added_is_a_conflict_unless_equal() {
     assert_eq!(merged.conflicts.len(), 1);
     let merged = merge_files([&[], &[("n.yaml", mine)], &[("n.yaml", mine)]], &block());
     assert_eq!(merged.conflicts, []);
-}
-
-#[test]
-fn two_resources_of_one_identity_are_refused_where_they_would_have_to_merge() {
-    let twice = "kind: A\nmetadata: {name: a}\nx: 1\n---\nkind: A\nmetadata: {name: a}\nx: 2\n";
-    let [base, local, upstream] = [
-        twice.to_owned(),
-        twice.replace("x: 1", "x: 3"),
-        twice.replace("x: 2", "x: 4"),
-    ]
-    .map(|text| with_kptfile(&[("a.yaml", &text)]));
-    let why = merge(&base, &local, &upstream, &block()).unwrap_err();
-    assert!(
-        why.to_string()
-            .starts_with("found duplicate base resources in file \"a.yaml\""),
-        "{why}"
-    );
-    assert_eq!(merge(&base, &local, &base, &block()).unwrap().files, local);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use yaml::{Kind, Node, Path, Step};
 
 use super::apply::{New, Op};
 use super::compare::{same, same_form, same_opt};
-use super::list;
 use super::record::Recorder;
+use super::{lines, list};
 use crate::conflicts::FieldPath;
 use crate::schema::{List, Schema};
 
@@ -280,6 +280,9 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         }
         if same_opt(base, Some(local)) {
             return Verdict::Take(New::Node(upstream));
+        }
+        if let Some(verdict) = lines::string(self, at, three) {
+            return verdict;
         }
         match self
             .record

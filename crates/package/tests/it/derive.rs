@@ -3,6 +3,7 @@
 mod carried;
 mod conflicts;
 mod drafts;
+mod lines;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -25,6 +25,8 @@ enum After {
     Value(Value),
     /// Of a list without identities: what came and what went.
     List(Vec<Value>, Vec<Value>),
+    /// Of a text: the lines that came and those that went.
+    Lines(Vec<String>, Vec<String>),
     Bytes(Option<Vec<u8>>),
 }
 
@@ -60,7 +62,14 @@ fn edits(base: &Files, side: &Files) -> Vec<Made> {
             None => Some(Vec::new()),
         };
         let (Some(old), Some(new)) = (documents(old), documents(new)) else {
-            let after = After::Bytes(new.map(|file| file.bytes().to_vec()));
+            let texts = (
+                old.and_then(model::File::as_text),
+                new.and_then(model::File::as_text),
+            );
+            let after = match texts {
+                (Some(old), Some(new)) => by_lines(old, new),
+                _ => After::Bytes(new.map(|file| file.bytes().to_vec())),
+            };
             all.push(Made {
                 file: path.clone(),
                 document: None,
@@ -157,9 +166,30 @@ fn diff(at: &mut Vec<PathStep>, old: Option<&Value>, new: Option<&Value>, out: &
             };
             lists(at, &old_items, new_items, out);
         }
+        (Some(Value::String(old)), Some(Value::String(new))) if old.lines().count() > 1 => {
+            out.push((at.clone(), by_lines(old, new)));
+        }
         (_, Some(value)) => out.push((at.clone(), After::Value(value.clone()))),
         (_, None) => out.push((at.clone(), After::Absent)),
     }
+}
+
+/// Which lines a side wrote, and which of a text it left none of.
+fn by_lines(old: &str, new: &str) -> After {
+    let count = |text: &str, line: &str| text.lines().filter(|other| *other == line).count();
+    let came = new
+        .lines()
+        .filter(|line| count(new, line) > count(old, line));
+    let went = old.lines().filter(|line| count(new, line) == 0);
+    After::Lines(
+        came.map(str::to_owned).collect(),
+        went.map(str::to_owned).collect(),
+    )
+}
+
+fn holds_lines(text: &str, came: &[String], went: &[String]) -> bool {
+    let there = |line: &String| text.lines().any(|other| other == line);
+    came.iter().all(there) && !went.iter().any(there)
 }
 
 /// What an element holds but its host.
@@ -244,6 +274,10 @@ fn holds(result: &Files, made: &Made) -> bool {
     if let After::Bytes(bytes) = &made.after {
         return file.map(|file| file.bytes().to_vec()) == *bytes;
     }
+    if let (After::Lines(came, went), None) = (&made.after, &made.document) {
+        let text = file.and_then(model::File::as_text);
+        return text.is_some_and(|text| holds_lines(text, came, went));
+    }
     let documents = file
         .and_then(|file| documents(file.as_text()?))
         .unwrap_or_default();
@@ -263,6 +297,10 @@ fn holds(result: &Files, made: &Made) -> bool {
                 .unwrap_or_default();
             came.iter().all(|item| items.contains(item))
                 && !went.iter().any(|item| items.contains(item))
+        }
+        After::Lines(came, went) => {
+            let text = found.as_ref().and_then(Value::as_str);
+            text.is_some_and(|text| holds_lines(text, came, went))
         }
         After::Bytes(_) => false,
     }
