@@ -84,7 +84,12 @@ fn m21_another_policy_takes_the_lines_of_upstream_and_nothing_else() {
         "Serves our pages.",
     );
     let derived = Derived { tip, ..derived };
-    let taken = next(&derived, 3, with_readme(&[THEIRS]), ConflictPolicy::Upstream);
+    let taken = next(
+        &derived,
+        3,
+        with_readme(&[THEIRS]),
+        ConflictPolicy::Upstream,
+    );
     let readme = text(&taken.tip, "README.md");
     assert!(
         readme.contains(THEIRS.1) && readme.contains("Serves our pages."),
