@@ -1,6 +1,6 @@
 mod fields;
-mod lists;
 mod lines;
+mod lists;
 mod packages;
 mod remarks;
 
