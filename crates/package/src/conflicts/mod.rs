@@ -21,6 +21,7 @@ pub use gate::{GATE, REASON_OPEN, REASON_SETTLED, condition, open, put_gate};
 pub use id::conflict_id;
 pub(crate) use id::{hex, identify};
 pub use path::{FieldPath, PathStep};
+pub(crate) use place::document;
 pub use place::value_at;
 pub use resolve::{derived_by_render, resolved_by_edit};
 pub(crate) use take::take;

@@ -156,7 +156,7 @@ pub(super) fn parsed(file: &File) -> Option<Stream> {
 }
 
 /// The resource of a conflict in a file.
-pub(super) fn document<'s>(stream: &'s Stream, conflict: &Conflict) -> Option<Document<'s>> {
+pub(crate) fn document<'s>(stream: &'s Stream, conflict: &Conflict) -> Option<Document<'s>> {
     stream
         .documents()
         .find(|document| identity(document.root()).record() == conflict.resource)

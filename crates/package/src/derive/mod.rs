@@ -13,6 +13,7 @@ mod error;
 mod machine;
 mod overwritten;
 mod progress;
+mod rendered;
 mod same;
 mod stated;
 mod steps;

@@ -16,7 +16,7 @@ use super::machine::{
 use super::overwritten::overwritten;
 use super::progress::{Halt, Progress};
 use super::same::{alike, alike_but_status, bare, point_conditions, without_gates};
-use super::{DeriveError, DeriveInput, Derived, by_render, drafted, stated};
+use super::{DeriveError, DeriveInput, Derived, by_render, drafted, rendered, stated};
 
 /// What a merge with people's edits came to.
 struct MergedOutput {
@@ -141,18 +141,24 @@ impl Walk<'_> {
         }
         let kinds = self.kinds.clone();
         let (old, new) = (&merge_base.gates, &next.gates);
-        let sides = || -> Result<[Files; 3], DeriveError> {
+        let sides = |local: &Files| -> Result<[Files; 3], DeriveError> {
             Ok([
                 without_gates(bare(&merge_base.files, &kinds)?, old)?,
                 without_gates(bare(local, &kinds)?, old)?,
                 without_gates(bare(&next.files, &kinds)?, new)?,
             ])
         };
-        let merged = progress.merge(|| {
-            let [base, local, upstream] = sides()?;
+        let merging = |local: &Files, options: &MergeOptions| {
+            let [base, local, upstream] = sides(local)?;
             merge(&base, &local, &upstream, options)
                 .map_err(|source| DeriveError::Merge { what, source })
-        })?;
+        };
+        let mut merged = progress.merge(|| merging(local, options))?;
+        let undone = rendered::undone(progress, &merge_base.files, local, &merged.conflicts)?;
+        let local = undone.as_ref().unwrap_or(local);
+        if undone.is_some() {
+            merged = progress.merge(|| merging(local, options))?;
+        }
         let restated = progress.mutate(|| self.restate(&merged.files))?;
         let places = stated::places(&restated.files, &self.input.recipe);
         let seen = (&merge_base.files, local, &restated.files);
@@ -163,7 +169,7 @@ impl Walk<'_> {
             let mut output = self.finish(progress, &restated)?;
             output.gates.extend(next.gates.iter().cloned());
             if merge_base.ours {
-                let [base, local, _] = sides()?;
+                let [base, local, _] = sides(local)?;
                 let derived = (&restated.files, &output.files);
                 let lost = overwritten((&base, &local), derived, &conflicts);
                 conflicts.extend(lost);
@@ -176,12 +182,8 @@ impl Walk<'_> {
             if !conflicts.iter().any(asks) || self.twice == Some(false) {
                 continue;
             }
-            let other = progress.merge(|| {
-                let [base, local, upstream] = sides()?;
-                let options = by_render::otherwise(options, decided);
-                merge(&base, &local, &upstream, &options)
-                    .map_err(|source| DeriveError::Merge { what, source })
-            })?;
+            let other =
+                progress.merge(|| merging(local, &by_render::otherwise(options, decided)))?;
             // Some are decided so under every policy: there is no other way to compare with.
             let turned = by_render::turned(&conflicts, &other.conflicts, decided);
             let other = progress.mutate(|| self.restate(&other.files))?;

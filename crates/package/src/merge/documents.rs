@@ -5,7 +5,7 @@ use yaml::{Document, Limits, Node, Stream};
 
 use super::compare::{same, undecidable};
 use super::layout::Schemas;
-use super::marks::{Identity, identity, unmarked};
+use super::marks::{Identity, identity, same_but_marks, unmarked};
 use super::record::{Recorder, node_value};
 use super::remarks;
 use super::rules;
@@ -229,7 +229,7 @@ fn deleted_upstream(
     {
         return true;
     }
-    if same(base.root(), local.root()) {
+    if same_but_marks(base.root(), local.root()) {
         // Only its form was changed: it stays, as with kpt, and nobody needs to look.
         let values = [base, local].map(|d| node_value(Some(d.root()), secret));
         let [base, local] = values;
@@ -252,7 +252,7 @@ fn new_piece(
     };
     let from = base.find(id);
     if let Some(ours) = base.document(from) {
-        if same(ours.root(), theirs.root()) {
+        if same_but_marks(ours.root(), theirs.root()) {
             return; // M4: it stays deleted.
         }
         record.enter(id.record(), any_secret(&[Some(ours), Some(theirs)]));

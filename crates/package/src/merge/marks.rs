@@ -1,7 +1,8 @@
 //! Who a resource is: the `kpt-merge` comment, else its name.
 
-use yaml::Node;
+use yaml::{Node, Value};
 
+use super::compare::{same, value};
 use crate::schema::split_api_version;
 
 /// The annotation that clones write beside the comment.
@@ -106,4 +107,39 @@ pub(crate) fn unmarked(text: &str) -> String {
         kept.push('\n');
     }
     kept
+}
+
+/// Whether two resources mean the same but for the annotation that clones write.
+pub(crate) fn same_but_marks(a: Node<'_>, b: Node<'_>) -> bool {
+    same(a, b)
+        || match (value(a), value(b)) {
+            (Some(mut a), Some(mut b)) => {
+                unmark(&mut a);
+                unmark(&mut b);
+                a == b
+            }
+            _ => false,
+        }
+}
+
+/// Takes the annotation off, and the annotations with it where it was the only one.
+fn unmark(resource: &mut Value) {
+    let Some(metadata) = field(resource, "metadata") else {
+        return;
+    };
+    if let Some(Value::Map(all)) = field(metadata, "annotations") {
+        all.retain(|(name, _)| name != IDENTIFIER);
+    }
+    if let Value::Map(fields) = metadata {
+        let empty = |value: &Value| value.as_map().is_some_and(<[_]>::is_empty);
+        fields.retain(|(name, value)| name != "annotations" || !empty(value));
+    }
+}
+
+fn field<'v>(value: &'v mut Value, name: &str) -> Option<&'v mut Value> {
+    let Value::Map(fields) = value else {
+        return None;
+    };
+    let found = fields.iter_mut().find(|(key, _)| key == name);
+    found.map(|(_, value)| value)
 }

@@ -200,3 +200,23 @@ fn v8_no_merge_compares_what_runs_left() {
         .is_ok()
     );
 }
+
+#[test]
+fn m4_marks_of_a_clone_are_no_edit_of_what_upstream_deletes() {
+    let base = "kind: A\nmetadata:\n  name: a\nx: [1, 2]\n";
+    let marked = "kind: A\nmetadata: # kpt-merge: /a\n  name: a\n  annotations:\n    internal.kpt.dev/upstream-identifier: '|A|default|a'\nx: [1, 2]\n";
+    let merge =
+        |local: &str| merge_files([&[("a.yaml", base)], &[("a.yaml", local)], &[]], &block());
+    assert!(!merge(marked).files.contains_key("a.yaml"));
+    // Marked and written otherwise: it stays, and nobody is asked.
+    let merged = merge(&replaced(marked, &[("[1, 2]", "\n- 1\n- 2")]));
+    assert!(merged.files.contains_key("a.yaml"));
+    let states: Vec<_> = merged.conflicts.iter().map(|c| c.state).collect();
+    assert_eq!(states, [ConflictState::Recorded]);
+    // Deleted here, and only marked there: it stays deleted.
+    let merged = merge_files([&[("a.yaml", base)], &[], &[("a.yaml", marked)]], &block());
+    assert_eq!(
+        (merged.files.contains_key("a.yaml"), merged.conflicts),
+        (false, vec![])
+    );
+}

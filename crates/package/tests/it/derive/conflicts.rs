@@ -165,3 +165,36 @@ fn v17_every_edit_of_a_person_is_in_the_draft_or_in_a_record() {
         }
     }
 }
+
+/// What was published after a person gave the label that upstream's function sets another value.
+fn relabelled(files: &Files) -> Files {
+    let green = files.iter().map(|(path, file)| {
+        let text = file.as_text().unwrap().replace("team: blue", "team: green");
+        (path.clone(), file.with_bytes(text.into_bytes()))
+    });
+    green.collect()
+}
+
+#[test]
+fn m4_what_a_render_alone_changed_goes_when_upstream_deletes_it() {
+    let old = first();
+    let published = relabelled(&old.tip);
+    assert_ne!(published["deployment.yaml"], old.tip["deployment.yaml"]);
+    let mut files = upstream(&[]);
+    files.remove("deployment.yaml");
+    let mut next = input(files, 2, recipe());
+    next.base = base(published.clone(), old.v.clone());
+    let derived = derive(next.clone());
+    assert_eq!(places(&derived.conflicts), []);
+    assert!(!derived.tip.contains_key("deployment.yaml"));
+    assert!(text(&derived.tip, "Kptfile").contains("team: green"));
+    // What a person changed there is asked about, as ever.
+    let published = edited(&published, "deployment.yaml", "replicas: 1", "replicas: 3");
+    next.base = base(published, old.v);
+    let derived = derive(next);
+    assert_eq!(
+        places(&derived.conflicts),
+        [("deployment.yaml ".to_owned(), ConflictState::Open)]
+    );
+    assert!(text(&derived.tip, "deployment.yaml").contains("replicas: 3"));
+}
