@@ -86,6 +86,8 @@ impl Round {
             .values()
             .filter(|e| scope.is_none_or(|s| s == e.scope));
         let mut all: Vec<RawEdit> = wanted.filter(|e| e.old != e.new).map(Edit::raw).collect();
+        // A ref that goes may be the only one that leads to what another one is to keep: whoever dies in between
+        // has a ref too many, never a commit too few.
         all.sort_by_key(|e| e.new.is_none());
         all
     }
@@ -135,7 +137,11 @@ impl<D: Disk> Repository<D> {
             }
             match self.land(&mut waiting, &round, who) {
                 Ok(Landed::All) => return self.answer_all(waiting, round),
+                // Somebody moved a ref between our look and our write. What was checked may be wrong now, so the whole
+                // batch is checked anew; objects that were written for it are found again and not written twice.
                 Ok(Landed::Again) => {}
+                // A remote takes a push whole or not at all and does not always say which ref it minds: alone, only the
+                // unwelcome submission is refused.
                 Ok(Landed::OneByOne) => {
                     return waiting
                         .into_iter()
@@ -162,6 +168,7 @@ impl<D: Disk> Repository<D> {
         let mut round = Round::default();
         let mut stay = Vec::with_capacity(waiting.len());
         for one in waiting.drain(..) {
+            // In a later round this submission may already stand: a push whose answer was lost is no conflict with itself.
             match self.landed_before(&*view, &one)? {
                 Some(Answer::Refused(refusal)) => {
                     self.refuse(vec![one], &refusal);
@@ -183,6 +190,8 @@ impl<D: Disk> Repository<D> {
             }
         }
         *waiting = stay;
+        // Which objects are written is decided last, against the same view: what another process tidied away
+        // since it was built is written again.
         self.choose(&*view, &mut round)?;
         Ok(round)
     }
@@ -198,6 +207,7 @@ impl<D: Disk> Repository<D> {
         if let Some(refusal) = &one.declined {
             return Ok(Some(Answer::Refused(refusal.clone())));
         }
+        // The remote has it, this mirror does not know yet.
         self.finish_local(&tried.edits)?;
         lock(&self.journal).land(one.intent);
         Ok(Some(Answer::Published(
@@ -233,6 +243,7 @@ impl<D: Disk> Repository<D> {
             self.note_put(round);
         }
         self.fault(Point::PackDurable)?;
+        // From here on a restart knows what was meant: it finds the refs moved or not, and finishes or forgets.
         self.note_intents(waiting, round)?;
         match self.disk.upstream() {
             Some(upstream) if round.now.values().any(|e| e.scope == Scope::Remote) => {
@@ -261,6 +272,7 @@ impl<D: Disk> Repository<D> {
             let Some(payload) = &one.submission.intent else {
                 continue;
             };
+            // A second round keeps the number of the first: callers may know it already.
             let id = *one.intent.get_or_insert_with(|| journal.next_id());
             let edits = accepted.edits.clone();
             entries.push((id, Entry::new(accepted.commit, edits, payload.clone())));
@@ -279,6 +291,7 @@ impl<D: Disk> Repository<D> {
 
     fn land_here(&self, edits: &[RawEdit]) -> Result<Landed> {
         match self.move_refs(edits)? {
+            // Nothing moved: a ref transaction is all or nothing.
             Moved::Stale(_) => Ok(Landed::Again),
             Moved::All => {
                 self.fault(Point::RefsWritten)?;
@@ -302,6 +315,7 @@ impl<D: Disk> Repository<D> {
     fn answer_all(&self, waiting: Vec<Waiting>, round: Round) {
         lock(&self.journal).land(waiting.iter().filter_map(|one| one.intent));
         for (one, accepted) in waiting.into_iter().zip(round.accepted) {
+            // Only now may an unwritten commit be forgotten by the staging area: its ref keeps it from here on.
             self.note_anchors(&one.submission, &accepted);
             let published = published(&accepted, one.intent);
             one.answer(Ok(Answer::Published(published)));

@@ -45,6 +45,7 @@ impl<D: Disk> Repository<D> {
             }
         }
         let mut offer = Offer::default();
+        // What a ref showed before this submission is certainly here, so nothing below it has to be offered.
         let shown: BTreeSet<ObjectId> = candidate.edits.values().filter_map(|e| e.old).collect();
         for written in &submission.written {
             offer.take_all(&written.bundle, &shown);
@@ -64,6 +65,8 @@ impl<D: Disk> Repository<D> {
             return Ok(Checked::No(refusal));
         }
         for edit in &edits {
+            // A ref that two submissions of one batch move is written once, from what it was before the batch to what
+            // the last of them makes of it.
             let first = round
                 .now
                 .get(&edit.name)
@@ -109,6 +112,7 @@ impl<D: Disk> Repository<D> {
         }
         let old = candidate.get(&edit.name)?;
         let found = match old {
+            // Tags of people may be annotated: an expectation may name the tag or the commit that it stands for.
             Some(id) => Some(self.peel(id)?.unwrap_or(id)),
             None => None,
         };
@@ -122,6 +126,8 @@ impl<D: Disk> Repository<D> {
                 found,
             }));
         }
+        // Files and directories cannot share a name: refs/x and refs/x/y exclude each other, also before either
+        // is written.
         if old.is_none()
             && edit.to.is_some()
             && let Some(other) = candidate.shadow(&edit.name)?
@@ -148,6 +154,8 @@ impl<D: Disk> Repository<D> {
                 branch: edit.branch.clone(),
             }));
         };
+        // Only the package's own directory is compared: others may have published to the same branch meanwhile, and
+        // that is no conflict.
         let root = self.read_commit(&head)?.tree.oid()?;
         let found = self.find_subtree(&root, &edit.dir)?.as_ref().map(tree_id);
         if !fits(&edit.expect, found) {
@@ -162,6 +170,7 @@ impl<D: Disk> Repository<D> {
         if let Some(content) = &content {
             self.gather(content, made);
         }
+        // What both trees have in common is noted so that it is neither packed nor pushed again.
         self.note_held(Some(root), &edit.dir, content.as_ref(), made)?;
         let root = self.graft(Some(root), &edit.dir, content, made)?;
         let mut parents = vec![head];
@@ -175,6 +184,7 @@ impl<D: Disk> Repository<D> {
         })?;
         let id = commit.id;
         made.build(commit);
+        // The next submission of the batch stands on this commit: approvals of one batch are a chain, not a race.
         candidate.set(&edit.branch, Some(head), Some(id), Scope::Remote);
         for tag in &edit.tags {
             let create = RefEdit::create(tag.clone(), commit_id(&id));
@@ -195,6 +205,7 @@ struct Candidate<'a> {
 
 impl Candidate<'_> {
     fn get(&self, name: &RefName) -> Result<Option<ObjectId>> {
+        // Own edits over those of earlier submissions over what is on disk.
         match self.edits.get(name).or_else(|| self.round.now.get(name)) {
             Some(edit) => Ok(edit.new),
             None => self.view.get(name),

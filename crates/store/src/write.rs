@@ -89,6 +89,7 @@ impl<D: Disk> Repository<D> {
             Some(base) => {
                 let base = base.oid()?;
                 match self.staging.commit(&base) {
+                    // A base that is not written yet comes along; one that is has to be there still when refs move.
                     Some(bundle) => needs.push(bundle),
                     None => drop(parts.relies.insert(base)),
                 }
@@ -151,6 +152,7 @@ impl<D: Disk> Repository<D> {
             if out.all.contains_key(&id) || out.relies.contains(&id) {
                 continue;
             }
+            // Not built here: the repository had it when the tree was read, and must have it when refs move.
             let Some(part) = from.all.get(&id) else {
                 out.relies.insert(id);
                 continue;
@@ -177,6 +179,7 @@ impl<D: Disk> Repository<D> {
         };
         let mut left = vec![(before, *after)];
         while let Some((before, after)) = left.pop() {
+            // Equal ids, equal contents: nothing below differs.
             if before == after {
                 parts.hold(&after);
                 continue;
@@ -190,6 +193,7 @@ impl<D: Disk> Repository<D> {
             let new = decode_tree(&after, &new.raw)?;
             let old = self.tree(&before)?;
             let old: BTreeMap<&[u8], &Entry> = old.iter().map(|e| (&*e.name, e)).collect();
+            // A file that became a directory has nothing in common with it.
             let same = |e: &&Entry| {
                 old.get(&*e.name)
                     .is_some_and(|o| o.is_tree() == e.is_tree())

@@ -65,6 +65,7 @@ impl RefFiles {
         let mut all = BTreeMap::new();
         all.extend(packed.refs.iter().filter_map(named));
         all.extend(loose);
+        // The packed value of a broken ref is older than what its file was to say: showing it would move the ref back.
         all.retain(|name, _| !broken.contains_key(name));
         *lock(&self.broken) = broken;
         Ok(all)
@@ -127,6 +128,7 @@ impl RefFiles {
             }
             Err(e) => return Err(Error::io(format!("read {}", path.display()), e)),
         };
+        // HEAD of another directory and the like: what they point to is listed under its own name.
         if text.starts_with(b"ref:") {
             return Ok(None);
         }
@@ -189,6 +191,7 @@ impl RefFiles {
         made: &mut Vec<PathBuf>,
     ) -> Result<BTreeMap<&'a RefName, LockFile>> {
         let mut sorted: Vec<&RawEdit> = edits.collect();
+        // One order for everybody: two writers that lock some of the same refs cannot wait for each other in a circle.
         sorted.sort_by(|a, b| a.name.cmp(&b.name));
         let mut locks = BTreeMap::new();
         for edit in sorted {
@@ -224,6 +227,7 @@ impl RefFiles {
     ) -> Result<(Moved, usize)> {
         let paths = edits.iter().map(|e| self.dir.join(e.name.as_str()));
         let claim = self.claims.note(paths, self.sync)?;
+        // First lock, then compare: between the two nobody else's git can move what was compared.
         let (mut stale, mut made) = (Vec::new(), Vec::new());
         let mut locks = self.lock_all(edits.iter(), &mut stale, &mut made)?;
         self.compare(edits, &mut stale)?;
@@ -231,6 +235,8 @@ impl RefFiles {
             return Ok((Moved::Stale(stale), 0));
         }
         let mut edits: Vec<&RawEdit> = edits.iter().collect();
+        // A commit's branch comes before its tag, and what is made before what goes: wherever the power fails, each
+        // commit that somebody was told of still has a ref.
         edits.sort_by_key(|e| e.turn());
         let mut syncs = claim.syncs;
         for edit in &edits {
@@ -239,6 +245,7 @@ impl RefFiles {
                 syncs += usize::from(self.sync);
             }
         }
+        // A directory that was made for a ref is lost with its parent's entry, and the ref with it.
         let parents = made.iter().filter_map(|dir| dir.parent());
         lock(&self.dirty).extend(parents.map(Path::to_owned));
         for (at, edit) in edits.iter().enumerate() {
@@ -249,6 +256,7 @@ impl RefFiles {
             }
             self.note_dirty(&path);
             let Some(next) = edits.get(at + 1) else { break };
+            // The next kind of edit relies on this one: it lasts before that begins.
             if next.turn() > edit.turn() {
                 syncs += self.sync_dirty()?;
             }
@@ -282,6 +290,7 @@ impl RefFiles {
             return Ok((Moved::Stale(stale), 0));
         }
         let mut syncs = claim.syncs + self.write_branches(&locked, &mut locks)?;
+        // Read again under the lock: another process may have packed its refs since the view was taken.
         let before = self.packed.load()?;
         let mut after = Packed {
             refs: before.refs.clone(),
@@ -290,6 +299,7 @@ impl RefFiles {
             let name = edit.name.as_str().as_bytes().to_vec();
             match edit.new {
                 Some(id) => after.refs.insert(name, (id, None)),
+                // A loose ref of that name goes below; the packed line must go first, or deleting the file would show it again.
                 None => after.refs.remove(&name),
             };
         }
