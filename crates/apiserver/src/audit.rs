@@ -120,8 +120,9 @@ impl Trail {
         let mut status = json!({"metadata": {}, "code": code});
         if let Some(failure) = failure {
             status["status"] = "Failure".into();
-            if !failure.reason.is_empty() {
-                status["reason"] = failure.reason.clone().into();
+            let reason = failure.reason.word();
+            if !reason.is_empty() {
+                status["reason"] = reason.into();
             }
             if !self.secret {
                 status["message"] = failure.message.clone().into();

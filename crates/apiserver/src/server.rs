@@ -25,6 +25,7 @@ use crate::gateway::{Authorizer, Gateway, User};
 use crate::http::{Door, Guard};
 use crate::limits::Limits;
 use crate::logic::WriteOptions;
+use crate::reason::Reason;
 use crate::registry::{Converter, Resource, builtins};
 use crate::status::Failure;
 use crate::storage::{Backend, Durability, Memory, Options, StorageError, Store};
@@ -321,7 +322,7 @@ async fn install(core: &Core, crd: &Value) -> Result<(), StartError> {
         .create(&target.clone().at("", ""), &whose, crd.clone(), &options)
         .await;
     let written = match created {
-        Err(failure) if failure.reason == "AlreadyExists" => {
+        Err(failure) if failure.reason == Reason::AlreadyExists => {
             let patch =
                 serde_json::json!({"spec": crd.get("spec"), "metadata": crd.get("metadata")});
             core.patch(

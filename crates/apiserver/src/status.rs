@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::reason::Reason;
 use crate::schema::{FieldError, invalid_message};
 
 /// A refused request, complete with what the client is told.
@@ -12,8 +13,8 @@ use crate::schema::{FieldError, invalid_message};
 pub struct Failure {
     /// The HTTP status.
     pub code: u16,
-    /// The machine-readable reason; empty for none.
-    pub reason: String,
+    /// The machine-readable reason.
+    pub reason: Reason,
     /// The text for people.
     pub message: String,
     /// `details`, where there are any.
@@ -51,10 +52,10 @@ fn details(group: &str, kind: &str, name: &str) -> Map<String, Value> {
 impl Failure {
     /// A failure without details.
     #[must_use]
-    pub fn new(code: u16, reason: &str, message: impl Into<String>) -> Self {
+    pub fn new(code: u16, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             code,
-            reason: reason.to_owned(),
+            reason,
             message: message.into(),
             details: None,
             continue_token: None,
@@ -101,7 +102,7 @@ impl Failure {
     pub fn no_such_path() -> Self {
         Self {
             plain: true,
-            ..Self::new(404, "NotFound", "404 page not found\n")
+            ..Self::new(404, Reason::NotFound, "404 page not found\n")
         }
     }
 
@@ -109,14 +110,14 @@ impl Failure {
     #[must_use]
     pub fn no_such_route() -> Self {
         let message = "the server could not find the requested resource";
-        Self::new(404, "NotFound", message).with_details(Map::new())
+        Self::new(404, Reason::NotFound, message).with_details(Map::new())
     }
 
     /// 404 of an object; `plural` as `details.kind`.
     #[must_use]
     pub fn not_found(group: &str, plural: &str, name: &str) -> Self {
         let message = format!("{} \"{name}\" not found", qualified(plural, group));
-        Self::new(404, "NotFound", message).with_details(details(group, plural, name))
+        Self::new(404, Reason::NotFound, message).with_details(details(group, plural, name))
     }
 
     /// 409 of a create.
@@ -131,7 +132,7 @@ impl Failure {
             "{prefix}{} \"{name}\" already exists",
             qualified(plural, group)
         );
-        Self::new(409, "AlreadyExists", message).with_details(details(group, plural, name))
+        Self::new(409, Reason::AlreadyExists, message).with_details(details(group, plural, name))
     }
 
     /// A 409 of a create that has a stem for its name: to be tried again, says the real server, even where the name was given.
@@ -150,7 +151,7 @@ impl Failure {
             "Operation cannot be fulfilled on {} \"{name}\": {why}",
             qualified(plural, group)
         );
-        Self::new(409, "Conflict", message).with_details(details(group, plural, name))
+        Self::new(409, Reason::Conflict, message).with_details(details(group, plural, name))
     }
 
     /// 409 of an update with an outdated version.
@@ -167,7 +168,7 @@ impl Failure {
             .iter()
             .map(|e| json!({"reason": e.kind.reason(), "message": e.body(), "field": e.field()}));
         let message = invalid_message(kind, group, name, errors);
-        Self::new(422, "Invalid", message)
+        Self::new(422, Reason::Invalid, message)
             .with_details(details(group, kind, name))
             .with_causes(causes.collect())
     }
@@ -175,7 +176,7 @@ impl Failure {
     /// 400.
     #[must_use]
     pub fn bad_request(message: impl Into<String>) -> Self {
-        Self::new(400, "BadRequest", message)
+        Self::new(400, Reason::BadRequest, message)
     }
 
     /// 403 of an object.
@@ -187,7 +188,7 @@ impl Failure {
         } else {
             format!("{whose} \"{name}\" is forbidden: {why}")
         };
-        Self::new(403, "Forbidden", message).with_details(details(group, plural, name))
+        Self::new(403, Reason::Forbidden, message).with_details(details(group, plural, name))
     }
 
     /// 405; `custom` tells the two wordings of the real server apart.
@@ -206,13 +207,13 @@ impl Failure {
         } else {
             Map::new()
         };
-        Self::new(405, "MethodNotAllowed", message).with_details(map)
+        Self::new(405, Reason::MethodNotAllowed, message).with_details(map)
     }
 
     /// 410: what was asked for is no longer kept.
     #[must_use]
     pub fn expired(message: impl Into<String>) -> Self {
-        Self::new(410, "Expired", message)
+        Self::new(410, Reason::Expired, message)
     }
 
     /// 415 naming what would be understood.
@@ -222,7 +223,7 @@ impl Failure {
             "the body of the request was in an unknown format - accepted media types include: {}",
             accepted.join(", ")
         );
-        Self::new(415, "UnsupportedMediaType", message)
+        Self::new(415, Reason::UnsupportedMediaType, message)
     }
 
     /// 406 naming what could be served.
@@ -232,13 +233,13 @@ impl Failure {
             "only the following media types are accepted: {}",
             served.join(", ")
         );
-        Self::new(406, "NotAcceptable", message)
+        Self::new(406, Reason::NotAcceptable, message)
     }
 
     /// 401.
     #[must_use]
     pub fn unauthorized() -> Self {
-        Self::new(401, "Unauthorized", "Unauthorized")
+        Self::new(401, Reason::Unauthorized, "Unauthorized")
     }
 
     /// 429: come again.
@@ -247,7 +248,7 @@ impl Failure {
         let mut details = Map::new();
         details.insert("retryAfterSeconds".to_owned(), 1.into());
         let message = "Too many requests, please try again later.";
-        Self::new(429, "TooManyRequests", message).with_details(details)
+        Self::new(429, Reason::TooManyRequests, message).with_details(details)
     }
 
     /// 429: so many watches are open that another one would be at the cost of others.
@@ -280,20 +281,20 @@ impl Failure {
     pub fn timed_out(after: std::time::Duration) -> Self {
         let seconds = after.as_secs_f64();
         let message = format!("Timeout: request did not complete within {seconds}s");
-        Self::new(504, "Timeout", message)
+        Self::new(504, Reason::Timeout, message)
     }
 
     /// 413 of a request body.
     #[must_use]
     pub fn too_large(limit: usize) -> Self {
         let message = format!("Request entity too large: limit is {limit}");
-        Self::new(413, "RequestEntityTooLarge", message)
+        Self::new(413, Reason::RequestEntityTooLarge, message)
     }
 
     /// 500 with a text that says what was attempted.
     #[must_use]
     pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(500, "InternalError", message)
+        Self::new(500, Reason::InternalError, message)
     }
 
     /// The error chain of a storage failure as an answer: 507 when the disk is full, otherwise 503.
@@ -301,9 +302,9 @@ impl Failure {
     pub fn storage(error: &crate::storage::StorageError) -> Self {
         let text = error.to_string();
         if text.contains("No space left") || text.contains("no space left") {
-            return Self::new(507, "InsufficientStorage", text);
+            return Self::new(507, Reason::InsufficientStorage, text);
         }
-        Self::new(503, "ServiceUnavailable", text)
+        Self::new(503, Reason::ServiceUnavailable, text)
     }
 
     /// The `Status` object.
@@ -319,8 +320,8 @@ impl Failure {
         status.insert("metadata".to_owned(), metadata.into());
         status.insert("status".to_owned(), "Failure".into());
         status.insert("message".to_owned(), self.message.clone().into());
-        if !self.reason.is_empty() {
-            status.insert("reason".to_owned(), self.reason.clone().into());
+        if self.reason != Reason::Unknown {
+            status.insert("reason".to_owned(), self.reason.word().into());
         }
         if let Some(details) = &self.details {
             status.insert("details".to_owned(), Value::Object((**details).clone()));

@@ -7,6 +7,7 @@ use http::HeaderMap;
 
 use super::{AUTHENTICATED, accounts};
 use crate::gateway::{Attributes, Authorizer, User};
+use crate::reason::Reason;
 use crate::status::Failure;
 use crate::verbs::target::denied;
 
@@ -51,7 +52,7 @@ pub(super) fn wanted(headers: &HeaderMap) -> Result<Option<Wanted>, Failure> {
         return Ok(None);
     }
     let why = "requested impersonation without impersonating a user";
-    Err(Failure::new(500, "InternalError", why))
+    Err(Failure::new(500, Reason::InternalError, why))
 }
 
 impl Wanted {

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
 
+use crate::reason::Reason;
 use crate::status::Failure;
 
 /// The media types of bodies, as refusals name them.
@@ -25,7 +26,7 @@ pub(super) async fn read(body: Body, limit: usize) -> Result<Bytes, Failure> {
     let Ok(read) = tokio::time::timeout(PATIENCE, Limited::new(body, limit).collect()).await else {
         return Err(Failure::new(
             408,
-            "Timeout",
+            Reason::Timeout,
             "the request body did not arrive in time",
         ));
     };

@@ -11,6 +11,7 @@ use super::negotiate::{Form, Format, Shape};
 use super::pieces::Piece;
 use super::query::Query;
 use super::{Asked, Door, respond};
+use crate::reason::Reason;
 use crate::registry::Origin;
 use crate::schema::FieldError;
 use crate::status::Failure;
@@ -58,7 +59,7 @@ impl Door {
             let why = format!(
                 "you requested PartialObjectMetadata, but the requested object is a list ({found})"
             );
-            return Err(Failure::new(406, "NotAcceptable", why));
+            return Err(Failure::new(406, Reason::NotAcceptable, why));
         }
         let query = list_query(&asked.query)?;
         if let Some(version) = rv_parameter(&asked.query, true)? {
@@ -111,7 +112,7 @@ impl Door {
                 details.insert("retryAfterSeconds".to_owned(), 1.into());
                 let message =
                     format!("Timeout: Too large resource version: {version}, current: {current}");
-                return Err(Failure::new(504, "Timeout", message).with_details(details));
+                return Err(Failure::new(504, Reason::Timeout, message).with_details(details));
             }
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
@@ -140,7 +141,7 @@ fn rv_parameter(query: &Query, list: bool) -> Result<Option<u64>, Failure> {
         if list {
             Failure::bad_request(format!("invalid resource version: {why}"))
         } else {
-            Failure::new(500, "", why)
+            Failure::new(500, Reason::Unknown, why)
         }
     })
 }
@@ -338,14 +339,14 @@ pub(super) fn one(
             warnings,
         )),
         Shape::PartialList(_) if target.resource.custom() => {
-            Err(Failure::new(500, "", "content is not a list"))
+            Err(Failure::new(500, Reason::Unknown, "content is not a list"))
         }
         Shape::PartialList(_) => {
             let found = go_type(target, "");
             let why = format!(
                 "you requested PartialObjectMetadataList, but the requested object is not a list ({found})"
             );
-            Err(Failure::new(406, "NotAcceptable", why))
+            Err(Failure::new(406, Reason::NotAcceptable, why))
         }
         _ => Ok(respond::text(code, form.format, shown.bytes(), warnings)),
     }

@@ -11,6 +11,7 @@ use super::openapi::header_text;
 use super::query::Query;
 use super::{Door, path, respond, restful};
 use crate::gateway::Attributes;
+use crate::reason::Reason;
 use crate::registry::{Catalog, discovery};
 use crate::status::Failure;
 use crate::verbs::Whose;
@@ -61,7 +62,7 @@ impl Door {
             why += ": ";
             why += &decision.reason;
         }
-        let refusal = Failure::new(403, "Forbidden", why);
+        let refusal = Failure::new(403, Reason::Forbidden, why);
         Err(refusal.with_details(serde_json::Map::new()).unadmitted())
     }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::negotiate::{Accept, Format};
 use super::protobuf;
+use crate::reason::Reason;
 use crate::status::Failure;
 
 /// An answer with the headers that every answer has.
@@ -102,7 +103,7 @@ fn binary(code: u16, value: &Value, warnings: &[String]) -> Response {
         return with(code, protobuf::MEDIA, body.into(), warnings);
     }
     let why = "the object does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message";
-    let refusal = Failure::new(406, "NotAcceptable", why).to_status();
+    let refusal = Failure::new(406, Reason::NotAcceptable, why).to_status();
     let body = protobuf::body(&refusal).unwrap_or_default();
     with(406, protobuf::MEDIA, body.into(), &[])
 }

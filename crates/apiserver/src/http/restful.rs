@@ -6,6 +6,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 
 use super::negotiate::SERVED;
 use crate::gateway::Verb;
+use crate::reason::Reason;
 use crate::status::Failure;
 
 /// Refuses a `timeout` that is no duration.
@@ -81,7 +82,11 @@ pub(super) fn media(headers: &HeaderMap, verb: Option<Verb>) -> Result<(), Failu
     if verb == Some(Verb::Patch) {
         let given = all(CONTENT_TYPE).next().map(media).unwrap_or_default();
         if !PATCHES.contains(&given.as_str()) {
-            let refused = Failure::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+            let refused = Failure::new(
+                415,
+                Reason::UnsupportedMediaType,
+                "415: Unsupported Media Type",
+            );
             return Err(refused.with_details(serde_json::Map::new()));
         }
     }
@@ -97,7 +102,7 @@ pub(super) fn media(headers: &HeaderMap, verb: Option<Verb>) -> Result<(), Failu
     };
     let offers = [&SERVED[..], streams].concat().join(", ");
     let why = format!("406: Not Acceptable\n\nAvailable representations: {offers}");
-    Err(Failure::new(406, "NotAcceptable", why).with_details(serde_json::Map::new()))
+    Err(Failure::new(406, Reason::NotAcceptable, why).with_details(serde_json::Map::new()))
 }
 
 #[cfg(test)]

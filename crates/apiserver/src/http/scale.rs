@@ -12,6 +12,7 @@ use crate::logic::patching::{self, PatchKind};
 use crate::logic::scale::{count, text_at};
 use crate::logic::update::{self, Means};
 use crate::logic::{WriteOptions, managed, meta};
+use crate::reason::Reason;
 use crate::registry::Scale;
 use crate::status::Failure;
 use crate::verbs::{Target, Written};
@@ -30,7 +31,8 @@ fn paths(target: &Target) -> Result<&Scale, Failure> {
 /// The Scale of an object that is read.
 pub(super) fn shown(target: &Target, object: &Value) -> Result<Value, Failure> {
     let paths = paths(target)?;
-    let (scale, found) = of(paths, object).map_err(|why| Failure::new(500, "", why))?;
+    let (scale, found) =
+        of(paths, object).map_err(|why| Failure::new(500, Reason::Unknown, why))?;
     if found {
         return Ok(scale);
     }
@@ -39,7 +41,7 @@ pub(super) fn shown(target: &Target, object: &Value) -> Result<Value, Failure> {
         paths.spec_replicas
     );
     let message = format!("Internal error occurred: {why}");
-    let failure = Failure::new(500, "InternalError", message);
+    let failure = Failure::new(500, Reason::InternalError, message);
     Err(failure.with_causes(vec![json!({"message": why})]))
 }
 
@@ -144,7 +146,7 @@ fn written(target: &Target, old: &Value, scale: &Value) -> Result<Value, Failure
     if !version.is_empty() {
         if version.parse::<u64>().is_err() {
             let why = format!("strconv.ParseUint: parsing \"{version}\": invalid syntax");
-            return Err(Failure::new(500, "", why));
+            return Err(Failure::new(500, Reason::Unknown, why));
         }
         new["metadata"]["resourceVersion"] = version.into();
     }
@@ -221,7 +223,8 @@ impl Door {
                 return Ok((new, Means::Apply));
             }
             let paths = paths(target)?;
-            let (mut scale, found) = of(paths, old).map_err(|why| Failure::new(500, "", why))?;
+            let (mut scale, found) =
+                of(paths, old).map_err(|why| Failure::new(500, Reason::Unknown, why))?;
             if !found {
                 scale["spec"]["replicas"] = UNSET.into();
             }

@@ -16,6 +16,7 @@ use super::query::Query;
 use super::{Asked, Door, respond};
 use crate::connections::Lasting;
 use crate::limits::Share;
+use crate::reason::Reason;
 use crate::registry::Backing;
 use crate::schema::FieldError;
 use crate::status::Failure;
@@ -134,7 +135,7 @@ impl Door {
         let from = match text {
             "" | "0" => None,
             text => Some(text.parse::<u64>().map_err(|_| {
-                Failure::new(500, "", format!("resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"))
+                Failure::new(500, Reason::Unknown, format!("resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"))
             })?),
         };
         let share = self.guard.watches.take(&asked.whose.user.name);

@@ -11,6 +11,7 @@ use crate::gateway::Verb;
 use crate::logic::delete::DeleteOptions;
 use crate::logic::patching::PatchKind;
 use crate::logic::{FieldValidation, WriteOptions};
+use crate::reason::Reason;
 use crate::registry::Backing;
 use crate::schema::FieldError;
 use crate::status::Failure;
@@ -296,7 +297,9 @@ async fn delete_options(
         "application/json" => body::json(&bytes),
         _ => return Err(Failure::unsupported_media_type(&SERVED)),
     };
-    let parsed = parsed.map_err(|why| Failure::new(500, "", why))?.object;
+    let parsed = parsed
+        .map_err(|why| Failure::new(500, Reason::Unknown, why))?
+        .object;
     let said = |field: &str| {
         parsed
             .get(field)
@@ -312,7 +315,7 @@ async fn delete_options(
         let message = format!(
             "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:110\""
         );
-        return Err(Failure::new(500, "", message));
+        return Err(Failure::new(500, Reason::Unknown, message));
     }
     let mut options = DeleteOptions::parse(&parsed)?;
     options.dry_run |= dry_deletion(query)?;

@@ -98,10 +98,7 @@ async fn beyond_the_line_a_client_is_told_to_come_again() {
     let second = tokio::spawn(async move { waits.take("a").await.map(drop) });
     tokio::task::yield_now().await;
     let third = seats.take("a").await.unwrap_err();
-    assert_eq!(
-        (third.code, third.reason.as_str()),
-        (429, "TooManyRequests")
-    );
+    assert_eq!((third.code, third.reason.word()), (429, "TooManyRequests"));
     drop(first);
     second.await.unwrap().unwrap();
 }

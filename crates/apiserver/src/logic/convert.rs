@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Rules;
+use crate::reason::Reason;
 use crate::registry::{Resource, Version};
 use crate::schema::{FieldError, skipped_rules};
 use crate::status::Failure;
@@ -105,7 +106,7 @@ fn converted(resource: &Resource, object: Value, api_version: &str) -> Result<Va
 /// A webhook's refusal in its own words, which name it; another converter's with the resource.
 fn unconverted(resource: &Resource, why: &str) -> Failure {
     if why.starts_with("conversion webhook for ") {
-        Failure::new(500, "", why)
+        Failure::new(500, Reason::Unknown, why)
     } else {
         Failure::internal(format!("conversion for {} failed: {why}", resource.key()))
     }

@@ -7,6 +7,7 @@ use super::{
     metadata_mut, report_unknown,
 };
 use crate::logic::update::Means;
+use crate::reason::Reason;
 use crate::status::Failure;
 
 /// Computes a new object from a body.
@@ -28,7 +29,7 @@ pub fn create(
     if !meta(&object, "resourceVersion").is_empty() {
         return Err(Failure::new(
             500,
-            "",
+            Reason::Unknown,
             "resourceVersion should not be set on objects to be created",
         ));
     }

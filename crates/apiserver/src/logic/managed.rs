@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::update::Part;
 use super::{Moment, Rules, WriteOptions, metadata_mut};
 use crate::apply::{self, ApplyError, Writer, same_but_times};
+use crate::reason::Reason;
 use crate::registry::Backing;
 use crate::status::Failure;
 
@@ -120,7 +121,7 @@ pub fn applied(
     match result {
         None => Err(Failure::new(
             415,
-            "UnsupportedMediaType",
+            Reason::UnsupportedMediaType,
             "apply is not supported for this kind",
         )),
         Some(Ok(mut object)) => {
@@ -134,10 +135,10 @@ pub fn applied(
             let causes = conflicts.iter().map(|c| {
                 json!({"reason": "FieldManagerConflict", "message": format!("conflict with {}", c.manager), "field": c.path})
             });
-            Err(Failure::new(409, "Conflict", message).with_causes(causes.collect()))
+            Err(Failure::new(409, Reason::Conflict, message).with_causes(causes.collect()))
         }
         Some(Err(error @ ApplyError::Misfit { .. })) => {
-            Err(Failure::new(500, "", error.to_string()))
+            Err(Failure::new(500, Reason::Unknown, error.to_string()))
         }
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Rules;
 use crate::patch::{self, PatchError};
+use crate::reason::Reason;
 use crate::schema::FieldError;
 use crate::status::Failure;
 
@@ -73,9 +74,9 @@ pub fn apply(
     };
     let patched = patched.map_err(|error| match error {
         PatchError::Unreadable(text) => Failure::bad_request(text),
-        PatchError::TooLarge(text) => Failure::new(413, "RequestEntityTooLarge", text),
+        PatchError::TooLarge(text) => Failure::new(413, Reason::RequestEntityTooLarge, text),
         PatchError::Unfit(_) => {
-            Failure::new(422, "Invalid", error.to_string()).with_details(Map::new())
+            Failure::new(422, Reason::Invalid, error.to_string()).with_details(Map::new())
         }
     })?;
     let problem = match rules.resource.built_in {

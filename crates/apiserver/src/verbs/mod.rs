@@ -29,6 +29,7 @@ use crate::clock::{Clock, Uids, seconds};
 use crate::gateway::{Authorizer, Gateway, Refusal, RefusalClass};
 use crate::logic::{Moment, convert};
 use crate::metrics::Metrics;
+use crate::reason::Reason;
 use crate::registry::{Converter, Registry, Resource, Version};
 use crate::status::Failure;
 use crate::storage::{CommitError, Object, Store, Watch};
@@ -168,7 +169,7 @@ impl Core {
         let missing = || {
             Failure::new(
                 503,
-                "ServiceUnavailable",
+                Reason::ServiceUnavailable,
                 "the service that handles this resource is not ready",
             )
         };
@@ -226,17 +227,17 @@ fn as_stored(resource: &Resource, version: &Version, object: &Object) -> bool {
 #[must_use]
 pub fn refused(target: &Target, refusal: Refusal) -> Failure {
     let (code, reason) = match refusal.class {
-        RefusalClass::BadRequest => (400, "BadRequest"),
-        RefusalClass::Invalid => (422, "Invalid"),
-        RefusalClass::NotFound => (404, "NotFound"),
-        RefusalClass::AlreadyExists => (409, "AlreadyExists"),
-        RefusalClass::Conflict => (409, "Conflict"),
-        RefusalClass::Denied => (403, "Forbidden"),
-        RefusalClass::Unsupported => (405, "MethodNotAllowed"),
-        RefusalClass::Unavailable => (503, "ServiceUnavailable"),
-        RefusalClass::TimedOut => (504, "Timeout"),
-        RefusalClass::Limit => (413, "RequestEntityTooLarge"),
-        RefusalClass::Bug => (500, "InternalError"),
+        RefusalClass::BadRequest => (400, Reason::BadRequest),
+        RefusalClass::Invalid => (422, Reason::Invalid),
+        RefusalClass::NotFound => (404, Reason::NotFound),
+        RefusalClass::AlreadyExists => (409, Reason::AlreadyExists),
+        RefusalClass::Conflict => (409, Reason::Conflict),
+        RefusalClass::Denied => (403, Reason::Forbidden),
+        RefusalClass::Unsupported => (405, Reason::MethodNotAllowed),
+        RefusalClass::Unavailable => (503, Reason::ServiceUnavailable),
+        RefusalClass::TimedOut => (504, Reason::Timeout),
+        RefusalClass::Limit => (413, Reason::RequestEntityTooLarge),
+        RefusalClass::Bug => (500, Reason::InternalError),
     };
     let resource = &target.resource;
     let kind = if code == 422 {

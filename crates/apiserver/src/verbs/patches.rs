@@ -7,6 +7,7 @@ use crate::gateway::Verb;
 use crate::logic::patching::{self, PatchKind};
 use crate::logic::update::{Means, Part, check_name};
 use crate::logic::{WriteOptions, create, managed, meta};
+use crate::reason::Reason;
 use crate::registry::Backing;
 use crate::status::Failure;
 
@@ -51,7 +52,7 @@ impl Core {
                 .is_none();
         if missing && target.subresource.is_empty() {
             match self.apply_new(target, whose, config, options).await {
-                Err(failure) if failure.reason == "AlreadyExists" => {}
+                Err(failure) if failure.reason == Reason::AlreadyExists => {}
                 other => return other,
             }
         }

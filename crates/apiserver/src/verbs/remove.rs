@@ -9,6 +9,7 @@ use super::{Core, Shown, Target, Whose, Written, lost};
 use crate::gateway::Verb;
 use crate::logic::delete::{DeleteOptions, Deleted, delete};
 use crate::logic::{WriteOptions, meta};
+use crate::reason::Reason;
 use crate::registry::{Backing, Origin, Resource};
 use crate::schema::FieldError;
 use crate::status::Failure;
@@ -126,7 +127,7 @@ impl Core {
                 .await;
             match written {
                 Err(failure)
-                    if failure.reason == "Conflict"
+                    if failure.reason == Reason::Conflict
                         && target.resource.backing != Backing::Virtual =>
                 {
                     last = Some(failure)

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Target;
 use crate::logic::metadata_mut;
+use crate::reason::Reason;
 use crate::status::Failure;
 use crate::storage::Draft;
 
@@ -43,7 +44,7 @@ pub(super) fn draft(target: &Target, mut object: Value) -> Result<Draft, Failure
     let why = format!(
         "rpc error: code = ResourceExhausted desc = trying to send message larger than max ({size} vs. {limit})"
     );
-    Err(Failure::new(500, "", why))
+    Err(Failure::new(500, Reason::Unknown, why))
 }
 
 /// How long the request of the real server to its store would be that creates the object: a comparison of the key's

@@ -9,6 +9,7 @@ use super::{Core, Shown, Target, Whose, Written, lost, refused};
 use crate::gateway::{Outcome, Verb};
 use crate::logic::update::{Means, Part, Update, Updated, update};
 use crate::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
+use crate::reason::Reason;
 use crate::registry::{Backing, Origin};
 use crate::status::Failure;
 use crate::storage::{CommitError, Expect, Object, Op, key_of};
@@ -54,10 +55,10 @@ impl Core {
                 .clone()
                 .at(&target.namespace, meta(&prepared.object, "name"));
             match self.create_once(target, whose, prepared, options).await {
-                Err(failure) if failure.reason == "AlreadyExists" && generated => {
+                Err(failure) if failure.reason == Reason::AlreadyExists && generated => {
                     moment = self.moment()
                 }
-                Err(failure) if failure.reason == "AlreadyExists" && stem => {
+                Err(failure) if failure.reason == Reason::AlreadyExists && stem => {
                     return Err(failure.ungenerated());
                 }
                 other => return other,
@@ -65,7 +66,7 @@ impl Core {
         }
         Err(Failure::new(
             500,
-            "ServerTimeout",
+            Reason::ServerTimeout,
             "no free generated name was found; try again",
         ))
     }
@@ -217,7 +218,7 @@ impl Core {
             };
             match self.attempt(target, whose, verb, compute, options).await {
                 Err(failure)
-                    if failure.reason == "Conflict"
+                    if failure.reason == Reason::Conflict
                         && !conditional
                         && target.resource.backing != Backing::Virtual =>
                 {
