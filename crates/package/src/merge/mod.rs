@@ -28,6 +28,7 @@ mod rules;
 mod runtime;
 mod sequence;
 mod strategies;
+mod subpackages;
 mod value;
 
 use model::{Conflict, ConflictPolicy, Files, Strategy};
@@ -38,12 +39,12 @@ pub(crate) use comments::texts as comment_texts;
 pub(crate) use compare::{canonical, undecidable};
 pub use diff::{Difference, diff};
 pub(crate) use functions::runs as function_runs;
-pub(crate) use layout::tree_value;
 pub(crate) use marks::{IDENTIFIER, MERGE_COMMENT, merge_comment};
 pub use marks::{Identity, identity};
 pub(crate) use record::{file_value, hash, hidden, node_value};
 pub(crate) use remarks::standing;
 pub use runtime::without_runtime;
+pub(crate) use subpackages::tree_value;
 
 /// How to merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,145 @@
+//! What becomes of whole subpackages: merged, added and deleted as packages of their own (M24).
+//!
+//! One that both sides hold merges by its files, like everything else. Here is what one side deleted.
+
+use std::collections::BTreeMap;
+
+use model::{Conflict, ConflictValue, File, Files, PackagePath};
+use sha2::{Digest, Sha256};
+
+use super::MergeOptions;
+use super::layout::{Sides, inside, subpackages};
+use super::marks::unmarked;
+use super::record::Recorder;
+use super::runtime::without_runs;
+use crate::kptfile::{self, Kptfile};
+
+/// What becomes of a subpackage that does not merge file by file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// What is local stays, there or not there.
+    Keep,
+    /// It goes.
+    Remove,
+}
+
+/// Subpackages that one side deleted, or that were led to another upstream locally.
+///
+/// One that upstream deletes goes only if nothing in it was changed; one that was deleted locally
+/// stays away. A directory that merely lost or gained its Kptfile merges by its paths (M16).
+pub(super) fn fates<'f>(
+    sides: Sides<'f>,
+    options: &MergeOptions,
+    conflicts: &mut Vec<Conflict>,
+) -> BTreeMap<&'f str, Fate> {
+    let mut fates: BTreeMap<&str, Fate> = BTreeMap::new();
+    for (dir, file) in subpackages(sides.base) {
+        if fates
+            .keys()
+            .any(|outer| dir.starts_with(&format!("{outer}/")))
+        {
+            continue;
+        }
+        let [base, local, upstream] = sides.all().map(|files| content(files, dir));
+        let fate = match (local.is_empty(), upstream.is_empty()) {
+            (true, true) => continue,
+            (true, false) => {
+                if base != upstream {
+                    record(dir, [&base, &local, &upstream], options, conflicts);
+                }
+                Fate::Keep
+            }
+            (false, true) if unchanged(&base, &local) => Fate::Remove,
+            (false, true) => {
+                record(dir, [&base, &local, &upstream], options, conflicts);
+                Fate::Keep
+            }
+            (false, false) if led_elsewhere(file, sides, dir) => Fate::Keep,
+            (false, false) => continue,
+        };
+        fates.insert(dir, fate);
+    }
+    fates
+}
+
+type Content<'f> = BTreeMap<&'f PackagePath, &'f File>;
+
+fn content<'f>(files: &'f Files, dir: &str) -> Content<'f> {
+    files.iter().filter(|(path, _)| inside(path, dir)).collect()
+}
+
+/// Whether a person changed nothing: identity marks of a clone do not count.
+fn unchanged(base: &Content<'_>, local: &Content<'_>) -> bool {
+    base.len() == local.len()
+        && base.iter().zip(local).all(|((a, old), (b, new))| {
+            a == b
+                && (old == new
+                    || match (old.as_text(), new.as_text()) {
+                        (Some(old), Some(new)) => bare(a, old) == bare(b, new),
+                        _ => false,
+                    })
+        })
+}
+
+/// A file's text without identity marks and what runs left.
+fn bare(path: &PackagePath, text: &str) -> String {
+    let text = unmarked(text);
+    let kptfile = path.file_name() == kptfile::FILE_NAME;
+    let without = kptfile.then(|| without_runs(&text)).flatten();
+    without.unwrap_or(text)
+}
+
+/// A subpackage whose own upstream was changed locally follows that one, not ours.
+fn led_elsewhere(base: &File, sides: Sides<'_>, dir: &str) -> bool {
+    let path = PackagePath::parse(&format!("{dir}/{}", kptfile::FILE_NAME));
+    let local = path.ok().and_then(|path| sides.local.get(&path));
+    let Some(local) = local.filter(|local| *local != base) else {
+        return false;
+    };
+    let upstream = |file: &File| {
+        let fields = Kptfile::of_file(file).ok()?.fields().clone();
+        fields.upstream?.git
+    };
+    match (upstream(base), upstream(local)) {
+        (Some(base), Some(local)) => base != local,
+        (None, Some(_)) => true,
+        _ => false,
+    }
+}
+
+/// Records a subpackage as one conflict, at its Kptfile.
+fn record(
+    dir: &str,
+    contents: [&Content<'_>; 3],
+    options: &MergeOptions,
+    conflicts: &mut Vec<Conflict>,
+) {
+    let Ok(path) = PackagePath::parse(&format!("{dir}/{}", kptfile::FILE_NAME)) else {
+        return;
+    };
+    let mut record = Recorder::new(options, &path);
+    record.subpackage(contents.map(content_value));
+    conflicts.extend(record.finish());
+}
+
+/// A subpackage's value in a record.
+pub(crate) fn tree_value(files: &Files, dir: &str) -> ConflictValue {
+    content_value(&content(files, dir))
+}
+
+/// The hash of all files of a subpackage.
+fn content_value(content: &Content<'_>) -> ConflictValue {
+    if content.is_empty() {
+        return ConflictValue::Absent;
+    }
+    let mut hash = Sha256::new();
+    for (path, file) in content {
+        hash.update(path.as_str().as_bytes());
+        hash.update([0]);
+        hash.update(Sha256::digest(file.bytes()));
+    }
+    ConflictValue::Hash(format!(
+        "sha256:{}",
+        crate::conflicts::hex(&hash.finalize(), 32)
+    ))
+}
