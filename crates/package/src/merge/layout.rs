@@ -100,11 +100,12 @@ pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, 
     let mut files = Files::new();
     for path in sides.paths() {
         if let Some((_, fate)) = whole.iter().rev().find(|(dir, _)| inside(path, dir)) {
-            if *fate == Fate::Keep
-                && let Some(file) = sides.local.get(path)
-            {
-                files.insert(path.clone(), file.clone());
-            }
+            let file = match fate {
+                Fate::Keep => sides.local.get(path),
+                Fate::Take => sides.upstream.get(path),
+                Fate::Remove => None,
+            };
+            files.extend(file.map(|file| (path.clone(), file.clone())));
             continue;
         }
         let kind = kind(path, options, &ignored);

@@ -193,10 +193,11 @@ impl<'o> Recorder<'o> {
         self.note(sides.map(file_value), Decision::Upstream);
     }
 
-    /// A subpackage that one side deleted and the other changed: what is local stays.
-    pub(super) fn subpackage(&mut self, values: [ConflictValue; 3]) {
-        let state = self.state();
-        self.push(&FieldPath::default(), values, Decision::Local, state);
+    /// A subpackage that one side deleted and the other changed. Under `Block` what is local stays.
+    pub(super) fn subpackage(&mut self, values: [ConflictValue; 3]) -> Decision {
+        let (state, decision) = (self.state(), self.whole(Decision::Local));
+        self.push(&FieldPath::default(), values, decision, state);
+        decision
     }
 
     /// A file of upstream that has no place beside what is local.

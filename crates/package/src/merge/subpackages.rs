@@ -4,14 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use model::{Conflict, ConflictValue, File, Files, PackagePath};
+use model::{Conflict, ConflictValue, Decision, File, Files, PackagePath};
 use sha2::{Digest, Sha256};
 
 use super::MergeOptions;
+use super::diff::diff;
 use super::layout::{Sides, inside, subpackages};
 use super::marks::unmarked;
 use super::record::Recorder;
 use super::runtime::without_runs;
+use crate::conflicts::identify;
 use crate::kptfile::{self, Kptfile};
 
 /// What becomes of a subpackage that does not merge file by file.
@@ -21,12 +23,14 @@ pub(super) enum Fate {
     Keep,
     /// It goes.
     Remove,
+    /// What is upstream comes back.
+    Take,
 }
 
 /// Subpackages that one side deleted, or that were led to another upstream locally.
 ///
-/// One that upstream deletes goes only if nothing in it was changed; one that was deleted locally
-/// stays away. A directory that merely lost or gained its Kptfile merges by its paths (M16).
+/// One that upstream deletes goes if nothing in it was changed; one that was deleted locally stays away if upstream
+/// left it alone. Otherwise it is a conflict. A directory that merely lost or gained its Kptfile merges by its paths (M16).
 pub(super) fn fates<'f>(
     sides: Sides<'f>,
     options: &MergeOptions,
@@ -43,17 +47,16 @@ pub(super) fn fates<'f>(
         let [base, local, upstream] = sides.all().map(|files| content(files, dir));
         let fate = match (local.is_empty(), upstream.is_empty()) {
             (true, true) => continue,
-            (true, false) => {
-                if base != upstream {
-                    record(dir, [&base, &local, &upstream], options, conflicts);
-                }
-                Fate::Keep
-            }
+            (true, false) if unchanged(&base, &upstream) => Fate::Keep,
+            (true, false) => match record(dir, [&base, &local, &upstream], options, conflicts) {
+                Decision::Local => Fate::Keep,
+                Decision::Upstream => Fate::Take,
+            },
             (false, true) if unchanged(&base, &local) => Fate::Remove,
-            (false, true) => {
-                record(dir, [&base, &local, &upstream], options, conflicts);
-                Fate::Keep
-            }
+            (false, true) => match record(dir, [&base, &local, &upstream], options, conflicts) {
+                Decision::Local => Fate::Keep,
+                Decision::Upstream => Fate::Remove,
+            },
             (false, false) if led_elsewhere(file, sides, dir) => Fate::Keep,
             (false, false) => continue,
         };
@@ -107,19 +110,56 @@ fn led_elsewhere(base: &File, sides: Sides<'_>, dir: &str) -> bool {
     }
 }
 
-/// Records a subpackage as one conflict, at its Kptfile.
+/// Records a subpackage that one side deleted as one conflict, at its Kptfile, and below it what the other side changed
+/// there, field by field: that follows from the one decision (M24).
 fn record(
     dir: &str,
     contents: [&Content<'_>; 3],
     options: &MergeOptions,
     conflicts: &mut Vec<Conflict>,
-) {
+) -> Decision {
     let Ok(path) = PackagePath::parse(&format!("{dir}/{}", kptfile::FILE_NAME)) else {
-        return;
+        return Decision::Local;
     };
     let mut record = Recorder::new(options, &path);
-    record.subpackage(contents.map(content_value));
-    conflicts.extend(record.finish());
+    let decision = record.subpackage(contents.map(content_value));
+    let whole = record.finish();
+    let [base, local, upstream] = contents.map(files);
+    let deleted = local.is_empty();
+    let changed = diff(&base, if deleted { &upstream } else { &local });
+    let changed = changed.into_iter().filter(|change| !change.is_form());
+    for cause in whole {
+        for change in changed.clone() {
+            let (local, upstream) = match deleted {
+                true => (ConflictValue::Absent, change.after),
+                false => (change.after, ConflictValue::Absent),
+            };
+            let mut conflict = Conflict {
+                file: change.file,
+                resource: change.resource,
+                path: change.path,
+                base: change.before,
+                local,
+                upstream,
+                derived_from: Some(cause.id.clone()),
+                ..cause.clone()
+            };
+            identify(&mut conflict);
+            let same = |other: &Conflict| other.place() == conflict.place();
+            if !same(&cause) {
+                conflicts.push(conflict);
+            }
+        }
+        conflicts.push(cause);
+    }
+    decision
+}
+
+fn files(content: &Content<'_>) -> Files {
+    let files = content.iter();
+    files
+        .map(|(path, file)| ((*path).clone(), (*file).clone()))
+        .collect()
 }
 
 /// A subpackage's value in a record.

@@ -27,6 +27,7 @@ mod bad;
 mod derive;
 mod history;
 mod laws;
+mod lists;
 mod merge;
 mod mutate;
 mod oracle;

@@ -112,10 +112,9 @@ fn a_subpackage_goes_only_if_nobody_touched_it() {
         ("db/new.yaml", "kind: N\n"),
     ];
     let merged = merge_files([&sub(CONFIG), &[], &grown], &block());
-    assert_eq!(
-        (merged.files, merged.conflicts.len()),
-        (with_kptfile(&[]), 1)
-    );
+    assert_eq!(merged.files, with_kptfile(&[]));
+    let gates = merged.conflicts.iter().filter(|c| c.blocks());
+    assert_eq!(gates.count(), 1);
 }
 
 #[test]
@@ -218,5 +217,49 @@ fn m4_marks_of_a_clone_are_no_edit_of_what_upstream_deletes() {
     assert_eq!(
         (merged.files.contains_key("a.yaml"), merged.conflicts),
         (false, vec![])
+    );
+}
+
+#[test]
+fn m24_a_deleted_subpackage_is_one_decision_told_field_by_field() {
+    let sub = |text: &'static str| [("db/Kptfile", KPTFILE), ("db/a.yaml", text)];
+    let changed = "kind: A\nmetadata: {name: a}\nx: 1\ny: 2\n";
+    let base = "kind: A\nmetadata: {name: a}\nx: 1\ny: 1\n";
+    let places = |merged: &Merged| -> Vec<String> {
+        let place = |c: &Conflict| format!("{} {} {}", c.file, c.resource, c.path);
+        merged.conflicts.iter().map(place).collect()
+    };
+    let told = ["db/Kptfile  ", "db/a.yaml /A//a y"];
+    let upstreams = MergeOptions {
+        policy: ConflictPolicy::Upstream,
+        ..block()
+    };
+    // Deleted upstream, changed here: it stays under Block, and goes where upstream wins.
+    for (options, stays) in [(block(), true), (upstreams, false)] {
+        let merged = merge_files([&sub(base), &sub(changed), &[]], &options);
+        assert_eq!(places(&merged), told);
+        assert_eq!(merged.files.contains_key("db/a.yaml"), stays);
+        let [whole, field] = merged.conflicts.as_slice() else {
+            panic!("{:?}", merged.conflicts)
+        };
+        assert_eq!(field.derived_from.as_ref(), Some(&whole.id));
+        assert_eq!((whole.blocks(), field.blocks()), (stays, false));
+        let json = |text: &str| ConflictValue::Json(text.to_owned());
+        assert_eq!(field.base, json("1"));
+        assert_eq!(field.local, json("2"));
+        assert_eq!(field.upstream, ConflictValue::Absent);
+    }
+    // The other way round.
+    for (options, comes) in [(block(), false), (upstreams, true)] {
+        let merged = merge_files([&sub(base), &[], &sub(changed)], &options);
+        assert_eq!(places(&merged), told);
+        assert_eq!(merged.files.contains_key("db/a.yaml"), comes);
+    }
+    // What upstream only marked stays deleted, and nobody is asked.
+    let marked = "kind: A\nmetadata: {name: a} # kpt-merge: /a\nx: 1\ny: 1\n";
+    let merged = merge_files([&sub(base), &[], &sub(marked)], &block());
+    assert_eq!(
+        (merged.files, merged.conflicts),
+        (with_kptfile(&[]), vec![])
     );
 }
