@@ -34,7 +34,8 @@ pub(super) fn merge<'a>(
         List::Atomic => None,
         list => pairs::slots(three, list).or_else(|| sequence::slots(three)),
     };
-    Some(combine(walk, at, three, &slots?, schema))
+    let is_set = matches!(list, List::Set | List::Values);
+    Some(combine(walk, at, three, &slots?, (schema, is_set)))
 }
 
 /// Merges paired elements: new ones of upstream go where upstream has them relative to their neighbours, and the
@@ -44,7 +45,7 @@ fn combine<'a>(
     at: &Place,
     three: Three<'a>,
     slots: &[Slot],
-    schema: Schema<'_>,
+    (schema, is_set): (Schema<'_>, bool),
 ) -> Verdict<'a> {
     let start = walk.ops.len();
     let Fates { gone, inserted } = fates(walk, at, three, slots, schema);
@@ -79,8 +80,13 @@ fn combine<'a>(
         let list = at.path.clone();
         walk.ops.push(Op::Item { list, before, with });
     }
-    match list.order() {
+    // An anchor has to stand before its aliases.
+    let movable = three
+        .local
+        .is_none_or(|node| !node.source().contains(['&', '*']));
+    match list.order(movable) {
         Order::Stays => {}
+        Order::Differs(_) if is_set => {}
         Order::Wanted(order) => walk.ops.push(Op::Order {
             list: at.path.clone(),
             order,

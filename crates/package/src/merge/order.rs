@@ -59,8 +59,8 @@ impl<'s> Merged<'s> {
         before
     }
 
-    /// What becomes of the order.
-    pub(super) fn order(&self) -> Order {
+    /// What becomes of the order; elements that are not `movable` stay where they are.
+    pub(super) fn order(&self, movable: bool) -> Order {
         let shared = |slot: &&Slot| {
             let stays = slot.local.is_some_and(|index| self.stays(index));
             stays && slot.base.is_some() && slot.upstream.is_some()
@@ -70,7 +70,7 @@ impl<'s> Merged<'s> {
         if shared.is_sorted_by_key(|slot| slot.upstream) {
             return Order::Stays;
         }
-        if shared.is_sorted_by_key(|slot| slot.local) {
+        if movable && shared.is_sorted_by_key(|slot| slot.local) {
             return self.upstreams();
         }
         let names = |shared: &[&Slot]| -> Vec<String> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
-use yaml::{Node, Reader};
+use yaml::{Kind, Node, Reader};
 
 use super::compare::canonical;
 use super::list::Slot;
@@ -32,11 +32,13 @@ pub(super) fn slots(three: Three<'_>) -> Option<Vec<Slot>> {
     let agreed = |a: &Change, b: &Change| {
         a.old == b.old && local.get(a.new.clone()) == upstream.get(b.new.clone())
     };
-    let clash = |a: &Change| {
-        theirs
-            .iter()
-            .any(|b| touch(&a.old, &b.old) && !agreed(a, b))
-    };
+    let maps = [three.base, three.local, three.upstream]
+        .into_iter()
+        .flatten();
+    let maps = maps
+        .flat_map(|node| node.items())
+        .all(|item| item.kind() == Kind::Mapping);
+    let clash = |a: &Change| theirs.iter().any(|b| touch(a, b, maps) && !agreed(a, b));
     if mine.iter().any(clash) {
         return None;
     }
@@ -100,9 +102,14 @@ fn changes(old: &[usize], new: &[usize]) -> Option<Vec<Change>> {
     Some(changes)
 }
 
-/// Whether two changes concern the same elements, or neighbours.
-fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
-    a.start <= b.end && b.start <= a.end
+/// Whether two changes concern the same elements, or neighbours. Maps that are changed each in its place are things of
+/// their own; a scalar may mean nothing without the one beside it (`--port`, `80`).
+fn touch(a: &Change, b: &Change, maps: bool) -> bool {
+    let in_place = |change: &Change| change.old.len() == change.new.len();
+    if maps && in_place(a) && in_place(b) {
+        return a.old.start < b.old.end && b.old.start < a.old.end;
+    }
+    a.old.start <= b.old.end && b.old.start <= a.old.end
 }
 
 /// Whether one side puts in a value that the other puts in or takes away altogether elsewhere: nobody can say whether

@@ -286,10 +286,19 @@ fn m22_sequences_merge_where_changes_do_not_touch() {
         "leases=get",
     ]);
     assert_eq!((text, conflicts), (wanted, vec![]));
-    // Neighbours touch: one value, one conflict.
+    // Each changed one of two neighbours in its place.
     let upstream = role(&["pods=get", "nodes=list", "jobs=get", "leases=get"]);
     let (text, conflicts) = one(&base, &local, &upstream, &block());
+    let wanted = role(&["pods=list", "nodes=list", "jobs=get", "leases=get"]);
+    assert_eq!((text, conflicts), (wanted, vec![]));
+    // One of them went: one value, one conflict. The same for scalars, which may belong together.
+    let upstream = role(&["pods=get", "jobs=get", "leases=get"]);
+    let (text, conflicts) = one(&base, &local, &upstream, &block());
     assert_eq!((text, places(&conflicts)), (upstream, vec!["rules"]));
+    let args = |args: &str| format!("kind: A\nmetadata: {{name: a}}\nargs: [{args}]\n");
+    let texts = ["--port, 80", "--addr, 80", "--port, 81"].map(args);
+    let (_, conflicts) = one(&texts[0], &texts[1], &texts[2], &block());
+    assert_eq!(places(&conflicts), ["args"]);
     // What both put in or took away alike is no conflict.
     let local = role(&["nodes=get", "jobs=get", "leases=get", "own=get"]);
     let upstream = role(&["nodes=get", "jobs=list", "leases=get", "own=get"]);
@@ -336,9 +345,9 @@ fn m22_a_crd_of_the_package_has_the_say() {
             vec!["spec.pools"],
         ),
         (
-            "x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [size], ",
-            &upstream,
-            vec!["spec.pools"],
+            "x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], ",
+            &both,
+            vec![],
         ),
     ] {
         let crd = crd(kind);
@@ -365,4 +374,34 @@ fn m2_a_null_over_nothing_says_nothing() {
     let (text, conflicts) = one(base, &local, &upstream, &block());
     assert_eq!(text, replaced(&local, &[("x: 1", "x: 2")]));
     assert_eq!(conflicts, []);
+}
+
+#[test]
+fn m13_what_cannot_be_moved_stays_and_is_told() {
+    // The second refers to the first: it cannot stand before it.
+    let pod = |items: [&str; 3]| {
+        let head = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  initContainers:\n";
+        format!("{head}{}", items.concat())
+    };
+    let [a, b, c] = [
+        "  - name: a\n    image: &i one\n",
+        "  - name: b\n    image: *i\n",
+        "  - name: c\n    image: c:1\n",
+    ];
+    let plain = "  - name: b\n    image: one\n";
+    let base = pod([a, b, c]);
+    let local = replaced(&base, &[("c:1", "c:2")]);
+    let (text, conflicts) = one(&base, &local, &pod([plain, a, c]), &block());
+    assert_eq!(text, local);
+    assert_eq!(places(&conflicts), ["spec.initContainers#order"]);
+    assert!(!conflicts[0].blocks());
+}
+
+#[test]
+fn m13_the_order_of_a_set_is_nothing_to_tell() {
+    let set = |items: &str| {
+        format!("apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  finalizers: [{items}]\n")
+    };
+    let (text, conflicts) = one(&set("a, b, c"), &set("b, a, c"), &set("a, c, b"), &block());
+    assert_eq!((text, conflicts), (set("b, a, c"), vec![]));
 }
