@@ -5,6 +5,7 @@ use std::sync::Arc;
 use model::{Class, Door, Lifecycle, Revision, RevisionNumber, TreeId, transition};
 
 use super::Rejected;
+use super::many::is_as_seen;
 use super::update::gates;
 use crate::variant::RevisionRef;
 
@@ -83,18 +84,13 @@ pub fn approve(o: &ApproveObserved) -> Result<Publish, Rejected> {
 
 /// The revision must hold what the approver has seen (V20, F3).
 fn seen(o: &ApproveObserved) -> Result<(), Rejected> {
-    let (revision, tree) = (&o.revision, o.revision.tree.to_string());
-    let Some(seen) = o.seen.as_ref().filter(|seen| **seen != tree) else {
-        return Ok(());
-    };
+    let (revision, tree) = (&o.revision, o.revision.tree);
     let name = &revision.key.name;
-    Err(Rejected::new(
-        Class::Conflict,
-        format!("'{name}' holds tree {tree}, not {seen}, which was seen"),
-    )
-    .hint(format!(
-        "look at it again (`offshoot rpkg pull {name}`), and approve it with {EXPECTED_TREE}: {tree}, its status.offshoot.tree"
-    )))
+    is_as_seen(revision, o.seen.as_deref()).map_err(|rejected| {
+        rejected.hint(format!(
+            "look at it again (`offshoot rpkg pull {name}`), and approve it with {EXPECTED_TREE}: {tree}, its status.offshoot.tree"
+        ))
+    })
 }
 
 /// The branch must hold what the draft was based on (V20).

@@ -14,6 +14,7 @@ mod cases;
 mod check;
 mod digest;
 mod following;
+mod many;
 mod matrix;
 mod repository;
 mod revision;

@@ -1,0 +1,129 @@
+//! One verb for many package revisions: what it means for each of them as it stands (F3).
+//!
+//! A selection holds more than a verb is for. What a verb does not fit is skipped with the reason, and what is not as it
+//! was seen is refused; whether the change itself may be is judged where one revision alone is changed.
+
+use model::{Class, Door, Lifecycle, Revision};
+
+use super::Rejected;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verb {
+    /// A draft waits for approval.
+    Propose,
+    /// A proposal is published.
+    Approve,
+    /// A proposal becomes a draft again, and a revision whose deletion was proposed stays.
+    Reject,
+    /// A published revision waits to be deleted.
+    ProposeDeletion,
+    /// A draft or a proposal goes, and what was proposed for deletion.
+    Delete,
+}
+
+impl Verb {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Propose,
+        Self::Approve,
+        Self::Reject,
+        Self::ProposeDeletion,
+        Self::Delete,
+    ];
+
+    /// The word that requests use, as in `offshoot rpkg WORD`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Propose => "propose",
+            Self::Approve => "approve",
+            Self::Reject => "reject",
+            Self::ProposeDeletion => "propose-delete",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| verb.as_str() == text)
+    }
+}
+
+/// What a verb means for one revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "carry it out, or say why not"]
+pub enum Fit {
+    /// Its lifecycle changes, through this door.
+    Move(Door, Lifecycle),
+    /// It is deleted; whether that takes the right to approve.
+    Delete {
+        /// What was published is deleted by whoever may approve.
+        approves: bool,
+    },
+    /// It is so already.
+    Already,
+    /// The verb is not for a revision in this lifecycle; why.
+    Skipped(String),
+}
+
+/// What a verb means for a revision, of which the caller saw this tree (if any was stated).
+///
+/// # Errors
+/// `Conflict` where the revision holds another tree.
+pub fn fit(revision: &Revision, verb: Verb, seen: Option<&str>) -> Result<Fit, Rejected> {
+    use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
+    is_as_seen(revision, seen)?;
+    let (name, now) = (&revision.key.name, revision.lifecycle);
+    let skipped = |why: String| Ok(Fit::Skipped(why));
+    Ok(match (verb, now) {
+        (Verb::Propose, Draft) => Fit::Move(Door::Main, Proposed),
+        (Verb::Propose, Proposed)
+        | (Verb::Approve, Published)
+        | (Verb::ProposeDeletion, DeletionProposed) => Fit::Already,
+        (Verb::Propose, _) => return skipped(format!("cannot propose {now} package")),
+        (Verb::Approve, Proposed) => Fit::Move(Door::Approval, Published),
+        (Verb::Approve, _) => {
+            return skipped(format!("cannot change approval from {now} to Published"));
+        }
+        (Verb::Reject, Proposed) => Fit::Move(Door::Approval, Draft),
+        (Verb::Reject, DeletionProposed) => Fit::Move(Door::Approval, Published),
+        (Verb::Reject, _) => {
+            return skipped(format!("cannot reject {name} with lifecycle '{now}'"));
+        }
+        (Verb::ProposeDeletion, Published) => Fit::Move(Door::Main, DeletionProposed),
+        (Verb::ProposeDeletion, _) => {
+            return skipped(format!(
+                "can only propose published packages for deletion; package {name} is not published"
+            ));
+        }
+        (Verb::Delete, _) if revision.meta.is_deleting() => Fit::Already,
+        (Verb::Delete, Published) => {
+            return skipped(
+                "published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion"
+                    .to_owned(),
+            );
+        }
+        (Verb::Delete, _) => Fit::Delete {
+            approves: now == DeletionProposed,
+        },
+    })
+}
+
+/// Whether a revision holds what the caller saw.
+///
+/// # Errors
+/// `Conflict`, with both trees.
+pub fn is_as_seen(revision: &Revision, seen: Option<&str>) -> Result<(), Rejected> {
+    let tree = revision.tree.to_string();
+    let Some(seen) = seen.filter(|seen| *seen != tree) else {
+        return Ok(());
+    };
+    let name = &revision.key.name;
+    Err(Rejected::new(
+        Class::Conflict,
+        format!("'{name}' holds tree {tree}, not {seen}, which was seen"),
+    )
+    .hint(format!(
+        "look at it again: `offshoot rpkg pull {name}`; its tree is status.offshoot.tree"
+    )))
+}
