@@ -71,42 +71,41 @@ pub enum Fit {
 /// # Errors
 /// `Conflict` where the revision holds another tree.
 pub fn fit(revision: &Revision, verb: Verb, seen: Option<&str>) -> Result<Fit, Rejected> {
-    use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
     is_as_seen(revision, seen)?;
-    let (name, now) = (&revision.key.name, revision.lifecycle);
-    let skipped = |why: String| Ok(Fit::Skipped(why));
-    Ok(match (verb, now) {
+    if verb == Verb::Delete && revision.meta.is_deleting() {
+        return Ok(Fit::Already);
+    }
+    Ok(meant(revision.key.name.as_str(), revision.lifecycle, verb))
+}
+
+/// What a verb means for a revision of this name in this lifecycle.
+pub fn meant(name: &str, now: Lifecycle, verb: Verb) -> Fit {
+    use Lifecycle::{DeletionProposed, Draft, Proposed, Published};
+    match (verb, now) {
         (Verb::Propose, Draft) => Fit::Move(Door::Main, Proposed),
         (Verb::Propose, Proposed)
         | (Verb::Approve, Published)
         | (Verb::ProposeDeletion, DeletionProposed) => Fit::Already,
-        (Verb::Propose, _) => return skipped(format!("cannot propose {now} package")),
+        (Verb::Propose, _) => Fit::Skipped(format!("cannot propose {now} package")),
         (Verb::Approve, Proposed) => Fit::Move(Door::Approval, Published),
         (Verb::Approve, _) => {
-            return skipped(format!("cannot change approval from {now} to Published"));
+            Fit::Skipped(format!("cannot change approval from {now} to Published"))
         }
         (Verb::Reject, Proposed) => Fit::Move(Door::Approval, Draft),
         (Verb::Reject, DeletionProposed) => Fit::Move(Door::Approval, Published),
-        (Verb::Reject, _) => {
-            return skipped(format!("cannot reject {name} with lifecycle '{now}'"));
-        }
+        (Verb::Reject, _) => Fit::Skipped(format!("cannot reject {name} with lifecycle '{now}'")),
         (Verb::ProposeDeletion, Published) => Fit::Move(Door::Main, DeletionProposed),
-        (Verb::ProposeDeletion, _) => {
-            return skipped(format!(
-                "can only propose published packages for deletion; package {name} is not published"
-            ));
-        }
-        (Verb::Delete, _) if revision.meta.is_deleting() => Fit::Already,
-        (Verb::Delete, Published) => {
-            return skipped(
-                "published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion"
-                    .to_owned(),
-            );
-        }
+        (Verb::ProposeDeletion, _) => Fit::Skipped(format!(
+            "can only propose published packages for deletion; package {name} is not published"
+        )),
+        (Verb::Delete, Published) => Fit::Skipped(
+            "published PackageRevisions must be proposed for deletion by setting spec.lifecycle to 'DeletionProposed' prior to deletion"
+                .to_owned(),
+        ),
         (Verb::Delete, _) => Fit::Delete {
             approves: now == DeletionProposed,
         },
-    })
+    }
 }
 
 /// Whether a revision holds what the caller saw.
