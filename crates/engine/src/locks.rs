@@ -34,6 +34,11 @@ impl Locks {
         }
     }
 
+    /// Holds the package if nobody does.
+    pub(crate) fn if_free(&self, key: &PackageKey) -> Option<OwnedMutexGuard<()>> {
+        self.lock(key).try_lock_owned().ok()
+    }
+
     fn lock(&self, key: &PackageKey) -> Arc<tokio::sync::Mutex<()>> {
         let mut held = self
             .held
@@ -52,7 +57,7 @@ impl Locks {
 }
 
 /// The package in which a request waited for another one, if it did.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Race(Option<PackageKey>);
 
 impl Race {

@@ -31,7 +31,8 @@ pub(super) async fn approve(
     if by.dry_run {
         return Ok(Made::of(record));
     }
-    let publication = publication(engine, by, held, &observed, &publish, record)?;
+    let mut publication = publication(engine, by, held, &observed, &publish, record)?;
+    publication.announced = held.announced();
     let stored = engine.publish(open, publication).await?;
     match stored.into_iter().next().flatten() {
         Some(record) => Ok(Made::of(record)),

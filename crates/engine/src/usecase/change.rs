@@ -23,8 +23,19 @@ pub(super) async fn update(
     input: Input,
 ) -> Result<Made> {
     let held = engine.hold(key).await?;
+    update_held(engine, by, door, input, &held).await
+}
+
+/// The same for a revision that is held.
+pub(super) async fn update_held(
+    engine: &Engine,
+    by: &Caller,
+    door: Door,
+    input: Input,
+    held: &Held,
+) -> Result<Made> {
     let before = held.revision.lifecycle;
-    let made = Box::pin(change(engine, by, door, input, &held)).await;
+    let made = Box::pin(change(engine, by, door, input, held)).await;
     let made = made.map_err(|error| held.race.tell(error))?;
     if !by.dry_run && made.revision.lifecycle != before {
         lifecycle::tell(engine, by, &made.revision);
@@ -184,6 +195,7 @@ async fn carry_out(
     }
     publication.follow = vec![Follow::put(new, Some(Arc::clone(old)))];
     let stored = if moved {
+        publication.announced = held.announced();
         engine.publish(open, publication).await?
     } else {
         engine.record(publication.follow).await?

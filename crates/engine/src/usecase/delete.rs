@@ -28,7 +28,7 @@ pub(super) async fn delete(
     made.map_err(|error| held.race.tell(error))
 }
 
-async fn delete_held(
+pub(super) async fn delete_held(
     engine: &Engine,
     by: &Caller,
     held: &Held,
@@ -132,6 +132,7 @@ async fn carry_out(engine: &Engine, by: &Caller, held: &Held, plan: &DeletePlan)
     let (package, workspace) = (&revision.package, &revision.workspace);
     let mut publication = Publication {
         follow: vec![Follow::delete(revision)],
+        announced: held.announced(),
         ..Publication::default()
     };
     let mut kept = None;

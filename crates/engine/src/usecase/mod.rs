@@ -10,6 +10,7 @@ mod content;
 mod create;
 mod delete;
 mod lifecycle;
+mod many;
 mod metadata;
 mod rebase;
 mod sources;
@@ -17,11 +18,12 @@ mod unshown;
 mod why;
 
 pub(crate) use create::new_record;
+pub use many::{Acted, Many, Wish};
 pub(crate) use sources::{not_carried, registered};
 pub use unshown::Save;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{
     CommitId, Condition, ConflictId, Door, Files, Lifecycle, Namespace, ObjectKey, ObjectMeta,
@@ -299,12 +301,34 @@ impl Engine {
         let turn = self.inner.locks.for_request(&package);
         let (guard, race) = self.earlier(turn).await;
         self.alive()?;
+        self.held(key, open, race, guard).await
+    }
+
+    /// As [`Engine::hold`], unless somebody holds the package: then it waits for nobody, and there is none.
+    pub(crate) async fn hold_if_free(&self, key: &ObjectKey) -> Result<Option<Held>> {
+        let first = self.revision(key).await?;
+        let open = self.open(&key.namespace, &first.repository).await?;
+        let Some(guard) = self.inner.locks.if_free(&PackageKey::of(&first)) else {
+            return Ok(None);
+        };
+        self.alive()?;
+        self.held(key, open, Race::default(), guard).await.map(Some)
+    }
+
+    async fn held(
+        &self,
+        key: &ObjectKey,
+        open: Arc<Open>,
+        race: Race,
+        guard: tokio::sync::OwnedMutexGuard<()>,
+    ) -> Result<Held> {
         // What was waited for may have changed it; the index has our own writes at once.
         match self.revision(key).await {
             Ok(revision) => Ok(Held {
                 revision,
                 open,
                 race,
+                announced: Mutex::default(),
                 _guard: guard,
             }),
             Err(error) => Err(race.tell(error)),
@@ -320,7 +344,25 @@ pub(crate) struct Held {
     pub(crate) open: Arc<Open>,
     /// Whether another request was waited for.
     race: Race,
+    /// What the repository's writer was told: a submission is coming.
+    announced: Mutex<Option<store::Announced>>,
     _guard: tokio::sync::OwnedMutexGuard<()>,
+}
+
+impl Held {
+    /// Tells the repository's writer that a submission is coming. From then on nobody else is to be waited for.
+    pub(crate) fn announce(&mut self) {
+        self.announced = Mutex::new(Some(self.open.repo.announce()));
+    }
+
+    /// What the writer was told, for the submission.
+    pub(crate) fn announced(&self) -> Option<store::Announced> {
+        let mut announced = self
+            .announced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        announced.take()
+    }
 }
 
 /// What a revision says about itself, as input that changes nothing.
