@@ -33,8 +33,12 @@ pub const CRDS: [Definition; 4] = [
     },
 ];
 
-/// The resources of `porch.kpt.dev`, and explanations, in the same form; never installed as CRDs.
-pub const SERVED: [Definition; 4] = [
+/// The resources of `porch.kpt.dev`, and what is answered about fleets, in the same form; never installed as CRDs.
+pub const SERVED: [Definition; 5] = [
+    Definition {
+        plural: "bulkchanges",
+        text: include_str!("../served/bulkchanges.yaml"),
+    },
     Definition {
         plural: "explanations",
         text: include_str!("../served/explanations.yaml"),

@@ -4,6 +4,7 @@
 //! their field paths; nobody validates again later. This crate never asks a
 //! question of the world.
 
+mod bulk;
 mod conditions;
 mod convert;
 mod definitions;
@@ -28,6 +29,9 @@ mod template;
 mod upstream;
 mod variant;
 
+pub use bulk::{
+    BULK_LIMIT, BulkEntry, BulkOutcome, BulkResult, FLEET_GROUP, read_bulk, write_bulk,
+};
 pub use conditions::{merge_conditions, read_conditions};
 pub use convert::{ConvertError, V1ALPHA1_SPEC, convert_set};
 pub use definitions::{CRDS, Definition, SERVED, crd_texts, crds, embedded_crds, served};

@@ -59,7 +59,7 @@ pub(crate) enum Command {
     /// Package revisions: list, make, fetch, write, propose, approve, upgrade.
     #[command(
         alias = "rpackage",
-        after_help = "Example:\n  offshoot rpkg propose -l team=web\n  offshoot rpkg approve edge-eu.shop.packagevariant-1"
+        after_help = "Example:\n  offshoot rpkg propose -l team=web\n  offshoot rpkg approve --plan monday.json --class 5f02c1d9\n  offshoot rpkg approve edge-eu.shop.packagevariant-1"
     )]
     Rpkg(Box<remote::RpkgArgs>),
     /// Repositories: register, list, sync, unregister.

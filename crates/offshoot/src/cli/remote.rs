@@ -142,6 +142,23 @@ pub(crate) struct Which {
     /// All that have these fields, instead of names, such as spec.lifecycle=Proposed.
     #[arg(long, value_name = "SELECTOR", conflicts_with = "names")]
     pub(crate) field_selector: Option<String>,
+    /// All drafts of a plan that offshoot plan --out wrote; with del, what the plan says will be proposed for deletion.
+    /// One that does not hold what the plan says is refused.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["names", "selector", "field_selector"]
+    )]
+    pub(crate) plan: Option<PathBuf>,
+    /// With --plan: only those of this class, also more than once; its first eight digits are enough.
+    #[arg(long = "class", value_name = "ID", requires = "plan")]
+    pub(crate) classes: Vec<String>,
+    /// The tree of the one revision that is named (status.offshoot.tree): if it holds another one, nothing is done.
+    #[arg(long, value_name = "TREE", requires = "names")]
+    pub(crate) expected_tree: Option<String>,
+    /// Say what would be done, and do nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// `why`: what is seen, and what follows.

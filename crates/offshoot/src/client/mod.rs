@@ -19,7 +19,9 @@ use crate::cli::remote::Connect;
 use crate::exit::Failure;
 
 pub(crate) use output::{align, print};
-pub use paths::{EXPLANATIONS, PACKAGES, REPOSITORIES, RESOURCES, SECRETS, collection, object};
+pub use paths::{
+    BULK, EXPLANATIONS, PACKAGES, REPOSITORIES, RESOURCES, SECRETS, collection, object,
+};
 
 /// A connection to a server.
 pub struct Client {
@@ -169,6 +171,20 @@ impl Client {
             .await
     }
 
+    /// One request; the code of the answer, and its object (or its text).
+    ///
+    /// # Errors
+    /// The server cannot be reached.
+    pub async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(u16, Value), Failure> {
+        let json = "application/json";
+        self.answer(method, path, json, json, body).await
+    }
+
     async fn send(
         &self,
         method: Method,
@@ -177,6 +193,20 @@ impl Client {
         kind: &str,
         body: Option<&Value>,
     ) -> Result<Value, Failure> {
+        match self.answer(method, path, accept, kind, body).await? {
+            (200..300, object) => Ok(object),
+            (code, answer) => Err(refused(code, &answer)),
+        }
+    }
+
+    async fn answer(
+        &self,
+        method: Method,
+        path: &str,
+        accept: &str,
+        kind: &str,
+        body: Option<&Value>,
+    ) -> Result<(u16, Value), Failure> {
         let bytes = body.map(Value::to_string).unwrap_or_default().into_bytes();
         let request = http::Request::builder()
             .method(method)
@@ -195,17 +225,11 @@ impl Client {
         let code = answer.status();
         let bytes = answer.into_body().collect_bytes().await.map_err(failed)?;
         asked.body(&bytes);
-        let object: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        if code.is_success() {
-            return Ok(object);
-        }
-        Err(match object.get("message").and_then(Value::as_str) {
-            Some(message) => Failure::new(message.to_owned()),
-            None => Failure::new(format!(
-                "the server answers {code}: {}",
-                String::from_utf8_lossy(&bytes).trim()
-            )),
-        })
+        let object = serde_json::from_slice(&bytes);
+        Ok((
+            code.as_u16(),
+            object.unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned().into()),
+        ))
     }
 
     /// Sends a request as it is; answers status, media type and body, whatever they are.
@@ -331,6 +355,19 @@ impl Client {
     pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
         self.request(Method::DELETE, path, "application/json", None)
             .await
+    }
+}
+
+/// An answer that is no success, as a failure.
+pub(crate) fn refused(code: u16, answer: &Value) -> Failure {
+    match answer.get("message").and_then(Value::as_str) {
+        Some(message) => Failure::new(message.to_owned()),
+        None => {
+            let text = answer.as_str().unwrap_or_default().trim();
+            let known = http::StatusCode::from_u16(code).ok();
+            let code = known.map_or_else(|| code.to_string(), |code| code.to_string());
+            Failure::new(format!("the server answers {code}: {text}"))
+        }
     }
 }
 

@@ -39,6 +39,7 @@ fn definition(text: &Value, package_bytes: u64) -> Result<Resource, Failure> {
             .virtual_with(&["get", "list", "patch", "update"])
             .with_selectable_map(LABELS)
             .with_body_limit(body(package_bytes)),
+        "bulkchanges" => resource.virtual_with(&["create"]),
         "explanations" => resource.virtual_with(&["get"]),
         _ => resource.virtual_with(&["get", "list"]),
     })
@@ -48,6 +49,6 @@ fn definition(text: &Value, package_bytes: u64) -> Result<Resource, Failure> {
 mod tests {
     #[test]
     fn they_can_be_built() {
-        assert_eq!(super::definitions(1 << 20).unwrap().len(), 4);
+        assert_eq!(super::definitions(1 << 20).unwrap().len(), 5);
     }
 }

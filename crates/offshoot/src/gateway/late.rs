@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
+use engine::usecase::Many;
 use engine::{Asked, Wait};
 use model::{Namespace, ObjectKey, ObjectName};
 
@@ -16,11 +17,82 @@ use super::{PackageGateway, dispatch, revisions};
 /// Changes of one user that may wait for remotes without anybody who waits for them.
 const MOST: usize = 32;
 /// How often a request that takes longer than usual is asked what it waits for.
-const GLANCE: Duration = Duration::from_secs(1);
+pub(super) const GLANCE: Duration = Duration::from_secs(1);
 
 /// Changes that were answered late, by what they change: by whom each is.
 #[derive(Debug, Default)]
 pub(super) struct Late(Mutex<BTreeMap<String, String>>);
+
+impl Late {
+    /// Refuses further changes of a user who has enough that are late.
+    pub(super) fn admit_user(&self, user: &str) -> Result<(), Refusal> {
+        let late = lock(&self.0);
+        if late.values().filter(|of| *of == user).count() >= MOST {
+            let text = format!(
+                "{MOST} changes of user {user:?} wait for repositories that do not answer: try again when some of them have ended"
+            );
+            return Err(Refusal::new(RefusalClass::Unavailable, text));
+        }
+        Ok(())
+    }
+
+    /// Refuses what would only wait behind a change of the same package revision that is late.
+    pub(super) fn admit_name(&self, key: &ObjectKey) -> Result<(), Refusal> {
+        self.admit(&called(key))
+    }
+
+    fn admit(&self, name: &str) -> Result<(), Refusal> {
+        if lock(&self.0).contains_key(name) {
+            let text = format!(
+                "{name} is still being changed by an earlier request, which waits for its repository: look at it before you try again"
+            );
+            return Err(Refusal::new(RefusalClass::Unavailable, text));
+        }
+        Ok(())
+    }
+}
+
+/// A package revision, as people name it.
+fn called(key: &ObjectKey) -> String {
+    format!("package revision {}/{}", key.namespace, key.name)
+}
+
+/// What is said of changes of a request for many that go on although it was answered.
+pub(super) fn waited(wait: Option<(Wait, Duration)>) -> String {
+    let what = wait.map(|(wait, long)| Waited { wait, long }.text());
+    let what = what.unwrap_or_else(|| "its repository has not answered".to_owned());
+    format!(
+        "Timeout: {what}; the change goes on, also if the server is started again, and an event says what comes of it"
+    )
+}
+
+/// Follows changes that are late until each has ended, and tells what came of them.
+pub(super) fn follow(
+    gateway: &PackageGateway,
+    user: String,
+    changes: Vec<(usize, ObjectKey)>,
+    mut many: Many,
+) {
+    let changes: BTreeMap<usize, ObjectKey> = changes.into_iter().collect();
+    for key in changes.values() {
+        lock(&gateway.late.0).insert(called(key), user.clone());
+    }
+    let gateway = gateway.clone();
+    tokio::spawn(async move {
+        while let Some((at, acted)) = many.next().await {
+            let Some(key) = changes.get(&at) else {
+                continue;
+            };
+            lock(&gateway.late.0).remove(&called(key));
+            let failed = acted.as_ref().err().map(engine::Error::chain);
+            gateway.engine.tell_late(key, failed.as_deref()).await;
+        }
+        let mut late = lock(&gateway.late.0);
+        for key in changes.values() {
+            late.remove(&called(key));
+        }
+    });
+}
 
 /// A change that is under way until this is dropped, however it ends.
 struct UnderWay<'a> {
@@ -192,22 +264,8 @@ impl Subject {
 
     /// Refuses what would only wait behind a change that is late.
     fn admit(&self, late: &Late) -> Result<(), Refusal> {
-        let late = lock(&late.0);
-        if late.contains_key(&self.name) {
-            let text = format!(
-                "{} is still being changed by an earlier request, which waits for its repository: look at it before you try again",
-                self.name
-            );
-            return Err(Refusal::new(RefusalClass::Unavailable, text));
-        }
-        if late.values().filter(|user| **user == self.user).count() >= MOST {
-            let text = format!(
-                "{MOST} changes of user {:?} wait for repositories that do not answer: try again when some of them have ended",
-                self.user
-            );
-            return Err(Refusal::new(RefusalClass::Unavailable, text));
-        }
-        Ok(())
+        late.admit(&self.name)?;
+        late.admit_user(&self.user)
     }
 
     fn goes_on(&self, wait: &Waited) -> Refusal {

@@ -2,6 +2,7 @@
 //!
 //! It translates and decides nothing: what may be done is `plan`'s, how it is done the engine's.
 
+mod bulk;
 mod definitions;
 mod late;
 mod packages;
@@ -51,6 +52,9 @@ impl PackageGateway {
 #[async_trait]
 impl Gateway for PackageGateway {
     async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
+        if call.resource == "bulkchanges" {
+            return bulk::handle(self, call).await;
+        }
         late::handle(self, call).await
     }
 

@@ -36,10 +36,10 @@ pub(super) fn invalid(call: &Call, problems: &[Problem]) -> Refusal {
 fn of_class(call: &Call, class: Class, text: &str) -> Refusal {
     let resource = format!("{}.{}", call.resource, call.group);
     let name = &call.name;
-    let kind = if call.resource == "packagerevisions" {
-        "PackageRevision"
-    } else {
-        "PackageRevisionResources"
+    let kind = match call.resource.as_str() {
+        "packagerevisions" => "PackageRevision",
+        "bulkchanges" => "BulkChange",
+        _ => "PackageRevisionResources",
     };
     let (class, message) = match class {
         Class::Invalid => (

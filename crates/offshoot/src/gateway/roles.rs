@@ -39,6 +39,8 @@ pub(crate) fn roles() -> Vec<Value> {
             json!([
                 {"verbs": WRITE, "apiGroups": [packages], "resources": ["packagerevisionresources", "packagerevisions", "packages"]},
                 {"verbs": WRITE, "apiGroups": [config], "resources": ["packagerevisionsets", "packagevariants", "packagevariantsets"]},
+                // What it asks for is allowed change by change.
+                {"verbs": ["create"], "apiGroups": [api::FLEET_GROUP], "resources": ["bulkchanges"]},
             ]),
         ),
         role(

@@ -8,6 +8,7 @@
 mod access;
 mod backup;
 mod bad;
+mod bulk;
 mod compatible;
 mod connections;
 mod damage;

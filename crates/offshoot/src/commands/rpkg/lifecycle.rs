@@ -1,63 +1,146 @@
-//! `rpkg propose`, `approve`, `reject`, `propose-delete` and `del`.
+//! `rpkg propose`, `approve`, `reject`, `propose-delete` and `del` of one package revision, and the words for many.
 //!
 //! The server decides; the texts are Porch's.
 
-use std::fmt::Write as _;
+use api::{BulkOutcome, BulkResult};
+use model::Lifecycle;
+use plan::revision::{EXPECTED_TREE, Fit, Verb, meant};
+use serde_json::{Value, json};
 
-use serde_json::Value;
-
-use super::{names, text};
-use crate::cli::remote::Which;
+use super::bulk::Entry;
+use super::text;
 use crate::client::{Client, PACKAGES, object};
 use crate::exit::Failure;
 
-/// What to do with each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
-    Propose,
-    Approve,
-    Reject,
-    ProposeDelete,
-    Delete,
-}
-
-/// What became of one.
-enum Done {
-    /// It is done; said on standard output.
-    Said(String),
-    /// It was so already; said on standard error, and no failure.
-    Already(String),
-}
-
-pub(super) async fn each(client: &Client, which: &Which, verb: Verb) -> Result<String, Failure> {
-    let names = names(client, which).await?;
-    let mut out = String::new();
-    let mut failed = Vec::new();
-    for name in &names {
-        match one(client, name, verb).await {
-            Ok(Done::Said(text)) => _ = writeln!(out, "{text}"),
-            Ok(Done::Already(text)) => crate::commands::say(&text),
-            Err(why) => failed.push(told(name, verb, why)),
+/// What is to be printed of a verb on one revision.
+///
+/// # Errors
+/// It was refused, or the verb is not for it, with the way out.
+pub(super) async fn alone(
+    client: &Client,
+    entry: &Entry,
+    verb: Verb,
+    dry_run: bool,
+) -> Result<String, Failure> {
+    let name = &entry.name;
+    let outcome = one(client, entry, verb, dry_run).await;
+    let outcome = outcome.map_err(|why| told(name, verb, why))?;
+    let dry = if dry_run { " (dry run)" } else { "" };
+    match outcome.result {
+        BulkResult::Done => Ok(format!("{name} {}{dry}\n", said(verb, &outcome))),
+        BulkResult::Already => {
+            crate::commands::say(&already(verb, name));
+            Ok(String::new())
+        }
+        _ => {
+            let why = Failure::new(outcome.message.clone());
+            let why = match misfit(name, verb, &outcome.lifecycle) {
+                Some(way) => why.hint(way),
+                None => why,
+            };
+            Err(told(name, verb, why))
         }
     }
-    if failed.is_empty() {
-        return Ok(out);
+}
+
+/// Carries out a verb on one revision by requests of its own.
+///
+/// # Errors
+/// The server's own message.
+pub(super) async fn one(
+    client: &Client,
+    entry: &Entry,
+    verb: Verb,
+    dry_run: bool,
+) -> Result<BulkOutcome, Failure> {
+    let path = object(PACKAGES, &entry.namespace, &entry.name);
+    let query = if dry_run { "?dryRun=All" } else { "" };
+    if verb == Verb::Delete && entry.tree.is_none() {
+        client.delete(&format!("{path}{query}")).await?;
+        return Ok(BulkOutcome::of(BulkResult::Done));
     }
-    crate::commands::write_out(&out)?;
-    if names.len() > 1 {
-        for why in &failed {
-            crate::commands::say_plain(&why.text());
+    let revision = client.get(&path).await?;
+    is_as_seen(&revision, entry)?;
+    let now = text(&revision, &["spec", "lifecycle"]).unwrap_or_default();
+    let outcome = |result| BulkOutcome {
+        lifecycle: now.clone(),
+        ..BulkOutcome::of(result)
+    };
+    let known = Lifecycle::parse(&now)
+        .ok_or_else(|| Failure::new(format!("{now:?} is no lifecycle of a package revision")))?;
+    match meant(&entry.name, known, verb) {
+        Fit::Already => Ok(outcome(BulkResult::Already)),
+        Fit::Skipped(message) => Ok(BulkOutcome {
+            message,
+            ..outcome(BulkResult::Skipped)
+        }),
+        Fit::Delete { .. } => {
+            let version = text(&revision, &["metadata", "resourceVersion"]);
+            let options = json!({
+                "apiVersion": "v1", "kind": "DeleteOptions",
+                "preconditions": { "resourceVersion": version },
+            });
+            let path = format!("{path}{query}");
+            let answer = client
+                .ask(http::Method::DELETE, &path, Some(&options))
+                .await?;
+            match answer {
+                (200..300, _) => Ok(BulkOutcome::of(BulkResult::Done)),
+                (code, answer) => Err(crate::client::refused(code, &answer)),
+            }
         }
-        let (failed, all) = (failed.len(), names.len());
-        return Err(Failure::new(format!(
-            "{failed} of {all} package revisions failed"
-        )));
+        Fit::Move(door, to) => {
+            let path = match door {
+                model::Door::Main => format!("{path}{query}"),
+                model::Door::Approval => format!("{path}/approval{query}"),
+            };
+            client.put(&path, &wanted(revision, entry, to)).await?;
+            Ok(BulkOutcome {
+                lifecycle: to.to_string(),
+                ..BulkOutcome::of(BulkResult::Done)
+            })
+        }
     }
-    Err(failed.remove(0))
+}
+
+/// The revision as it shall be; an approval says what was seen.
+fn wanted(mut revision: Value, entry: &Entry, to: Lifecycle) -> Value {
+    revision["spec"]["lifecycle"] = to.as_str().into();
+    let tree = entry.tree.as_ref().filter(|_| to == Lifecycle::Published);
+    if let Some(tree) = tree {
+        revision["metadata"]["annotations"][EXPECTED_TREE] = tree.as_str().into();
+    }
+    revision
+}
+
+fn is_as_seen(revision: &Value, entry: &Entry) -> Result<(), Failure> {
+    let tree = text(revision, &["status", "offshoot", "tree"]).unwrap_or_default();
+    match &entry.tree {
+        Some(seen) if *seen != tree => {
+            let name = &entry.name;
+            let what = format!("'{name}' holds tree {tree}, not {seen}, which was seen");
+            Err(Failure::new(what).hint(format!("look at it again: offshoot rpkg pull {name}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What to do instead where a verb is not for a revision.
+fn misfit(name: &str, verb: Verb, now: &str) -> Option<String> {
+    Some(match verb {
+        Verb::Propose => format!("make a draft of it: offshoot rpkg copy {name} --workspace …"),
+        Verb::Approve if now == "Draft" => {
+            format!("propose it first: offshoot rpkg propose {name}")
+        }
+        Verb::Approve => format!("keep it with offshoot rpkg reject {name}"),
+        Verb::Reject => "only proposals, and proposals to delete, are rejected".to_owned(),
+        Verb::ProposeDeletion => format!("delete it at once: offshoot rpkg del {name}"),
+        Verb::Delete => return None,
+    })
 }
 
 /// What is told of a revision that failed, with the way out.
-fn told(name: &str, verb: Verb, why: Failure) -> Failure {
+pub(super) fn told(name: &str, verb: Verb, why: Failure) -> Failure {
     let message = why.message();
     let way = if message.contains("readiness conditions not met") {
         Some(format!("offshoot why pkgrev/{name}"))
@@ -73,64 +156,30 @@ fn told(name: &str, verb: Verb, why: Failure) -> Failure {
     why.of_thing(&format!("{name} failed"))
 }
 
-async fn one(client: &Client, name: &str, verb: Verb) -> Result<Done, Failure> {
-    let path = object(PACKAGES, &client.namespace, name);
-    if verb == Verb::Delete {
-        client.delete(&path).await?;
-        return Ok(Done::Said(format!("{name} deleted")));
+/// What became of a revision.
+pub(super) fn said(verb: Verb, outcome: &BulkOutcome) -> &'static str {
+    match (verb, outcome.lifecycle.as_str()) {
+        (Verb::Reject, "Published") => "no longer proposed for deletion",
+        (Verb::Reject, _) => "no longer proposed for approval",
+        _ => participle(verb),
     }
-    let revision = client.get(&path).await?;
-    let now = text(&revision, &["spec", "lifecycle"]).unwrap_or_default();
-    let approval = format!("{path}/approval");
-    let (to, path, said) = match (verb, now.as_str()) {
-        (Verb::Propose, "Proposed") => {
-            return Ok(Done::Already(format!("{name} is already proposed")));
-        }
-        (Verb::Propose, "Draft") => ("Proposed", path, "proposed"),
-        (Verb::Propose, _) => {
-            return Err(
-                Failure::new(format!("cannot propose {now} package")).hint(format!(
-                    "make a draft of it: offshoot rpkg copy {name} --workspace …"
-                )),
-            );
-        }
-        (Verb::Approve, "Published") => {
-            return Ok(Done::Already(format!("{name} is already approved")));
-        }
-        (Verb::Approve, "Proposed") => ("Published", approval, "approved"),
-        (Verb::Approve, _) => {
-            let message = format!("cannot change approval from {now} to Published");
-            return Err(Failure::new(message).hint(if now == "Draft" {
-                format!("propose it first: offshoot rpkg propose {name}")
-            } else {
-                format!("keep it with offshoot rpkg reject {name}")
-            }));
-        }
-        (Verb::Reject, "Proposed") => ("Draft", approval, "no longer proposed for approval"),
-        (Verb::Reject, "DeletionProposed") => {
-            ("Published", approval, "no longer proposed for deletion")
-        }
-        (Verb::Reject, _) => {
-            let message = format!("cannot reject {name} with lifecycle '{now}'");
-            return Err(
-                Failure::new(message).hint("only proposals, and proposals to delete, are rejected")
-            );
-        }
-        (Verb::ProposeDelete, "DeletionProposed") => {
-            return Ok(Done::Already(format!(
-                "{name} is already proposed for deletion"
-            )));
-        }
-        (Verb::ProposeDelete, "Published") => ("DeletionProposed", path, "proposed for deletion"),
-        (Verb::ProposeDelete | Verb::Delete, _) => {
-            return Err(Failure::new(format!(
-                "can only propose published packages for deletion; package {name} is not published"
-            ))
-            .hint(format!("delete it at once: offshoot rpkg del {name}")));
-        }
-    };
-    let mut wanted: Value = revision;
-    wanted["spec"]["lifecycle"] = to.into();
-    client.put(&path, &wanted).await?;
-    Ok(Done::Said(format!("{name} {said}")))
+}
+
+/// What was done, of many.
+pub(super) fn participle(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Propose => "proposed",
+        Verb::Approve => "approved",
+        Verb::Reject => "rejected",
+        Verb::ProposeDeletion => "proposed for deletion",
+        Verb::Delete => "deleted",
+    }
+}
+
+/// What is said of a revision that is as it shall be.
+pub(super) fn already(verb: Verb, name: &str) -> String {
+    match verb {
+        Verb::Delete => format!("{name} is gone already"),
+        _ => format!("{name} is already {}", participle(verb)),
+    }
 }

@@ -1,8 +1,9 @@
 //! `offshoot rpkg`: the verbs of package revisions, on many names or a selector.
 //!
-//! Each name is handled whatever becomes of the others: successes on standard output, failures on
-//! standard error, exit code 1 if there was one.
+//! Each revision is handled whatever becomes of the others: successes on standard output, everything else on
+//! standard error, exit code 1 if something was refused.
 
+mod bulk;
 mod discover;
 mod files;
 mod get;
@@ -10,11 +11,13 @@ mod lifecycle;
 mod make;
 mod resource_list;
 mod upgrade;
+mod which;
 
+use plan::revision::Verb;
 use serde_json::Value;
 
-use crate::cli::remote::{Rpkg, RpkgArgs, Which};
-use crate::client::{Client, PACKAGES, collection};
+use crate::cli::remote::{Rpkg, RpkgArgs};
+use crate::client::Client;
 use crate::exit::Failure;
 
 /// Runs one verb; what is to be printed.
@@ -36,13 +39,11 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
         }
         Rpkg::Pull { name, directory } => files::pull(client, name, directory.as_deref()).await,
         Rpkg::Push { name, directory } => files::push(client, name, directory.as_deref()).await,
-        Rpkg::Propose(which) => lifecycle::each(client, which, lifecycle::Verb::Propose).await,
-        Rpkg::Approve(which) => lifecycle::each(client, which, lifecycle::Verb::Approve).await,
-        Rpkg::Reject(which) => lifecycle::each(client, which, lifecycle::Verb::Reject).await,
-        Rpkg::ProposeDelete(which) => {
-            lifecycle::each(client, which, lifecycle::Verb::ProposeDelete).await
-        }
-        Rpkg::Del(which) => lifecycle::each(client, which, lifecycle::Verb::Delete).await,
+        Rpkg::Propose(which) => which::each(client, which, Verb::Propose).await,
+        Rpkg::Approve(which) => which::each(client, which, Verb::Approve).await,
+        Rpkg::Reject(which) => which::each(client, which, Verb::Reject).await,
+        Rpkg::ProposeDelete(which) => which::each(client, which, Verb::ProposeDeletion).await,
+        Rpkg::Del(which) => which::each(client, which, Verb::Delete).await,
         Rpkg::Upgrade {
             names,
             discover: Some(way),
@@ -71,39 +72,6 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
             upgrade::run(client, name, workspace, *revision, strategy).await
         }
     }
-}
-
-/// The names that were given, or those that a selector gives.
-///
-/// # Errors
-/// Neither was given, or the server refuses the selector.
-async fn names(client: &Client, which: &Which) -> Result<Vec<String>, Failure> {
-    let labels = which.selector.as_deref().unwrap_or_default();
-    let fields = which.field_selector.as_deref().unwrap_or_default();
-    if !which.names.is_empty() {
-        return Ok(which.names.clone());
-    }
-    if labels.is_empty() && fields.is_empty() {
-        return Err(
-            Failure::usage("PACKAGE_REVISION is a required positional argument")
-                .hint("name package revisions, or select them with -l or --field-selector"),
-        );
-    }
-    let query = [("labelSelector", labels), ("fieldSelector", fields)];
-    let list = client
-        .get(&collection(PACKAGES, &client.namespace, &query))
-        .await?;
-    let names: Vec<_> = items(&list)
-        .iter()
-        .filter_map(|i| text(i, &["metadata", "name"]))
-        .collect();
-    if names.is_empty() {
-        super::say(&format!(
-            "No package revision of namespace {} matches.",
-            client.namespace
-        ));
-    }
-    Ok(names)
 }
 
 fn items(list: &Value) -> &[Value] {

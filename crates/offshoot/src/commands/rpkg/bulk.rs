@@ -1,0 +1,291 @@
+//! One verb for many package revisions: one request, in pieces where there are very many, and one summary (F3).
+//!
+//! The server decides about each. A server that does not know the request is asked one by one.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use api::{BulkOutcome, BulkResult};
+use plan::revision::Verb;
+use serde_json::{Value, json};
+
+use super::lifecycle;
+use crate::client::{BULK, Client, collection};
+use crate::commands::{say, say_plain, write_out};
+use crate::exit::Failure;
+
+/// The most entries of one request: its answer comes while somebody waits for it.
+const PIECE: usize = 2_500;
+/// The most bytes of one request, well below what a server takes.
+const BYTES: usize = 1 << 20;
+/// How many revisions are named for one reason.
+const NAMED: usize = 10;
+
+/// A revision, and the tree that was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) tree: Option<String>,
+}
+
+/// What came of a revision.
+type Told = (String, BulkOutcome);
+
+/// Asks for a verb on many revisions; says what came of them.
+///
+/// # Errors
+/// Some were refused, or the server was not reached: what was done is said before.
+pub(super) async fn run(
+    client: &Client,
+    verb: Verb,
+    entries: &[Entry],
+    dry_run: bool,
+) -> Result<String, Failure> {
+    let mut all = Vec::with_capacity(entries.len());
+    let mut broken = None;
+    for piece in pieces(entries) {
+        match ask(client, verb, piece, dry_run).await {
+            Ok(told) => all.extend(told),
+            Err(why) => {
+                broken = Some(why);
+                break;
+            }
+        }
+    }
+    let out = done(verb, &all, dry_run);
+    let failed = tell(verb, &all);
+    let Some(why) = broken else {
+        if failed == 0 {
+            return Ok(out);
+        }
+        write_out(&out)?;
+        return Err(Failure::new(format!(
+            "{failed} of {} package revisions failed",
+            entries.len()
+        )));
+    };
+    write_out(&out)?;
+    let rest = entries.len() - all.len();
+    Err(why.hint(format!(
+        "{rest} of {} package revisions were not asked for: the same command does the rest",
+        entries.len()
+    )))
+}
+
+/// Entries of one namespace each, as many as one request takes.
+fn pieces(entries: &[Entry]) -> Vec<&[Entry]> {
+    let mut pieces = Vec::new();
+    let mut rest = entries;
+    while let Some(first) = rest.first() {
+        let mut bytes = 0;
+        let fits = rest.iter().take(PIECE).take_while(|entry| {
+            bytes += body_of(Verb::ProposeDeletion, entry).to_string().len() + 1;
+            entry.namespace == first.namespace && bytes <= BYTES
+        });
+        let (piece, after) = rest.split_at(fits.count().max(1));
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
+}
+
+fn body_of(verb: Verb, entry: &Entry) -> Value {
+    let mut one = json!({ "name": entry.name, "verb": verb.as_str() });
+    if let Some(tree) = &entry.tree {
+        one["tree"] = tree.as_str().into();
+    }
+    one
+}
+
+async fn ask(
+    client: &Client,
+    verb: Verb,
+    piece: &[Entry],
+    dry_run: bool,
+) -> Result<Vec<Told>, Failure> {
+    let namespace = piece.first().map_or("", |entry| entry.namespace.as_str());
+    let changes: Vec<Value> = piece.iter().map(|entry| body_of(verb, entry)).collect();
+    let body = json!({
+        "apiVersion": "fleet.offshoot.dev/v1alpha1", "kind": "BulkChange",
+        "spec": { "changes": changes },
+    });
+    let dry = if dry_run { "All" } else { "" };
+    let path = collection(BULK, namespace, &[("dryRun", dry)]);
+    let (code, answer) = client.ask(http::Method::POST, &path, Some(&body)).await?;
+    match code {
+        200..300 => Ok(results(&answer)),
+        // Another server, or whoever may change revisions but was not given this: as before.
+        403 | 404 => Ok(one_by_one(client, verb, piece, dry_run).await),
+        _ => Err(crate::client::refused(code, &answer)),
+    }
+}
+
+fn results(answer: &Value) -> Vec<Told> {
+    let results = answer.pointer("/status/results").and_then(Value::as_array);
+    let one = |result: &Value| {
+        let text = |key| api::str_at(result, &[key]).unwrap_or_default().to_owned();
+        let outcome = BulkOutcome {
+            result: BulkResult::parse(&text("result"))?,
+            reason: text("reason"),
+            message: text("message"),
+            lifecycle: text("lifecycle"),
+        };
+        Some((text("name"), outcome))
+    };
+    results.into_iter().flatten().filter_map(one).collect()
+}
+
+async fn one_by_one(client: &Client, verb: Verb, piece: &[Entry], dry_run: bool) -> Vec<Told> {
+    let mut told = Vec::with_capacity(piece.len());
+    for entry in piece {
+        let outcome = lifecycle::one(client, entry, verb, dry_run).await;
+        let outcome = outcome.unwrap_or_else(|why| BulkOutcome {
+            message: why.message().to_owned(),
+            ..BulkOutcome::of(BulkResult::Refused)
+        });
+        told.push((entry.name.clone(), outcome));
+    }
+    told
+}
+
+/// A line for each that was changed.
+fn done(verb: Verb, all: &[Told], dry_run: bool) -> String {
+    let mut out = String::new();
+    for (name, outcome) in all.iter().filter(|(_, o)| o.result == BulkResult::Done) {
+        let dry = if dry_run { " (dry run)" } else { "" };
+        // Writing to a String cannot fail.
+        _ = writeln!(out, "{name} {}{dry}", lifecycle::said(verb, outcome));
+    }
+    out
+}
+
+/// Says what was not done, why, and how much of each there is; how many of them are failures.
+fn tell(verb: Verb, all: &[Told]) -> usize {
+    let of = |wanted: BulkResult| all.iter().filter(move |(_, o)| o.result == wanted);
+    for (name, _) in of(BulkResult::Already) {
+        if all.len() <= NAMED {
+            say(&lifecycle::already(verb, name));
+        }
+    }
+    for line in grouped(of(BulkResult::Skipped)) {
+        say(&format!("skipped: {line}"));
+    }
+    let failures = [BulkResult::Refused, BulkResult::Pending, BulkResult::Left];
+    let failed: Vec<&Told> = failures.into_iter().flat_map(of).collect();
+    if failed.len() <= NAMED {
+        for (name, outcome) in &failed {
+            let why = Failure::new(outcome.message.clone());
+            say_plain(&lifecycle::told(name, verb, why).text());
+        }
+    } else {
+        for line in grouped(failed.iter().copied()) {
+            say(&format!("failed: {line}"));
+        }
+    }
+    if all.len() > 1 {
+        say(&summary(verb, all));
+    }
+    failed.len()
+}
+
+fn summary(verb: Verb, all: &[Told]) -> String {
+    let mut parts = Vec::new();
+    for (result, word) in BulkResult::ALL {
+        let count = all.iter().filter(|(_, o)| o.result == result).count();
+        let word = match result {
+            BulkResult::Done => lifecycle::participle(verb),
+            BulkResult::Already => "already so",
+            BulkResult::Left => "not begun",
+            _ => word,
+        };
+        if count > 0 || result == BulkResult::Done {
+            parts.push(format!("{count} {word}"));
+        }
+    }
+    parts.join(", ")
+}
+
+/// One line for each reason, with the names of the first.
+fn grouped<'a>(told: impl Iterator<Item = &'a Told>) -> Vec<String> {
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (name, outcome) in told {
+        let message = outcome.message.replace(name.as_str(), "it");
+        // What follows names what this revision alone has.
+        let reason = message.split("; ").next().unwrap_or_default().to_owned();
+        reasons.entry(reason).or_default().push(name);
+    }
+    let line = |(reason, names): (String, Vec<&str>)| {
+        let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>();
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{} ({reason}): {}{more}", names.len(), shown.join(", "))
+    };
+    reasons.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(namespace: &str, name: String) -> Entry {
+        Entry {
+            namespace: namespace.to_owned(),
+            name,
+            tree: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
+        }
+    }
+
+    fn told(name: &str, result: BulkResult, message: &str) -> Told {
+        let outcome = BulkOutcome {
+            message: message.to_owned(),
+            ..BulkOutcome::of(result)
+        };
+        (name.to_owned(), outcome)
+    }
+
+    #[test]
+    fn requests_are_split_by_number_bytes_and_namespace() {
+        let many: Vec<Entry> = (0..PIECE + 1)
+            .map(|n| entry("a", format!("edge.web-{n}.v1")))
+            .collect();
+        let sizes = |entries: &[Entry]| -> Vec<usize> {
+            pieces(entries).iter().map(|piece| piece.len()).collect()
+        };
+        assert_eq!(sizes(&many), [PIECE, 1]);
+        let mut two = many.get(..3).unwrap().to_vec();
+        two.push(entry("b", "edge.web.v1".to_owned()));
+        assert_eq!(sizes(&two), [3, 1]);
+        let long: Vec<Entry> = (0..PIECE)
+            .map(|n| entry("a", format!("{n}{}", "x".repeat(1_000))))
+            .collect();
+        let parts = sizes(&long);
+        assert!(parts.len() > 2, "{parts:?}");
+        assert_eq!(parts.iter().sum::<usize>(), PIECE);
+        assert!(pieces(&[]).is_empty());
+    }
+
+    #[test]
+    fn one_summary_counts_everything_and_reasons_are_told_once() {
+        let mut all = vec![told("a", BulkResult::Done, "")];
+        for n in 0..12 {
+            let name = format!("b{n:02}");
+            let why = format!("cannot reject {name} with lifecycle 'Draft'");
+            all.push(told(&name, BulkResult::Skipped, &why));
+        }
+        all.push(told("c", BulkResult::Refused, "changed"));
+        assert_eq!(
+            summary(Verb::Reject, &all),
+            "1 rejected, 12 skipped, 1 refused"
+        );
+        let skipped = all.iter().filter(|(_, o)| o.result == BulkResult::Skipped);
+        assert_eq!(
+            grouped(skipped),
+            [
+                "12 (cannot reject it with lifecycle 'Draft'): b00, b01, b02, b03, b04, b05, b06, b07, b08, b09 and 2 more"
+            ]
+        );
+    }
+}

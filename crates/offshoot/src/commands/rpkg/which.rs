@@ -1,0 +1,273 @@
+//! Which package revisions a verb is for: names, a selection, or what a plan lists, with the trees that were seen.
+
+use std::path::Path;
+
+use plan::revision::Verb;
+use serde_json::Value;
+
+use super::bulk::{self, Entry};
+use super::{items, lifecycle, text};
+use crate::cli::remote::Which;
+use crate::client::{Client, PACKAGES, collection};
+use crate::exit::Failure;
+
+/// Carries out a verb on whatever was named.
+///
+/// # Errors
+/// Nothing was named, or something was refused.
+pub(super) async fn each(client: &Client, which: &Which, verb: Verb) -> Result<String, Failure> {
+    let entries = entries(client, which, verb).await?;
+    match entries.as_slice() {
+        [] => Ok(String::new()),
+        [one] if !which.names.is_empty() => {
+            lifecycle::alone(client, one, verb, which.dry_run).await
+        }
+        many => bulk::run(client, verb, many, which.dry_run).await,
+    }
+}
+
+async fn entries(client: &Client, which: &Which, verb: Verb) -> Result<Vec<Entry>, Failure> {
+    if let Some(file) = &which.plan {
+        return of_plan(file, &which.classes, verb);
+    }
+    if !which.names.is_empty() {
+        return named(client, which);
+    }
+    let labels = which.selector.as_deref().unwrap_or_default();
+    let fields = which.field_selector.as_deref().unwrap_or_default();
+    if labels.is_empty() && fields.is_empty() {
+        return Err(
+            Failure::usage("PACKAGE_REVISION is a required positional argument").hint(
+                "name package revisions, select them with -l or --field-selector, or take them from a --plan",
+            ),
+        );
+    }
+    selected(client, labels, fields).await
+}
+
+fn named(client: &Client, which: &Which) -> Result<Vec<Entry>, Failure> {
+    if which.expected_tree.is_some() && which.names.len() != 1 {
+        return Err(
+            Failure::usage("--expected-tree is the tree of one package revision").hint(
+                "select several with -l or take them from a --plan: then each is bound to what was listed",
+            ),
+        );
+    }
+    let mut entries: Vec<Entry> = Vec::with_capacity(which.names.len());
+    for name in &which.names {
+        if !entries.iter().any(|known| known.name == *name) {
+            entries.push(Entry {
+                namespace: client.namespace.clone(),
+                name: name.clone(),
+                tree: which.expected_tree.clone(),
+            });
+        }
+    }
+    Ok(entries)
+}
+
+/// Those that a selection lists, each with the tree that it has now.
+pub(super) async fn selected(
+    client: &Client,
+    labels: &str,
+    fields: &str,
+) -> Result<Vec<Entry>, Failure> {
+    let query = [("labelSelector", labels), ("fieldSelector", fields)];
+    let list = client
+        .get(&collection(PACKAGES, &client.namespace, &query))
+        .await?;
+    let entry = |object: &Value| {
+        Some(Entry {
+            namespace: client.namespace.clone(),
+            name: text(object, &["metadata", "name"])?,
+            tree: text(object, &["status", "offshoot", "tree"]),
+        })
+    };
+    let entries: Vec<Entry> = items(&list).iter().filter_map(entry).collect();
+    if entries.is_empty() {
+        crate::commands::say(&format!(
+            "No package revision of namespace {} matches.",
+            client.namespace
+        ));
+    }
+    Ok(entries)
+}
+
+/// The format of plans that is read.
+const FORMAT: u64 = 1;
+/// The fewest digits of a class's id.
+const SHORT: usize = 8;
+
+/// The drafts that a plan lists, or (to delete them) what it says will be proposed for deletion.
+fn of_plan(file: &Path, classes: &[String], verb: Verb) -> Result<Vec<Entry>, Failure> {
+    let shown = file.display();
+    let bytes = std::fs::read(file).map_err(|e| Failure::of(&format!("read {shown}"), &e))?;
+    let plan: Value = serde_json::from_slice(&bytes)
+        .map_err(|e| Failure::of(&format!("read {shown} as a plan"), &e))?;
+    let format = plan.get("format").and_then(Value::as_u64);
+    if format != Some(FORMAT) {
+        let found = format.map_or_else(|| "none".to_owned(), |f| f.to_string());
+        return Err(
+            Failure::new(format!("{shown} has format {found}, and {FORMAT} is read"))
+                .hint("write it with offshoot plan --out FILE of this version"),
+        );
+    }
+    match verb {
+        Verb::Propose | Verb::Approve | Verb::Reject => drafts(&plan, classes),
+        Verb::Delete if classes.is_empty() => Ok(leaving(&plan)),
+        Verb::Delete => Err(Failure::usage(
+            "what a plan says leaves has no class: leave --class out",
+        )),
+        Verb::ProposeDeletion => Err(Failure::usage(
+            "the deletions of a plan are proposed by its sets",
+        )
+        .hint("offshoot rpkg del --plan FILE approves them")),
+    }
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
+    let list = value.get(key).and_then(Value::as_array);
+    list.into_iter().flatten()
+}
+
+fn drafts(plan: &Value, classes: &[String]) -> Result<Vec<Entry>, Failure> {
+    let wanted = classes
+        .iter()
+        .map(|id| class(plan, id))
+        .collect::<Result<Vec<&str>, Failure>>()?;
+    let is_wanted = |target: &&Value| {
+        let class = api::str_at(target, &["class"]);
+        wanted.is_empty() || class.is_some_and(|class| wanted.contains(&class))
+    };
+    let mut entries = Vec::new();
+    let mut unbound = Vec::new();
+    for target in list(plan, "targets").filter(is_wanted) {
+        let Some(draft) = text(target, &["draft"]) else {
+            continue;
+        };
+        let variant = text(target, &["variant"]).unwrap_or_default();
+        let namespace = variant
+            .split_once('/')
+            .map_or("", |(namespace, _)| namespace);
+        match text(target, &["tree"]) {
+            Some(tree) => entries.push(Entry {
+                namespace: namespace.to_owned(),
+                name: draft,
+                tree: Some(tree),
+            }),
+            None => unbound.push(draft),
+        }
+    }
+    if unbound.is_empty() {
+        // Those of one namespace stand together in a request.
+        entries.sort_by(|a, b| a.namespace.cmp(&b.namespace));
+        return Ok(entries);
+    }
+    let (count, first) = (unbound.len(), unbound.first().cloned().unwrap_or_default());
+    Err(Failure::new(format!(
+        "the plan does not know what {count} package revisions will hold, {first} among them"
+    ))
+    .hint("plan against the server with the upstream published, and with --run-functions"))
+}
+
+/// The whole id of a class of a plan.
+fn class<'p>(plan: &'p Value, id: &str) -> Result<&'p str, Failure> {
+    let known = list(plan, "classes").filter_map(|class| api::str_at(class, &["id"]));
+    let mut found = known.filter(|known| known.starts_with(id));
+    match (found.next(), found.next()) {
+        _ if id.len() < SHORT => Err(Failure::usage(format!(
+            "--class {id}: an id has {SHORT} digits or more"
+        ))),
+        (Some(one), None) => Ok(one),
+        (None, _) => Err(Failure::new(format!("the plan has no class {id}"))
+            .hint("offshoot plan lists the classes with their ids")),
+        (Some(_), Some(_)) => Err(Failure::new(format!(
+            "the plan has several classes whose ids begin with {id}"
+        ))
+        .hint("write more digits")),
+    }
+}
+
+/// What a plan says will be proposed for deletion.
+fn leaving(plan: &Value) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for variant in list(plan, "leaving") {
+        let whole = text(variant, &["variant"]).unwrap_or_default();
+        let namespace = whole.split_once('/').map_or("", |(namespace, _)| namespace);
+        let proposed = list(variant, "revisions")
+            .filter(|r| api::str_at(r, &["fate"]) == Some("deletion proposed"));
+        entries.extend(proposed.filter_map(|revision| {
+            Some(Entry {
+                namespace: namespace.to_owned(),
+                name: text(revision, &["name"])?,
+                tree: text(revision, &["tree"]),
+            })
+        }));
+    }
+    entries.sort_by(|a, b| a.namespace.cmp(&b.namespace));
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan() -> Value {
+        let target = |name: &str, class: &str, tree: Value| json!({ "variant": format!("default/{name}"), "class": class, "draft": format!("edge.{name}.packagevariant-2"), "tree": tree });
+        json!({
+            "format": 1,
+            "classes": [{ "id": "5f02c1d9aa" }, { "id": "5f02c1d9bb" }, { "id": "c41a77e000" }],
+            "targets": [
+                target("a", "5f02c1d9aa", "01".into()),
+                target("b", "c41a77e000", "02".into()),
+                target("c", "5f02c1d9bb", Value::Null),
+                { "variant": "default/d", "verdict": "unchanged", "draft": null, "tree": "03" },
+            ],
+            "leaving": [{ "variant": "default/x", "revisions": [
+                { "name": "edge.x.v1", "fate": "deletion proposed" }, { "name": "edge.x.v2", "fate": "deleted" },
+            ] }],
+        })
+    }
+
+    fn names(classes: &[&str]) -> Result<Vec<String>, String> {
+        let classes: Vec<String> = classes.iter().map(|id| (*id).to_owned()).collect();
+        let found = drafts(&plan(), &classes);
+        found
+            .map(|all| all.into_iter().map(|entry| entry.name).collect())
+            .map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn a_plan_gives_the_drafts_of_its_classes_with_their_trees() {
+        assert_eq!(
+            names(&["5f02c1d9a", "c41a77e0"]).unwrap(),
+            ["edge.a.packagevariant-2", "edge.b.packagevariant-2"]
+        );
+        let bound = drafts(&plan(), &["c41a77e0".to_owned()]).unwrap();
+        assert_eq!(bound[0].tree.as_deref(), Some("02"));
+        assert_eq!(bound[0].namespace, "default");
+    }
+
+    #[test]
+    fn what_a_plan_cannot_bind_or_does_not_have_is_refused() {
+        for (classes, why) in [
+            (&["5f02c1d9"][..], "several classes"),
+            (&["00000000"], "no class"),
+            (&["5f02"], "8 digits"),
+            (&["5f02c1d9bb"], "does not know what 1"),
+            (&[], "does not know what 1"),
+        ] {
+            let refused = names(classes).unwrap_err();
+            assert!(refused.contains(why), "{classes:?}: {refused}");
+        }
+    }
+
+    #[test]
+    fn what_leaves_is_what_will_be_proposed_for_deletion() {
+        let found = leaving(&plan());
+        let names: Vec<&str> = found.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(names, ["edge.x.v1"]);
+    }
+}

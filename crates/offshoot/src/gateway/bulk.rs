@@ -1,0 +1,242 @@
+//! `bulkchanges`: one request for many package revisions (F3).
+//!
+//! Each entry is allowed or refused as if it were asked for alone, and each is answered, whatever becomes of the others.
+
+use apiserver::gateway::{Attributes, Call, Outcome, Refusal, RefusalClass};
+use engine::usecase::{Acted, Many, Wish};
+use model::{Namespace, ObjectKey, ObjectName, Problem};
+use plan::revision::Verb;
+
+use super::refusal::{invalid, refusal};
+use super::{PackageGateway, caller, unsupported};
+use api::{BulkEntry, BulkOutcome, BulkResult};
+
+/// Handles a request.
+pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outcome, Refusal> {
+    if call.verb != apiserver::gateway::Verb::Create {
+        return Err(unsupported(call.verb, &call.resource));
+    }
+    let entries = entries(&call)?;
+    gateway.late.admit_user(&call.user.name)?;
+    let request = Request {
+        gateway,
+        one: alone(&call),
+        call,
+    };
+    let outcomes = request.carry_out(&entries).await?;
+    let results: Vec<(ObjectName, BulkOutcome)> = entries
+        .into_iter()
+        .map(|(entry, _)| entry.name)
+        .zip(outcomes)
+        .collect();
+    Ok(Outcome {
+        object: api::write_bulk(&request.call.namespace, &results),
+        ..Outcome::default()
+    })
+}
+
+/// The entries, each with its verb.
+fn entries(call: &Call) -> Result<Vec<(BulkEntry, Verb)>, Refusal> {
+    let sent = call.new.as_ref().unwrap_or(&serde_json::Value::Null);
+    let read = api::read_bulk(sent).map_err(|problems| invalid(call, &problems))?;
+    let mut entries = Vec::with_capacity(read.len());
+    for (at, entry) in read.into_iter().enumerate() {
+        let Some(verb) = Verb::parse(&entry.verb) else {
+            let field = format!("spec.changes[{at}].verb");
+            let known = Verb::ALL.map(Verb::as_str).join(", ");
+            let what = format!(
+                "{field}: Unsupported value: {:?}: supported values: {known}",
+                entry.verb
+            );
+            return Err(invalid(call, &[Problem::new(field, what)]));
+        };
+        entries.push((entry, verb));
+    }
+    Ok(entries)
+}
+
+/// The call as which an entry is answered: one about a package revision.
+fn alone(call: &Call) -> Call {
+    Call {
+        verb: apiserver::gateway::Verb::Update,
+        group: api::PACKAGE_GROUP.to_owned(),
+        resource: "packagerevisions".to_owned(),
+        new: None,
+        ..call.clone()
+    }
+}
+
+struct Request<'a> {
+    gateway: &'a PackageGateway,
+    call: Call,
+    one: Call,
+}
+
+impl Request<'_> {
+    async fn carry_out(&self, entries: &[(BulkEntry, Verb)]) -> Result<Vec<BulkOutcome>, Refusal> {
+        let left = BulkOutcome {
+            message: "it was not begun, since others wait: ask again".to_owned(),
+            ..BulkOutcome::of(BulkResult::Left)
+        };
+        let mut outcomes = vec![left; entries.len()];
+        let mut places = Vec::new();
+        let mut wishes = Vec::new();
+        for ((at, (entry, verb)), outcome) in entries.iter().enumerate().zip(&mut outcomes) {
+            match self.wish(entry, *verb)? {
+                Ok(wish) => {
+                    places.push(at);
+                    wishes.push(wish);
+                }
+                Err(refused) => *outcome = refused,
+            }
+        }
+        let names: Vec<ObjectKey> = wishes.iter().map(|wish| wish.key.clone()).collect();
+        let mut many = self.gateway.engine.many(&caller(&self.call), wishes);
+        let mut told = |at: usize, outcome: BulkOutcome| {
+            let place = places.get(at).and_then(|at| outcomes.get_mut(*at));
+            if let Some(place) = place {
+                *place = outcome;
+            }
+        };
+        let mut patience = self.gateway.answer_within;
+        loop {
+            match tokio::time::timeout(patience, many.next()).await {
+                Ok(Some((at, acted))) => {
+                    patience = self.gateway.answer_within;
+                    if let Some(key) = names.get(at) {
+                        told(at, self.outcome(key, acted));
+                    }
+                }
+                Ok(None) => return Ok(outcomes),
+                Err(_) => {
+                    if many.waits_for().is_some() {
+                        break;
+                    }
+                    patience = super::late::GLANCE;
+                }
+            }
+        }
+        for (at, outcome) in self.goes_on(many, &names) {
+            told(at, outcome);
+        }
+        Ok(outcomes)
+    }
+
+    /// What is asked for by an entry, or why that may not be.
+    fn wish(&self, entry: &BulkEntry, verb: Verb) -> Result<Result<Wish, BulkOutcome>, Refusal> {
+        let wrong = |e: model::NameError| Refusal::new(RefusalClass::BadRequest, e.to_string());
+        let namespace = Namespace::parse(&self.call.namespace).map_err(wrong)?;
+        let key = ObjectKey::new(namespace, entry.name.clone());
+        let late = self.gateway.late.admit_name(&key);
+        if let Err(refusal) = self.may(verb, &entry.name).and(late) {
+            return Ok(Err(refused(&refusal)));
+        }
+        Ok(Ok(Wish {
+            key,
+            verb,
+            seen: entry.tree.clone(),
+            approver: self.allows("update", "approval", &entry.name),
+        }))
+    }
+
+    fn allows(&self, verb: &str, subresource: &str, name: &ObjectName) -> bool {
+        let asked = Attributes {
+            user: &self.call.user,
+            verb,
+            group: api::PACKAGE_GROUP,
+            resource: "packagerevisions",
+            subresource,
+            namespace: &self.call.namespace,
+            name: name.as_str(),
+            path: "",
+        };
+        self.gateway.handle.core().may(&asked).allowed
+    }
+
+    /// Whether the caller may do this to a revision, as a request for it alone would be allowed.
+    fn may(&self, verb: Verb, name: &ObjectName) -> Result<(), Refusal> {
+        let (asked, subresource) = match verb {
+            Verb::Propose | Verb::ProposeDeletion => ("update", ""),
+            Verb::Approve | Verb::Reject => ("update", "approval"),
+            Verb::Delete => ("delete", ""),
+        };
+        if self.allows(asked, subresource, name) {
+            return Ok(());
+        }
+        let resource = match subresource {
+            "" => "packagerevisions".to_owned(),
+            sub => format!("packagerevisions/{sub}"),
+        };
+        let text = format!(
+            "packagerevisions.{group} {:?} is forbidden: User {:?} cannot {asked} resource {resource:?} in API group {group:?} \
+             in the namespace {:?}",
+            name.as_str(),
+            self.call.user.name,
+            self.call.namespace,
+            group = api::PACKAGE_GROUP,
+        );
+        Err(Refusal::new(RefusalClass::Denied, text))
+    }
+
+    fn outcome(&self, key: &ObjectKey, acted: engine::Result<Acted>) -> BulkOutcome {
+        match acted {
+            Ok(Acted::Done(revision)) => BulkOutcome {
+                lifecycle: revision.map_or_else(String::new, |r| r.lifecycle.to_string()),
+                ..BulkOutcome::of(BulkResult::Done)
+            },
+            Ok(Acted::Already) => BulkOutcome::of(BulkResult::Already),
+            Ok(Acted::Skipped(why)) => BulkOutcome {
+                message: why,
+                ..BulkOutcome::of(BulkResult::Skipped)
+            },
+            Err(error) => {
+                let mut one = self.one.clone();
+                key.name.as_str().clone_into(&mut one.name);
+                refused(&refusal(&one, &error))
+            }
+        }
+    }
+
+    /// Begins no other change, and follows those that wait for a repository: what comes of them is told as events.
+    fn goes_on(&self, many: Many, names: &[ObjectKey]) -> Vec<(usize, BulkOutcome)> {
+        let wait = many.waits_for().map(|(wait, long)| (wait, long));
+        let message = super::late::waited(wait);
+        let going = many.stop();
+        let pending = going.iter().map(|at| {
+            let outcome = BulkOutcome {
+                message: message.clone(),
+                ..BulkOutcome::of(BulkResult::Pending)
+            };
+            (*at, outcome)
+        });
+        let pending = pending.collect();
+        let user = self.call.user.name.clone();
+        let names: Vec<(usize, ObjectKey)> = going
+            .into_iter()
+            .filter_map(|at| Some((at, names.get(at)?.clone())))
+            .collect();
+        super::late::follow(self.gateway, user, names, many);
+        pending
+    }
+}
+
+fn refused(refusal: &Refusal) -> BulkOutcome {
+    let reason = match refusal.class {
+        RefusalClass::BadRequest => "BadRequest",
+        RefusalClass::Invalid => "Invalid",
+        RefusalClass::NotFound => "NotFound",
+        RefusalClass::AlreadyExists => "AlreadyExists",
+        RefusalClass::Conflict => "Conflict",
+        RefusalClass::Denied => "Forbidden",
+        RefusalClass::Unsupported => "MethodNotAllowed",
+        RefusalClass::Unavailable => "ServiceUnavailable",
+        RefusalClass::TimedOut => "Timeout",
+        RefusalClass::Limit => "RequestEntityTooLarge",
+        RefusalClass::Bug => "InternalError",
+    };
+    BulkOutcome {
+        reason: reason.to_owned(),
+        message: refusal.message.clone(),
+        ..BulkOutcome::of(BulkResult::Refused)
+    }
+}
