@@ -199,8 +199,7 @@ impl Request<'_> {
 
     /// Begins no other change, and follows those that wait for a repository: what comes of them is told as events.
     fn goes_on(&self, many: Many, names: &[ObjectKey]) -> Vec<(usize, BulkOutcome)> {
-        let wait = many.waits_for().map(|(wait, long)| (wait, long));
-        let message = super::late::waited(wait);
+        let message = super::late::waited(many.waits_for());
         let going = many.stop();
         let pending = going.iter().map(|at| {
             let outcome = BulkOutcome {
