@@ -22,6 +22,8 @@ pub enum PathStep {
     Order,
     /// Those lines of the text it leads to that both sides changed (M21); always last.
     Lines,
+    /// The file that the resource, or what was a file, stands in (M23); always alone.
+    File,
 }
 
 /// A path from a resource to a value in it.
@@ -59,6 +61,7 @@ impl FieldPath {
 fn parse_step(text: &str, first: bool) -> Option<(PathStep, &str)> {
     match text {
         "#comment" => return Some((PathStep::Comment, "")),
+        "#file" => return Some((PathStep::File, "")),
         "#lines" => return Some((PathStep::Lines, "")),
         "#order" => return Some((PathStep::Order, "")),
         _ => {}
@@ -149,6 +152,7 @@ impl fmt::Display for FieldPath {
                 PathStep::Comment => f.write_str("#comment")?,
                 PathStep::Order => f.write_str("#order")?,
                 PathStep::Lines => f.write_str("#lines")?,
+                PathStep::File => f.write_str("#file")?,
             }
         }
         Ok(())

@@ -69,6 +69,9 @@ fn value_in(files: &Files, at: &PackagePath, conflict: &Conflict) -> ConflictVal
     if let Some(lines) = Lines::of(conflict) {
         return lines.value(files, at, conflict);
     }
+    if path.0 == [PathStep::File] {
+        return standing_in(files, conflict);
+    }
     if is_file(conflict) {
         return match subpackage(conflict) {
             Some(dir) => tree_value(files, dir),
@@ -107,6 +110,28 @@ fn value_in(files: &Files, at: &PackagePath, conflict: &Conflict) -> ConflictVal
         }
         node => node_value(node, secret),
     }
+}
+
+/// The file in which something stands that both sides moved (M23).
+fn standing_in(files: &Files, conflict: &Conflict) -> ConflictValue {
+    let sides = [&conflict.local, &conflict.upstream, &conflict.base];
+    let told = |value: &&ConflictValue| match value {
+        ConflictValue::Json(json) => {
+            let place = serde_json::from_str::<String>(json).ok()?;
+            PackagePath::parse(&place).ok()
+        }
+        ConflictValue::Hash(_) | ConflictValue::Absent => None,
+    };
+    let place = match conflict.resource.is_empty() {
+        true => sides
+            .iter()
+            .filter_map(told)
+            .find(|place| files.contains_key(place)),
+        false => home(files, conflict).cloned(),
+    };
+    place.map_or(ConflictValue::Absent, |place| {
+        ConflictValue::Json(serde_json::Value::from(place.as_str()).to_string())
+    })
 }
 
 /// Whether a conflict is about a whole file, or a whole subpackage.
@@ -231,7 +256,7 @@ fn child<'a>(node: Node<'a>, step: &PathStep) -> Option<Node<'a>> {
             }
         }),
         PathStep::Element(keys) => element(node, keys),
-        PathStep::Comment | PathStep::Order | PathStep::Lines => None,
+        PathStep::Comment | PathStep::Order | PathStep::Lines | PathStep::File => None,
     }
 }
 

@@ -116,7 +116,9 @@ fn field(
                     key: key.clone(),
                     fragment,
                 },
-                PathStep::Comment | PathStep::Order | PathStep::Lines => return None,
+                PathStep::Comment | PathStep::Order | PathStep::Lines | PathStep::File => {
+                    return None;
+                }
                 _ => Edit::InsertFragment {
                     path,
                     index,

@@ -309,7 +309,7 @@ fn order(pieces: &mut [Piece]) {
 }
 
 /// Puts documents together; untouched ones in their old order give the old text, byte for byte.
-fn join<'p>(pieces: impl Iterator<Item = &'p str>, explicit: bool) -> String {
+pub(super) fn join<'p>(pieces: impl Iterator<Item = &'p str>, explicit: bool) -> String {
     let mut text = String::new();
     for (at, piece) in pieces.enumerate() {
         let marked = piece.starts_with("---");

@@ -9,7 +9,7 @@ use yaml::Node;
 use super::file::{self, Files3, Kind, Own};
 use super::record::Recorder;
 use super::subpackages::{self, Fate};
-use super::{MergeError, MergeOptions, Merged, Side};
+use super::{MergeError, MergeOptions, Merged, Side, moves};
 use crate::ignore::Ignore;
 use crate::kptfile::{self, Kptfile, ReadError};
 use crate::schema::{Crds, Schema};
@@ -93,10 +93,13 @@ impl<'f> Schemas<'f> {
 /// The resource merge.
 pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, MergeError> {
     sides.check(options)?;
-    let schemas = Schemas::new(sides);
-    let mut conflicts = Vec::new();
-    let whole = subpackages::fates(sides, options, &mut conflicts);
     let ignored = sides.all().map(Ignore::of);
+    let original = sides;
+    let mut moved = moves::follow(sides, options, &ignored);
+    let mut conflicts = std::mem::take(&mut moved.conflicts);
+    let sides = moved.sides();
+    let schemas = Schemas::new(sides);
+    let whole = subpackages::fates(sides, options, &mut conflicts);
     let mut files = Files::new();
     for path in sides.paths() {
         if let Some((_, fate)) = whole.iter().rev().find(|(dir, _)| inside(path, dir)) {
@@ -117,6 +120,7 @@ pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, 
         }
     }
     clashes(sides, options, &mut files, &mut conflicts);
+    conflicts.extend(moves::stands_twice(original, &files, options, &ignored));
     Ok(Merged { files, conflicts })
 }
 

@@ -20,6 +20,7 @@ mod layout;
 mod lines;
 mod list;
 mod marks;
+mod moves;
 mod order;
 mod pairs;
 mod record;

@@ -187,6 +187,42 @@ impl<'o> Recorder<'o> {
         decision
     }
 
+    /// Something that both sides moved, each to another place (M23): which one it goes to, and the record of it. What is
+    /// local stays until somebody answers.
+    pub(super) fn apart(
+        options: &'o MergeOptions,
+        resource: &str,
+        [base, local, upstream]: [Option<&PackagePath>; 3],
+    ) -> (Decision, Vec<Conflict>) {
+        let decision = match options.policy {
+            ConflictPolicy::Upstream => Decision::Upstream,
+            ConflictPolicy::Local | ConflictPolicy::Block => Decision::Local,
+        };
+        let at = match decision {
+            Decision::Local => local,
+            Decision::Upstream => upstream,
+        };
+        let Some(at) = at else {
+            return (decision, Vec::new());
+        };
+        let mut record = Self::new(options, at);
+        record.enter(resource.to_owned(), false);
+        let values = [base, local, upstream].map(|place| match place {
+            Some(place) => ConflictValue::Json(serde_json::Value::from(place.as_str()).to_string()),
+            None => ConflictValue::Absent,
+        });
+        let (state, path) = (record.state(), FieldPath::default().join(PathStep::File));
+        record.push(&path, values, decision, state);
+        (decision, record.finish())
+    }
+
+    /// A resource that a merge made two of (M23): both stay.
+    pub(super) fn twice(&mut self, resource: String, [local, upstream]: [ConflictValue; 2]) {
+        self.enter(resource, false);
+        let (state, values) = (self.state(), [ConflictValue::Absent, local, upstream]);
+        self.push(&FieldPath::default(), values, Decision::Local, state);
+    }
+
     /// A local change that a strategy replaces by its nature: noted, nothing is gated.
     pub(super) fn replaced_file(&mut self, sides: [Option<&File>; 3]) {
         self.enter(String::new(), false);

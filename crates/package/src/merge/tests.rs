@@ -1,6 +1,7 @@
 mod fields;
 mod lines;
 mod lists;
+mod moves;
 mod packages;
 mod remarks;
 

@@ -78,10 +78,11 @@ fn no_line_is_invented() {
             continue;
         };
         for (path, file) in &merged.files {
-            let sides = [&base, &local, &upstream].map(|files| files.get(path));
+            // What moved has lines of its old place.
+            let sides = [&base, &local, &upstream];
             let texts = sides
                 .into_iter()
-                .flatten()
+                .flat_map(|files| files.values())
                 .filter_map(|file| file.as_text());
             let known: BTreeSet<String> = texts.flat_map(str::lines).map(bare).collect();
             let lines = file.as_text().unwrap_or_default().lines();

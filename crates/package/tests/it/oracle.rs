@@ -86,7 +86,13 @@ fn edits(base: &Files, side: &Files) -> Vec<Made> {
         let names: BTreeSet<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
         for name in names {
             let mut leaves = Vec::new();
-            let (a, b) = (find(&old, name), find(&new, name));
+            let (mut a, b) = (find(&old, name), find(&new, name));
+            if b.is_none() && elsewhere(side, base, path, name).is_some() {
+                continue; // It moved: what became of it is asked where it stands now.
+            }
+            if a.is_none() && elsewhere(side, base, path, name).is_none() {
+                a = elsewhere(base, side, path, name);
+            }
             diff(&mut Vec::new(), a.as_ref(), b.as_ref(), &mut leaves);
             all.extend(leaves.into_iter().map(|(steps, after)| Made {
                 file: path.clone(),
@@ -97,6 +103,23 @@ fn edits(base: &Files, side: &Files) -> Vec<Made> {
         }
     }
     all
+}
+
+/// A resource that stands in one file alone, another one than this, in which the other package has none of it.
+fn elsewhere(files: &Files, other: &Files, at: &PackagePath, name: &str) -> Option<Value> {
+    let of = |files: &Files, path: &PackagePath| {
+        let all = documents(files.get(path)?.as_text()?)?;
+        all.into_iter().find(|(id, _)| id == name)
+    };
+    if name.rsplit('/').next().unwrap_or_default().is_empty() {
+        return None;
+    }
+    let mut found = files
+        .keys()
+        .filter(|path| *path != at)
+        .filter_map(|path| of(other, path).is_none().then(|| of(files, path)).flatten());
+    let one = found.next().filter(|_| found.next().is_none());
+    one.map(|(_, value)| value)
 }
 
 /// The documents of a text by kind and name; `None` where it is no YAML.
@@ -284,7 +307,10 @@ fn holds(result: &Files, made: &Made) -> bool {
     let root = documents
         .iter()
         .find(|(name, _)| Some(name) == made.document.as_ref());
-    let root = root.map(|(_, value)| value.clone());
+    let root = root.map(|(_, value)| value.clone()).or_else(|| {
+        let name = made.document.as_ref()?;
+        elsewhere(result, &Files::new(), &made.file, name)
+    });
     let found = root.and_then(|root| made.path.iter().try_fold(root, step));
     match &made.after {
         After::Absent => found.is_none_or(|value| value.is_null()),
@@ -325,7 +351,10 @@ fn step(value: Value, step: &PathStep) -> Option<Value> {
 fn recorded(conflicts: &[Conflict], made: &Made) -> bool {
     conflicts
         .iter()
-        .filter(|conflict| conflict.file == made.file)
+        .filter(|conflict| {
+            let same = made.document.as_ref() == Some(&conflict.resource);
+            conflict.file == made.file || (same && !conflict.resource.is_empty())
+        })
         .any(|conflict| {
             let about = made.document.is_none()
                 || conflict.resource.is_empty()

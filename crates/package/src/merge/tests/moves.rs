@@ -1,0 +1,313 @@
+//! Moves (M23): resources to other files, files and directories under new names.
+
+use super::*;
+
+fn map(name: &str, data: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  # what it says\n  a: {data}\n  b: stays\n"
+    )
+}
+
+fn names(files: &Files) -> Vec<&str> {
+    files
+        .keys()
+        .map(PackagePath::as_str)
+        .filter(|path| *path != "Kptfile")
+        .collect()
+}
+
+fn text<'f>(merged: &'f Merged, path: &str) -> &'f str {
+    merged.files[path].as_text().unwrap()
+}
+
+#[test]
+fn m23_a_local_edit_follows_a_resource_into_another_file() {
+    let (one, two) = (map("one", "x"), map("two", "x"));
+    let both = format!("{one}---\n{two}");
+    let mine = both.replace("a: x", "a: mine");
+    for (theirs, more) in [
+        (
+            vec![("one.yaml", one.clone()), ("two.yaml", two.clone())],
+            "",
+        ),
+        (
+            vec![
+                ("all.yaml", one.clone()),
+                ("two.yaml", two.replace("stays", "new")),
+            ],
+            "new",
+        ),
+    ] {
+        let theirs: Vec<(&str, &str)> = theirs.iter().map(|(p, t)| (*p, t.as_str())).collect();
+        let merged = merge_files(
+            [&[("all.yaml", &both)], &[("all.yaml", &mine)], &theirs],
+            &block(),
+        );
+        assert_eq!(merged.conflicts, [], "{merged:?}");
+        assert_eq!(
+            names(&merged.files),
+            theirs.iter().map(|(p, _)| *p).collect::<Vec<_>>()
+        );
+        for (path, _) in theirs {
+            assert!(text(&merged, path).contains("a: mine"), "{merged:?}");
+        }
+        assert!(text(&merged, "two.yaml").contains(more));
+        // And where a person moved it, upstream's changes do.
+        let upstream = [("all.yaml", both.replace("b: stays", "b: theirs"))];
+        let upstream: Vec<(&str, &str)> = upstream.iter().map(|(p, t)| (*p, t.as_str())).collect();
+        let local = [
+            ("one.yaml", one.replace("a: x", "a: mine")),
+            ("two.yaml", two.clone()),
+        ];
+        let local: Vec<(&str, &str)> = local.iter().map(|(p, t)| (*p, t.as_str())).collect();
+        let merged = merge_files([&[("all.yaml", &both)], &local, &upstream], &block());
+        assert_eq!(
+            (merged.conflicts.len(), names(&merged.files)),
+            (0, vec!["one.yaml", "two.yaml"])
+        );
+        assert_eq!(
+            text(&merged, "one.yaml"),
+            map("one", "mine").replace("stays", "theirs")
+        );
+        assert_eq!(
+            text(&merged, "two.yaml"),
+            map("two", "x").replace("stays", "theirs")
+        );
+    }
+}
+
+#[test]
+fn m23_a_conflict_names_the_new_place() {
+    let base = map("one", "x");
+    let (local, upstream) = (map("one", "mine"), map("one", "theirs"));
+    let merged = merge_files(
+        [
+            &[("old.yaml", &base)],
+            &[("old.yaml", &local)],
+            &[("new.yaml", &upstream)],
+        ],
+        &block(),
+    );
+    assert_eq!(names(&merged.files), ["new.yaml"]);
+    let places: Vec<String> = merged
+        .conflicts
+        .iter()
+        .map(|c| format!("{} {}", c.file, c.path))
+        .collect();
+    assert_eq!(places, ["new.yaml data.a"]);
+}
+
+#[test]
+fn m23_what_was_deleted_here_does_not_come_back_because_it_moved_there() {
+    let (one, two) = (map("one", "x"), map("two", "x"));
+    let both = format!("{one}---\n{two}");
+    let merged = merge_files(
+        [
+            &[("all.yaml", &both)],
+            &[("all.yaml", &one)],
+            &[("all.yaml", &one), ("two.yaml", &two)],
+        ],
+        &block(),
+    );
+    assert_eq!(
+        (names(&merged.files), merged.conflicts.len()),
+        (vec!["all.yaml"], 0)
+    );
+}
+
+#[test]
+fn m23_a_renamed_file_takes_local_edits_along() {
+    let readme = "# shop\n\nA shop.\n\nMore.\n";
+    let local = readme.replace("A shop.", "Our shop.");
+    let merged = merge_files(
+        [
+            &[("README.md", readme)],
+            &[("README.md", &local)],
+            &[("docs/shop.md", readme)],
+        ],
+        &block(),
+    );
+    assert_eq!(merged.files, with_kptfile(&[("docs/shop.md", &local)]));
+    assert_eq!(merged.conflicts, []);
+    // A copy is no move, and neither is a file whose bytes stand at two new places.
+    for theirs in [
+        vec![("README.md", readme), ("copy.md", readme)],
+        vec![("a.md", readme), ("b.md", readme)],
+    ] {
+        let merged = merge_files(
+            [&[("README.md", readme)], &[("README.md", &local)], &theirs],
+            &block(),
+        );
+        assert_eq!(text(&merged, "README.md"), local);
+    }
+}
+
+#[test]
+fn m23_a_renamed_directory_takes_along_what_was_edited_and_added_there() {
+    let script = "#!/bin/sh\nset -e\n\nrun\n";
+    let base = [
+        ("conf/a.txt", "a\n"),
+        ("conf/run.sh", script),
+        ("conf/sub/b.txt", "b\n"),
+    ];
+    let edited = script.replace("set -e", "set -eu");
+    let local = [
+        base[0],
+        ("conf/run.sh", &edited),
+        base[2],
+        ("conf/mine.txt", "mine\n"),
+    ];
+    let longer = script.replace("run\n", "run --now\n");
+    let upstream = [
+        ("etc/a.txt", "a\n"),
+        ("etc/run.sh", &longer),
+        ("etc/sub/b.txt", "b\n"),
+    ];
+    let merged = merge_files([&base, &local, &upstream], &block());
+    assert_eq!(
+        names(&merged.files),
+        ["etc/a.txt", "etc/mine.txt", "etc/run.sh", "etc/sub/b.txt"]
+    );
+    assert_eq!(
+        text(&merged, "etc/run.sh"),
+        longer.replace("set -e", "set -eu")
+    );
+    assert_eq!(merged.conflicts, []);
+}
+
+#[test]
+fn m23_a_renamed_subpackage_keeps_what_people_did_in_it() {
+    let kptfile = |name: &str| KPTFILE.replace("shop", name);
+    let config = CONFIG.replace("kpt-merge: /x", "kpt");
+    let local = replaced(&config, &[("c: three", "c: mine")]);
+    let merged = merge_files(
+        [
+            &[
+                ("db/Kptfile", &kptfile("db")),
+                ("db/a.yaml", &config),
+                ("db/x.md", "x\n"),
+            ],
+            &[
+                ("db/Kptfile", &kptfile("db")),
+                ("db/a.yaml", &local),
+                ("db/x.md", "x\n"),
+            ],
+            &[
+                ("store/Kptfile", &kptfile("store")),
+                ("store/a.yaml", &config),
+                ("store/x.md", "x\n"),
+            ],
+        ],
+        &block(),
+    );
+    assert_eq!(merged.conflicts, []);
+    assert_eq!(
+        names(&merged.files),
+        ["store/Kptfile", "store/a.yaml", "store/x.md"]
+    );
+    assert_eq!(text(&merged, "store/a.yaml"), local);
+}
+
+#[test]
+fn m23_moved_to_different_places_is_a_conflict() {
+    let base = map("one", "x");
+    for (policy, wanted, state) in [
+        (ConflictPolicy::Block, "mine.yaml", ConflictState::Open),
+        (ConflictPolicy::Local, "mine.yaml", ConflictState::Recorded),
+        (
+            ConflictPolicy::Upstream,
+            "theirs.yaml",
+            ConflictState::Recorded,
+        ),
+    ] {
+        let options = MergeOptions { policy, ..block() };
+        let local = map("one", "mine");
+        let upstream = base.replace("stays", "theirs");
+        let merged = merge_files(
+            [
+                &[("old.yaml", &base)],
+                &[("mine.yaml", &local)],
+                &[("theirs.yaml", &upstream)],
+            ],
+            &options,
+        );
+        assert_eq!(names(&merged.files), [wanted]);
+        assert_eq!(text(&merged, wanted), local.replace("stays", "theirs"));
+        let told: Vec<_> = merged
+            .conflicts
+            .iter()
+            .map(|c| (c.file.as_str(), c.path.as_str(), c.state))
+            .collect();
+        assert_eq!(told, [(wanted, "#file", state)]);
+        // The draft holds it there until somebody moves it.
+        let there = crate::conflicts::value_at(&merged.files, &merged.conflicts[0]);
+        assert_eq!(there, ConflictValue::Json(format!("\"{wanted}\"")));
+    }
+}
+
+#[test]
+fn m23_one_resource_that_both_added_in_different_files_stands_once() {
+    let base = map("one", "x");
+    let (mine, theirs) = (map("new", "mine"), map("new", "theirs"));
+    let merged = merge_files(
+        [
+            &[("one.yaml", &base)],
+            &[("one.yaml", &base), ("mine.yaml", &mine)],
+            &[("one.yaml", &base), ("theirs.yaml", &theirs)],
+        ],
+        &block(),
+    );
+    assert_eq!(names(&merged.files), ["mine.yaml", "one.yaml"]);
+    let told: Vec<&str> = merged.conflicts.iter().map(|c| c.path.as_str()).collect();
+    assert_eq!(told, ["#file", "data.a"]);
+}
+
+#[test]
+fn m23_an_identity_that_the_result_alone_holds_twice_is_an_open_conflict() {
+    // The clone's comment says who the resource was before a person gave it another name.
+    let marked = |name: &str| map(name, "x").replace("metadata:", "metadata: # kpt-merge: /one");
+    let new = map("two", "theirs");
+    let merged = merge_files(
+        [
+            &[("one.yaml", &marked("one"))],
+            &[("one.yaml", &marked("two"))],
+            &[("one.yaml", &marked("one")), ("new.yaml", &new)],
+        ],
+        &block(),
+    );
+    assert_eq!(names(&merged.files), ["new.yaml", "one.yaml"]);
+    let told: Vec<_> = merged
+        .conflicts
+        .iter()
+        .map(|c| (c.file.as_str(), c.resource.as_str(), c.state))
+        .collect();
+    assert_eq!(told, [("new.yaml", "/ConfigMap//two", ConflictState::Open)]);
+    // In two packages it is nothing to speak of.
+    let [own, other] = ["a/Kptfile", "b/Kptfile"].map(|path| (path, KPTFILE));
+    let context = map("kptfile.kpt.dev", "x");
+    let merged = merge_files(
+        [
+            &[],
+            &[own, ("a/context.yaml", &context)],
+            &[other, ("b/context.yaml", &context)],
+        ],
+        &block(),
+    );
+    assert_eq!(merged.conflicts, []);
+}
+
+#[test]
+fn m23_what_moved_on_one_side_alone_is_that_sides_byte_for_byte() {
+    let (one, two) = (map("one", "x"), map("two", "x"));
+    let both = format!("# head\n{one}---\n# second\n{two}");
+    let base = with_kptfile(&[("all.yaml", &both), ("run.sh", "run\n")]);
+    let side = with_kptfile(&[
+        ("all.yaml", &two),
+        ("one.yaml", &format!("# other\n{one}")),
+        ("bin/run.sh", "run\n"),
+    ]);
+    for [local, upstream] in [[&base, &side], [&side, &base], [&side, &side]] {
+        let merged = merge(&base, local, upstream, &block()).unwrap();
+        assert_eq!((merged.files, merged.conflicts.len()), (side.clone(), 0));
+    }
+}
