@@ -84,6 +84,12 @@ impl<'a> Fields<'a> {
         self.raw(key).and_then(Value::as_i64)
     }
 
+    /// A number that counts something; none where it is absent or negative.
+    pub(crate) fn count(&self, key: &str) -> usize {
+        let count = self.int(key).and_then(|n| usize::try_from(n).ok());
+        count.unwrap_or_default()
+    }
+
     /// A mapping of texts; numbers and flags are read as they are written.
     pub(crate) fn strings(&self, key: &str) -> Pairs {
         self.pairs(key).into_iter().collect()

@@ -6,7 +6,6 @@ use model::{GuardMemory, Shrink, UidMark, WaitingDeletions};
 use serde_json::{Map, Value, json};
 
 use crate::fields::{Fields, put, put_list};
-use crate::status::count;
 
 /// One text of all marks: a set may have 50,000 of them.
 const DECIDED: &str = "decidedDeletions";
@@ -59,11 +58,11 @@ pub(crate) fn read(ours: &Fields<'_>, variants: usize) -> GuardMemory {
     let recent = ours.list(RECENT);
     let recent = recent.iter().map(|shrink| Shrink {
         at: shrink.int("at").unwrap_or_default(),
-        deletions: count(shrink, "deletions"),
-        variants: count(shrink, "variants"),
+        deletions: shrink.count("deletions"),
+        variants: shrink.count("variants"),
     });
     let older = ours.child(PEAK).map(|peak| {
-        let before = count(&peak, "variants");
+        let before = peak.count("variants");
         Shrink {
             at: peak.int("at").unwrap_or_default(),
             deletions: before.saturating_sub(variants),

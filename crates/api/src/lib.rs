@@ -20,6 +20,7 @@ mod repository;
 mod resources;
 mod revision;
 mod revision_status;
+mod selector;
 mod set;
 mod shape;
 mod sources;

@@ -1,22 +1,20 @@
 //! `PackageVariantSet`.
 
-use std::collections::BTreeSet;
-
 use model::{
-    DeletionGuard, LabelSelector, ObjectKey, ObjectMeta, ObjectSelector, OnError, PackageName,
-    Problem, RepositoryName, Requirement, SelectorOperator, Target, TargetSelection,
-    VariantSetSpec,
+    DeletionGuard, ObjectKey, ObjectMeta, ObjectSelector, OnError, PackageName, Problem,
+    RepositoryName, Target, TargetSelection, VariantSetSpec,
 };
 use serde_json::{Map, Value};
 
 use crate::fields::{Fields, name};
+use crate::selector::read_selector;
 use crate::shape::{OBJECT_SELECTOR, REPOSITORY_SELECTOR, SET};
 use crate::sources::read_sources;
 use crate::template::read_template;
 use crate::{read_key, read_meta};
 
-/// Reads a set: its key, its metadata, and its spec or everything that is wrong with it, in the
-/// peer's order. `None` if it has no readable namespace and name.
+/// Reads a set: its key, its metadata, and its spec or everything that is wrong with it, in Porch's order.
+/// `None` if it has no readable namespace and name.
 pub fn read_set(
     object: &Value,
 ) -> Option<(ObjectKey, ObjectMeta, Result<VariantSetSpec, Vec<Problem>>)> {
@@ -220,56 +218,4 @@ fn inside_or_beside(
     let mut packages = read_packages(selector, problems);
     packages.extend(beside);
     packages
-}
-
-pub(crate) fn read_selector(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> LabelSelector {
-    let mut requirements = Vec::new();
-    for entry in fields.list("matchExpressions") {
-        let operator = match entry.text("operator") {
-            Some("In") => Some(SelectorOperator::In),
-            Some("NotIn") => Some(SelectorOperator::NotIn),
-            Some("Exists") => Some(SelectorOperator::Exists),
-            Some("DoesNotExist") => Some(SelectorOperator::DoesNotExist),
-            other => {
-                let field = entry.field("operator");
-                let what = format!(
-                    "{field}: {:?} is not a valid label selector operator",
-                    other.unwrap_or_default()
-                );
-                problems.push(Problem::new(&field, what));
-                None
-            }
-        };
-        let values: BTreeSet<String> = entry.texts("values").into_iter().collect();
-        let key = entry.owned("key").unwrap_or_default();
-        let listed = matches!(
-            operator,
-            Some(SelectorOperator::In | SelectorOperator::NotIn)
-        );
-        let wrong = match operator {
-            _ if key.is_empty() => Some(("key", "must not be empty")),
-            Some(_) if listed && values.is_empty() => Some((
-                "values",
-                "must be specified when `operator` is 'In' or 'NotIn'",
-            )),
-            Some(_) if !listed && !values.is_empty() => Some((
-                "values",
-                "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-            )),
-            _ => None,
-        };
-        if let Some((part, what)) = wrong {
-            let field = entry.field(part);
-            problems.push(Problem::new(&field, format!("{field}: {what}")));
-        }
-        requirements.extend(operator.map(|operator| Requirement {
-            key,
-            operator,
-            values,
-        }));
-    }
-    LabelSelector {
-        match_labels: fields.strings("matchLabels"),
-        requirements,
-    }
 }

@@ -4,7 +4,7 @@ use model::{ObjectName, Problem, RepositoryName, UpstreamSource};
 use serde_json::{Map, Value};
 
 use crate::fields::{Fields, name};
-use crate::set::read_selector;
+use crate::selector::read_selector;
 use crate::shape::{REVISION_SELECTOR, REVISION_SET};
 use crate::upstream::{Asker, read_at, read_for};
 

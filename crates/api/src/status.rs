@@ -134,7 +134,7 @@ fn read_target(fields: &Fields<'_>) -> Option<DownstreamTarget> {
         render_status: fields
             .raw("renderStatus")
             .map(|status| PackedRenderStatus::from(&read_render_status(status))),
-        conflicts: count(fields, "conflicts"),
+        conflicts: fields.count("conflicts"),
     })
 }
 
@@ -167,11 +167,6 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
     Value::Object(out)
 }
 
-pub(crate) fn count(fields: &Fields<'_>, key: &str) -> usize {
-    let count = fields.int(key).and_then(|n| usize::try_from(n).ok());
-    count.unwrap_or_default()
-}
-
 /// Reads the status of a set object, leniently.
 pub fn read_set_status(object: &Value) -> SetStatus {
     let Some(status) = object.get("status") else {
@@ -182,14 +177,14 @@ pub fn read_set_status(object: &Value) -> SetStatus {
         observed_generation: fields.int("observedGeneration").unwrap_or_default(),
         conditions: read_conditions(fields.raw("conditions")),
         upstream: fields.owned("upstream").unwrap_or_default(),
-        targets: count(&fields, "targets"),
-        variants: count(&fields, "variants"),
-        ready: count(&fields, "readyVariants"),
-        stalled: count(&fields, "stalledVariants"),
-        drafts: count(&fields, "draftVariants"),
-        proposed: count(&fields, "proposedVariants"),
-        published: count(&fields, "publishedVariants"),
-        failed: count(&fields, "failedTargets"),
+        targets: fields.count("targets"),
+        variants: fields.count("variants"),
+        ready: fields.count("readyVariants"),
+        stalled: fields.count("stalledVariants"),
+        drafts: fields.count("draftVariants"),
+        proposed: fields.count("proposedVariants"),
+        published: fields.count("publishedVariants"),
+        failed: fields.count("failedTargets"),
         handled: fields.owned(HANDLED),
         ..SetStatus::default()
     };

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::sorted::SortedMap;
+use crate::sorted::{Bound, SortedMap};
 
 /// What a variable can hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,13 +77,6 @@ impl Value {
             }
         }
     }
-}
-
-/// A value as evaluation takes it; cheap to clone.
-#[derive(Debug, Clone)]
-pub(crate) enum Bound {
-    Text(std::sync::Arc<str>),
-    Map(SortedMap),
 }
 
 /// Values by variable. Cloning is cheap: values are shared, so that what many evaluations have in

@@ -5,7 +5,7 @@
 
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue};
 
-use crate::matches::{MAX_MADE, Weights, written};
+use crate::matches::{MAX_MADE, Weights, children, written};
 
 /// How big a value can be, level by level: its elements (or bytes), theirs, and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -260,33 +260,4 @@ pub(crate) fn depth(root: &IdedExpr) -> (usize, usize) {
         }
     }
     (nesting, recursion)
-}
-
-pub(crate) fn children(node: &IdedExpr) -> Vec<&IdedExpr> {
-    match &node.expr {
-        Expr::Call(call) => call
-            .target
-            .as_deref()
-            .into_iter()
-            .chain(&call.args)
-            .collect(),
-        Expr::Select(select) => vec![&select.operand],
-        Expr::List(list) => list.elements.iter().collect(),
-        Expr::Map(map) => map
-            .entries
-            .iter()
-            .flat_map(|entry| match &entry.expr {
-                EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
-                EntryExpr::StructField(field) => vec![&field.value],
-            })
-            .collect(),
-        Expr::Comprehension(c) => vec![
-            &c.iter_range,
-            &c.accu_init,
-            &c.loop_cond,
-            &c.loop_step,
-            &c.result,
-        ],
-        _ => Vec::new(),
-    }
 }

@@ -8,12 +8,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue};
+use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue};
 use cel::common::types::{CelBool, CelString};
 use cel::{DeclarationError, ExecutionError};
 use regex::Regex;
 
-use crate::cost::children;
 use crate::pattern::Pattern;
 
 /// What all patterns of one expression may weigh.
@@ -160,4 +159,34 @@ fn shared(text: &str, pattern: &Pattern) -> Result<Arc<Regex>, String> {
         kept.weight = 0;
     }
     Ok(regex)
+}
+
+/// The nodes right below a node, in the order of the text.
+pub(crate) fn children(node: &IdedExpr) -> Vec<&IdedExpr> {
+    match &node.expr {
+        Expr::Call(call) => call
+            .target
+            .as_deref()
+            .into_iter()
+            .chain(&call.args)
+            .collect(),
+        Expr::Select(select) => vec![&select.operand],
+        Expr::List(list) => list.elements.iter().collect(),
+        Expr::Map(map) => map
+            .entries
+            .iter()
+            .flat_map(|entry| match &entry.expr {
+                EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
+                EntryExpr::StructField(field) => vec![&field.value],
+            })
+            .collect(),
+        Expr::Comprehension(c) => vec![
+            &c.iter_range,
+            &c.accu_init,
+            &c.loop_cond,
+            &c.loop_step,
+            &c.result,
+        ],
+        _ => Vec::new(),
+    }
 }

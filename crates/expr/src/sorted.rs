@@ -8,8 +8,6 @@ use cel::common::traits::{Container, Indexer, Iterable, Iterator, Sizer};
 use cel::common::types::{CelInt, CelString, MAP_TYPE, Type};
 use cel::common::value::{CowVal, StaticVal, Val};
 
-use crate::bindings::Bound;
-
 /// A value and its key, as iteration lends it out.
 #[derive(Debug)]
 struct Entry {
@@ -176,4 +174,11 @@ impl Sizer for SortedMap {
     fn size(&self) -> CelInt {
         i64::try_from(self.0.len()).unwrap_or(i64::MAX).into()
     }
+}
+
+/// A value as evaluation takes it; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) enum Bound {
+    Text(Arc<str>),
+    Map(SortedMap),
 }

@@ -51,8 +51,8 @@ pub(crate) fn is_subdomain(text: &str) -> bool {
         })
 }
 
-/// A package's path is one label per segment and at most 63 bytes without its slashes, as the
-/// peer counts.
+/// A package's path is one label per segment and at most 63 bytes without its slashes, as Porch
+/// counts.
 fn is_package(text: &str) -> bool {
     let bare = text.len() - text.matches('/').count();
     bare <= 63

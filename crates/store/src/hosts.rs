@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
-use crate::remote::redact;
 
 /// A list of hosts: `git.example.com` at any port, `git.example.com:8443` at that one, `*.example.com` for all names
 /// below.
@@ -130,6 +129,18 @@ pub(crate) fn authority(text: &str) -> Option<(&str, Option<u16>)> {
     match port {
         None => Some((name, None)),
         Some(port) => Some((name, Some(number(port)?))),
+    }
+}
+
+/// The URL without what may be a secret: user information.
+pub(crate) fn redact(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let host_end = rest.find('/').unwrap_or(rest.len());
+    match rest.get(..host_end).and_then(|host| host.rfind('@')) {
+        Some(at) => format!("{scheme}://***{}", rest.get(at..).unwrap_or_default()),
+        None => url.to_owned(),
     }
 }
 

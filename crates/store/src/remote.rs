@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use model::Class;
 
 use crate::error::{Error, Result};
-use crate::hosts::authority;
+use crate::hosts::{authority, redact};
 
 /// How a URL is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,18 +99,6 @@ impl RemoteSpec {
             ));
         }
         Ok((url, Kind::Remote))
-    }
-}
-
-/// The URL without what may be a secret: user information.
-pub(crate) fn redact(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
-    };
-    let host_end = rest.find('/').unwrap_or(rest.len());
-    match rest.get(..host_end).and_then(|host| host.rfind('@')) {
-        Some(at) => format!("{scheme}://***{}", rest.get(at..).unwrap_or_default()),
-        None => url.to_owned(),
     }
 }
 

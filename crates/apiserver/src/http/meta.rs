@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::negotiate::{Accept, Shape};
-use super::openapi::header_text;
+use super::openapi::{KUBERNETES, header_text};
 use super::query::Query;
 use super::{Door, path, respond, restful};
 use crate::gateway::Attributes;
@@ -15,9 +15,6 @@ use crate::reason::Reason;
 use crate::registry::{Catalog, discovery};
 use crate::status::Failure;
 use crate::verbs::Whose;
-
-/// The Kubernetes version whose behaviour this server follows.
-pub(super) const KUBERNETES: &str = "v1.34.4";
 
 /// Paths that anyone may read, whatever roles say. Everybody may read the version by a default role.
 pub(super) const OPEN: [&str; 3] = ["healthz", "livez", "readyz"];

@@ -17,6 +17,9 @@ use crate::registry::{Catalog, Resource, Version, discovery};
 use crate::status::Failure;
 use crate::storage::lock;
 
+/// The Kubernetes version whose behaviour this server follows.
+pub(super) const KUBERNETES: &str = "v1.34.4";
+
 /// The documents of one state of the catalog.
 #[derive(Debug, Default)]
 struct Documents {
@@ -151,7 +154,7 @@ fn make(catalog: &Catalog) -> Documents {
             all.extend(kinds);
         }
     }
-    let version = json!({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": super::meta::KUBERNETES}, "paths": {}});
+    let version = json!({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": KUBERNETES}, "paths": {}});
     let version = version.to_string();
     documents.v3.insert(
         "version".to_owned(),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::negotiate::Form;
 use super::{Asked, Door, body, respond, writes};
 use crate::gateway::Verb;
+use crate::logic::part::Part;
 use crate::logic::patching::{self, PatchKind};
 use crate::logic::scale::{count, text_at};
 use crate::logic::update::{self, Means};
@@ -218,7 +219,7 @@ impl Door {
         let compute = |old: &Value| {
             if kind == PatchKind::Apply {
                 let config = config(target, patch)?;
-                let part = update::Part::Scale;
+                let part = Part::Scale;
                 let new = managed::applied(rules, Some(old), &config, part, options, &moment)?;
                 return Ok((new, Means::Apply));
             }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::update::Part;
+use super::part::Part;
 use super::{Moment, Rules, WriteOptions, metadata_mut};
 use crate::apply::{self, ApplyError, Writer, same_but_times};
 use crate::reason::Reason;

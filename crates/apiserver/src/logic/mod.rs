@@ -7,6 +7,7 @@ pub mod convert;
 pub mod delete;
 pub mod managed;
 pub mod metadata;
+pub mod part;
 pub mod patching;
 pub mod scale;
 pub mod select;

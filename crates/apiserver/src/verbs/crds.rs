@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Core, Target};
 use crate::builtin::crd::{self, Taken};
-use crate::logic::update::Part;
+use crate::logic::part::Part;
 use crate::logic::{WriteOptions, managed};
 use crate::registry::{Origin, Resource};
 use crate::status::Failure;

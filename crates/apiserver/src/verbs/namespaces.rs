@@ -8,7 +8,7 @@ use super::keep::{Each, tolerate};
 use super::remove::NAMESPACE_FINALIZER;
 use super::{Core, Target};
 use crate::logic::delete::DeleteOptions;
-use crate::logic::update::Part;
+use crate::logic::part::Part;
 use crate::logic::{WriteOptions, managed};
 use crate::registry::Backing;
 use crate::status::Failure;

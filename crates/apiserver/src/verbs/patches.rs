@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::{Core, Target, Whose, Written};
 use crate::gateway::Verb;
+use crate::logic::part::Part;
 use crate::logic::patching::{self, PatchKind};
-use crate::logic::update::{Means, Part, check_name};
+use crate::logic::update::{Means, check_name};
 use crate::logic::{WriteOptions, create, managed, meta};
 use crate::reason::Reason;
 use crate::registry::Backing;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Core, Target, Whose, lost};
-use crate::logic::update::{Part, differs};
+use crate::logic::part::Part;
+use crate::logic::update::differs;
 use crate::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
 use crate::status::Failure;
 use crate::storage::check::NOTES;

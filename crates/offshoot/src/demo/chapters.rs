@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::later::{conflict, delete_set, join_and_leave, rebuild, upstream_v2};
-use super::packages::SHOP_V1;
+use super::packages::{EU, SHOP_V1, US, VARIANTS};
 use super::story::Story;
-use super::world::{World, condition, file};
+use super::world::{World, condition, file, repository};
 use crate::client::{REPOSITORIES, object};
 use crate::exit::Failure;
 
@@ -21,14 +21,6 @@ pub(super) const TITLES: [&str; 8] = [
     "The set goes, last of all",
 ];
 
-pub(super) const SETS: &str =
-    "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
-pub(super) const VARIANTS: &str =
-    "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/packagevariants";
-pub(super) const EU: &str = "edge-eu.shop-eu.packagevariant-1";
-pub(super) const US: &str = "edge-us.shop-us.packagevariant-1";
-pub(super) const EU2: &str = "edge-eu.shop-eu.packagevariant-2";
-pub(super) const US2: &str = "edge-us.shop-us.packagevariant-2";
 const GATE: &str = "config.injection.WebCluster.main";
 
 /// Tells all of them.
@@ -61,19 +53,6 @@ pub(super) async fn tell(story: &mut Story, world: &mut World) -> Result<(), Fai
     rebuild(story, world).await?;
     story.chapter(end)?;
     delete_set(story, world).await
-}
-
-pub(super) fn repository(world: &World, name: &str, labels: &Value) -> Value {
-    json!({
-        "apiVersion": "config.porch.kpt.dev/v1alpha1",
-        "kind": "Repository",
-        "metadata": { "name": name, "labels": labels },
-        "spec": {
-            "type": "git",
-            "deployment": labels.get("region").is_some(),
-            "git": { "repo": world.address(name), "create": true, "createBranch": true },
-        },
-    })
 }
 
 async fn register(story: &Story, world: &World) -> Result<(), Failure> {

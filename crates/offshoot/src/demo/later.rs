@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::chapters::{EU2, SETS, US2, VARIANTS, repository};
-use super::packages::SHOP_V2;
+use super::packages::{EU2, SETS, SHOP_V2, US2, VARIANTS};
 use super::story::Story;
-use super::world::{World, file};
+use super::world::{World, file, repository};
 use crate::client::{PACKAGES, REPOSITORIES, object};
 use crate::exit::Failure;
 

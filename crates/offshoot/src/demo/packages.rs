@@ -22,3 +22,12 @@ pub(super) const SHOP_V2: Revision = revision!("v2":
     "deployment.yaml", "hpa.yaml", "ingress.yaml", "injection.yaml", "limits.yaml",
     "package-context.yaml", "rbac.yaml", "service.yaml", "serviceaccount.yaml", "setters.yaml",
 );
+
+pub(super) const SETS: &str =
+    "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
+pub(super) const VARIANTS: &str =
+    "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/packagevariants";
+pub(super) const EU: &str = "edge-eu.shop-eu.packagevariant-1";
+pub(super) const US: &str = "edge-us.shop-us.packagevariant-1";
+pub(super) const EU2: &str = "edge-eu.shop-eu.packagevariant-2";
+pub(super) const US2: &str = "edge-us.shop-us.packagevariant-2";

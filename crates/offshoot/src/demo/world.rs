@@ -325,3 +325,17 @@ pub(super) fn condition(object: &Value, kind: &str) -> String {
 pub(super) fn file<'a>(resources: &'a Value, path: &str) -> &'a str {
     api::str_at(resources, &["spec", "resources", path]).unwrap_or_default()
 }
+
+/// A repository beside the server, as it is registered.
+pub(super) fn repository(world: &World, name: &str, labels: &Value) -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha1",
+        "kind": "Repository",
+        "metadata": { "name": name, "labels": labels },
+        "spec": {
+            "type": "git",
+            "deployment": labels.get("region").is_some(),
+            "git": { "repo": world.address(name), "create": true, "createBranch": true },
+        },
+    })
+}

@@ -64,7 +64,7 @@ pub(super) fn default_path(value: &Value) -> String {
         text(&["kind"]).to_lowercase(),
         text(&["metadata", "name"]).to_lowercase(),
     );
-    super::resources::full(
+    full(
         &text(&["metadata", "namespace"]).to_lowercase(),
         &format!("{kind}_{name}.yaml"),
     )
@@ -77,8 +77,17 @@ pub(super) fn checked(package: &str, place: &str) -> Result<String, String> {
     };
     let clean =
         crate::kptfile::clean_config_path(place.trim_start_matches('/')).map_err(|_| outside())?;
-    let path = super::resources::full(package, &clean);
+    let path = full(package, &clean);
     PackagePath::parse(&path)
         .map(|_| path)
         .map_err(|_| outside())
+}
+
+/// A path of a package, from the root.
+pub(super) fn full(package: &str, path: &str) -> String {
+    if package.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{package}/{path}")
+    }
 }

@@ -11,7 +11,7 @@ use crate::ignore::Ignore;
 
 use super::entry::{Entry, Origin};
 use super::plan::{Plan, Task, within};
-use super::resource::{checked, default_path, is_resource_file, list_items, not_krm};
+use super::resource::{checked, default_path, full, is_resource_file, list_items, not_krm};
 use super::select;
 use super::{Item, Options};
 
@@ -434,14 +434,6 @@ impl Resources {
             return Ok(yaml::owned::to_text(&entry.value));
         };
         parsed.only(origin.document, &entry.value)
-    }
-}
-
-pub(super) fn full(package: &str, path: &str) -> String {
-    if package.is_empty() {
-        path.to_owned()
-    } else {
-        format!("{package}/{path}")
     }
 }
 
