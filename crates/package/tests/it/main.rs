@@ -25,6 +25,7 @@ mod vectors;
 
 mod bad;
 mod derive;
+mod histories;
 mod history;
 mod laws;
 mod lists;
