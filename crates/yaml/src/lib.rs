@@ -36,7 +36,7 @@ mod value;
 mod write;
 
 pub use decode::first_document_json;
-pub use edit::{Comment, Comments, Edit, Fragment, Place};
+pub use edit::{Attached, Attachments, Comment, Comments, Edit, Fragment, Place};
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use node::{Entry, Node};

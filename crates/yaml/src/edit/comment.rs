@@ -165,7 +165,7 @@ pub(super) fn patches(
 }
 
 /// Where a new line comment goes.
-fn line_place(view: View<'_>, slot: &super::geometry::Slot) -> usize {
+pub(super) fn line_place(view: View<'_>, slot: &super::geometry::Slot) -> usize {
     let value = view.node(slot.value);
     match value.style {
         Style::Block => {

@@ -4,6 +4,7 @@
 //! as patches of byte ranges, parsed again, and compared with what was asked for before anybody sees it. Bytes
 //! outside the patches are copied, so they cannot change.
 
+mod attached;
 mod batch;
 mod collections;
 mod comment;
@@ -30,6 +31,7 @@ use crate::stream::Stream;
 use crate::tree::{Kind, NONE};
 use crate::value::Value;
 
+pub use attached::{Attached, Attachments};
 pub use comment::{Comment, Comments, Place};
 pub use fragment::Fragment;
 use geometry::View;
