@@ -54,7 +54,7 @@ pub(crate) fn runs(function: Node<'_>) -> String {
     format!("{path}/{last}")
 }
 
-/// For each function of `a` its partner in `b`: by name, by being equal, by what it runs in order.
+/// For each function of `a` its partner in `b`: by name, by being equal, by what it runs in order, the same version first.
 fn pair(a: &[Node<'_>], b: &[Node<'_>]) -> Vec<Option<usize>> {
     let mut partner = vec![None; a.len()];
     let mut taken = vec![false; b.len()];
@@ -66,10 +66,15 @@ fn pair(a: &[Node<'_>], b: &[Node<'_>]) -> Vec<Option<usize>> {
         let both_named = !text(x, "name").is_empty() && !text(y, "name").is_empty();
         !both_named && runs(x) == runs(y)
     };
-    for rule in 0..3 {
+    let written = |x: Node<'_>, y: Node<'_>| {
+        let program = |node| (text(node, "image"), text(node, "exec"));
+        alike(x, y) && program(x) == program(y)
+    };
+    for rule in 0..4 {
         let fits = |x: Node<'_>, y: Node<'_>| match rule {
             0 => named(x, y),
             1 => same(x, y),
+            2 => written(x, y),
             _ => alike(x, y),
         };
         for (from, partner) in a.iter().zip(&mut partner) {
