@@ -1,6 +1,6 @@
 //! From operations on a local document to edits, in an order in which no position goes stale.
 
-use yaml::{Edit, Kind, Node, Path, Place, Step, Stream, Value};
+use yaml::{Edit, Kind, Node, Path, Step, Stream, Value};
 
 use super::compare::value;
 
@@ -142,15 +142,6 @@ pub(super) enum Op<'a> {
         /// Which.
         at: Path,
     },
-    /// A comment changes.
-    Comment {
-        /// Of which entry or item.
-        at: Path,
-        /// Which one.
-        place: Place,
-        /// Its lines.
-        text: String,
-    },
 }
 
 /// Applies operations to one document: all of them, or none.
@@ -169,7 +160,6 @@ pub(super) fn apply(
     for op in ops {
         match op {
             Op::Replace { at, with } => writer.replace(&at, with)?,
-            Op::Comment { at, place, text } => writer.comment(at, place, text)?,
             Op::Insert {
                 map,
                 key,
@@ -307,15 +297,5 @@ impl Writer {
                 }
             }
         }
-    }
-
-    /// A comment that cannot be written at its place (inside brackets) is left out: nothing that
-    /// means anything is lost.
-    fn comment(&mut self, path: Path, place: Place, text: String) -> Result<(), yaml::Error> {
-        let edit = Edit::SetComment { path, place, text };
-        if let Ok(stream) = self.stream.apply(self.document, &[edit]) {
-            self.stream = stream;
-        }
-        Ok(())
     }
 }

@@ -198,6 +198,7 @@ fn field_merge(
         return taken.text().to_owned();
     }
     let edited = rules::merge(stream, mine.index(), three, schemas, record);
+    let schema = rules::schema_of(mine.root(), schemas, record);
     // M16: what both sides added is a conflict unless equal, also where no field clashes.
     if base.is_none() && !same(mine.root(), theirs.root()) && record.len() == conflicts {
         _ = record.field(&whole, None, local, upstream);
@@ -205,10 +206,7 @@ fn field_merge(
     let edited = edited
         .as_ref()
         .and_then(|edited| edited.document(mine.index()));
-    let text = edited.map(|merged| match documents {
-        [Some(ours), ..] => remarks::settle(merged, [ours, mine, theirs], record, conflicts),
-        _ => merged.text().to_owned(),
-    });
+    let text = edited.map(|merged| remarks::settle(merged, documents, schema, record, conflicts));
     text.unwrap_or_else(|| {
         // What cannot be written stays as it is, and is said.
         record.truncate(conflicts);

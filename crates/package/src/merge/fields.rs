@@ -3,7 +3,6 @@
 use yaml::Node;
 
 use super::apply::Op;
-use super::comments;
 use super::value::{Known, Place, Three, Verdict, Walk};
 
 impl<'a> Walk<'a, '_, '_> {
@@ -39,7 +38,6 @@ impl<'a> Walk<'a, '_, '_> {
                     self.ops.push(Op::Replace { at, with });
                 }
             }
-            comments::merge(self, &place, three, key);
         }
         match three.upstream {
             Some(upstream) => self.new_fields(at, three, upstream, &gone, known) || kept,

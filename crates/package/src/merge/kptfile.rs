@@ -98,11 +98,10 @@ fn remarked(
     since: usize,
 ) -> String {
     let documents = sides.map(|side| side.and_then(|stream| stream.document(0)));
-    let ([Some(base), Some(local), Some(upstream)], Some(first)) = (documents, merged.document(0))
-    else {
+    let Some(first) = merged.document(0) else {
         return merged.text().to_owned();
     };
-    let text = remarks::settle(first, [base, local, upstream], record, since);
+    let text = remarks::settle(first, documents, Schema::kptfile(), record, since);
     let mut whole = merged.text().to_owned();
     whole.replace_range(first.span(), &text);
     whole

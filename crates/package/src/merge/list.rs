@@ -4,7 +4,6 @@ use model::Decision;
 use yaml::{Node, Step, Value};
 
 use super::apply::{New, Op};
-use super::comments;
 use super::compare::same;
 use super::order::{Merged, Order};
 use super::value::{Known, Place, Three, Verdict, Walk};
@@ -140,7 +139,6 @@ fn fates<'a>(
             element => walk.node(&place, element, Known::of(schema)),
         };
         match (verdict, slot.local) {
-            (Verdict::Keep, Some(_)) => comments::merge_item(walk, &place, element),
             (Verdict::Remove, Some(index)) => {
                 if let Some(gone) = fates.gone.get_mut(index) {
                     *gone = true;
@@ -149,13 +147,12 @@ fn fates<'a>(
             (Verdict::Take(with), Some(_)) => {
                 let at = place.path.clone();
                 walk.ops.push(Op::Replace { at, with });
-                comments::merge_item(walk, &place, element);
             }
             (Verdict::Take(new), None) => {
                 let inserted = slot.upstream.map(|from| (from, new.whole()));
                 fates.inserted.extend(inserted);
             }
-            (Verdict::Keep | Verdict::Remove, None) => {}
+            (Verdict::Keep, _) | (Verdict::Remove, None) => {}
         }
     }
     fates

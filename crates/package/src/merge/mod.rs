@@ -8,6 +8,7 @@
 //! Three sides come in as files, one comes out. Refs, revisions and people are unknown here.
 
 mod apply;
+mod attach;
 mod comments;
 mod compare;
 mod diff;

@@ -25,9 +25,7 @@ pub(super) fn merge(
     record: &mut Recorder<'_>,
 ) -> Option<Stream> {
     let local = three.local?;
-    let kind = local.get("kind").is_some();
-    let named = Schema::of_file(record.file().file_name()).filter(|_| !kind);
-    let schema = named.unwrap_or_else(|| schemas.of(local));
+    let schema = schema_of(local, schemas, record);
     let since = record.len();
     let mut whole: Vec<FieldPath> = Vec::new();
     loop {
@@ -50,6 +48,17 @@ pub(super) fn merge(
         }
         whole.append(&mut rules.broken);
     }
+}
+
+/// The schema of a document: of its kind, or of the file that it stands in.
+pub(super) fn schema_of<'s>(
+    root: Node<'s>,
+    schemas: &'s Schemas<'_>,
+    record: &Recorder<'_>,
+) -> Schema<'s> {
+    let kind = root.get("kind").is_some();
+    let named = Schema::of_file(record.file().file_name()).filter(|_| !kind);
+    named.unwrap_or_else(|| schemas.of(root))
 }
 
 /// Looks for what no rule allows.

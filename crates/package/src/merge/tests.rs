@@ -1,3 +1,4 @@
+mod belonging;
 mod fields;
 mod lines;
 mod lists;

@@ -1,0 +1,238 @@
+//! Comments belong to nodes and travel with them; blank lines never change what one belongs to (M14).
+
+use super::*;
+
+const LICENSED: &str = "\
+# Copyright The Shop Authors
+# SPDX-License-Identifier: Apache-2.0
+apiVersion: example.com/v1
+kind: Thing
+metadata:
+  name: a
+spec:
+  size: 3
+  color: red
+";
+
+const SECTIONS: &str = "\
+apiVersion: example.com/v1
+kind: Thing
+metadata:
+  name: a
+spec:
+  size: 3
+  # --- networking ---
+
+  port: 80
+  host: a.example.com
+
+  # --- storage ---
+
+  disk: ssd
+  # the disk is small
+status: none
+# the end of it
+";
+
+/// The lines that say something.
+fn bare(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.is_empty()).collect()
+}
+
+/// Both sides merge without a conflict into this, whichever of them is local.
+fn both(base: &str, local: &str, upstream: &str, wanted: &str) {
+    for (local, upstream) in [(local, upstream), (upstream, local)] {
+        let (text, conflicts) = one(base, local, upstream, &block());
+        assert_eq!(text, wanted, "local:\n{local}upstream:\n{upstream}");
+        assert_eq!(conflicts, [], "local:\n{local}upstream:\n{upstream}");
+    }
+}
+
+/// A change of comments or blank lines comes together with a change of any value.
+fn beside_any_value(base: &str, changes: &[(&str, &str)], values: &[(&str, &str)]) {
+    for value in values {
+        let local = replaced(base, &[*value]);
+        let upstream = replaced(base, changes);
+        both(base, &local, &upstream, &replaced(&upstream, &[*value]));
+    }
+}
+
+const VALUES: [(&str, &str); 3] = [
+    ("size: 3", "size: 4"),
+    ("color: red", "color: blue"),
+    ("kind: Thing", "kind: Thing\nextra: x"),
+];
+
+#[test]
+fn m14_a_header_stays_where_a_blank_line_comes_behind_it() {
+    let header = "Apache-2.0\napi";
+    let apart = [(header, "Apache-2.0\n\napi")];
+    for value in VALUES {
+        let local = replaced(LICENSED, &[value]);
+        let upstream = replaced(LICENSED, &apart);
+        for (local, upstream) in [(&local, &upstream), (&upstream, &local)] {
+            let (text, conflicts) = one(LICENSED, local, upstream, &block());
+            assert_eq!(bare(&text), bare(&replaced(LICENSED, &[value])));
+            assert_eq!(conflicts, []);
+        }
+    }
+}
+
+#[test]
+fn m14_a_header_that_goes_is_gone_once_and_one_that_changes_is_there_once() {
+    let values = &VALUES[..2];
+    let spaced = replaced(LICENSED, &[("Apache-2.0\napi", "Apache-2.0\n\napi")]);
+    for base in [LICENSED, &spaced] {
+        beside_any_value(base, &[("# Copyright The Shop Authors\n", "")], values);
+        beside_any_value(base, &[("The Shop", "Other")], values);
+        beside_any_value(
+            base,
+            &[("# SPDX", "# All rights reserved\n#\n# SPDX")],
+            values,
+        );
+    }
+    let header = "# Copyright The Shop Authors\n# SPDX-License-Identifier: Apache-2.0\n";
+    beside_any_value(LICENSED, &[(header, "")], values);
+    beside_any_value(&spaced, &[(&format!("{header}\n"), "")], values);
+}
+
+#[test]
+fn m14_comments_behind_the_last_entry_come_change_and_go() {
+    let values = [
+        ("size: 3", "size: 4"),
+        ("disk: ssd", "disk: hdd"),
+        ("status: none", "status: ok"),
+    ];
+    for change in [
+        ("  # the disk is small\n", ""),
+        ("is small", "is large"),
+        ("is small\n", "is small\n  # and fast\n"),
+        ("# the end of it\n", ""),
+        ("# the end of it\n", "\n# the end of it\n\n# more below\n"),
+    ] {
+        beside_any_value(SECTIONS, &[change], &values);
+    }
+}
+
+#[test]
+fn m14_a_new_last_entry_stands_above_the_comment_behind_the_last_one() {
+    let upstream = replaced(SECTIONS, &[("disk: ssd\n", "disk: ssd\n  tape: none\n")]);
+    let local = replaced(SECTIONS, &[("# the disk is small", "# the disk is tiny")]);
+    let wanted = replaced(&upstream, &[("is small", "is tiny")]);
+    both(SECTIONS, &local, &upstream, &wanted);
+}
+
+#[test]
+fn m14_comments_of_sections_belong_to_what_follows_them() {
+    let values = [
+        ("size: 3", "size: 4"),
+        ("host: a", "host: b"),
+        ("disk: ssd", "disk: hdd"),
+    ];
+    for change in [
+        ("# --- networking ---", "# --- the network ---"),
+        ("  # --- networking ---\n\n", ""),
+        ("# --- networking ---\n\n", "# --- networking ---\n"),
+        (
+            "  # --- storage ---\n",
+            "  # --- storage ---\n  # (ask first)\n",
+        ),
+        ("\n  # --- storage ---\n\n", ""),
+    ] {
+        let (local, upstream) = (&values, replaced(SECTIONS, &[change]));
+        for value in local {
+            let (text, conflicts) = one(
+                SECTIONS,
+                &replaced(SECTIONS, &[*value]),
+                &upstream,
+                &block(),
+            );
+            assert_eq!(bare(&text), bare(&replaced(&upstream, &[*value])));
+            assert_eq!(conflicts, []);
+        }
+    }
+}
+
+#[test]
+fn m14_a_comment_goes_with_what_upstream_deletes_and_never_to_its_neighbour() {
+    let section = "  # --- networking ---\n\n  port: 80\n";
+    let upstream = replaced(SECTIONS, &[(section, "")]);
+    let local = replaced(SECTIONS, &[("disk: ssd", "disk: hdd")]);
+    both(
+        SECTIONS,
+        &local,
+        &upstream,
+        &replaced(&upstream, &[("disk: ssd", "disk: hdd")]),
+    );
+    // Upstream kept the comment, for what follows.
+    let upstream = replaced(SECTIONS, &[("  port: 80\n", "")]);
+    both(
+        SECTIONS,
+        &local,
+        &upstream,
+        &replaced(&upstream, &[("disk: ssd", "disk: hdd")]),
+    );
+}
+
+#[test]
+fn m14_a_persons_comment_apart_from_what_upstream_deletes_is_recorded_with_three_texts() {
+    let local = replaced(
+        SECTIONS,
+        &[("  # --- networking", "  # ask Ann\n\n  # --- networking")],
+    );
+    let section = "  # --- networking ---\n\n  port: 80\n";
+    let upstream = replaced(SECTIONS, &[(section, "")]);
+    let (text, conflicts) = one(SECTIONS, &local, &upstream, &block());
+    assert_eq!(text, upstream);
+    let said: Vec<_> = conflicts
+        .iter()
+        .map(|c| (&c.base, &c.local, &c.upstream))
+        .collect();
+    let json = ConflictValue::Json("\"# ask Ann\"".to_owned());
+    assert_eq!(
+        said,
+        [(&ConflictValue::Absent, &json, &ConflictValue::Absent)]
+    );
+}
+
+#[test]
+fn m14_an_inserted_element_brings_its_own_comments_and_takes_nobody_elses() {
+    let deployment = |body: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\nspec:\n  template:\n    spec:\n      containers:\n{body}"
+        )
+    };
+    let base = "      # the first\n      - name: one\n        image: a:1\n\n      # the second\n\n      - name: two\n        image: b:1\n";
+    let new = "      # between\n\n      - name: new\n        image: c:1\n\n      # the second\n";
+    let upstream = replaced(base, &[("      # the second\n", new)]);
+    let local = replaced(
+        base,
+        &[("a:1", "a:2"), ("# the second", "# the second (mine)")],
+    );
+    let wanted = replaced(
+        &upstream,
+        &[("a:1", "a:2"), ("# the second", "# the second (mine)")],
+    );
+    let [base, local, upstream, wanted] = [base, &local, &upstream, &wanted].map(deployment);
+    let (text, conflicts) = one(&base, &local, &upstream, &block());
+    assert_eq!(bare(&text), bare(&wanted));
+    assert_eq!(conflicts, []);
+}
+
+#[test]
+fn m14_comments_that_both_changed_stay_local_and_a_record_shows_three_texts() {
+    let local = replaced(SECTIONS, &[("# --- storage ---", "# mine")]);
+    let upstream = replaced(
+        SECTIONS,
+        &[("# --- storage ---", "# theirs"), ("size: 3", "size: 4")],
+    );
+    let (text, conflicts) = one(SECTIONS, &local, &upstream, &block());
+    assert_eq!(text, replaced(&local, &[("size: 3", "size: 4")]));
+    let json = |text: &str| ConflictValue::Json(format!("{text:?}"));
+    assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+    assert_eq!(conflicts[0].path, "spec.disk#comment");
+    assert_eq!(conflicts[0].base, json("# --- storage ---"));
+    assert_eq!(conflicts[0].local, json("# mine"));
+    assert_eq!(conflicts[0].upstream, json("# theirs"));
+    assert_eq!(conflicts[0].state, ConflictState::Recorded);
+}
