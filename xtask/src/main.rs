@@ -2,6 +2,7 @@
 
 mod bench;
 mod differ;
+mod merge_lab;
 mod mutate;
 mod protobuf;
 mod requirements;
@@ -75,6 +76,8 @@ enum Command {
     Restart(torture::restart::RestartArgs),
     /// Send random requests to our API server and to a real kube-apiserver, and see where they answer differently.
     Differ(differ::DifferArgs),
+    /// Make three-way merges of packages by the thousand, and judge each from its texts alone.
+    MergeLab(merge_lab::MergeLabArgs),
     /// Run the seeded simulation: a walk under faults, promise by promise.
     Sim(sim::SimArgs),
 }
@@ -105,6 +108,7 @@ fn main() -> ExitCode {
             "it",
             "wasm",
         ]),
+        Command::MergeLab(args) => merge_lab::run(&args),
         Command::Sim(args) => sim::run(&args),
         Command::Differ(args) => differ::run(&args),
         Command::Kill(args) => torture::kill::run(&args),

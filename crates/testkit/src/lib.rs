@@ -7,6 +7,7 @@
 )]
 
 pub mod git_http;
+pub mod merge_lab;
 pub mod sim;
 pub mod twin;
 pub mod vectors;

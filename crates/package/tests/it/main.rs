@@ -20,11 +20,15 @@ mod known;
 #[path = "../../../testkit/src/vectors/kptfile.rs"]
 mod kptfile;
 #[expect(unreachable_pub, reason = "the module is shared with testkit")]
+#[path = "../../../testkit/src/merge_lab/mod.rs"]
+mod merge_lab;
+#[expect(unreachable_pub, reason = "the module is shared with testkit")]
 #[path = "../../../testkit/src/vectors/render.rs"]
 mod vectors;
 
 mod bad;
 mod derive;
+mod generated;
 mod histories;
 mod history;
 mod laws;

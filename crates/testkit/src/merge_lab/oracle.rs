@@ -1,0 +1,378 @@
+//! What must hold after a merge, found out from the texts alone, never from the merge's own books.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Conflict, ConflictValue, File, Files};
+use package::merge::{MergeOptions, merge};
+
+use super::reading::{self, Remark};
+
+/// Something that does not hold: its kind, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    /// Which rule.
+    pub rule: &'static str,
+    /// Where and what.
+    pub what: String,
+}
+
+/// The texts of one side.
+struct Side {
+    values: Counts,
+    loose: Counts,
+    comments: BTreeMap<String, Vec<Remark>>,
+    nodes: BTreeSet<String>,
+}
+
+type Counts = BTreeMap<(String, String), usize>;
+
+impl Side {
+    fn of(files: &Files, faults: &mut Vec<Fault>) -> Self {
+        let mut side = Self {
+            values: Counts::new(),
+            loose: Counts::new(),
+            comments: BTreeMap::new(),
+            nodes: BTreeSet::new(),
+        };
+        for (path, file) in files {
+            let text = file.as_text().unwrap_or_default();
+            if !is_yaml(path.as_str()) {
+                for line in text.lines() {
+                    let line = (String::new(), line.to_owned());
+                    *side.values.entry(line.clone()).or_default() += 1;
+                    *side.loose.entry(line).or_default() += 1;
+                }
+                continue;
+            }
+            let Some(values) = reading::values(text) else {
+                let what = format!("{path} is refused by the other reader:\n{text}");
+                faults.push(Fault {
+                    rule: "readable",
+                    what,
+                });
+                continue;
+            };
+            for (at, value) in values {
+                for line in parts(&value) {
+                    *side.loose.entry((generic(&at), line.clone())).or_default() += 1;
+                    *side.values.entry((at.clone(), line)).or_default() += 1;
+                }
+            }
+            side.nodes.extend(reading::nodes(text));
+            for (comment, places) in reading::comments(text) {
+                side.comments.entry(comment).or_default().extend(places);
+            }
+        }
+        side
+    }
+}
+
+fn is_yaml(path: &str) -> bool {
+    path.ends_with(".yaml") || path.ends_with("Kptfile")
+}
+
+/// A text of several lines counts line by line: such texts merge by lines.
+fn parts(value: &str) -> Vec<String> {
+    if value.contains('\n') {
+        value.lines().map(str::to_owned).collect()
+    } else {
+        vec![value.to_owned()]
+    }
+}
+
+/// A place without the names of elements.
+fn generic(at: &str) -> String {
+    let mut out = String::new();
+    let mut inside = false;
+    for c in at.chars() {
+        match c {
+            '[' => inside = true,
+            ']' => inside = false,
+            _ if !inside => out.push(c),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Everything that does not hold of a merge.
+pub(super) fn judge(
+    [base, local, upstream]: [&Files; 3],
+    result: &Files,
+    conflicts: &[Conflict],
+) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let sides = [base, local, upstream].map(|files| Side::of(files, &mut faults));
+    faults.clear();
+    let after = Side::of(result, &mut faults);
+    readable(result, &mut faults);
+    let said = said(conflicts);
+    values(&sides, &after, &said, &mut faults);
+    comments(&sides, &after, &said, &mut faults);
+    faults.extend(names([base, local, upstream], result));
+    faults
+}
+
+fn readable(result: &Files, faults: &mut Vec<Fault>) {
+    for (path, file) in result {
+        let text = file.as_text().unwrap_or_default();
+        let read = yaml::Stream::parse(text, &yaml::Limits::default());
+        if is_yaml(path.as_str()) && read.is_err() {
+            let what = format!("{path} is refused by our reader:\n{text}");
+            faults.push(Fault {
+                rule: "readable",
+                what,
+            });
+        }
+    }
+}
+
+/// Everything that the records show, as one text.
+fn said(conflicts: &[Conflict]) -> String {
+    let values = conflicts
+        .iter()
+        .flat_map(|c| [&c.base, &c.local, &c.upstream]);
+    let texts = values.map(|value| match value {
+        ConflictValue::Json(json) => json.clone(),
+        ConflictValue::Hash(_) | ConflictValue::Absent => String::new(),
+    });
+    let ids = conflicts
+        .iter()
+        .map(|c| format!("{} {} {}", c.file, c.resource, c.path));
+    texts.chain(ids).collect::<Vec<_>>().join("\n")
+}
+
+fn count<K: Ord>(counts: &BTreeMap<K, usize>, key: &K) -> usize {
+    counts.get(key).copied().unwrap_or_default()
+}
+
+/// How often something has to be there; `None` where both sides changed that in their own ways.
+fn wanted([base, local, upstream]: [usize; 3]) -> Option<usize> {
+    match () {
+        () if base == local => Some(upstream),
+        () if base == upstream || local == upstream => Some(local),
+        () => None,
+    }
+}
+
+fn values(sides: &[Side; 3], after: &Side, said: &str, faults: &mut Vec<Fault>) {
+    let mut fault = |rule, key: &(String, String), what: String| {
+        faults.push(Fault {
+            rule,
+            what: format!("{} = {:?}: {what}", key.0, key.1),
+        });
+    };
+    let keys: BTreeSet<&(String, String)> = sides
+        .iter()
+        .chain([after])
+        .flat_map(|side| side.values.keys())
+        .collect();
+    for key in keys {
+        let counts = [0, 1, 2].map(|at| sides.get(at).map_or(0, |side| count(&side.values, key)));
+        let there = count(&after.values, key);
+        let known = || said.contains(key.1.as_str());
+        let [_, local, upstream] = counts;
+        match wanted(counts) {
+            Some(wanted) if there < wanted && !known() => {
+                // An element of another name holds it where its name was changed.
+                let loose = (generic(&key.0), key.1.clone());
+                if count(&after.loose, &loose) == 0 {
+                    fault("value lost", key, format!("{there} of {wanted}"));
+                }
+            }
+            Some(wanted) if there > wanted && !known() => {
+                fault("value came back", key, format!("{there} of {wanted}"))
+            }
+            _ => {}
+        }
+        let loose = (generic(&key.0), key.1.clone());
+        let counts = [0, 1, 2].map(|at| sides.get(at).map_or(0, |side| count(&side.loose, &loose)));
+        let [base, local_loose, upstream_loose] = counts;
+        let most = local_loose
+            .max(upstream_loose)
+            .max((local_loose + upstream_loose).saturating_sub(base));
+        if count(&after.loose, &loose) > most && local + upstream + there > 0 {
+            fault(
+                "value doubled",
+                key,
+                format!("{} of {most}", count(&after.loose, &loose)),
+            );
+        }
+    }
+}
+
+fn comments(sides: &[Side; 3], after: &Side, said: &str, faults: &mut Vec<Fault>) {
+    let all: BTreeSet<&String> = sides
+        .iter()
+        .chain([after])
+        .flat_map(|side| side.comments.keys())
+        .collect();
+    let none = Vec::new();
+    let keys: BTreeSet<&String> = after
+        .comments
+        .values()
+        .flatten()
+        .map(|remark| &remark.next)
+        .collect();
+    for text in all {
+        let places = [0, 1, 2].map(|at| {
+            sides
+                .get(at)
+                .and_then(|side| side.comments.get(text))
+                .unwrap_or(&none)
+        });
+        let counts = places.map(Vec::len);
+        let found = after.comments.get(text).unwrap_or(&none);
+        let [_, local, upstream] = counts;
+        let known = said.contains(text.trim_start_matches('#').trim());
+        // What goes takes upstream's comments with it; what stays as a whole keeps its own, and so does one that was moved.
+        let theirs = places.get(2).copied().unwrap_or(&none);
+        let gone = theirs
+            .iter()
+            .all(|remark| !after.nodes.contains(&remark.node));
+        let moved = |remark: &Remark| {
+            let old = places.first().copied().unwrap_or(&none);
+            old.iter().all(|old| old.node != remark.node)
+        };
+        let kept = |remark: &Remark| {
+            let lacks = |side: &Side| !side.nodes.contains(&remark.node);
+            moved(remark) || sides.iter().skip(1).any(lacks)
+        };
+        let whole = found.iter().all(kept);
+        let mut fault = |rule, what: String| {
+            faults.push(Fault {
+                rule,
+                what: format!("{text:?}: {what}; {places:?}, now {found:?}"),
+            });
+        };
+        match wanted(counts) {
+            Some(wanted) if found.len() < wanted && !known && !gone => {
+                fault("comment lost", format!("{} of {wanted}", found.len()))
+            }
+            Some(wanted) if found.len() > wanted && !known && !whole => {
+                fault("comment came back", format!("{} of {wanted}", found.len()))
+            }
+            _ => {}
+        }
+        if found.len() > local.max(upstream) {
+            fault(
+                "comment doubled",
+                format!("{} of {}", found.len(), local.max(upstream)),
+            );
+        }
+        let [base, local, upstream] = places.map(Vec::as_slice);
+        // One that stands once everywhere can be followed.
+        if let ([now], [_] | [], [_] | [], [_] | []) = (found.as_slice(), base, local, upstream)
+            && !stands([base.first(), local.first(), upstream.first()], now, &keys)
+        {
+            fault("comment moved", String::new());
+        }
+    }
+}
+
+/// Whether a comment stands where one of the sides that moved it, or all of them, have it.
+fn stands(sides: [Option<&Remark>; 3], now: &Remark, there: &BTreeSet<&String>) -> bool {
+    let [base, local, upstream] = sides;
+    let choices: Vec<&Remark> = match (local, upstream) {
+        (Some(local), Some(upstream)) if Some(local) == base => vec![upstream],
+        (Some(local), Some(upstream)) if Some(upstream) == base => vec![local],
+        (local, upstream) => local.into_iter().chain(upstream).collect(),
+    };
+    let all: Vec<&Remark> = local.into_iter().chain(upstream).collect();
+    if !now.own {
+        return all
+            .iter()
+            .any(|side| !side.own && alike(&side.next, &now.next));
+    }
+    let next = choices.iter().any(|side| side.next == now.next);
+    let previous = all.iter().any(|side| side.previous == now.previous);
+    let gone = choices
+        .iter()
+        .all(|side| side.behind || !there.contains(&side.next));
+    next || (previous && gone) || (previous && all.iter().any(|side| side.next == now.next))
+}
+
+/// Whether two lines are the same entry: its value may have changed.
+fn alike(a: &str, b: &str) -> bool {
+    let key = |text: &str| text.split([':', '=']).next().unwrap_or_default().to_owned();
+    a == b || key(a) == key(b) || (a.starts_with("- ") && b.starts_with("- "))
+}
+
+/// Names that stand twice in a list although no side has such a list.
+fn names(sides: [&Files; 3], result: &Files) -> Vec<Fault> {
+    let twice = |files: &Files| -> BTreeSet<String> {
+        let texts = files.iter().filter(|(path, _)| is_yaml(path.as_str()));
+        let texts = texts.filter_map(|(_, file)| file.as_text());
+        let documents =
+            texts.filter_map(|text| serde_saphyr::from_multiple::<serde_json::Value>(text).ok());
+        let mut out = BTreeSet::new();
+        for document in documents.flatten() {
+            doubled(&document, &mut out);
+        }
+        out
+    };
+    let known: BTreeSet<String> = sides.into_iter().flat_map(twice).collect();
+    let new = twice(result)
+        .into_iter()
+        .filter(|name| !known.contains(name));
+    new.map(|what| Fault {
+        rule: "name doubled",
+        what,
+    })
+    .collect()
+}
+
+fn doubled(value: &serde_json::Value, out: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(fields) => fields.values().for_each(|value| doubled(value, out)),
+        serde_json::Value::Array(items) => {
+            let mut seen = BTreeSet::new();
+            for item in items {
+                if let Some(name) = item.get("name").and_then(serde_json::Value::as_str)
+                    && !seen.insert(name)
+                {
+                    out.insert(name.to_owned());
+                }
+                doubled(item, out);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The laws that hold whatever the sides are.
+pub(super) fn laws([base, local, upstream]: [&Files; 3], options: &MergeOptions) -> Vec<Fault> {
+    let laws = [
+        ("merge(b, b, x) = x", [base, base, upstream], upstream),
+        ("merge(b, x, b) = x", [base, local, base], local),
+        ("merge(b, x, x) = x", [base, upstream, upstream], upstream),
+    ];
+    let mut faults = Vec::new();
+    for (rule, [a, b, c], wanted) in laws {
+        let merged = merge(a, b, c, options);
+        let holds =
+            merged.is_ok_and(|merged| same(&merged.files, wanted) && merged.conflicts.is_empty());
+        if !holds {
+            faults.push(Fault {
+                rule,
+                what: String::new(),
+            });
+        }
+    }
+    let [first, second] = [0, 1].map(|_| merge(base, local, upstream, options));
+    if first != second {
+        faults.push(Fault {
+            rule: "the same twice",
+            what: String::new(),
+        });
+    }
+    faults
+}
+
+fn same(a: &Files, b: &Files) -> bool {
+    let bytes = |file: &File| file.bytes().to_vec();
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|(a, b)| a.0 == b.0 && bytes(a.1) == bytes(b.1))
+}
