@@ -3,19 +3,16 @@
 //! Entries pair as values do. Of comments that both sides changed the local ones stay. Values are never touched.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-use similar::{Algorithm, DiffTag, capture_diff_slices};
 use yaml::{Attached, Attachments, Document, Kind, Node, Place};
 
-use super::list::Slot;
 use super::marks::MERGE_COMMENT;
-use super::value::{Known, Three};
-use super::{pairs, sequence};
+use super::partners::partners;
+use super::value::Known;
 use crate::conflicts::{FieldPath, PathStep};
 use crate::lines::weave;
-use crate::schema::{List, Schema};
+use crate::schema::Schema;
 
 /// How many changes are tried one by one where they do not hold together.
 const TRIES: usize = 32;
@@ -124,7 +121,7 @@ impl<'a> Walk<'a> {
         at: &FieldPath,
     ) {
         let lists = sides.map(|side| side.filter(|side| side.kind() == Kind::Sequence));
-        let paired = pair(merged, lists, known.list);
+        let paired = partners(merged, lists, known.list);
         for (index, (item, (partners, step))) in merged.items().zip(paired).enumerate() {
             let step = step.unwrap_or(PathStep::Index(index));
             self.node(item, partners, Known::of(known.schema), &at.join(step));
@@ -313,138 +310,6 @@ fn beside(wanted: &[&str], sides: &[At<'_, '_>]) -> String {
     let written = sides.iter().find(|side| side.attached.comments == wanted);
     let text = written.and_then(|side| side.text.get(side.attached.range.clone()));
     text.map_or_else(|| format!(" {comment}"), |text| text.trim_end().to_owned())
-}
-
-/// An item of a merged list on each side, and how a record names it.
-type Partners<'a> = ([Option<Node<'a>>; 3], Option<PathStep>);
-
-/// For each item of a merged list the items that it comes from.
-fn pair<'a>(merged: Node<'a>, lists: [Option<Node<'a>>; 3], list: List<'_>) -> Vec<Partners<'a>> {
-    let [base, local, upstream] = lists;
-    let three = Three {
-        base,
-        local,
-        upstream,
-    };
-    let slots = match list {
-        List::Atomic => None,
-        list => pairs::slots(three, list).or_else(|| sequence::slots(three)),
-    };
-    let mine = local.map(|side| Likeness::of(merged, side, list));
-    let theirs = upstream.map(|side| Likeness::of(merged, side, list));
-    let items = lists.map(|side| -> Vec<Node<'a>> {
-        let items = side.into_iter().flat_map(|side| side.items());
-        items.collect()
-    });
-    let item = |side: usize, at: Option<usize>| items.get(side)?.get(at?).copied();
-    let Some(slots) = slots else {
-        // One value: what stands at the same place between equal ones.
-        let partners = lists.map(|side| side.map(|side| in_order(merged, side)));
-        let of = |index: usize, side: usize| {
-            let partners = partners.get(side).and_then(Option::as_ref)?;
-            item(side, partners.get(index).copied().flatten())
-        };
-        let all = 0..merged.items().len();
-        return all
-            .map(|index| ([0, 1, 2].map(|side| of(index, side)), None))
-            .collect();
-    };
-    let slot = |index: usize| {
-        [Likeness::written, Likeness::known]
-            .into_iter()
-            .find_map(|find| {
-                let at = |side: Option<&Likeness>| find(side?, index);
-                let (mine, theirs) = (at(mine.as_ref()), at(theirs.as_ref()));
-                let by_upstream = |slot: &&Slot| theirs.is_some() && slot.upstream == theirs;
-                let by_local = |slot: &&Slot| mine.is_some() && slot.local == mine;
-                let found = slots.iter().find(by_upstream);
-                found.or_else(|| slots.iter().find(by_local))
-            })
-    };
-    let partners = (0..merged.items().len()).map(|index| match slot(index) {
-        Some(slot) => {
-            let sides = [
-                item(0, slot.base),
-                item(1, slot.local),
-                item(2, slot.upstream),
-            ];
-            (sides, Some(slot.step.clone()))
-        }
-        None => ([None; 3], None),
-    });
-    partners.collect()
-}
-
-/// Which items of a merged list are which of a side.
-struct Likeness {
-    written: Vec<Option<usize>>,
-    known: Vec<Option<usize>>,
-}
-
-impl Likeness {
-    fn of(merged: Node<'_>, side: Node<'_>, list: List<'_>) -> Self {
-        let mut there: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (at, item) in side.items().enumerate() {
-            there.entry(item.source()).or_default().push(at);
-        }
-        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-        let nth = |item: Node<'_>| {
-            let count = seen.entry(item.source().to_owned()).or_default();
-            *count += 1;
-            there.get(item.source())?.get(*count - 1).copied()
-        };
-        let written: Vec<Option<usize>> = merged.items().map(nth).collect();
-        let three = Three {
-            base: None,
-            local: Some(merged),
-            upstream: Some(side),
-        };
-        let known = match pairs::slots(three, list) {
-            Some(slots) => {
-                let mut known = vec![None; written.len()];
-                for slot in slots {
-                    let place = slot.local.and_then(|at| known.get_mut(at));
-                    if let Some(place) = place {
-                        *place = slot.upstream;
-                    }
-                }
-                known
-            }
-            None => in_order(merged, side),
-        };
-        Self { written, known }
-    }
-
-    /// The item that is written the same.
-    fn written(&self, index: usize) -> Option<usize> {
-        self.written.get(index).copied().flatten()
-    }
-
-    /// The item that is known by the same.
-    fn known(&self, index: usize) -> Option<usize> {
-        self.known.get(index).copied().flatten()
-    }
-}
-
-/// Pairs the items of lists without keys: equal ones in order, then as many between them as there are.
-fn in_order(merged: Node<'_>, side: Node<'_>) -> Vec<Option<usize>> {
-    let texts = |node: Node<'_>| -> Vec<String> {
-        let texts = node.items().map(|item| item.source().to_owned());
-        texts.collect()
-    };
-    let (here, there) = (texts(merged), texts(side));
-    let mut partners = vec![None; here.len()];
-    for op in capture_diff_slices(Algorithm::Myers, &here, &there) {
-        let (from, to) = (op.old_range(), op.new_range());
-        if op.tag() == DiffTag::Equal || from.len() == to.len() {
-            for (here, there) in from.zip(to) {
-                if let Some(partner) = partners.get_mut(here) {
-                    *partner = Some(there);
-                }
-            }
-        }
-    }
-    partners
 }
 
 /// A text with changes: all of them, or those that leave what it means as it is.

@@ -24,6 +24,7 @@ mod marks;
 mod moves;
 mod order;
 mod pairs;
+mod partners;
 mod record;
 mod remarks;
 mod rules;

@@ -6,7 +6,7 @@ use super::merge_lab::Case;
 
 /// The seeds of the share, or those that `OFFSHOOT_MERGE_SEEDS` names as `FROM..TO`.
 fn seeds() -> std::ops::Range<u64> {
-    let named = std::env::var("OFFSHOOT_MERGE_SEEDS").unwrap_or_else(|_| "0..150".to_owned());
+    let named = std::env::var("OFFSHOOT_MERGE_SEEDS").unwrap_or_else(|_| "0..60".to_owned());
     let (from, to) = named.split_once("..").unwrap();
     from.parse().unwrap()..to.parse().unwrap()
 }
