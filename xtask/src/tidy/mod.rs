@@ -3,6 +3,7 @@
 //! ARCHITECTURE.md lists the rules as invariants, CONTRIBUTING.md says how to keep them.
 
 mod arrows;
+mod circles;
 mod decisions;
 mod docs;
 mod files;
@@ -34,6 +35,7 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let mut findings = Vec::new();
     let sources = walk(root, &|path| path.extension().is_some_and(|e| e == "rs"));
     findings.extend(arrows::check(root));
+    findings.extend(circles::check(root));
     findings.extend(files::check(root, &sources));
     findings.extend(docs::check(root));
     findings.extend(words::check(root, &sources));
