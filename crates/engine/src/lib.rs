@@ -1,5 +1,5 @@
-//! Carries the dishes: observes the world, applies plans, discovers what others pushed, and is the
-//! one entry for changing packages.
+//! Observes the world, applies plans, discovers what others pushed, and is the one entry for
+//! changing packages.
 //!
 //! What it does: [`observe`](self) gathers what `plan` decides on, `apply` carries out its steps with
 //! their expectations, `usecase` is what the gateway and the controllers call to change packages,

@@ -151,7 +151,7 @@ impl World<'_> {
 
     async fn played(&self, number: u64, sequence: &Sequence) -> Result<()> {
         let steps = &sequence.steps;
-        // The same letters as the names of the trials: what differs is told apart by its text without digits.
+        // The same letters as the names of the tries: what differs is told apart by its text without digits.
         let name = format!("d{number}x0x0");
         let played = play(&self.pair, &self.known, steps, &name).await?;
         let done = self.steps.fetch_add(played.steps, Ordering::Relaxed);

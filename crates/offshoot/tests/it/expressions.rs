@@ -46,7 +46,7 @@ async fn an_expression_that_cannot_be_compiled_is_warned_about() {
 
 /// R150–R153, R156: what a set's expression yields, and where it is wrong.
 #[test]
-fn an_expression_is_evaluated_at_a_desk() {
+fn an_expression_is_evaluated_without_a_server() {
     let root = tempfile::tempdir().unwrap();
     let vars =
         "repoDefault: east\npackageDefault: app\ntarget:\n  name: site\n  labels: {region: eu}\n";

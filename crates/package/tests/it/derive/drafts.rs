@@ -45,7 +45,7 @@ fn v18_an_acknowledgement_holds_while_the_values_stay() {
 }
 
 #[test]
-fn v19a_a_lost_trailer_is_made_up_for_by_cooking_the_old_upstream_again() {
+fn v19a_a_lost_trailer_is_made_up_for_by_deriving_the_old_upstream_again() {
     let old = first();
     let published = edited(&old.tip, "deployment.yaml", "replicas: 1", "replicas: 3");
     let first_input = input(upstream(&[]), 1, recipe());
