@@ -9,7 +9,7 @@ use super::lines::Lines;
 use super::{FieldPath, PathStep};
 use crate::kptfile;
 use crate::merge::{
-    canonical, comment_texts, file_value, function_runs, hash, hidden, identity, node_value,
+    canonical, comment_texts, file_value, function_runs, hash, hidden, identity, keyed, node_value,
     standing, tree_value,
 };
 
@@ -280,7 +280,7 @@ fn element<'a>(list: Node<'a>, keys: &[(String, String)]) -> Option<Node<'a>> {
         return list.items().filter(unnamed).nth(nth - 1);
     }
     let matches = |item: Node<'a>, lenient: bool| {
-        keys.iter().all(|(key, wanted)| match item.effective(key) {
+        keys.iter().all(|(key, wanted)| match keyed(item, key) {
             Some(value) => scalar(value) == Some(wanted),
             None => lenient,
         })

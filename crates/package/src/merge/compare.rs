@@ -85,6 +85,28 @@ pub(crate) fn undecidable(node: Node<'_>) -> bool {
     false
 }
 
+/// How many scalars of a value stand in another one at the same place, and how many there are.
+pub(super) fn kept(base: &Value, side: Option<&Value>) -> (usize, usize) {
+    let sum = |(a, b): (usize, usize), (c, d): (usize, usize)| (a + c, b + d);
+    match base {
+        Value::Map(fields) => {
+            let each = fields.iter();
+            let each = each.map(|(name, value)| kept(value, side.and_then(|side| side.get(name))));
+            each.fold((0, 0), sum)
+        }
+        Value::Seq(items) => {
+            let other = match side {
+                Some(Value::Seq(other)) => other.as_slice(),
+                _ => &[],
+            };
+            let each = items.iter().enumerate();
+            let each = each.map(|(index, item)| kept(item, other.get(index)));
+            each.fold((0, 0), sum)
+        }
+        scalar => (usize::from(side == Some(scalar)), 1),
+    }
+}
+
 /// JSON text with sorted keys, so that equal values have equal texts.
 pub(crate) fn canonical(value: &serde_json::Value) -> String {
     match value {

@@ -29,12 +29,23 @@ pub(super) fn merge<'a>(
     list: List<'_>,
     schema: Schema<'_>,
 ) -> Option<Verdict<'a>> {
-    let slots = match list {
-        List::Atomic => None,
-        list => pairs::slots(three, list).or_else(|| sequence::slots(three)),
-    };
+    if list == List::Atomic {
+        return None;
+    }
     let is_set = matches!(list, List::Set | List::Values);
-    Some(combine(walk, at, three, &slots?, (schema, is_set)))
+    if let Some(slots) = pairs::slots(three, list) {
+        return Some(combine(walk, at, three, &slots, (schema, is_set)));
+    }
+    let slots = sequence::slots(three, list == List::Grants)?;
+    let (ops, records) = (walk.ops.len(), walk.record.len());
+    let verdict = combine(walk, at, three, &slots, (schema, is_set));
+    // A place in a sequence names nothing that a person could be asked about.
+    if walk.record.asks(records) {
+        walk.ops.truncate(ops);
+        walk.record.truncate(records);
+        return None;
+    }
+    Some(verdict)
 }
 
 /// Merges paired elements: new ones of upstream go where upstream has them relative to their neighbours, and the

@@ -44,6 +44,7 @@ pub use diff::{Difference, diff};
 pub(crate) use functions::runs as function_runs;
 pub(crate) use marks::{IDENTIFIER, MERGE_COMMENT, merge_comment};
 pub use marks::{Identity, identity};
+pub(crate) use pairs::keyed;
 pub(crate) use record::{file_value, hash, hidden, node_value};
 pub(crate) use remarks::standing;
 pub use runtime::without_runtime;

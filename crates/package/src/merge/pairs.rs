@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use yaml::{Kind, Node, Reader, Value};
 
-use super::compare::canonical;
+use super::compare::{canonical, kept};
 use super::functions;
 use super::list::Slot;
 use super::value::Three;
@@ -16,56 +16,58 @@ use crate::schema::{Key, List};
 /// Pairs the elements of a list by their identities; `None` where one has none, or two have the same.
 pub(super) fn slots(three: Three<'_>, list: List<'_>) -> Option<Vec<Slot>> {
     match list {
-        List::Atomic => None,
+        List::Atomic | List::Grants => None,
         List::Functions => functions::slots_of(three),
         List::Unstated => inferred(three),
-        List::Map(_) => paired(three, list, Known::Name),
-        List::Set | List::Values => paired(three, list, Known::Identity),
+        List::Map(_) => paired(three, list, &[Known::Name, Known::Rest]),
+        List::Set | List::Values => paired(three, list, &[]),
     }
 }
 
 /// Pairs elements by the first field of these that each of them has and that is unique on every side (M22).
 fn inferred(three: Three<'_>) -> Option<Vec<Slot>> {
-    let keys = Key::usual().chunks(1);
-    keys.map(List::Map)
-        .find_map(|list| paired(three, list, Known::Rest))
+    let lists = Key::usual().iter().map(|keys| List::Map(keys));
+    let mut pairs = lists.map(|list| paired(three, list, &[Known::Rest]));
+    pairs.find_map(|pairs| pairs)
 }
 
-/// What an element is known by.
+/// What an element is known by beside its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// Its identity alone.
-    Identity,
     /// Its `name`, where a stated key changed that is none (M13b).
     Name,
-    /// All that it holds but its key, where no schema states the key and the other side left the element that key.
+    /// All that it holds but its key, where the other side left the element that key.
     Rest,
 }
 
+/// Of how many scalars most must be left for an element to be known again by them.
+const ENOUGH: usize = 3;
+
 /// Pairs elements by their identities, those whose identity changed by what else they are known by.
-fn paired(three: Three<'_>, list: List<'_>, known: Known) -> Option<Vec<Slot>> {
+fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>> {
     let base = Elements::of(three.base, list)?;
     let local = Elements::of(three.local, list)?;
     let upstream = Elements::of(three.upstream, list)?;
     let gone = |step: &PathStep| local.find(step).is_none() || upstream.find(step).is_none();
     let changed = base.steps.iter().any(gone);
-    let marks = changed.then(|| marks(three, list, known)).flatten();
+    let known = known.iter().filter(|_| changed);
+    let marked = known.filter_map(|known| Some((*known, marks(three, list, *known)?)));
+    let marked: Vec<Marked> = marked.collect();
+    let mut to_local = base.partners(&local, &upstream, &marked, 1);
+    let mut to_upstream = base.partners(&upstream, &local, &marked, 2);
+    if marked.iter().any(|(known, _)| *known == Known::Rest) {
+        let sides = [three.base, three.local];
+        base.renamed(&local, &upstream, &mut to_local, sides);
+        let sides = [three.base, three.upstream];
+        base.renamed(&upstream, &local, &mut to_upstream, sides);
+    }
     let pairs = Pairs {
-        to_local: base.partners(
-            &local,
-            &upstream,
-            known,
-            marks.as_ref().map(|[a, b, _]| [a, b]),
-        ),
-        to_upstream: base.partners(
-            &upstream,
-            &local,
-            known,
-            marks.as_ref().map(|[a, _, b]| [a, b]),
-        ),
-        names: marks
-            .filter(|_| known == Known::Name)
-            .map(|[base, ..]| base),
+        to_local,
+        to_upstream,
+        names: marked
+            .into_iter()
+            .find(|(known, _)| *known == Known::Name)
+            .map(|(_, [base, ..])| base),
         base,
         local,
         upstream,
@@ -102,39 +104,91 @@ impl Elements {
         self.sorted.get(at).copied()
     }
 
-    /// For each element of this base its partner on a side.
+    /// For each element of this base its partner on a side, which is the one at `at` of the marks.
     fn partners(
         &self,
         side: &Self,
         other: &Self,
-        known: Known,
-        marks: Option<[&Marks; 2]>,
+        marked: &[Marked],
+        at: usize,
     ) -> Vec<Option<usize>> {
-        let again = |index: usize, step: &PathStep| {
-            let [old, new] = marks?;
-            let mark = old.get(index)?.as_ref()?;
-            let index = new.iter().position(|other| other.as_ref() == Some(mark))?;
+        let again = |index: usize, step: &PathStep, (known, marks): &Marked| {
+            let mark = marks.first()?.get(index)?.as_ref()?;
+            let mut new = marks.get(at)?.iter();
+            let index = new.position(|other| other.as_ref() == Some(mark))?;
             let own = side.steps.get(index)?;
             let taken = self.find(own).is_some();
             let left = other.find(step).is_some() && other.find(own).is_none();
-            (!taken && (left || known == Known::Name)).then_some(index)
+            (!taken && (left || *known == Known::Name)).then_some(index)
         };
-        let partner = |(index, step)| side.find(step).or_else(|| again(index, step));
-        self.steps.iter().enumerate().map(partner).collect()
+        let mut seen = BTreeSet::new();
+        let mut partner = |(index, step)| {
+            let found = side.find(step);
+            let found = found.or_else(|| marked.iter().find_map(|by| again(index, step, by)));
+            found.filter(|index| seen.insert(*index))
+        };
+        let steps = self.steps.iter().enumerate();
+        steps.map(&mut partner).collect()
+    }
+
+    /// Pairs the one element of this base that has no partner on a side with the one there that is new, where most of
+    /// it is still the same and the other side left it its identity.
+    fn renamed(
+        &self,
+        side: &Self,
+        other: &Self,
+        partners: &mut [Option<usize>],
+        [old, new]: [Option<Node<'_>>; 2],
+    ) {
+        let lone = |all: &mut dyn Iterator<Item = usize>| match (all.next(), all.next()) {
+            (Some(index), None) => Some(index),
+            _ => None,
+        };
+        let unpaired = partners.iter().enumerate();
+        let mut unpaired = unpaired.filter_map(|(index, to)| to.is_none().then_some(index));
+        let mut added = (0..side.steps.len()).filter(|index| !partners.contains(&Some(*index)));
+        let (Some(from), Some(to)) = (lone(&mut unpaired), lone(&mut added)) else {
+            return;
+        };
+        let (Some(step), Some(own)) = (self.steps.get(from), side.steps.get(to)) else {
+            return;
+        };
+        if other.find(step).is_none() || other.find(own).is_some() {
+            return;
+        }
+        let keys = match step {
+            PathStep::Element(keys) => keys.len(),
+            _ => 0,
+        };
+        let value = |node: Option<Node<'_>>, at: usize| node?.at(at)?.to_value(Reader::V3).ok();
+        let alike = value(old, from).is_some_and(|old| {
+            let (kept, all) = kept(&old, value(new, to).as_ref());
+            let all = all.saturating_sub(keys);
+            all >= ENOUGH && kept * 3 >= all * 2
+        });
+        if let Some(partner) = partners.get_mut(from).filter(|_| alike) {
+            *partner = Some(to);
+        }
     }
 }
 
 /// What else than its identity an element is known by, where that is unique.
 type Marks = Vec<Option<String>>;
 
+/// The marks of one kind, of all sides.
+type Marked = (Known, [Marks; 3]);
+
 /// The mark of each element, where it is unique on every side.
 fn marks(three: Three<'_>, list: List<'_>, known: Known) -> Option<[Marks; 3]> {
     let List::Map(keys) = list else { return None };
-    if known == Known::Name && keys.iter().any(|key| key.name == "name") {
+    let unfit = |key: &Key| match known {
+        Known::Name => key.name == "name",
+        Known::Rest => key.name.contains('.'),
+    };
+    if keys.iter().any(unfit) {
         return None;
     }
     let mark = |item: Node<'_>| match known {
-        Known::Identity => None,
         Known::Name => {
             let name = item.effective("name")?.target().ok()?.scalar()?;
             (!name.is_empty()).then(|| name.to_owned())
@@ -257,15 +311,23 @@ pub(super) fn identity(item: Node<'_>, list: List<'_>) -> Option<PathStep> {
             let json = item.to_value(Reader::V3).ok()?.to_json()?;
             Some(PathStep::Item(canonical(&json)))
         }
-        List::Atomic | List::Unstated | List::Functions => None,
+        List::Atomic | List::Unstated | List::Grants | List::Functions => None,
     }
 }
 
 fn key_value(item: Node<'_>, key: &Key) -> Option<(String, String)> {
-    let value = item.effective(&key.name).filter(|value| !value.is_null());
+    let value = keyed(item, &key.name).filter(|value| !value.is_null());
     let text = match value {
         Some(value) => value.target().ok()?.scalar()?.to_owned(),
         None => key.default.as_deref()?.to_owned(),
     };
     Some((key.name.clone().into_owned(), text))
+}
+
+/// What an element holds under a key, which may be one of a map in it (`metadata.name`).
+pub(crate) fn keyed<'a>(item: Node<'a>, key: &str) -> Option<Node<'a>> {
+    item.effective(key).or_else(|| {
+        let (outer, inner) = key.split_once('.')?;
+        item.effective(outer)?.effective(inner)
+    })
 }

@@ -31,7 +31,7 @@ pub(super) fn partners<'a>(
     };
     let slots = match list {
         List::Atomic => None,
-        list => pairs::slots(three, list).or_else(|| sequence::slots(three)),
+        list => pairs::slots(three, list).or_else(|| sequence::slots(three, list == List::Grants)),
     };
     let mine = local.map(|side| Likeness::of(merged, side, list));
     let theirs = upstream.map(|side| Likeness::of(merged, side, list));

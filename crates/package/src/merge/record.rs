@@ -50,6 +50,13 @@ impl<'o> Recorder<'o> {
         self.conflicts.truncate(len);
     }
 
+    /// Whether something was recorded since there were `len` conflicts that is about more than form.
+    pub(super) fn asks(&self, len: usize) -> bool {
+        let since = self.conflicts.get(len..).unwrap_or_default();
+        let form = |c: &Conflict| c.path.ends_with("#comment") || c.path.ends_with("#order");
+        !since.iter().all(form)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.conflicts.len()
     }

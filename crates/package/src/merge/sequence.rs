@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
-use yaml::{Kind, Node, Reader};
+use yaml::{Kind, Node, Reader, Value};
 
-use super::compare::canonical;
+use super::compare::{canonical, kept};
 use super::list::Slot;
 use super::value::Three;
 use crate::conflicts::PathStep;
@@ -22,8 +22,8 @@ struct Change {
 }
 
 /// Pairs the elements of a list by their values and places; `None` where the sides changed the same ones, or put in or
-/// took away the same value at different places.
-pub(super) fn slots(three: Three<'_>) -> Option<Vec<Slot>> {
+/// took away the same value at different places. `grants` says that two fields of an element mean more together.
+pub(super) fn slots(three: Three<'_>, grants: bool) -> Option<Vec<Slot>> {
     let mut known = BTreeMap::new();
     let base = numbers(three.base, &mut known)?;
     let local = numbers(three.local, &mut known)?;
@@ -32,13 +32,10 @@ pub(super) fn slots(three: Three<'_>) -> Option<Vec<Slot>> {
     let agreed = |a: &Change, b: &Change| {
         a.old == b.old && local.get(a.new.clone()) == upstream.get(b.new.clone())
     };
-    let maps = [three.base, three.local, three.upstream]
-        .into_iter()
-        .flatten();
-    let maps = maps
-        .flat_map(|node| node.items())
-        .all(|item| item.kind() == Kind::Mapping);
-    let clash = |a: &Change| theirs.iter().any(|b| touch(a, b, maps) && !agreed(a, b));
+    let touch = |a: &Change, b: &Change| {
+        touch(&a.old, &b.old) && !agreed(a, b) && !in_place(three, [a, b], grants)
+    };
+    let clash = |a: &Change| theirs.iter().any(|b| touch(a, b));
     if mine.iter().any(clash) {
         return None;
     }
@@ -102,14 +99,61 @@ fn changes(old: &[usize], new: &[usize]) -> Option<Vec<Change>> {
     Some(changes)
 }
 
-/// Whether two changes concern the same elements, or neighbours. Maps that are changed each in its place are things of
-/// their own; a scalar may mean nothing without the one beside it (`--port`, `80`).
-fn touch(a: &Change, b: &Change, maps: bool) -> bool {
-    let in_place = |change: &Change| change.old.len() == change.new.len();
-    if maps && in_place(a) && in_place(b) {
-        return a.old.start < b.old.end && b.old.start < a.old.end;
+/// Whether two changes concern the same elements, or neighbours.
+fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start <= b.end && b.start <= a.end
+}
+
+/// Whether two changes concern maps and do not meet in truth: one changes some in their places, the other one changes
+/// others, puts some in or takes others away, and what both change stayed the same. A scalar may mean nothing without
+/// the one beside it (`--port`, `80`).
+fn in_place(three: Three<'_>, [mine, theirs]: [&Change; 2], grants: bool) -> bool {
+    let stays = |change: &Change| change.old.len() == change.new.len();
+    let plain = |change: &Change| stays(change) || change.old.is_empty() || change.new.is_empty();
+    let maps = |side: Option<Node<'_>>, range: &Range<usize>| {
+        let mut all = range.clone().map(|index| side?.at(index));
+        all.all(|item| item.is_some_and(|item| item.kind() == Kind::Mapping))
+    };
+    let known = maps(three.base, &mine.old)
+        && maps(three.local, &mine.new)
+        && maps(three.base, &theirs.old)
+        && maps(three.upstream, &theirs.new);
+    if !known || !plain(mine) || !plain(theirs) || !(stays(mine) || stays(theirs)) {
+        return false;
     }
-    a.old.start <= b.old.end && b.old.start <= a.old.end
+    let mut both = mine.old.start.max(theirs.old.start)..mine.old.end.min(theirs.old.end);
+    if !stays(mine) || !stays(theirs) {
+        return both.is_empty();
+    }
+    both.all(|index| {
+        let at = |change: &Change| change.new.start + index - change.old.start;
+        let value = |side: Option<Node<'_>>, at: usize| side?.at(at)?.to_value(Reader::V3).ok();
+        let base = value(three.base, index);
+        let local = value(three.local, at(mine));
+        let upstream = value(three.upstream, at(theirs));
+        match (base, local, upstream) {
+            (Some(base), Some(local), Some(upstream)) if grants => {
+                one_field(&base, [&local, &upstream])
+            }
+            (Some(base), Some(local), Some(upstream)) => {
+                let mostly = |side: &Value| {
+                    let (kept, all) = kept(&base, Some(side));
+                    kept * 2 > all
+                };
+                mostly(&local) && mostly(&upstream)
+            }
+            _ => false,
+        }
+    })
+}
+
+/// Whether both sides changed one and the same field of an element.
+fn one_field(base: &Value, sides: [&Value; 2]) -> bool {
+    let fields = sides.into_iter().chain([base]);
+    let fields = fields.flat_map(|side| side.as_map().unwrap_or_default());
+    let names: BTreeSet<&str> = fields.map(|(name, _)| name.as_str()).collect();
+    let changed = |name: &&&str| sides.iter().any(|side| side.get(name) != base.get(name));
+    names.iter().filter(changed).count() == 1
 }
 
 /// Whether one side puts in a value that the other puts in or takes away altogether elsewhere: nobody can say whether

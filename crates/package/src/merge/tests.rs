@@ -5,6 +5,7 @@ mod lists;
 mod moves;
 mod packages;
 mod remarks;
+mod sequences;
 
 use std::sync::Arc;
 

@@ -371,6 +371,6 @@ fn keyed(known: Known<'_>) -> Option<Vec<String>> {
                 .collect(),
         ),
         List::Set | List::Values | List::Functions => Some(Vec::new()),
-        List::Atomic | List::Unstated => None,
+        List::Atomic | List::Unstated | List::Grants => None,
     }
 }

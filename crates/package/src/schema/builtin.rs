@@ -14,6 +14,7 @@ pub struct Type(&'static [(&'static str, Field)]);
 enum Field {
     Object(&'static Type),
     Map(&'static [Key], &'static Type),
+    Grants,
     Set,
     Values,
     Functions(&'static Type),
@@ -38,6 +39,7 @@ impl Type {
     pub(super) fn list(&self, name: &str) -> (List<'static>, Schema<'static>) {
         match self.get(name) {
             Some(Field::Map(keys, t)) => (List::Map(keys), Schema::Builtin(t)),
+            Some(Field::Grants) => (List::Grants, Schema::Unknown),
             Some(Field::Set) => (List::Set, Schema::Unknown),
             Some(Field::Values) => (List::Values, Schema::Unknown),
             Some(Field::Functions(t)) => (List::Functions, Schema::Builtin(t)),
@@ -59,6 +61,8 @@ pub(super) fn find(group: &str, kind: &str) -> Option<&'static Type> {
         "kustomize.config.k8s.io" if matches!(kind, "Kustomization" | "Component") => {
             Some(&KUSTOMIZATION)
         }
+        "rbac.authorization.k8s.io" if matches!(kind, "Role" | "ClusterRole") => Some(&ROLE),
+        "networking.k8s.io" if kind == "NetworkPolicy" => Some(&NETWORK_POLICY),
         "apiextensions.k8s.io"
         | "apiregistration.k8s.io"
         | "autoscaling"
@@ -283,6 +287,15 @@ static ADMISSION_POLICY: Type = Type(&[
     ("metadata", Field::Object(&META)),
     ("spec", Field::Object(&ADMISSION_POLICY_SPEC)),
     ("status", Field::Object(&CONDITIONS)),
+]);
+
+static ROLE: Type = Type(&[("metadata", Field::Object(&META)), ("rules", Field::Grants)]);
+
+static NETWORK_POLICY_SPEC: Type = Type(&[("ingress", Field::Grants), ("egress", Field::Grants)]);
+
+static NETWORK_POLICY: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&NETWORK_POLICY_SPEC)),
 ]);
 
 static CSI_NODE_SPEC: Type = Type(&[("drivers", Field::Map(NAME, &LEAF))]);

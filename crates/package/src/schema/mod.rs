@@ -36,15 +36,16 @@ impl Key {
 }
 
 impl Key {
-    /// What tells elements apart where no schema does, the best first (M22).
-    pub fn usual() -> &'static [Self] {
-        static USUAL: [Key; 4] = [
-            Key::new("name"),
-            Key::new("id"),
-            Key::new("key"),
-            Key::new("host"),
+    /// What tells elements apart where no schema does, the best first (M22): the last one is for resources inside others.
+    pub fn usual() -> &'static [&'static [Self]] {
+        static USUAL: &[&[Key]] = &[
+            &[Key::new("name")],
+            &[Key::new("id")],
+            &[Key::new("key")],
+            &[Key::new("host")],
+            &[Key::or("kind", ""), Key::new("metadata.name")],
         ];
-        &USUAL
+        USUAL
     }
 }
 
@@ -55,6 +56,9 @@ pub enum List<'a> {
     Atomic,
     /// The schema says nothing: by what its elements hold (M22).
     Unstated,
+    /// As a sequence of elements that are one value each where the sides changed different fields: what they allow is the
+    /// product of their fields (rules of a Role, of a NetworkPolicy).
+    Grants,
     /// Scalars, each of which is there or not.
     Set,
     /// Elements that pair by these keys.

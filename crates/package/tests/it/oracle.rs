@@ -222,11 +222,12 @@ fn rest(item: &Value) -> Option<serde_json::Map<String, Value>> {
     Some(rest)
 }
 
-/// What an element is called: its name, its host, or the image that it runs.
+/// What an element is called: its name, its host, that of a resource, or the image that it runs.
 fn name(item: &Value) -> Option<&str> {
     let text = |key: &str| item.get(key).and_then(Value::as_str);
     text("name")
         .or_else(|| text("host"))
+        .or_else(|| item.pointer("/metadata/name")?.as_str())
         .or_else(|| text("image").map(|image| image.rsplit_once(':').map_or(image, |i| i.0)))
 }
 

@@ -1,4 +1,4 @@
-//! How lists meet: order, changed keys, lists without keys (M13, M13b, M22).
+//! How lists with keys meet: order, changed keys (M13, M13b).
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn pod(order: &[&str]) -> String {
     format!("{}{all}", blocks.0)
 }
 
-fn places(conflicts: &[Conflict]) -> Vec<&str> {
+pub(super) fn places(conflicts: &[Conflict]) -> Vec<&str> {
     conflicts.iter().map(|c| c.path.as_str()).collect()
 }
 
@@ -121,7 +121,8 @@ fn m13b_a_port_whose_number_changed_is_known_by_its_name() {
     assert!(conflicts[0].blocks());
     // A name that stands twice tells nothing apart.
     let twice = replaced(SERVICE, &[("https", "http")]);
-    let local = replaced(&twice, &[("port: 80\n", "port: 8000\n")]);
+    let changed = [("port: 80\n", "port: 8000\n"), ("8080", "8081")];
+    let local = replaced(&twice, &changed);
     let (_, conflicts) = one(
         &twice,
         &local,
@@ -184,185 +185,6 @@ fn m13b_a_result_that_no_rule_allows_is_not_written() {
     assert_eq!(conflicts, []);
 }
 
-const RULES: &str = "\
-apiVersion: networking.k8s.io/v1
-kind: Ingress
-metadata:
-  name: i
-spec:
-  rules:
-  - host: a.example.com
-    http: {paths: [{path: /, backend: a}]}
-  - host: b.example.com
-    http: {paths: [{path: /, backend: b}]}
-  tls:
-  - hosts: [a.example.com, b.example.com]
-";
-
-#[test]
-fn m22_elements_without_stated_keys_pair_by_what_is_unique() {
-    let local = replaced(RULES, &[("backend: a", "backend: mine")]);
-    let upstream = replaced(
-        RULES,
-        &[
-            ("backend: b", "backend: theirs"),
-            ("  tls:", "  - host: c.example.com\n    http: {}\n  tls:"),
-        ],
-    );
-    let (text, conflicts) = one(RULES, &local, &upstream, &block());
-    assert_eq!(
-        text,
-        replaced(&upstream, &[("backend: a", "backend: mine")])
-    );
-    assert_eq!(conflicts, []);
-    // Both changed one: the record names it.
-    let upstream = replaced(RULES, &[("backend: a", "backend: theirs")]);
-    let (_, conflicts) = one(RULES, &local, &upstream, &block());
-    assert_eq!(
-        places(&conflicts),
-        ["spec.rules[host=a.example.com].http.paths"]
-    );
-}
-
-#[test]
-fn m22_an_element_of_which_one_side_changed_the_key_alone_stays_the_same() {
-    let local = replaced(
-        RULES,
-        &[("- host: a.example.com", "- host: my.example.com")],
-    );
-    let upstream = replaced(RULES, &[("backend: a", "backend: new")]);
-    let (text, conflicts) = one(RULES, &local, &upstream, &block());
-    assert_eq!(text, replaced(&local, &[("backend: a", "backend: new")]));
-    assert_eq!(conflicts, []);
-    let (text, conflicts) = one(RULES, &upstream, &local, &block());
-    assert_eq!(text, replaced(&local, &[("backend: a", "backend: new")]));
-    assert_eq!(conflicts, []);
-    // Not where the other side has another element with the new key.
-    let upstream = format!(
-        "{}  - host: my.example.com\n    http: {{paths: [x]}}\n  tls: []\n",
-        replaced(
-            &upstream,
-            &[("  tls:\n  - hosts: [a.example.com, b.example.com]\n", "")]
-        )
-    );
-    let (_, conflicts) = one(RULES, &local, &upstream, &block());
-    assert_eq!(
-        places(&conflicts),
-        [
-            "spec.rules[host=a.example.com]",
-            "spec.rules[host=my.example.com].http.paths"
-        ]
-    );
-}
-
-/// A role with these verbs per rule.
-fn role(rules: &[&str]) -> String {
-    let head =
-        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: r\nrules:\n";
-    let rules = rules.iter().map(|rule| {
-        let (resource, verbs) = rule.split_once('=').unwrap();
-        format!("- resources: [{resource}]\n  verbs: [{verbs}]\n")
-    });
-    format!("{head}{}", rules.collect::<String>())
-}
-
-#[test]
-fn m22_sequences_merge_where_changes_do_not_touch() {
-    let base = role(&["pods=get", "nodes=get", "jobs=get", "leases=get"]);
-    let local = role(&["pods=list", "nodes=get", "jobs=get", "leases=get"]);
-    let upstream = role(&[
-        "pods=get",
-        "nodes=get",
-        "events=get",
-        "jobs=watch",
-        "leases=get",
-    ]);
-    let (text, conflicts) = one(&base, &local, &upstream, &block());
-    let wanted = role(&[
-        "pods=list",
-        "nodes=get",
-        "events=get",
-        "jobs=watch",
-        "leases=get",
-    ]);
-    assert_eq!((text, conflicts), (wanted, vec![]));
-    // Each changed one of two neighbours in its place.
-    let upstream = role(&["pods=get", "nodes=list", "jobs=get", "leases=get"]);
-    let (text, conflicts) = one(&base, &local, &upstream, &block());
-    let wanted = role(&["pods=list", "nodes=list", "jobs=get", "leases=get"]);
-    assert_eq!((text, conflicts), (wanted, vec![]));
-    // One of them went: one value, one conflict. The same for scalars, which may belong together.
-    let upstream = role(&["pods=get", "jobs=get", "leases=get"]);
-    let (text, conflicts) = one(&base, &local, &upstream, &block());
-    assert_eq!((text, places(&conflicts)), (upstream, vec!["rules"]));
-    let args = |args: &str| format!("kind: A\nmetadata: {{name: a}}\nargs: [{args}]\n");
-    let texts = ["--port, 80", "--addr, 80", "--port, 81"].map(args);
-    let (_, conflicts) = one(&texts[0], &texts[1], &texts[2], &block());
-    assert_eq!(places(&conflicts), ["args"]);
-    // What both put in or took away alike is no conflict.
-    let local = role(&["nodes=get", "jobs=get", "leases=get", "own=get"]);
-    let upstream = role(&["nodes=get", "jobs=list", "leases=get", "own=get"]);
-    let (text, conflicts) = one(&base, &local, &upstream, &block());
-    assert_eq!((text, conflicts), (upstream, vec![]));
-    // The same rule put in at two places is one element or two: a person says which.
-    let local = role(&["own=get", "pods=get", "nodes=get", "jobs=get", "leases=get"]);
-    let upstream = role(&["pods=get", "nodes=get", "jobs=get", "leases=get", "own=get"]);
-    let (text, conflicts) = one(&base, &local, &upstream, &block());
-    assert_eq!((text, places(&conflicts)), (upstream, vec!["rules"]));
-}
-
-#[test]
-fn m22_a_kustomization_s_lists_are_sets() {
-    let base = "resources:\n- a.yaml\n- b.yaml\n";
-    let local = "resources:\n- a.yaml\n- b.yaml\n- mine.yaml\n";
-    let upstream = "resources:\n- a.yaml\n- b.yaml\n- theirs.yaml\n";
-    let name = "kustomization.yaml";
-    let sides = [base, local, upstream].map(|text| vec![(name, text)]);
-    let merged = merge_files([&sides[0], &sides[1], &sides[2]], &block());
-    let text = merged.files[name].as_text().unwrap();
-    assert_eq!(text, format!("{local}- theirs.yaml\n"));
-    assert_eq!(merged.conflicts, []);
-}
-
-#[test]
-fn m22_a_crd_of_the_package_has_the_say() {
-    let crd = |kind: &str| {
-        format!(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: sites.example.com}}\n\
-             spec:\n  group: example.com\n  names: {{kind: Site}}\n  versions:\n  - name: v1\n    schema:\n      openAPIV3Schema:\n        \
-             properties:\n          spec:\n            properties:\n              pools: {{type: array, {kind}items: {{properties: {{size: {{type: integer}}}}}}}}\n"
-        )
-    };
-    let site = "apiVersion: example.com/v1\nkind: Site\nmetadata:\n  name: s\nspec:\n  pools:\n  - name: a\n    size: 1\n  - name: b\n    size: 1\n";
-    let local = replaced(site, &[("size: 1", "size: 2")]);
-    let upstream = replaced(site, &[("name: b\n    size: 1", "name: b\n    size: 3")]);
-    let both = replaced(&upstream, &[("size: 1", "size: 2")]);
-    for (kind, wanted, conflict) in [
-        ("", &both, vec![]),
-        (
-            "x-kubernetes-list-type: atomic, ",
-            &upstream,
-            vec!["spec.pools"],
-        ),
-        (
-            "x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], ",
-            &both,
-            vec![],
-        ),
-    ] {
-        let crd = crd(kind);
-        let side = |text| [("crd.yaml", crd.as_str()), ("site.yaml", text)];
-        let sides = [side(site), side(&local), side(&upstream)];
-        let merged = merge_files([&sides[0], &sides[1], &sides[2]], &block());
-        assert_eq!(
-            merged.files["site.yaml"].as_text().unwrap(),
-            wanted,
-            "{kind}"
-        );
-        assert_eq!(places(&merged.conflicts), conflict, "{kind}");
-    }
-}
-
 #[test]
 fn m2_a_null_over_nothing_says_nothing() {
     let base = "kind: A\nmetadata: {name: a}\nx: 1\nempty: {}\n";
@@ -404,4 +226,57 @@ fn m13_the_order_of_a_set_is_nothing_to_tell() {
     };
     let (text, conflicts) = one(&set("a, b, c"), &set("b, a, c"), &set("a, c, b"), &block());
     assert_eq!((text, conflicts), (set("b, a, c"), vec![]));
+}
+
+#[test]
+fn m13b_a_container_of_which_one_side_changed_the_name_alone_stays_the_same() {
+    let base = pod(&["wait", "migrate"]);
+    let local = replaced(&base, &[("name: wait", "name: hold")]);
+    let upstream = replaced(&base, &[("wait:1", "wait:2")]);
+    for (local, upstream) in [(&local, &upstream), (&upstream, &local)] {
+        let (text, conflicts) = one(&base, local, upstream, &block());
+        let wanted = replaced(&base, &[("name: wait", "name: hold"), ("wait:1", "wait:2")]);
+        assert_eq!((text, conflicts), (wanted, vec![]));
+    }
+}
+
+#[test]
+fn m13b_a_renamed_container_is_known_by_most_of_what_it_holds() {
+    let web = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+  - name: web
+    image: web:1
+    command: [web]
+    imagePullPolicy: Always
+    workingDir: /srv
+  - name: log
+    image: log:1
+";
+    let local = replaced(
+        web,
+        &[
+            ("name: web", "name: shop"),
+            ("image: web:1", "image: mirror/web:1"),
+        ],
+    );
+    let upstream = replaced(web, &[("/srv", "/data")]);
+    let (text, conflicts) = one(web, &local, &upstream, &block());
+    assert_eq!(
+        (text, conflicts),
+        (replaced(&local, &[("/srv", "/data")]), vec![])
+    );
+    // Another one in its place is no renamed one.
+    let local = replaced(
+        web,
+        &[(
+            "name: web\n    image: web:1\n    command: [web]\n    imagePullPolicy: Always",
+            "name: db\n    image: db:1",
+        )],
+    );
+    let (_, conflicts) = one(web, &local, &upstream, &block());
+    assert_eq!(places(&conflicts), ["spec.containers[name=web]"]);
 }
