@@ -141,6 +141,20 @@ impl Error {
         }
     }
 
+    /// The reason of a variant's condition, and why (V6).
+    pub(crate) fn reason(&self) -> (String, String) {
+        match self {
+            Self::Derive {
+                reason, message, ..
+            } => ((*reason).to_owned(), message.clone()),
+            Self::Render { status, .. } => ("RenderFailed".to_owned(), status.cause()),
+            Self::Contents { class, message, .. } if *class == Class::NotFound => {
+                ("OldUpstreamNotFound".to_owned(), message.clone())
+            }
+            other => ("Error".to_owned(), other.chain()),
+        }
+    }
+
     /// The whole chain of causes as one sentence.
     pub fn chain(&self) -> String {
         let mut text = self.to_string();

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use model::{Digest, Door, Lifecycle, ObjectKey, Revision};
-use plan::variant::{Outcome, RevisionRef, Step, words};
+use model::{Digest, Door, ObjectKey, Revision};
+use plan::variant::{Outcome, RevisionRef, Step};
 
 use crate::ports::{EventType, OurKind};
-use crate::prepare::service;
+use crate::prepare::{Metadata, metadata, service};
 use crate::publish::Follow;
-use crate::usecase::{Input, Preconditions, input_of};
+use crate::usecase::{Preconditions, input_of};
 use crate::{Engine, Error, Result};
 
 /// Carries out one step.
@@ -16,51 +16,15 @@ use crate::{Engine, Error, Result};
 /// # Errors
 /// As the use-case; `Conflict` where the revision is not as it was seen.
 pub(super) async fn step(engine: &Engine, key: &ObjectKey, step: &Step) -> Result<Outcome> {
+    if let Some((revision, change)) = metadata(key, step) {
+        self::change(engine, key, revision, change).await?;
+        told(engine, key, revision, step).await;
+        return Ok(Outcome::Done);
+    }
     match step {
-        Step::RevertToDraft { revision } => {
-            let back = |input: &mut Input| input.lifecycle = Lifecycle::Draft;
-            change(engine, key, revision, back).await?;
-        }
         Step::DeleteRevision { revision, why } => delete(engine, key, revision, why).await?,
-        Step::ProposeDeletion {
-            revision,
-            annotations,
-            disown,
-        } => {
-            let propose = |input: &mut Input| {
-                input.lifecycle = Lifecycle::DeletionProposed;
-                input.meta.annotations.extend(annotations.clone());
-                input
-                    .meta
-                    .owners
-                    .retain(|o| Some(&o.uid) != disown.as_ref());
-            };
-            change(engine, key, revision, propose).await?;
-        }
-        Step::WithdrawDeletionProposal {
-            revision,
-            remove_annotations,
-        } => {
-            let withdraw = |input: &mut Input| {
-                input.lifecycle = Lifecycle::Published;
-                for name in remove_annotations {
-                    input.meta.annotations.remove(name);
-                }
-            };
-            change(engine, key, revision, withdraw).await?;
-        }
-        Step::Orphan {
-            revision,
-            owner,
-            why,
-        } => orphan(engine, key, (revision, owner), why).await?,
-        Step::Adopt { .. } => adopt(engine, key, step).await?,
         Step::NoteDigest { revision, digest } => note(engine, revision, digest).await?,
-        Step::AddFinalizer { .. }
-        | Step::RemoveFinalizer { .. }
-        | Step::CreateDraft(_)
-        | Step::UpdateDraft(_)
-        | Step::RenderDraft { .. } => {
+        _ => {
             let why = "this step is carried out elsewhere";
             return Err(Error::refused(model::Class::Bug, "", why));
         }
@@ -82,55 +46,17 @@ pub(super) async fn render(
     Ok(Outcome::Draft(made.revision))
 }
 
-async fn orphan(
-    engine: &Engine,
-    key: &ObjectKey,
-    (revision, owner): (&RevisionRef, &model::Uid),
-    why: &str,
-) -> Result<()> {
-    let leave = |input: &mut Input| {
-        input.meta.owners.retain(|o| o.uid != *owner);
-        let mark = (words::ORPHANED_BY.to_owned(), key.to_string());
-        input.meta.annotations.extend([mark]);
-        // Whoever proposes its deletion from now on is somebody else (V10).
-        if input.lifecycle == Lifecycle::Published {
-            input.meta.annotations.remove(words::PROPOSED_BY);
-            input.meta.annotations.remove(words::PROPOSED_FOR);
+/// Tells people of what changed hands.
+async fn told(engine: &Engine, key: &ObjectKey, revision: &RevisionRef, step: &Step) {
+    let name = &revision.key.name;
+    match step {
+        Step::Orphan { why, .. } => {
+            let message = format!("{name} is left in place: {why}");
+            tell(engine, key, "Orphaned", message).await;
         }
-    };
-    change(engine, key, revision, leave).await?;
-    let message = format!("{} is left in place: {why}", revision.key.name);
-    tell(engine, key, "Orphaned", message).await;
-    Ok(())
-}
-
-async fn adopt(engine: &Engine, key: &ObjectKey, step: &Step) -> Result<()> {
-    let Step::Adopt {
-        revision,
-        owner,
-        replace,
-        labels,
-        annotations,
-    } = step
-    else {
-        return Ok(());
-    };
-    let adopt = |input: &mut Input| {
-        input.meta.owners.retain(|o| !replace.contains(&o.uid));
-        input.meta.owners.push(owner.clone());
-        input.meta.annotations.remove(words::ORPHANED_BY);
-        // A proposal that was rejected is over: the next one is somebody else's (V10).
-        if input.lifecycle == Lifecycle::Published {
-            input.meta.annotations.remove(words::PROPOSED_BY);
-            input.meta.annotations.remove(words::PROPOSED_FOR);
-        }
-        input.meta.labels.extend(labels.clone());
-        input.meta.annotations.extend(annotations.clone());
-    };
-    change(engine, key, revision, adopt).await?;
-    let message = format!("{} is taken over", revision.key.name);
-    tell(engine, key, "Adopted", message).await;
-    Ok(())
+        Step::Adopt { .. } => tell(engine, key, "Adopted", format!("{name} is taken over")).await,
+        _ => {}
+    }
 }
 
 /// The record, if it is as the plan saw it.
@@ -144,7 +70,7 @@ async fn change(
     engine: &Engine,
     key: &ObjectKey,
     seen: &RevisionRef,
-    change: impl FnOnce(&mut Input),
+    change: impl FnOnce(Metadata<'_>),
 ) -> Result<()> {
     let revision = expected(engine, seen)?;
     let mut input = input_of(&revision);
@@ -152,7 +78,10 @@ async fn change(
         .meta
         .resource_version
         .clone_from(&seen.resource_version);
-    change(&mut input);
+    change(Metadata {
+        lifecycle: &mut input.lifecycle,
+        meta: &mut input.meta,
+    });
     let by = service(engine, key);
     engine.update(&by, &seen.key, Door::Main, input).await?;
     Ok(())

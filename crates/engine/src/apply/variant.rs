@@ -122,16 +122,7 @@ async fn failure(
     digest: Option<&Digest>,
 ) -> Failure {
     count(&engine.counters().failures);
-    let (reason, message) = match error {
-        Error::Derive {
-            reason, message, ..
-        } => ((*reason).to_owned(), message.clone()),
-        Error::Render { status, .. } => ("RenderFailed".to_owned(), status.cause()),
-        Error::Contents { class, message, .. } if *class == Class::NotFound => {
-            ("OldUpstreamNotFound".to_owned(), message.clone())
-        }
-        other => ("Error".to_owned(), other.chain()),
-    };
+    let (reason, message) = error.reason();
     let failure = Failure {
         digest: digest.cloned().unwrap_or_else(|| Digest::new(0, &[0])),
         class: match error {

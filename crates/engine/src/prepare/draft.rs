@@ -80,6 +80,7 @@ pub(crate) async fn create(
     Ok(Prepared::Draft(Box::new(Draft {
         record,
         from: None,
+        files: derived.tip,
         shows: RefEdit::create(
             open.layout.draft(&step.package, &step.workspace)?,
             drafted.written.commit(),
@@ -145,6 +146,7 @@ pub(crate) async fn update(
     Ok(Prepared::Draft(Box::new(Draft {
         record,
         from: Some(Arc::clone(old)),
+        files: derived.tip,
         shows: RefEdit::update(shown, old.commit, drafted.written.commit()),
         drafted,
         announced,

@@ -6,10 +6,11 @@
 mod commits;
 mod draft;
 mod inputs;
+mod metadata;
 
 use std::sync::Arc;
 
-use model::{Digest, ObjectKey, Revision};
+use model::{Digest, Files, ObjectKey, Revision};
 use plan::variant::RevisionRef;
 use store::{Announced, RefEdit};
 
@@ -19,6 +20,7 @@ use crate::publish::{Follow, Publication};
 use crate::usecase::Caller;
 
 pub(crate) use draft::{create, update};
+pub(crate) use metadata::{Metadata, metadata};
 
 /// What a step on a draft comes to.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub(crate) struct Draft {
     pub(crate) record: Revision,
     /// The record that it takes the place of.
     pub(crate) from: Option<Arc<Revision>>,
+    /// The package.
+    pub(crate) files: Files,
     /// The ref that shows it.
     shows: RefEdit,
     drafted: Drafted,
