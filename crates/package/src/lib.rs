@@ -4,6 +4,7 @@
 //! Everything here is pure: bytes come in as [`model::Files`], bytes go out. This crate never sees a
 //! ref, a cluster or a clock, and it never re-emits a text that it was not asked to change.
 
+pub mod changes;
 pub mod clone;
 pub mod conflicts;
 pub mod context;

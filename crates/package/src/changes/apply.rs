@@ -1,0 +1,123 @@
+//! Puts the changes of a class into a package: what the law of classes says of it is tested with this (F1).
+
+use model::{File, Files, PackagePath};
+use yaml::{Edit, Limits, Node, Path, Step, Stream};
+
+use super::fields::{FieldChange, resource_name};
+use super::inputs::Inputs;
+use super::{Body, Changes, ContentChange, FileChange, hunks};
+use crate::conflicts::{FieldPath, PathStep};
+
+/// A package after these changes, with a target's inputs put in; `None` where the package is not one of the class.
+pub fn apply(package: &Files, changes: &Changes, inputs: &Inputs) -> Option<Files> {
+    let mut files = package.clone();
+    for change in &changes.files {
+        one(&mut files, change, inputs)?;
+    }
+    Some(files)
+}
+
+fn one(files: &mut Files, change: &FileChange, inputs: &Inputs) -> Option<()> {
+    let path = PackagePath::parse(&change.file.fill(inputs)?).ok()?;
+    match &change.content {
+        ContentChange::Added { body, mode, .. } => {
+            let bytes = filled(body, inputs)?;
+            let file = File::New {
+                mode: *mode,
+                bytes: bytes.into(),
+            };
+            return files.insert(path, file).is_none().then_some(());
+        }
+        ContentChange::Removed { body, .. } => {
+            let gone = files.remove(&path)?;
+            return (gone.bytes()[..] == filled(body, inputs)?[..]).then_some(());
+        }
+        _ => {}
+    }
+    let old = files.get(&path)?;
+    let bytes: Vec<u8> = match &change.content {
+        ContentChange::Fields(changes) => fields(old.as_text()?, changes, inputs)?.into_bytes(),
+        ContentChange::Text { hunks, .. } => {
+            hunks::apply(old.as_text()?, hunks, inputs)?.into_bytes()
+        }
+        ContentChange::Binary { before, after } => {
+            if old.bytes() != before {
+                return None;
+            }
+            after.to_vec()
+        }
+        _ => old.bytes().to_vec(),
+    };
+    let mode = match change.mode {
+        Some((from, _)) if from != old.mode() => return None,
+        Some((_, to)) => to,
+        None => old.mode(),
+    };
+    let file = File::New {
+        mode,
+        bytes: bytes.into(),
+    };
+    files.insert(path, file);
+    Some(())
+}
+
+fn filled(body: &Body, inputs: &Inputs) -> Option<Vec<u8>> {
+    match body {
+        Body::Text(text) => text.fill(inputs).map(String::into_bytes),
+        Body::Binary(bytes) => Some(bytes.to_vec()),
+    }
+}
+
+/// A text after changes of its fields.
+pub(super) fn fields(text: &str, changes: &[FieldChange], inputs: &Inputs) -> Option<String> {
+    if changes.is_empty() {
+        return None;
+    }
+    let mut stream = Stream::parse(text, &Limits::default()).ok()?;
+    for change in changes {
+        let resource = change.resource.fill(inputs)?;
+        let mut same = (0..stream.len()).filter(|at| {
+            let document = stream.document(*at);
+            document.is_some_and(|d| resource_name(&d.root()) == resource)
+        });
+        let (at, None) = (same.next()?, same.next()) else {
+            return None;
+        };
+        let path = place(&stream.document(at)?.root(), &change.path)?;
+        let value = |held: &super::Held| held.value(inputs);
+        let edit = match (&change.before, &change.after) {
+            (_, Some(after)) => Edit::set(path, value(after)?),
+            (Some(_), None) => Edit::remove(path),
+            (None, None) => return None,
+        };
+        stream = stream.apply(at, &[edit]).ok()?;
+    }
+    Some(stream.text().to_owned())
+}
+
+/// Where a path leads in this document; the last field need not be there.
+fn place(root: &Node<'_>, path: &FieldPath) -> Option<Path> {
+    let mut steps = Vec::new();
+    let mut at = Some(*root);
+    for step in &path.0 {
+        match step {
+            PathStep::Field(name) => {
+                at = at.and_then(|node| node.get(name));
+                steps.push(Step::Key(name.clone()));
+            }
+            PathStep::Element(keys) => {
+                let list = at?;
+                let fits = |item: &Node<'_>| {
+                    keys.iter().all(|(key, value)| {
+                        item.get(key).and_then(|n| n.as_str()) == Some(value.as_str())
+                    })
+                };
+                let index = list.items().position(|item| fits(&item))?;
+                at = list.at(index);
+                steps.push(Step::Index(index));
+            }
+            _ => return None,
+        }
+    }
+    Some(Path(steps))
+}

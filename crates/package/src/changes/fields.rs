@@ -1,0 +1,294 @@
+//! Which fields of which resources change.
+
+use std::collections::BTreeMap;
+
+use model::{File, PackagePath};
+use yaml::{Limits, Node, Reader, Stream, Value};
+
+use super::inputs::{Inputs, Template};
+use crate::conflicts::{FieldPath, PathStep};
+
+/// A field that changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldChange {
+    /// The resource: group, kind and name, as in `apps/Deployment/web`.
+    pub resource: Template,
+    /// The field.
+    pub path: FieldPath,
+    /// What stood there; `None` for nothing.
+    pub before: Option<Held>,
+    /// What stands there then.
+    pub after: Option<Held>,
+    /// Whether nobody may see the values: they are a Secret's.
+    pub secret: bool,
+}
+
+impl FieldChange {
+    /// Shows every text of it.
+    pub(super) fn each(&self, see: &mut impl FnMut(&Template)) {
+        see(&self.resource);
+        let held = self.before.iter().chain(&self.after);
+        held.for_each(|held| see(&held.template));
+    }
+}
+
+/// A field's value, with inputs replaced in its texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Whether it is a text: then the template is that text, otherwise it is JSON.
+    pub text: bool,
+    /// What it says.
+    pub template: Template,
+}
+
+impl Held {
+    fn of(value: &Value, inputs: &Inputs) -> Option<Self> {
+        if let Value::Str(text) = value {
+            return Some(Self {
+                text: true,
+                template: Template::of(text, inputs),
+            });
+        }
+        let mut template = Template::default();
+        json(&value.to_json()?, inputs, &mut template);
+        Some(Self {
+            text: false,
+            template,
+        })
+    }
+
+    /// The value for a target.
+    pub(super) fn value(&self, inputs: &Inputs) -> Option<Value> {
+        let filled = self.template.fill(inputs)?;
+        if self.text {
+            return Some(Value::Str(filled));
+        }
+        let json: serde_json::Value = serde_json::from_str(&filled).ok()?;
+        Some(of_json(&json))
+    }
+}
+
+fn of_json(json: &serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::Null => Value::Null,
+        serde_json::Value::Bool(b) => Value::Bool(*b),
+        serde_json::Value::Number(n) => match (n.as_i64(), n.as_u64(), n.as_f64()) {
+            (Some(i), ..) => Value::Int(i),
+            (_, Some(u), _) => Value::UInt(u),
+            (.., f) => Value::Float(f.unwrap_or_default()),
+        },
+        serde_json::Value::String(text) => Value::Str(text.clone()),
+        serde_json::Value::Array(items) => Value::Seq(items.iter().map(of_json).collect()),
+        serde_json::Value::Object(map) => {
+            Value::Map(map.iter().map(|(k, v)| (k.clone(), of_json(v))).collect())
+        }
+    }
+}
+
+/// JSON in which only texts have inputs: a token has no character that JSON writes otherwise.
+fn json(value: &serde_json::Value, inputs: &Inputs, into: &mut Template) {
+    match value {
+        serde_json::Value::String(text) => {
+            into.literal("\"");
+            for part in Template::of(text, inputs).0 {
+                match part {
+                    super::Part::Literal(text) => {
+                        let quoted = serde_json::Value::String(text).to_string();
+                        into.literal(quoted.unquoted());
+                    }
+                    input @ super::Part::Input(_) => into.extend(Template(vec![input])),
+                }
+            }
+            into.literal("\"");
+        }
+        serde_json::Value::Array(items) => {
+            into.literal("[");
+            for (at, item) in items.iter().enumerate() {
+                into.literal(if at > 0 { "," } else { "" });
+                json(item, inputs, into);
+            }
+            into.literal("]");
+        }
+        serde_json::Value::Object(map) => {
+            into.literal("{");
+            for (at, (key, value)) in map.iter().enumerate() {
+                into.literal(if at > 0 { "," } else { "" });
+                into.literal(&serde_json::Value::String(key.clone()).to_string());
+                into.literal(":");
+                json(value, inputs, into);
+            }
+            into.literal("}");
+        }
+        other => into.literal(&other.to_string()),
+    }
+}
+
+/// Without the quotes of JSON.
+trait Unquoted {
+    fn unquoted(&self) -> &str;
+}
+
+impl Unquoted for String {
+    fn unquoted(&self) -> &str {
+        let inner = self.strip_prefix('"').unwrap_or(self);
+        inner.strip_suffix('"').unwrap_or(inner)
+    }
+}
+
+/// How a resource is named: group, kind, and name, with its namespace where it says one.
+pub(super) fn resource_name(root: &Node<'_>) -> String {
+    let text = |path: &[&str]| {
+        let node = root.find(&yaml::Path::keys(path.iter().copied()));
+        node.and_then(|n| n.as_str()).unwrap_or_default()
+    };
+    let version = text(&["apiVersion"]);
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    let places = [
+        group,
+        text(&["kind"]),
+        text(&["metadata", "namespace"]),
+        text(&["metadata", "name"]),
+    ];
+    let named: Vec<&str> = places.into_iter().filter(|p| !p.is_empty()).collect();
+    named.join("/")
+}
+
+fn is_yaml(path: &PackagePath) -> bool {
+    let name = path.file_name();
+    name == crate::kptfile::FILE_NAME || name.ends_with(".yaml") || name.ends_with(".yml")
+}
+
+/// The resources of a file.
+pub(super) fn resources(path: &PackagePath, file: &File, inputs: &Inputs) -> Vec<Template> {
+    let parsed = file
+        .as_text()
+        .filter(|_| is_yaml(path))
+        .and_then(|text| Stream::parse(text, &Limits::default()).ok());
+    let Some(stream) = parsed else {
+        return Vec::new();
+    };
+    let names = stream.documents().map(|d| resource_name(&d.root()));
+    names
+        .filter(|name| !name.is_empty())
+        .map(|name| Template::of(&name, inputs))
+        .collect()
+}
+
+/// The fields that change between two texts; `None` where that cannot be told.
+pub(super) fn of(
+    path: &PackagePath,
+    old: &str,
+    new: &str,
+    inputs: &Inputs,
+) -> Option<Vec<FieldChange>> {
+    if !is_yaml(path) {
+        return None;
+    }
+    let limits = Limits::default();
+    let (a, b) = (
+        Stream::parse(old, &limits).ok()?,
+        Stream::parse(new, &limits).ok()?,
+    );
+    let (before, after) = (documents(&a)?, documents(&b)?);
+    let mut changes = Vec::new();
+    for (name, old) in &before {
+        let Some(new) = after.get(name) else { continue };
+        let resource = Template::of(name, inputs);
+        let mut found = Vec::new();
+        compare(&FieldPath::default(), old, new, &mut found);
+        let secret = is_secret(old) || is_secret(new);
+        for (path, before, after) in found {
+            let held = |value: Option<&Value>| value.map(|value| Held::of(value, inputs));
+            changes.push(FieldChange {
+                resource: resource.clone(),
+                path,
+                before: held(before).map_or(Some(None), |h| h.map(Some))?,
+                after: held(after).map_or(Some(None), |h| h.map(Some))?,
+                secret,
+            });
+        }
+    }
+    Some(changes)
+}
+
+fn is_secret(value: &Value) -> bool {
+    value.get("kind").and_then(Value::as_str) == Some("Secret")
+}
+
+/// Documents by the names of their resources; `None` where two have one name.
+fn documents(stream: &Stream) -> Option<BTreeMap<String, Value>> {
+    let mut named = BTreeMap::new();
+    for document in stream.documents().filter(|d| !d.is_empty()) {
+        let value = document.to_value(Reader::V3).ok()?;
+        if named
+            .insert(resource_name(&document.root()), value)
+            .is_some()
+        {
+            return None;
+        }
+    }
+    Some(named)
+}
+
+type Found<'v> = Vec<(FieldPath, Option<&'v Value>, Option<&'v Value>)>;
+
+fn compare<'v>(path: &FieldPath, old: &'v Value, new: &'v Value, found: &mut Found<'v>) {
+    if same(old, new) {
+        return;
+    }
+    match (old, new) {
+        (Value::Map(a), Value::Map(b)) => {
+            for (key, value) in a {
+                let path = path.field(key);
+                match new.get(key) {
+                    Some(new) => compare(&path, value, new, found),
+                    None => found.push((path, Some(value), None)),
+                }
+            }
+            for (key, value) in b {
+                if old.get(key).is_none() {
+                    found.push((path.field(key), None, Some(value)));
+                }
+            }
+        }
+        (Value::Seq(a), Value::Seq(b)) => match (elements(a), elements(b)) {
+            (Some((key, a)), Some((other, b))) if key == other => {
+                let path = |name: &str| {
+                    path.join(PathStep::Element(vec![(key.to_owned(), name.to_owned())]))
+                };
+                for (name, value) in &a {
+                    match b.get(name) {
+                        Some(new) => compare(&path(name), value, new, found),
+                        None => found.push((path(name), Some(value), None)),
+                    }
+                }
+                for (name, value) in &b {
+                    if !a.contains_key(name) {
+                        found.push((path(name), None, Some(value)));
+                    }
+                }
+            }
+            _ => found.push((path.clone(), Some(old), Some(new))),
+        },
+        _ => found.push((path.clone(), Some(old), Some(new))),
+    }
+}
+
+/// Whether two values are the same, their kinds included.
+fn same(a: &Value, b: &Value) -> bool {
+    a == b && std::mem::discriminant(a) == std::mem::discriminant(b)
+}
+
+/// List elements by the first key that names each of them (M22).
+fn elements(items: &[Value]) -> Option<(&'static str, BTreeMap<&str, &Value>)> {
+    ["name", "id", "key", "host"].into_iter().find_map(|key| {
+        let mut named = BTreeMap::new();
+        for item in items {
+            let name = item.get(key)?.as_str()?;
+            if named.insert(name, item).is_some() {
+                return None;
+            }
+        }
+        (!named.is_empty()).then_some((key, named))
+    })
+}

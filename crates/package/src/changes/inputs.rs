@@ -1,0 +1,210 @@
+//! Inputs of a target, and texts in which they are named instead of written.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use model::{Files, Namespace, PackageName, RepositoryName};
+
+use crate::{context, mutate};
+
+/// A token shorter than this is no input, whatever it says.
+const SHORTEST: usize = 3;
+
+/// What a target states: names and values, those first that count where values are equal.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inputs(Vec<(String, String)>);
+
+impl Inputs {
+    /// Inputs in this order.
+    pub fn new(inputs: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(inputs.into_iter().collect())
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// What an input says.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.iter()
+            .find_map(|(n, value)| (n == name).then_some(value))
+    }
+
+    /// The input that a token stands for.
+    fn of_token(&self, token: &str) -> Option<&str> {
+        if token.len() < SHORTEST || is_plain(token) {
+            return None;
+        }
+        self.iter()
+            .find_map(|(name, value)| (value == token).then_some(name))
+    }
+}
+
+/// Numbers and booleans are never inputs.
+fn is_plain(token: &str) -> bool {
+    token.parse::<f64>().is_ok() || matches!(token, "true" | "false" | "null")
+}
+
+/// What a target states: package, repository, namespace, the keys of its context, and the texts that were injected. An
+/// input that the published package (`before`) states otherwise, or not at all, is left out: it stays literal wherever it
+/// stands, so that nobody hides a change in a value that is replaced (F1).
+pub fn inputs_of(
+    (package, repository, namespace): (&PackageName, &RepositoryName, &Namespace),
+    before: Option<&Files>,
+    after: &Files,
+) -> Inputs {
+    let mut inputs = vec![
+        ("package".to_owned(), package.to_string()),
+        ("repository".to_owned(), repository.to_string()),
+        ("namespace".to_owned(), namespace.to_string()),
+    ];
+    let old = before.map(stated);
+    let unchanged = |(name, value): &(String, String)| match &old {
+        Some(old) => old.get(name) == Some(value),
+        None => true,
+    };
+    inputs.extend(stated(after).into_iter().filter(unchanged));
+    Inputs(inputs)
+}
+
+/// Context and injected texts by name, those of the context first.
+fn stated(files: &Files) -> BTreeMap<String, String> {
+    let mut stated = BTreeMap::new();
+    for (key, value) in context::data(files) {
+        stated.insert(format!("context.{key}"), value);
+    }
+    for (point, previous) in mutate::previous(files).unwrap_or_default() {
+        // What a Secret holds is never shown, nor is where it stands.
+        if point.contains(".Secret.") {
+            continue;
+        }
+        let Ok(content) = serde_json::from_str::<serde_json::Value>(&previous.content) else {
+            continue;
+        };
+        let point = point.rsplit('.').next().unwrap_or(&point).to_owned();
+        stated.insert(format!("injected.{point}"), previous.name.clone());
+        texts(&format!("injected.{point}"), &content, &mut stated);
+    }
+    stated
+}
+
+fn texts(path: &str, value: &serde_json::Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        serde_json::Value::String(text) => {
+            into.insert(path.to_owned(), text.clone());
+        }
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                texts(&format!("{path}.{key}"), value, into);
+            }
+        }
+        serde_json::Value::Array(items) => {
+            for (at, value) in items.iter().enumerate() {
+                texts(&format!("{path}[{at}]"), value, into);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// As it stands.
+    Literal(String),
+    /// What this input says.
+    Input(String),
+}
+
+/// A text in which inputs are named: a literal `{package}` in it is a literal, and no input.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Template(pub Vec<Part>);
+
+impl Template {
+    /// A text with its inputs replaced, as whole tokens only.
+    pub fn of(text: &str, inputs: &Inputs) -> Self {
+        let mut template = Self::default();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let end = rest.find(|c| !in_token(c)).unwrap_or(rest.len());
+            let (token, after) = rest.split_at(end);
+            match inputs.of_token(token) {
+                Some(name) => template.0.push(Part::Input(name.to_owned())),
+                None => template.literal(token),
+            }
+            let end = after.find(in_token).unwrap_or(after.len());
+            let (between, after) = after.split_at(end);
+            template.literal(between);
+            rest = after;
+        }
+        template
+    }
+
+    /// A text without inputs.
+    pub fn plain(text: &str) -> Self {
+        let mut template = Self::default();
+        template.literal(text);
+        template
+    }
+
+    /// Adds text as it stands.
+    pub fn literal(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(Part::Literal(last)) => last.push_str(text),
+            _ => self.0.push(Part::Literal(text.to_owned())),
+        }
+    }
+
+    /// Adds another template.
+    pub fn extend(&mut self, other: Self) {
+        for part in other.0 {
+            match part {
+                Part::Literal(text) => self.literal(&text),
+                Part::Input(_) => self.0.push(part),
+            }
+        }
+    }
+
+    /// The text for a target; `None` if the target lacks an input.
+    pub fn fill(&self, inputs: &Inputs) -> Option<String> {
+        let mut text = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Literal(literal) => text.push_str(literal),
+                Part::Input(name) => text.push_str(inputs.value(name)?),
+            }
+        }
+        Some(text)
+    }
+
+    /// The inputs that it names.
+    pub fn named(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Literal(_) => None,
+            Part::Input(name) => Some(name.as_str()),
+        })
+    }
+}
+
+fn in_token(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')
+}
+
+/// For people: inputs in braces. Two templates may read the same; ids tell them apart.
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for part in &self.0 {
+            match part {
+                Part::Literal(text) => f.write_str(text)?,
+                Part::Input(name) => write!(f, "{{{name}}}")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! What changes in one package, in words that hold for others too: its stated inputs replaced by their names (F1).
+//!
+//! A target's change is computed from its own files and inputs alone. Two targets whose changes have the same id change in
+//! the same way: the changes of one, with the other's inputs put in, turn the other's package into its new one byte for
+//! byte. Upstream, lock and render report are aside: [`aside`] takes them off. Nothing here groups, counts or displays.
+
+mod apply;
+mod encode;
+mod fields;
+mod hunks;
+mod inputs;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use model::{File, FileMode, Files, PackageName, PackagePath, RepositoryName, TreeId};
+
+pub use apply::apply;
+pub use encode::ClassId;
+pub use fields::{FieldChange, Held};
+pub use hunks::Hunk;
+pub use inputs::{Inputs, Part, Template, inputs_of};
+
+use crate::kptfile::{self, Edit, Kptfile};
+
+/// Where a change comes from: it belongs to a class, so that no switch of the upstream hides in one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedUpstream {
+    /// The upstream's repository.
+    pub repository: RepositoryName,
+    /// The upstream package.
+    pub package: PackageName,
+    /// The wanted tree of it.
+    pub tree: TreeId,
+}
+
+/// All that changes in a package.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// What changes in each file, in the order of their paths.
+    pub files: Vec<FileChange>,
+}
+
+impl Changes {
+    /// The inputs that stand in it.
+    pub fn inputs(&self) -> BTreeSet<String> {
+        let mut named = BTreeSet::new();
+        let mut note = |template: &Template| named.extend(template.named().map(str::to_owned));
+        for change in &self.files {
+            note(&change.file);
+            match &change.content {
+                ContentChange::Added { body, .. } | ContentChange::Removed { body, .. } => {
+                    if let Body::Text(text) = body {
+                        note(text);
+                    }
+                }
+                ContentChange::Fields(fields) => fields.iter().for_each(|f| f.each(&mut note)),
+                ContentChange::Text { fields, hunks } => {
+                    fields.iter().for_each(|f| f.each(&mut note));
+                    for hunk in hunks {
+                        note(&hunk.find);
+                        note(&hunk.replace);
+                    }
+                }
+                ContentChange::Same | ContentChange::Binary { .. } => {}
+            }
+        }
+        named
+    }
+}
+
+/// What changes in one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Its path.
+    pub file: Template,
+    /// Its mode before and after, where that differs.
+    pub mode: Option<(FileMode, FileMode)>,
+    /// What becomes of its content.
+    pub content: ContentChange,
+}
+
+/// What becomes of a file's content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContentChange {
+    /// It stays: only the mode differs.
+    Same,
+    /// The file is new.
+    Added {
+        /// The resources in it.
+        resources: Vec<Template>,
+        /// What it holds.
+        body: Body,
+        /// Its mode.
+        mode: FileMode,
+    },
+    /// The file goes.
+    Removed {
+        /// The resources in it.
+        resources: Vec<Template>,
+        /// What it held.
+        body: Body,
+    },
+    /// Fields change, and nothing besides.
+    Fields(Vec<FieldChange>),
+    /// More than fields can say: comments, order, documents, or a text of another kind.
+    Text {
+        /// The fields that change, as far as they can be told.
+        fields: Vec<FieldChange>,
+        /// The lines that change.
+        hunks: Vec<Hunk>,
+    },
+    /// The bytes of a file that is no text.
+    Binary {
+        /// Before.
+        before: Arc<[u8]>,
+        /// After.
+        after: Arc<[u8]>,
+    },
+}
+
+/// A whole file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// Text.
+    Text(Template),
+    /// Anything else.
+    Binary(Arc<[u8]>),
+}
+
+impl Body {
+    fn of(file: &File, inputs: &Inputs) -> Self {
+        match file.as_text() {
+            Some(text) => Self::Text(Template::of(text, inputs)),
+            None => Self::Binary(Arc::clone(file.bytes())),
+        }
+    }
+}
+
+/// What changes from one package to another. Both come without what is [`aside`].
+pub fn changes(before: &Files, after: &Files, inputs: &Inputs) -> Changes {
+    let paths: BTreeSet<&PackagePath> = before.keys().chain(after.keys()).collect();
+    let files = paths
+        .into_iter()
+        .filter_map(|path| {
+            let (old, new) = (before.get(path), after.get(path));
+            let (mode, content) = file_change(path, old, new, inputs)?;
+            Some(FileChange {
+                file: Template::of(path.as_str(), inputs),
+                mode,
+                content,
+            })
+        })
+        .collect();
+    Changes { files }
+}
+
+type Modes = Option<(FileMode, FileMode)>;
+
+fn file_change(
+    path: &PackagePath,
+    old: Option<&File>,
+    new: Option<&File>,
+    inputs: &Inputs,
+) -> Option<(Modes, ContentChange)> {
+    match (old, new) {
+        (None, None) => None,
+        (None, Some(new)) => Some((
+            None,
+            ContentChange::Added {
+                resources: fields::resources(path, new, inputs),
+                body: Body::of(new, inputs),
+                mode: new.mode(),
+            },
+        )),
+        (Some(old), None) => Some((
+            None,
+            ContentChange::Removed {
+                resources: fields::resources(path, old, inputs),
+                body: Body::of(old, inputs),
+            },
+        )),
+        (Some(old), Some(new)) => {
+            let mode = (old.mode() != new.mode()).then(|| (old.mode(), new.mode()));
+            if old.bytes() == new.bytes() {
+                return mode.map(|mode| (Some(mode), ContentChange::Same));
+            }
+            Some((mode, content_change(path, old, new, inputs)))
+        }
+    }
+}
+
+fn content_change(path: &PackagePath, old: &File, new: &File, inputs: &Inputs) -> ContentChange {
+    let (Some(a), Some(b)) = (old.as_text(), new.as_text()) else {
+        return ContentChange::Binary {
+            before: Arc::clone(old.bytes()),
+            after: Arc::clone(new.bytes()),
+        };
+    };
+    let fields = fields::of(path, a, b, inputs).unwrap_or_default();
+    let told = apply::fields(a, &fields, inputs);
+    if told.as_deref() == Some(b) {
+        return ContentChange::Fields(fields);
+    }
+    let hunks = hunks::of(a, b, inputs);
+    ContentChange::Text { fields, hunks }
+}
+
+/// A package without what belongs to no class: its upstream, its lock, and what a render reports.
+pub fn aside(files: &Files) -> Files {
+    let mut bare = files.clone();
+    let Ok(kptfile) = Kptfile::of_files(files) else {
+        return bare;
+    };
+    let edits = [
+        Edit::RemoveUpstream,
+        Edit::RemoveLock,
+        Edit::SetRenderStatus(None),
+        Edit::RemoveCondition("Rendered".to_owned()),
+    ];
+    if let Ok(kptfile) = kptfile.edit(&edits) {
+        // One that says nothing else of its state says nothing of it.
+        let text = kptfile.text();
+        let text = text.strip_suffix("status: {}\n").unwrap_or(text);
+        bare.insert(kptfile::path(), File::text(text));
+    }
+    bare
+}
