@@ -18,6 +18,7 @@ use crate::observe::Facts;
 use crate::ports::{ClusterEvent, EventType, Gvk, ObjectSummary, OurKind, Point, Ports};
 use crate::repos::Repos;
 use crate::stats::{Counters, Stats, count};
+use crate::suppose::Collected;
 use crate::waits::Waits;
 use crate::{Error, Result};
 
@@ -115,6 +116,8 @@ pub(crate) struct Inner {
     pub(crate) facts: Cache<model::TreeId, Arc<Facts>>,
     /// Upstream packages with their identity marks.
     pub(crate) marked: Cache<model::TreeId, Arc<model::Files>>,
+    /// What is collected instead of done where the world is only supposed.
+    pub(crate) supposed: Option<Collected>,
     world: RwLock<World>,
     stopped: AtomicBool,
 }
@@ -122,6 +125,17 @@ pub(crate) struct Inner {
 impl Engine {
     /// An engine over these ports and this store; nothing runs until [`Engine::run`].
     pub fn new(ports: Ports, store: Arc<dyn store::Store>, options: Options) -> Self {
+        Self::of(ports, store, options, None, World::default())
+    }
+
+    /// An engine that begins with what is known already; in a supposed world, whom news touch is collected.
+    pub(crate) fn of(
+        ports: Ports,
+        store: Arc<dyn store::Store>,
+        options: Options,
+        supposed: Option<Collected>,
+        world: World,
+    ) -> Self {
         let facts = Cache::new(options.cache_bytes);
         let marked = Cache::new(options.cache_bytes / 4);
         let queue = Queue::of(options.in_flight);
@@ -142,7 +156,8 @@ impl Engine {
                 kinds: Mutex::default(),
                 facts,
                 marked,
-                world: RwLock::default(),
+                supposed,
+                world: RwLock::new(world),
                 stopped: AtomicBool::new(false),
             }),
         }
@@ -332,6 +347,10 @@ impl Engine {
     }
 
     pub(crate) fn wake(&self, wake: Wake) {
+        if let Some(supposed) = &self.inner.supposed {
+            supposed.wake(wake);
+            return;
+        }
         let queue = &self.inner.queue;
         for key in wake.repositories {
             queue.add(Key::Repository(key));

@@ -25,6 +25,7 @@ mod git;
 mod index;
 mod locks;
 mod observe;
+pub mod planned;
 pub mod ports;
 mod prepare;
 mod publish;
@@ -32,6 +33,7 @@ mod recover;
 mod registrations;
 mod repos;
 mod stats;
+mod suppose;
 pub mod usecase;
 mod waits;
 
@@ -39,6 +41,7 @@ pub use conversation::render_alone;
 pub use cpu::Cpu;
 pub use engine::{Engine, Options};
 pub use error::{Error, Result};
+pub use suppose::{SupposedContent, SupposedUpstream, Suppositions};
 pub use waits::{Asked, Wait};
 
 #[cfg(test)]

@@ -83,6 +83,16 @@ impl Repos {
         lock(&self.open).get(key).cloned()
     }
 
+    /// Every open repository.
+    pub(crate) fn all(&self) -> Vec<Arc<Open>> {
+        lock(&self.open).values().map(Arc::clone).collect()
+    }
+
+    /// Takes a repository that is open somewhere else.
+    pub(crate) fn take(&self, open: Open) {
+        lock(&self.open).insert(open.key().clone(), Arc::new(open));
+    }
+
     /// One open repository of each URL.
     pub(crate) fn urls(&self) -> Vec<Arc<dyn store::Repo>> {
         let open = lock(&self.open);

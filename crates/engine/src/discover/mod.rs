@@ -27,7 +27,7 @@ use crate::stats::count;
 use crate::{Engine, Error, Result};
 
 pub(crate) use history::{Numbers, approved_last, by_person, highest_number, lineage};
-pub(crate) use record::{Origin, apply_kptfile, chain, is_unrendered, self_lock, tag_of};
+pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
 pub(crate) use whole::{OBJECTS, is_broken};
 

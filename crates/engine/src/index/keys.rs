@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::ObjectKey;
 
 /// At least one key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Keys {
     /// One, as a package has one revision at first, and a variant one package.
     One(ObjectKey),

@@ -26,7 +26,7 @@ pub(crate) struct Changed<T> {
 }
 
 /// Objects by key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Mirror<T> {
     items: BTreeMap<ObjectKey, Arc<T>>,
     /// Versions of deletions: an older event never brings an object back.
@@ -104,6 +104,32 @@ impl<T: Versioned> Mirror<T> {
             }
         }
         Some(Changed { old, new: None })
+    }
+
+    /// Takes everything there is, whatever was known: versions are not compared. Returns what differs.
+    pub(crate) fn replace(&mut self, items: Vec<T>) -> Vec<Changed<T>>
+    where
+        T: PartialEq,
+    {
+        let mut old = std::mem::take(&mut self.items);
+        self.loaded = true;
+        let mut changes = Vec::new();
+        for item in items {
+            let new = Arc::new(item);
+            let before = old.remove(new.key());
+            if before.as_ref() != Some(&new) {
+                changes.push(Changed {
+                    old: before,
+                    new: Some(Arc::clone(&new)),
+                });
+            }
+            self.items.insert(new.key().clone(), new);
+        }
+        changes.extend(old.into_values().map(|gone| Changed {
+            old: Some(gone),
+            new: None,
+        }));
+        changes
     }
 
     /// Takes everything there is; returns what differs from what was known.

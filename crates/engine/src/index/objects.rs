@@ -23,7 +23,7 @@ impl Versioned for ObjectSummary {
 type Named = (Arc<Gvk>, ObjectKey);
 
 /// Objects by kind, and the variants that name them, also where they do not exist (V11).
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Objects {
     kinds: BTreeMap<Gvk, Mirror<ObjectSummary>>,
     wanted: BTreeMap<Arc<Gvk>, BTreeMap<ObjectKey, Keys>>,

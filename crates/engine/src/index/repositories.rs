@@ -11,7 +11,7 @@ use super::mirror::{Changed, Mirror, Versioned as _};
 use crate::ports::StoredRepository;
 
 /// All registrations.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Repositories {
     mirror: Mirror<StoredRepository>,
     places: BTreeMap<String, Keys>,

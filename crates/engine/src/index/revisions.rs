@@ -61,7 +61,7 @@ impl fmt::Display for PackageKey {
 }
 
 /// All records, indexed.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Revisions {
     mirror: Mirror<Revision>,
     packages: BTreeMap<PackageKey, Keys>,

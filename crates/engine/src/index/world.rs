@@ -27,7 +27,7 @@ impl<T, S> Versioned for Stored<T, S> {
 }
 
 /// Everything that is known.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct World {
     /// Records.
     pub(crate) revisions: Revisions,

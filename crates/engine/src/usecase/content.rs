@@ -131,6 +131,24 @@ async fn put(
     Ok(made)
 }
 
+/// What rendering a draft as it stands would make of it: its record and its files. Nothing is published.
+///
+/// # Errors
+/// Git cannot be read, or the render fails.
+pub(crate) async fn rendered(
+    engine: &Engine,
+    by: &Caller,
+    open: &Open,
+    old: &Arc<Revision>,
+) -> Result<(Revision, Files)> {
+    let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
+    let before = (&snapshot.files, snapshot.opaque.as_slice());
+    let files = snapshot.files.clone();
+    let rewritten = rewrite(engine, by, (open, old), files, before).await?;
+    let files = rewritten.made.files.unwrap_or_default();
+    Ok((rewritten.record, files))
+}
+
 /// The next commit of a draft, built and not visible.
 struct Rewritten {
     /// The record that tells of it.

@@ -17,6 +17,7 @@ mod sources;
 mod unshown;
 mod why;
 
+pub(crate) use content::rendered;
 pub(crate) use create::new_record;
 pub use many::{Acted, Many, Wish};
 pub(crate) use sources::{not_carried, registered};

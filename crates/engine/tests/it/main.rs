@@ -15,6 +15,7 @@ mod limits;
 mod outside;
 mod owners;
 mod people;
+mod planned;
 mod reach;
 mod rendering;
 mod schedule;

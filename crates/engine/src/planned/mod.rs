@@ -1,0 +1,278 @@
+//! What applying something would do to every target: the supposed world is observed and decided on as the real one, and
+//! what the steps would make is prepared, never published (F2).
+//!
+//! Nothing is guessed: what cannot be known is listed as unknown, and what would fail is named while the rest is planned.
+
+mod known;
+mod set;
+mod target;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use model::{
+    CommitId, Conflict, Files, Namespace, ObjectKey, ObjectName, PackageName, RepositoryName,
+    TreeId,
+};
+use package::changes::{Changes, ClassId, Inputs};
+
+use crate::controllers::queue::Key;
+use crate::ports::{Cluster, OurKind};
+use crate::suppose::{Supposed, Suppositions};
+use crate::{Engine, Result};
+
+/// How many targets are derived at once.
+const AT_ONCE: usize = 16;
+
+/// What would happen.
+#[derive(Debug, Clone, Default)]
+pub struct FleetPlan {
+    /// The sets, in the order of their names.
+    pub sets: Vec<PlannedSet>,
+    /// The targets, in the order of their variants' names.
+    pub targets: Vec<Target>,
+    /// The classes of their changes.
+    pub classes: BTreeMap<ClassId, PlannedClass>,
+    /// What goes.
+    pub leaving: Vec<Leaving>,
+    /// What cannot be known, and why.
+    pub unknown: Vec<(String, String)>,
+}
+
+/// What a set comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedSet {
+    /// The set.
+    pub key: ObjectKey,
+    /// Whether the deletion guard holds its deletions (S3).
+    pub held: bool,
+    /// How many of its variants leave.
+    pub deleting: usize,
+    /// Of how many that it has.
+    pub of: usize,
+}
+
+/// What comes of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// A first draft.
+    Create,
+    /// A draft from another upstream commit.
+    Upgrade,
+    /// A draft from the same upstream commit: recipe, injection or base changed.
+    Edit,
+    /// A draft with conflicts that somebody has to decide.
+    Conflict,
+    /// The variant goes.
+    Leave,
+    /// Nothing.
+    Unchanged,
+    /// It would fail.
+    Failed,
+    /// It cannot be known.
+    Unknown,
+}
+
+impl Verdict {
+    /// All of them, in the order in which they are counted.
+    pub const ALL: [Self; 8] = [
+        Self::Create,
+        Self::Upgrade,
+        Self::Edit,
+        Self::Conflict,
+        Self::Leave,
+        Self::Unchanged,
+        Self::Failed,
+        Self::Unknown,
+    ];
+
+    /// In one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Upgrade => "upgrade",
+            Self::Edit => "edit",
+            Self::Conflict => "conflict",
+            Self::Leave => "leave",
+            Self::Unchanged => "unchanged",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A variant and what comes of it.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The variant.
+    pub variant: ObjectKey,
+    /// Its set; `None` for a variant of its own.
+    pub set: Option<ObjectKey>,
+    /// Where its package is.
+    pub place: Option<(RepositoryName, PackageName)>,
+    /// What comes of it.
+    pub verdict: Verdict,
+    /// Why its tree is not exactly what would be written; `None` where it is.
+    pub inexact: Option<String>,
+    /// The class of its change.
+    pub class: Option<ClassId>,
+    /// Its upstream, now and then.
+    pub upstream: Option<UpstreamChange>,
+    /// The draft that is made or moved on.
+    pub draft: Option<ObjectName>,
+    /// The package's tree in that draft, where it is exact.
+    pub tree: Option<TreeId>,
+    /// What it states.
+    pub inputs: Inputs,
+    /// What nobody has decided.
+    pub conflicts: Vec<Conflict>,
+    /// Why it would fail, is not known, or stays as it is: a reason and a sentence; empty otherwise.
+    pub why: (String, String),
+}
+
+/// Another upstream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamChange {
+    /// The upstream's repository.
+    pub repository: RepositoryName,
+    /// The upstream package.
+    pub package: PackageName,
+    /// The revision and commit that the published package stems from.
+    pub from: Option<(String, Option<CommitId>)>,
+    /// Those that are wanted; the commit of files from elsewhere does not exist yet.
+    pub to: (String, Option<CommitId>),
+}
+
+/// A class: the change, and the first of its targets as an example.
+#[derive(Debug, Clone)]
+pub struct PlannedClass {
+    /// What changes.
+    pub changes: Changes,
+    /// The first target, by name.
+    pub first: ObjectKey,
+    /// The files that change, as that target has them now.
+    pub before: Files,
+    /// And then.
+    pub after: Files,
+}
+
+/// What leaves with a variant, or because it went elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaving {
+    /// The variant.
+    pub variant: ObjectKey,
+    /// Why.
+    pub why: String,
+    /// Its revisions, and what becomes of each: `deleted`, `deletion proposed` or `orphaned`.
+    pub revisions: Vec<(ObjectName, &'static str)>,
+}
+
+impl Engine {
+    /// Plans what would follow from suppositions in a namespace; without any, what follows from what is there. What
+    /// objects hold is read through `cluster`, which also decides for whom.
+    ///
+    /// # Errors
+    /// A supposed upstream cannot be had; the process is on its way out. What is wrong with a target stands in the plan.
+    pub async fn plan_fleet(
+        &self,
+        namespace: &Namespace,
+        suppositions: Suppositions,
+        cluster: Arc<dyn Cluster>,
+    ) -> Result<FleetPlan> {
+        let everything = suppositions.is_empty();
+        let mut world = Supposed::of(self, cluster, suppositions.run_functions);
+        let kinds = suppositions.kinds.clone();
+        let written = written(&suppositions);
+        let gone = suppose(&mut world, suppositions).await?;
+        let mut plan = FleetPlan::default();
+        for kind in &kinds {
+            known::take(&world, namespace, kind, &mut plan.unknown).await;
+        }
+        let mut keys = world.touched();
+        if everything {
+            keys = known::all(&world, namespace);
+        }
+        keys.extend(gone.into_iter().map(Key::Variant));
+        keys.extend(written);
+        let mut variants = BTreeSet::new();
+        set::plan(&world, namespace, keys, &mut variants, &mut plan).await?;
+        targets(&world, namespace, variants, &mut plan).await?;
+        plan.targets.sort_by(|a, b| a.variant.cmp(&b.variant));
+        plan.leaving.sort_by(|a, b| a.variant.cmp(&b.variant));
+        Ok(plan)
+    }
+}
+
+/// The sets and variants that are supposed: they are planned also where nothing of them changes.
+fn written(all: &Suppositions) -> Vec<Key> {
+    let sets = all.sets.iter().map(|s| Key::Set(s.key.clone()));
+    let variants = all.variants.iter().map(|v| Key::Variant(v.key.clone()));
+    sets.chain(variants).collect()
+}
+
+/// Puts everything that is supposed into the world; answers the variants that go with their sets.
+async fn suppose(world: &mut Supposed, all: Suppositions) -> Result<Vec<ObjectKey>> {
+    for repository in all.repositories {
+        world.put_repository(repository);
+    }
+    for upstream in &all.upstreams {
+        world.publish(upstream).await?;
+    }
+    for set in all.sets {
+        world.put_set(set);
+    }
+    for variant in all.variants {
+        world.put_variant(variant);
+    }
+    let mut gone = Vec::new();
+    for (kind, key) in &all.deleted {
+        match kind {
+            OurKind::Variant => world.delete_variant(key),
+            OurKind::Set => gone.extend(world.delete_set(key)),
+            OurKind::Repository => world.delete_repository(key),
+            OurKind::Revision => world.delete_revision(key),
+        }
+    }
+    Ok(gone)
+}
+
+/// Plans the targets, many at once, and puts their changes into classes.
+async fn targets(
+    world: &Supposed,
+    namespace: &Namespace,
+    variants: BTreeSet<ObjectKey>,
+    plan: &mut FleetPlan,
+) -> Result<()> {
+    let mut rest = variants.into_iter().filter(|v| v.namespace == *namespace);
+    let first = rest.by_ref().take(AT_ONCE);
+    let mut going: FuturesUnordered<_> = first.map(|v| target::plan(world, v)).collect();
+    while let Some(planned) = going.next().await {
+        going.extend(rest.next().map(|v| target::plan(world, v)));
+        let Some(planned) = planned? else { continue };
+        take(plan, planned);
+    }
+    Ok(())
+}
+
+fn take(plan: &mut FleetPlan, planned: target::Planned) {
+    let target::Planned {
+        target,
+        change,
+        leaving,
+    } = planned;
+    plan.leaving.extend(leaving);
+    if let Some((id, class)) = change {
+        // The first by name is shown, whoever was derived first.
+        let known = plan.classes.get(&id);
+        if known.is_none_or(|known| class.first < known.first) {
+            plan.classes.insert(id, class);
+        }
+    }
+    if target.verdict == Verdict::Unknown {
+        let what = format!("variant {}", target.variant);
+        plan.unknown.push((what, target.why.1.clone()));
+    }
+    plan.targets.push(target);
+}

@@ -1,0 +1,184 @@
+//! What a set would make, write and delete, put into the supposed world so that its variants are planned as they would be.
+
+use std::collections::BTreeSet;
+
+use model::{Namespace, ObjectKey, TargetSelection};
+use plan::set::{Observed, Plan, Step, Subject};
+
+use super::{FleetPlan, PlannedSet, known};
+use crate::controllers::queue::Key;
+use crate::ports::Gvk;
+use crate::suppose::Supposed;
+use crate::{Result, observe};
+
+/// How often a set is decided on until nothing more follows: deletions are remembered first and carried out then.
+const ROUNDS: usize = 4;
+
+/// Plans the sets that are touched, and collects the variants to be planned.
+pub(super) async fn plan(
+    world: &Supposed,
+    namespace: &Namespace,
+    keys: BTreeSet<Key>,
+    variants: &mut BTreeSet<ObjectKey>,
+    plan: &mut FleetPlan,
+) -> Result<()> {
+    let mut open: Vec<ObjectKey> = Vec::new();
+    let mut done = BTreeSet::new();
+    let mut take = |keys: BTreeSet<Key>, open: &mut Vec<ObjectKey>, done: &BTreeSet<ObjectKey>| {
+        for key in keys {
+            match key {
+                Key::Set(set) if set.namespace == *namespace && !done.contains(&set) => {
+                    open.push(set);
+                }
+                Key::Variant(variant) => drop(variants.insert(variant)),
+                _ => {}
+            }
+        }
+    };
+    take(keys, &mut open, &done);
+    while let Some(key) = open.pop() {
+        if !done.insert(key.clone()) {
+            continue;
+        }
+        let planned = one(world, &key, plan).await?;
+        if let Some((set, theirs)) = planned {
+            plan.sets.push(set);
+            take(
+                theirs.into_iter().map(Key::Variant).collect(),
+                &mut open,
+                &done,
+            );
+        }
+        take(world.touched(), &mut open, &done);
+    }
+    plan.sets.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(())
+}
+
+/// Plans one set; answers its variants, too. `None` if it is gone.
+async fn one(
+    world: &Supposed,
+    key: &ObjectKey,
+    plan: &mut FleetPlan,
+) -> Result<Option<(PlannedSet, Vec<ObjectKey>)>> {
+    let Some(stored) = world.engine.world(|w| w.sets.get(key).cloned()) else {
+        return Ok(None);
+    };
+    let targets = stored
+        .parsed
+        .as_ref()
+        .map(|set| set.spec.targets.as_slice());
+    for target in targets.unwrap_or_default() {
+        if let TargetSelection::ObjectSelector { selector, .. } = &target.selection {
+            let kind = Gvk::of(&selector.api_version, &selector.kind);
+            known::take(world, &key.namespace, &kind, &mut plan.unknown).await;
+        }
+    }
+    let present = world.engine.world(|w| {
+        let all = w.variants_of(&stored);
+        let here = |v: &ObjectKey| w.variant(v).is_some_and(|v| !v.meta.is_deleting());
+        all.into_iter().filter(here).count()
+    });
+    let mut summary = PlannedSet {
+        key: key.clone(),
+        held: false,
+        deleting: 0,
+        of: present,
+    };
+    let mut theirs: BTreeSet<ObjectKey> = BTreeSet::new();
+    for _ in 0..ROUNDS {
+        let Some((observed, decided)) = decide(world, key).await? else {
+            break;
+        };
+        let again = carry_out(world, key, &decided, &mut summary);
+        say(key, &observed, &decided, plan);
+        if decided.held.len() > summary.deleting {
+            summary.deleting = decided.held.len();
+        }
+        summary.held = !decided.held.is_empty();
+        hold(key, &decided, &mut theirs, plan);
+        if !again {
+            break;
+        }
+    }
+    theirs.extend(world.engine.world(|w| w.variants_of(&stored)));
+    Ok(Some((summary, theirs.into_iter().collect())))
+}
+
+/// What is decided about a set as it is supposed. All of its changes are wanted, however many it makes at a time.
+async fn decide(world: &Supposed, key: &ObjectKey) -> Result<Option<(Observed, Plan)>> {
+    let engine = &world.engine;
+    let observed = observe::set(engine, observe::Sink::dropped(), key).await?;
+    let Some(mut observed) = observed else {
+        return Ok(None);
+    };
+    if let Subject::Valid { set, .. } = &mut observed.set {
+        std::sync::Arc::make_mut(set).spec.max_in_flight = None;
+    }
+    let cpu = engine.inner.options.cpu.clone();
+    let decided = cpu.run(move || {
+        let decided = plan::set::decide(&observed);
+        (observed, decided)
+    });
+    Ok(Some(decided.await?))
+}
+
+/// Puts what is decided into the world; answers whether more may follow.
+fn carry_out(world: &Supposed, key: &ObjectKey, decided: &Plan, summary: &mut PlannedSet) -> bool {
+    for step in &decided.steps {
+        match step {
+            Step::Create(variant) => world.make_variant(key, variant),
+            Step::Update { variant, .. } => world.make_variant(key, variant),
+            Step::Delete { key, .. } => {
+                summary.deleting += 1;
+                world.delete_variant(key);
+            }
+        }
+    }
+    let known = world.engine.world(|w| w.sets.get(key).cloned());
+    let Some(known) = known.filter(|set| set.status != decided.status) else {
+        return !decided.steps.is_empty();
+    };
+    let mut set = (*known).clone();
+    set.status = decided.status.clone();
+    world.put_set(set);
+    true
+}
+
+/// What a set cannot make is named.
+fn say(key: &ObjectKey, observed: &Observed, decided: &Plan, plan: &mut FleetPlan) {
+    let mut selected = observed.selected.values();
+    let unselected = selected.any(Result::is_err);
+    let stalled = decided.status.conditions.iter();
+    let stalled = stalled.filter(|c| c.kind == "Stalled" && c.status == model::Status::True);
+    for condition in stalled {
+        let entry = (format!("set {key}"), condition.message.clone());
+        if !plan.unknown.contains(&entry) {
+            plan.unknown.push(entry);
+        }
+    }
+    if unselected {
+        let notes = decided.report.notes.iter().map(|n| n.what.clone());
+        let why: Vec<String> = notes.collect();
+        let entry = (format!("targets of set {key}"), why.join("; "));
+        if !plan.unknown.contains(&entry) {
+            plan.unknown.push(entry);
+        }
+    }
+}
+
+/// Variants whose deletion waits for a confirmation: they stay until then.
+fn hold(key: &ObjectKey, decided: &Plan, theirs: &mut BTreeSet<ObjectKey>, plan: &mut FleetPlan) {
+    for name in &decided.held {
+        let variant = ObjectKey::new(key.namespace.clone(), name.clone());
+        if plan.leaving.iter().any(|l| l.variant == variant) {
+            continue;
+        }
+        plan.leaving.push(super::Leaving {
+            variant: variant.clone(),
+            why: format!("it is no target of set {key} any more; the deletion guard holds it"),
+            revisions: Vec::new(),
+        });
+        theirs.insert(variant);
+    }
+}

@@ -1,0 +1,442 @@
+//! What comes of one variant.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use model::{Class, Files, ObjectKey, Revision, Status};
+use package::changes::{self, ClassId, Inputs};
+use plan::variant::{BaseRef, Observed, Plan, Step, Subject};
+
+use super::{Leaving, PlannedClass, Target, UpstreamChange, Verdict};
+use crate::prepare::{self, Metadata, Prepared};
+use crate::suppose::{FOREIGN, Supposed};
+use crate::usecase::rendered;
+use crate::{Error, Result, observe};
+
+/// How often a variant is decided on until a draft follows: what is adopted or taken back comes first.
+const ROUNDS: usize = 8;
+
+/// What comes of a variant.
+pub(super) struct Planned {
+    pub(super) target: Target,
+    pub(super) change: Option<(ClassId, PlannedClass)>,
+    pub(super) leaving: Option<Leaving>,
+}
+
+/// Plans one variant; `None` if there is none.
+///
+/// # Errors
+/// The process is on its way out.
+pub(super) async fn plan(world: &Supposed, key: ObjectKey) -> Result<Option<Planned>> {
+    let foreign = Mutex::new(BTreeSet::new());
+    FOREIGN
+        .scope(foreign, async move {
+            let planned = rounds(world, &key).await;
+            let asked = FOREIGN.with(|foreign| {
+                let foreign = foreign.lock().unwrap_or_else(PoisonError::into_inner);
+                foreign.clone()
+            });
+            planned.map(|planned| planned.map(|planned| with_foreign(planned, &asked)))
+        })
+        .await
+}
+
+/// What a function of others makes is not known before it runs, and may be otherwise the next time.
+fn with_foreign(mut planned: Planned, asked: &BTreeSet<String>) -> Planned {
+    if asked.is_empty() {
+        return planned;
+    }
+    let names: Vec<&str> = asked.iter().map(String::as_str).collect();
+    let names = names.join(", ");
+    let target = &mut planned.target;
+    target.tree = None;
+    if target.verdict == Verdict::Failed {
+        target.verdict = Verdict::Unknown;
+        let why = format!("function {names} is not built in; --run-functions runs it for the plan");
+        target.why = ("FunctionNotRun".to_owned(), why.clone());
+        target.inexact = Some(why);
+    } else {
+        target.inexact = Some(format!("function {names}, which is not built in, was run"));
+    }
+    planned
+}
+
+async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {
+    let mut leaving: Option<Leaving> = None;
+    for _ in 0..ROUNDS {
+        let observed = observe::variant(&world.engine, observe::Sink::dropped(), key).await;
+        let observed = match observed {
+            Ok(Some(observed)) => observed,
+            Ok(None) => return Ok(None),
+            Err(Error::Stopped) => return Err(Error::Stopped),
+            Err(error) => return Ok(Some(unseen(world, key, &error))),
+        };
+        let decided = plan::variant::decide(&observed);
+        leave(&observed, &decided, &mut leaving);
+        let target = Target {
+            verdict: Verdict::Unchanged,
+            ..blank(world, &observed)
+        };
+        if observed.variant.meta().is_deleting() {
+            let target = Target {
+                verdict: Verdict::Leave,
+                ..target
+            };
+            return Ok(Some(done(target, leaving)));
+        }
+        let drafts = decided.steps.iter().find(|s| is_draft(s));
+        if let Some(step) = drafts {
+            let mut planned = draft(world, &observed, step, target).await?;
+            planned.leaving = leaving;
+            return Ok(Some(planned));
+        }
+        if !carry_out(world, key, &decided) {
+            return Ok(Some(done(stays(&observed, &decided, target), leaving)));
+        }
+    }
+    let error = Error::conflict("it is decided anew again and again");
+    Ok(Some(unseen(world, key, &error)))
+}
+
+fn done(target: Target, leaving: Option<Leaving>) -> Planned {
+    Planned {
+        target,
+        change: None,
+        leaving,
+    }
+}
+
+fn is_draft(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::CreateDraft(_) | Step::UpdateDraft(_) | Step::RenderDraft { .. }
+    )
+}
+
+/// Puts into the world what changes no content; answers whether anything else may be decided then.
+fn carry_out(world: &Supposed, key: &ObjectKey, decided: &Plan) -> bool {
+    let mut more = false;
+    for step in &decided.steps {
+        let Some((seen, change)) = prepare::metadata(key, step) else {
+            continue;
+        };
+        let known = world.engine.world(|w| w.revisions.get(&seen.key));
+        if let Some(known) = known {
+            let mut revision = (*known).clone();
+            change(Metadata {
+                lifecycle: &mut revision.lifecycle,
+                meta: &mut revision.meta,
+            });
+            world.put_revision(revision);
+            more = true;
+        }
+    }
+    more
+}
+
+/// What nobody can look at.
+fn unseen(world: &Supposed, key: &ObjectKey, error: &Error) -> Planned {
+    let known = world.engine.world(|w| w.variant(key).cloned());
+    let parsed = known.as_ref().and_then(|v| v.parsed.as_ref().ok());
+    let target = Target {
+        variant: key.clone(),
+        set: None,
+        place: parsed.map(|v| {
+            let place = &v.spec.downstream;
+            (place.repo.clone(), place.package.clone())
+        }),
+        verdict: Verdict::Unknown,
+        inexact: None,
+        class: None,
+        upstream: None,
+        draft: None,
+        tree: None,
+        inputs: Inputs::default(),
+        conflicts: Vec::new(),
+        why: error.reason(),
+    };
+    done(target, None)
+}
+
+/// A target of which nothing is planned yet.
+fn blank(world: &Supposed, o: &Observed) -> Target {
+    let key = o.variant.key();
+    let set = o.variant.meta().controller();
+    let set = set.filter(|c| c.kind == plan::variant::words::SET_KIND);
+    let set = set.and_then(|c| model::ObjectName::parse(&c.name).ok());
+    let place = match &o.variant {
+        Subject::Valid(variant) => {
+            let place = &variant.spec.downstream;
+            Some((place.repo.clone(), place.package.clone()))
+        }
+        Subject::Invalid { .. } => None,
+    };
+    Target {
+        variant: key.clone(),
+        set: set.map(|name| ObjectKey::new(key.namespace.clone(), name)),
+        place,
+        ..unseen(world, key, &Error::conflict("")).target
+    }
+}
+
+/// A target for which no draft is made: up to date, waiting, or stuck.
+fn stays(o: &Observed, decided: &Plan, mut target: Target) -> Target {
+    target.why = (String::new(), String::new());
+    let condition = |kind: &str, status: Status| {
+        let mut all = decided.status.conditions.iter();
+        all.find(|c| c.kind == kind && c.status == status)
+    };
+    if let Some(stalled) = condition("Stalled", Status::True) {
+        target.verdict = Verdict::Failed;
+        target.why = (stalled.reason.clone(), stalled.message.clone());
+        return target;
+    }
+    let Some(ready) = condition("Ready", Status::False) else {
+        return target;
+    };
+    target.why = (ready.reason.clone(), ready.message.clone());
+    if o.unreadable.is_some() || decided.report.state == "waiting" {
+        target.verdict = Verdict::Unknown;
+    }
+    target
+}
+
+/// What becomes of revisions that go.
+fn leave(o: &Observed, decided: &Plan, leaving: &mut Option<Leaving>) {
+    let key = o.variant.key();
+    let fates = decided.steps.iter().filter_map(|step| match step {
+        Step::DeleteRevision { revision, why } => {
+            Some((revision.key.name.clone(), "deleted", why.clone()))
+        }
+        Step::ProposeDeletion { revision, .. } => Some((
+            revision.key.name.clone(),
+            "deletion proposed",
+            String::new(),
+        )),
+        Step::Orphan { revision, why, .. } => {
+            Some((revision.key.name.clone(), "orphaned", why.clone()))
+        }
+        _ => None,
+    });
+    let goes = o.variant.meta().is_deleting();
+    for (name, fate, why) in fates {
+        let entry = leaving.get_or_insert_with(|| Leaving {
+            variant: key.clone(),
+            why: match goes {
+                true => "its packagevariant goes".to_owned(),
+                false => why,
+            },
+            revisions: Vec::new(),
+        });
+        if !entry.revisions.iter().any(|(known, _)| *known == name) {
+            entry.revisions.push((name, fate));
+        }
+    }
+    if goes && leaving.is_none() {
+        *leaving = Some(Leaving {
+            variant: key.clone(),
+            why: "its packagevariant goes, and owns nothing".to_owned(),
+            revisions: Vec::new(),
+        });
+    }
+}
+
+/// A draft's step: what it would make.
+async fn draft(world: &Supposed, o: &Observed, step: &Step, mut target: Target) -> Result<Planned> {
+    let made = match make(world, o, step).await {
+        Ok(made) => made,
+        Err(Error::Stopped) => return Err(Error::Stopped),
+        Err(error) => {
+            target.why = error.reason();
+            target.verdict = match error.class() {
+                Class::Unavailable => Verdict::Unknown,
+                _ => Verdict::Failed,
+            };
+            return Ok(done(target, None));
+        }
+    };
+    let (base, upstream) = match step {
+        Step::CreateDraft(step) => (step.base.as_ref(), Some(&step.upstream)),
+        Step::UpdateDraft(step) => (step.base.as_ref(), Some(&step.upstream)),
+        _ => (None, None),
+    };
+    target.why = (String::new(), String::new());
+    if let Some(upstream) = upstream {
+        let unreal = world.is_unreal(&upstream.key);
+        target.upstream = Some(upstream_change(o, base, upstream, unreal));
+        target.inexact = unreal.then(|| {
+            "its upstream is supposed from a directory, so that its commit does not exist yet"
+                .to_owned()
+        });
+    }
+    let Some(Made { record, files }) = made else {
+        return Ok(done(target, None));
+    };
+    target.verdict = verdict(&target, base, &record);
+    target.draft = Some(record.key.name.clone());
+    let blocks = |c: &&model::Conflict| c.blocks();
+    target.conflicts = record.conflicts.iter().filter(blocks).cloned().collect();
+    target.tree = target.inexact.is_none().then_some(record.tree);
+    let change = class(world, &record, (base, upstream), files, &mut target).await?;
+    Ok(Planned {
+        target,
+        change,
+        leaving: None,
+    })
+}
+
+fn verdict(target: &Target, base: Option<&BaseRef>, record: &Revision) -> Verdict {
+    if record.conflicts.iter().any(model::Conflict::blocks) {
+        return Verdict::Conflict;
+    }
+    match (&target.upstream, base) {
+        (Some(_), None) => Verdict::Create,
+        (Some(change), Some(_)) => {
+            let from = change.from.as_ref().and_then(|(_, commit)| *commit);
+            match change.to.1 {
+                Some(to) if from == Some(to) => Verdict::Edit,
+                _ => Verdict::Upgrade,
+            }
+        }
+        (None, _) => Verdict::Edit,
+    }
+}
+
+/// What a step makes.
+struct Made {
+    record: Revision,
+    files: Files,
+}
+
+/// What a step on a draft would make; `None` where the result is what is published already.
+async fn make(world: &Supposed, o: &Observed, step: &Step) -> Result<Option<Made>> {
+    let engine = &world.engine;
+    let key = o.variant.key();
+    let prepared = match step {
+        Step::CreateDraft(step) => {
+            let open = engine.open(&step.key.namespace, &step.repository).await?;
+            let uid = engine
+                .ports()
+                .ids
+                .revision_uid(&step.key.namespace, &step.key.name);
+            Box::pin(prepare::create(engine, key, &open, uid, step)).await?
+        }
+        Step::UpdateDraft(step) => {
+            let old = engine.revision(&step.draft.key).await?;
+            let open = engine.open(&old.key.namespace, &old.repository).await?;
+            let uid = o.variant.meta().uid.as_ref();
+            Box::pin(prepare::update(engine, key, uid, (&open, &old), step)).await?
+        }
+        Step::RenderDraft { revision, .. } => {
+            let old = engine.revision(&revision.key).await?;
+            let open = engine.open(&old.key.namespace, &old.repository).await?;
+            let by = prepare::service(engine, key);
+            let (record, files) = Box::pin(rendered(engine, &by, &open, &old)).await?;
+            return Ok(Some(Made { record, files }));
+        }
+        _ => return Ok(None),
+    };
+    Ok(match prepared {
+        Prepared::Draft(draft) => Some(Made {
+            record: draft.record,
+            files: draft.files,
+        }),
+        Prepared::Equal(_) => None,
+    })
+}
+
+fn upstream_change(
+    o: &Observed,
+    base: Option<&BaseRef>,
+    upstream: &Revision,
+    unreal: bool,
+) -> UpstreamChange {
+    let published = base.and_then(|base| {
+        let mut all = o.downstream.iter();
+        all.find(|r| r.key == base.revision.key)
+    });
+    let lock = published.and_then(|p| p.upstream_lock.as_ref());
+    let from = lock.map(|lock| {
+        let name = lock.git_ref.rsplit('/').next().unwrap_or_default();
+        (name.to_owned(), lock.commit)
+    });
+    let name = match upstream.revision.is_numbered() {
+        true => format!("v{}", upstream.revision),
+        false => upstream.workspace.to_string(),
+    };
+    let lock = upstream.self_lock.as_ref();
+    let commit = lock.and_then(|lock| lock.commit).filter(|_| !unreal);
+    UpstreamChange {
+        repository: upstream.repository.clone(),
+        package: upstream.package.clone(),
+        from,
+        to: (name, commit),
+    }
+}
+
+/// The class of a change: from what is published to what the draft would hold.
+async fn class(
+    world: &Supposed,
+    record: &Revision,
+    (base, upstream): (Option<&BaseRef>, Option<&Arc<Revision>>),
+    files: Files,
+    target: &mut Target,
+) -> Result<Option<(ClassId, PlannedClass)>> {
+    let Some(upstream) = upstream else {
+        return Ok(None);
+    };
+    let engine = &world.engine;
+    let published = match base {
+        Some(base) => {
+            let open = engine
+                .open(&record.key.namespace, &record.repository)
+                .await?;
+            Some(engine.snapshot(&open, base.tree)?.files.clone())
+        }
+        None => None,
+    };
+    let from = changes::WantedUpstream {
+        repository: upstream.repository.clone(),
+        package: upstream.package.clone(),
+        tree: upstream.tree,
+    };
+    let place = (
+        record.package.clone(),
+        record.repository.clone(),
+        record.key.namespace.clone(),
+    );
+    let first = target.variant.clone();
+    let cpu = engine.inner.options.cpu.clone();
+    let (id, class, inputs) = cpu
+        .run(move || {
+            let (package, repository, namespace) = &place;
+            let place = (package, repository, namespace);
+            let inputs = changes::inputs_of(place, published.as_ref(), &files);
+            let before = changes::aside(&published.unwrap_or_default());
+            let after = changes::aside(&files);
+            let found = changes::changes(&before, &after, &inputs);
+            let class = PlannedClass {
+                first,
+                before: differing(&before, &after),
+                after: differing(&after, &before),
+                changes: found,
+            };
+            (class.changes.id(&from), class, inputs)
+        })
+        .await?;
+    target.class = Some(id);
+    target.inputs = inputs;
+    Ok(Some((id, class)))
+}
+
+/// The files that the other package has otherwise, or not at all.
+fn differing(files: &Files, other: &Files) -> Files {
+    let differs = |path: &model::PackagePath, file: &model::File| {
+        other
+            .get(path)
+            .is_none_or(|o| o.bytes() != file.bytes() || o.mode() != file.mode())
+    };
+    let all = files.iter().filter(|(path, file)| differs(path, file));
+    all.map(|(path, file)| (path.clone(), file.clone()))
+        .collect()
+}

@@ -1,0 +1,252 @@
+//! The ports of a supposed world: what the cluster holds can be read, and nothing can be written or told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use functions::{Call, Limits, RunError, Runner};
+use futures::StreamExt as _;
+use model::{
+    Class, Namespace, ObjectKey, Problem, RepositoryStatus, Revision, SetStatus, Uid,
+    UpstreamSource, Variant, VariantStatus,
+};
+
+use crate::ports::{
+    Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,
+    PortError, Reader, RecordWrite, Records, Requester, Secret, StoredRepository, StoredSet,
+    StoredVariant,
+};
+
+fn refused<T>(attempt: &str) -> Result<T, PortError> {
+    let why = "the world is only supposed: nothing is written";
+    Err(PortError::new(Class::Bug, attempt, why))
+}
+
+/// A cluster that can only be read.
+pub(super) struct ReadOnlyCluster {
+    pub(super) real: Arc<dyn Cluster>,
+    /// For whom a variant reads that a set would make: the set (X6).
+    pub(super) made: Mutex<BTreeMap<ObjectKey, ObjectKey>>,
+}
+
+impl fmt::Debug for ReadOnlyCluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadOnlyCluster").finish_non_exhaustive()
+    }
+}
+
+impl ReadOnlyCluster {
+    /// Notes that a set makes a variant.
+    pub(super) fn makes(&self, set: &ObjectKey, variant: &ObjectKey) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.insert(variant.clone(), set.clone());
+    }
+
+    fn requester(&self, requester: &Requester) -> Requester {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        match made.get(&requester.key) {
+            Some(set) if requester.kind == OurKind::Variant => Requester {
+                kind: OurKind::Set,
+                key: set.clone(),
+            },
+            _ => requester.clone(),
+        }
+    }
+}
+
+#[async_trait]
+impl Cluster for ReadOnlyCluster {
+    fn variants(&self, _known: Known) -> Feed<StoredVariant> {
+        futures::stream::pending().boxed()
+    }
+
+    async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError> {
+        self.real.variant(key).await
+    }
+
+    async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError> {
+        self.real.repository(key).await
+    }
+
+    fn sets(&self) -> Feed<StoredSet> {
+        futures::stream::pending().boxed()
+    }
+
+    async fn set(&self, key: &ObjectKey) -> Result<Option<StoredSet>, PortError> {
+        self.real.set(key).await
+    }
+
+    fn repositories(&self) -> Feed<StoredRepository> {
+        futures::stream::pending().boxed()
+    }
+
+    async fn repositories_now(
+        &self,
+        namespace: &Namespace,
+    ) -> Result<Vec<StoredRepository>, PortError> {
+        self.real.repositories_now(namespace).await
+    }
+
+    async fn objects(&self, _kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError> {
+        refused("follow a kind")
+    }
+
+    async fn objects_now(
+        &self,
+        kind: &Gvk,
+        namespace: &Namespace,
+    ) -> Result<Option<Vec<ObjectSummary>>, PortError> {
+        self.real.objects_now(kind, namespace).await
+    }
+
+    async fn object(
+        &self,
+        kind: &Gvk,
+        key: &ObjectKey,
+        requester: &Requester,
+    ) -> Result<Found<ObjectContent>, PortError> {
+        self.real
+            .object(kind, key, &self.requester(requester))
+            .await
+    }
+
+    async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
+        self.real.may_select(kind, &self.requester(requester)).await
+    }
+
+    async fn revision_set(
+        &self,
+        key: &ObjectKey,
+        requester: &Requester,
+    ) -> Result<Found<Result<Vec<UpstreamSource>, Vec<Problem>>>, PortError> {
+        self.real
+            .revision_set(key, &self.requester(requester))
+            .await
+    }
+
+    async fn secret(&self, _key: &ObjectKey, _reader: &Reader) -> Result<Found<Secret>, PortError> {
+        refused("read a Secret")
+    }
+
+    async fn trusted(&self, _namespace: &Namespace) -> Result<Option<Vec<u8>>, PortError> {
+        Ok(None)
+    }
+
+    async fn set_variant_status(
+        &self,
+        _key: &ObjectKey,
+        _version: &str,
+        _status: &VariantStatus,
+    ) -> Result<String, PortError> {
+        refused("write a status")
+    }
+
+    async fn set_set_status(
+        &self,
+        _key: &ObjectKey,
+        _version: &str,
+        _status: &SetStatus,
+    ) -> Result<StoredSet, PortError> {
+        refused("write a status")
+    }
+
+    async fn set_repository_status(
+        &self,
+        _key: &ObjectKey,
+        _version: &str,
+        _status: &RepositoryStatus,
+    ) -> Result<StoredRepository, PortError> {
+        refused("write a status")
+    }
+
+    async fn set_finalizers(
+        &self,
+        _kind: OurKind,
+        _key: &ObjectKey,
+        _version: &str,
+        _finalizers: &[String],
+    ) -> Result<String, PortError> {
+        refused("write finalizers")
+    }
+
+    async fn create_variant(&self, _variant: &Variant) -> Result<StoredVariant, PortError> {
+        refused("create a variant")
+    }
+
+    async fn update_variant(
+        &self,
+        _variant: &Variant,
+        _version: &str,
+    ) -> Result<StoredVariant, PortError> {
+        refused("update a variant")
+    }
+
+    async fn delete_variant(&self, _key: &ObjectKey, _uid: &Uid) -> Result<(), PortError> {
+        refused("delete a variant")
+    }
+
+    async fn event(&self, _event: ClusterEvent) {}
+
+    async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
+        self.real.namespace_active(namespace).await
+    }
+}
+
+/// Records that can only be read.
+#[derive(Debug)]
+pub(super) struct ReadOnlyRecords(pub(super) Arc<dyn Records>);
+
+#[async_trait]
+impl Records for ReadOnlyRecords {
+    fn watch(&self, _known: Known) -> Feed<Revision> {
+        futures::stream::pending().boxed()
+    }
+
+    async fn get(&self, key: &ObjectKey) -> Result<Option<Revision>, PortError> {
+        self.0.get(key).await
+    }
+
+    async fn is_retired(&self, key: &ObjectKey) -> Result<bool, PortError> {
+        self.0.is_retired(key).await
+    }
+
+    async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {
+        writes.iter().map(|_| refused("write a record")).collect()
+    }
+}
+
+tokio::task_local! {
+    /// The functions of others that the work of this task asked for.
+    pub(crate) static FOREIGN: Mutex<BTreeSet<String>>;
+}
+
+/// Runs the functions of this build; those of others only where that was asked for. It notes which they are.
+pub(super) struct OwnFunctions {
+    pub(super) real: Arc<dyn Runner>,
+    pub(super) run_others: bool,
+}
+
+#[async_trait]
+impl Runner for OwnFunctions {
+    async fn run(&self, call: Call, limits: &Limits) -> Result<functions::Outcome, RunError> {
+        let image = call.function.image.clone();
+        if image.as_deref().and_then(functions::find).is_some() {
+            return self.real.run(call, limits).await;
+        }
+        let name = image.or(call.function.exec.clone()).unwrap_or_default();
+        let note = |foreign: &Mutex<BTreeSet<String>>| {
+            let mut foreign = foreign.lock().unwrap_or_else(PoisonError::into_inner);
+            foreign.insert(name.clone());
+        };
+        // Outside of a plan nobody asks.
+        _ = FOREIGN.try_with(note);
+        if self.run_others {
+            return self.real.run(call, limits).await;
+        }
+        Err(RunError::NoRuntime {
+            function: name,
+            hint: "a plan runs it with --run-functions".to_owned(),
+        })
+    }
+}

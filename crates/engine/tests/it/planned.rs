@@ -1,0 +1,508 @@
+//! Plans: what they foretell is what the controllers then write, to the byte, and asking changes nothing (F2).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::planned::{FleetPlan, Verdict};
+use engine::ports::{Cluster, Stored, StoredSet, StoredVariant};
+use engine::{SupposedContent, SupposedUpstream, Suppositions};
+use model::{
+    DeletionGuard, Lifecycle, Namespace, PackageName, RepositoryName, TreeId, UpstreamVersion,
+    Variant, VariantSet, VariantStatus, WorkspaceName,
+};
+use testkit::twin::key;
+
+use crate::sets::{by_site, put_site, set};
+use crate::variants::{DEPLOYMENT, endpoint, package, push, quiet, ready, variant};
+use crate::world::{NS, World};
+
+/// Everything that a plan must leave as it is.
+fn state(world: &World) -> impl PartialEq + std::fmt::Debug + use<> {
+    let stats = world.engine.stats();
+    let records: Vec<_> = world
+        .twin
+        .revisions()
+        .iter()
+        .map(|r| (r.key.clone(), r.meta.resource_version.clone(), r.commit))
+        .collect();
+    let refs = (world.refs("deploy"), world.refs("blueprints"));
+    // What is read is read.
+    let store = world.engine.store_stats().entries().into_iter();
+    let store: Vec<_> = store.filter(|(name, _)| *name != "reads").collect();
+    (
+        world.twin.writes(),
+        stats,
+        store,
+        records,
+        refs,
+        world.engine.busy(),
+    )
+}
+
+async fn plan(world: &World, suppositions: Suppositions) -> FleetPlan {
+    let before = state(world);
+    let cluster = Arc::clone(&world.twin) as Arc<dyn Cluster>;
+    let namespace = Namespace::parse(NS).expect("a namespace");
+    let plan = world.engine.plan_fleet(&namespace, suppositions, cluster);
+    let plan = plan.await.expect("a plan");
+    assert_eq!(state(world), before, "a plan changes nothing");
+    plan
+}
+
+/// A variant as somebody would write it: on top of the one that is there.
+fn supposed(world: &World, wanted: &Variant) -> StoredVariant {
+    let known = world.twin.variant(NS, wanted.key.name.as_str());
+    let meta = known.as_ref().map(|v| Arc::clone(&v.meta));
+    let meta = meta.unwrap_or_else(|| Arc::clone(&wanted.meta));
+    let status = known.map_or_else(VariantStatus::default, |v| v.status);
+    Stored {
+        key: wanted.key.clone(),
+        parsed: Ok(Arc::new(Variant {
+            meta: Arc::clone(&meta),
+            ..wanted.clone()
+        })),
+        meta,
+        status,
+    }
+}
+
+fn supposed_set(world: &World, wanted: &VariantSet) -> StoredSet {
+    let known = world.twin.set(NS, wanted.key.name.as_str());
+    let meta = known.as_ref().map(|s| (*s.meta).clone());
+    let meta = meta.unwrap_or_else(|| wanted.meta.clone());
+    Stored {
+        key: wanted.key.clone(),
+        parsed: Ok(VariantSet {
+            meta: meta.clone(),
+            ..wanted.clone()
+        }),
+        meta: Arc::new(meta),
+        status: known.map(|s| s.status).unwrap_or_default(),
+    }
+}
+
+/// The trees of all open drafts, by variant.
+fn drafts(world: &World) -> BTreeMap<String, TreeId> {
+    let open = |l: Lifecycle| l == Lifecycle::Draft;
+    let all = world.twin.revisions();
+    let drafts = all.iter().filter(|r| open(r.lifecycle));
+    drafts
+        .filter_map(|r| {
+            let owner = r.meta.owners.first()?;
+            Some((owner.name.clone(), r.tree))
+        })
+        .collect()
+}
+
+/// What the plan foretold of each target is what stands there now.
+fn came_true(
+    plan: &FleetPlan,
+    before: &BTreeMap<String, TreeId>,
+    after: &BTreeMap<String, TreeId>,
+) {
+    for target in &plan.targets {
+        let name = target.variant.name.as_str();
+        match target.verdict {
+            Verdict::Create | Verdict::Upgrade | Verdict::Edit | Verdict::Conflict => {
+                assert_eq!(after.get(name).copied(), target.tree, "{target:?}");
+                assert!(
+                    target.tree.is_some() && target.class.is_some(),
+                    "{target:?}"
+                );
+            }
+            Verdict::Unchanged | Verdict::Failed => {
+                assert_eq!(after.get(name), before.get(name), "{target:?}");
+            }
+            Verdict::Leave => assert_eq!(after.get(name), None, "{target:?}"),
+            Verdict::Unknown => panic!("{target:?}"),
+        }
+    }
+}
+
+fn verdicts(plan: &FleetPlan) -> Vec<(&str, &str)> {
+    let all = plan.targets.iter();
+    all.map(|t| (t.variant.name.as_str(), t.verdict.word()))
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_plan_foretells_of_one_variant_is_what_is_then_written() {
+    let world = ready().await;
+    let wanted = variant("shop", "shop");
+    let supposing = |world: &World, wanted: &Variant| Suppositions {
+        variants: vec![supposed(world, wanted)],
+        ..Suppositions::default()
+    };
+    // A first draft.
+    let foretold = plan(&world, supposing(&world, &wanted)).await;
+    assert_eq!(verdicts(&foretold), [("shop", "create")]);
+    world.twin.put_variant(wanted.clone());
+    world.rest().await;
+    came_true(&foretold, &BTreeMap::new(), &drafts(&world));
+    // The same again is nothing.
+    let foretold = plan(&world, supposing(&world, &wanted)).await;
+    assert_eq!(verdicts(&foretold), [("shop", "unchanged")]);
+    // Another recipe for an open draft in which a person works.
+    let first = "deploy.shop.packagevariant-1";
+    world
+        .edit(first, "deployment.yaml", |t| {
+            t.replace("replicas: 1", "replicas: 5")
+        })
+        .await;
+    world.rest().await;
+    let mut other = wanted.clone();
+    other
+        .spec
+        .context
+        .data
+        .insert("region".to_owned(), "us".to_owned());
+    let foretold = plan(&world, supposing(&world, &other)).await;
+    assert_eq!(verdicts(&foretold), [("shop", "create")]);
+    world.twin.put_variant(other.clone());
+    world.rest().await;
+    came_true(&foretold, &BTreeMap::new(), &drafts(&world));
+    world.publish(first).await;
+    world.rest().await;
+    // Another upstream, published while nobody looks: a conflict.
+    let files = package(&DEPLOYMENT.replace("replicas: 1", "replicas: 3"));
+    let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (*p, t.as_str())).collect();
+    let commit = world.push("blueprints", "app", &files, None).await;
+    world.rest().await;
+    other.spec.upstream.version = UpstreamVersion::Latest;
+    let supposition = Suppositions {
+        variants: vec![supposed(&world, &other)],
+        upstreams: vec![SupposedUpstream {
+            namespace: Namespace::parse(NS).expect("a namespace"),
+            repository: RepositoryName::parse("blueprints").expect("a name"),
+            package: PackageName::parse("app").expect("a name"),
+            revision: WorkspaceName::parse("v2").expect("a name"),
+            content: SupposedContent::GitRef(commit.to_string()),
+        }],
+        ..Suppositions::default()
+    };
+    let foretold = plan(&world, supposition).await;
+    assert_eq!(verdicts(&foretold), [("shop", "conflict")]);
+    let target = &foretold.targets[0];
+    assert_eq!(target.conflicts.len(), 1, "{target:?}");
+    let upstream = target.upstream.as_ref().expect("an upstream");
+    assert_eq!(
+        upstream.from.as_ref().map(|(name, _)| name.as_str()),
+        Some("v1")
+    );
+    assert_eq!(upstream.to, ("v2".to_owned(), Some(commit)));
+    tag(&world, "v2", commit).await;
+    world.twin.put_variant(other.clone());
+    world.rest().await;
+    came_true(&foretold, &BTreeMap::new(), &drafts(&world));
+    // It goes.
+    let foretold = plan(
+        &world,
+        Suppositions {
+            deleted: vec![(engine::ports::OurKind::Variant, other.key.clone())],
+            ..Suppositions::default()
+        },
+    )
+    .await;
+    assert_eq!(verdicts(&foretold), [("shop", "leave")]);
+    let fates: Vec<_> = foretold.leaving[0]
+        .revisions
+        .iter()
+        .map(|(n, f)| (n.as_str(), *f))
+        .collect();
+    assert_eq!(
+        fates,
+        [
+            (first, "deletion proposed"),
+            ("deploy.shop.packagevariant-2", "deleted")
+        ]
+    );
+    quiet(&world).await;
+}
+
+async fn tag(world: &World, name: &str, commit: model::CommitId) {
+    let edit = store::RefEdit::create(
+        store::RefName::tag(&format!("app/{name}")).expect("a tag"),
+        commit,
+    );
+    let submission = store::Submission {
+        refs: vec![edit],
+        ..store::Submission::default()
+    };
+    let answer = world.outside("blueprints").submit(submission).await;
+    assert!(
+        matches!(answer, Ok(store::Answer::Published(_))),
+        "{answer:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upstream_from_a_directory_has_no_tree_to_be_equal_to() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    world.publish("deploy.shop.packagevariant-1").await;
+    world.rest().await;
+    let mut wanted = variant("shop", "shop");
+    wanted.spec.upstream.version = UpstreamVersion::Latest;
+    let files = package(&DEPLOYMENT.replace("app:v1", "app:v2"));
+    let files = crate::world::files_of(
+        &files
+            .iter()
+            .map(|(p, t)| (*p, t.as_str()))
+            .collect::<Vec<_>>(),
+    );
+    let foretold = plan(
+        &world,
+        Suppositions {
+            variants: vec![supposed(&world, &wanted)],
+            upstreams: vec![SupposedUpstream {
+                namespace: Namespace::parse(NS).expect("a namespace"),
+                repository: RepositoryName::parse("blueprints").expect("a name"),
+                package: PackageName::parse("app").expect("a name"),
+                revision: WorkspaceName::parse("v2").expect("a name"),
+                content: SupposedContent::Files(files),
+            }],
+            ..Suppositions::default()
+        },
+    )
+    .await;
+    assert_eq!(verdicts(&foretold), [("shop", "upgrade")]);
+    let target = &foretold.targets[0];
+    assert_eq!(target.tree, None);
+    assert!(target.inexact.is_some() && target.class.is_some());
+    assert_eq!(
+        target.upstream.as_ref().expect("it").to,
+        ("v2".to_owned(), None)
+    );
+}
+
+/// A fan-out over sites is planned whole: creations, then an upgrade in classes, then what leaves and what the guard says.
+#[tokio::test(start_paused = true)]
+async fn a_set_is_planned_with_all_its_targets() {
+    let world = ready().await;
+    let cities = ["eu", "us"];
+    world.twin.put_object(
+        &crate::variants::config_map(),
+        &key(NS, "endpoint-us"),
+        &[],
+        Some("{\"host\":\"us.example.test\"}"),
+        None,
+    );
+    for n in 0..12 {
+        put_site(&world, &format!("site-{n:02}"), cities[n % 2], "yes");
+    }
+    world.rest().await;
+    let mut wanted = set("fleet", vec![by_site()]);
+    wanted.spec.deletion_guard = DeletionGuard {
+        enabled: true,
+        percent: 20,
+    };
+    let supposing = Suppositions {
+        sets: vec![supposed_set(&world, &wanted)],
+        ..Suppositions::default()
+    };
+    let foretold = plan(&world, supposing).await;
+    assert_eq!(foretold.targets.len(), 12);
+    assert!(
+        foretold
+            .targets
+            .iter()
+            .all(|t| t.verdict == Verdict::Create)
+    );
+    // What is shorter than three characters is no input: the two cities stay as they stand.
+    assert_eq!(foretold.classes.len(), 2, "{:?}", foretold.classes);
+    world.twin.put_set(wanted.clone());
+    world.rest().await;
+    came_true(&foretold, &BTreeMap::new(), &drafts(&world));
+    let names: Vec<String> = world
+        .twin
+        .variants()
+        .iter()
+        .map(|v| v.key.name.to_string())
+        .collect();
+    for name in &names {
+        let package = name.trim_start_matches("fleet-deploy-");
+        world
+            .publish(&format!("deploy.{package}.packagevariant-1"))
+            .await;
+    }
+    world.rest().await;
+    // One of them is its own.
+    let changed = DEPLOYMENT
+        .replace("app:v1", "app:v2")
+        .replace("# The app itself.", "# The app.");
+    let files = package(&changed);
+    let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (*p, t.as_str())).collect();
+    let commit = world.push("blueprints", "app", &files, None).await;
+    world.rest().await;
+    let upstream = SupposedUpstream {
+        namespace: Namespace::parse(NS).expect("a namespace"),
+        repository: RepositoryName::parse("blueprints").expect("a name"),
+        package: PackageName::parse("app").expect("a name"),
+        revision: WorkspaceName::parse("v2").expect("a name"),
+        content: SupposedContent::GitRef(commit.to_string()),
+    };
+    let foretold = plan(
+        &world,
+        Suppositions {
+            upstreams: vec![upstream],
+            ..Suppositions::default()
+        },
+    )
+    .await;
+    assert_eq!(foretold.classes.len(), 1, "{:?}", foretold.classes);
+    assert!(
+        foretold
+            .targets
+            .iter()
+            .all(|t| t.verdict == Verdict::Upgrade)
+    );
+    tag(&world, "v2", commit).await;
+    world.rest().await;
+    came_true(&foretold, &BTreeMap::new(), &drafts(&world));
+    // Half of the sites are selected no more.
+    wanted.spec.targets.clear();
+    let mut narrow = by_site();
+    if let model::TargetSelection::ObjectSelector { selector, .. } = &mut narrow.selection {
+        selector
+            .labels
+            .match_labels
+            .insert("city".to_owned(), "eu".to_owned());
+    }
+    wanted.spec.targets.push(narrow);
+    let supposing = Suppositions {
+        sets: vec![supposed_set(&world, &wanted)],
+        ..Suppositions::default()
+    };
+    let foretold = plan(&world, supposing).await;
+    let fuse = &foretold.sets[0];
+    assert!(fuse.held && fuse.deleting == 6 && fuse.of == 12, "{fuse:?}");
+    assert_eq!(foretold.leaving.len(), 6);
+    quiet(&world).await;
+}
+
+/// A small source of chance.
+struct Dice(u64);
+
+impl Dice {
+    fn of(&mut self, sides: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// Something happens while no controller runs.
+async fn happen(world: &World, dice: &mut Dice, round: usize) {
+    let shops = ["shop-a", "shop-b", "shop-c"];
+    let name = shops[dice.of(3) as usize];
+    let known = world.twin.variant(NS, name);
+    match dice.of(9) {
+        0 | 1 if known.is_none() => drop(world.twin.put_variant(variant(name, name))),
+        2 => {
+            let text = DEPLOYMENT
+                .replace("app:v1", &format!("app:v{}", dice.of(5)))
+                .replace("replicas: 1", &format!("replicas: {}", dice.of(4)))
+                .replace("# few", ["# few", "# more", "#"][dice.of(3) as usize]);
+            push(world, &text, &format!("v{}", round + 2)).await;
+        }
+        3 => endpoint(world, &format!("eu-{}.example.test", dice.of(3))),
+        4 | 5 => {
+            let Some(Ok(parsed)) = known.map(|v| v.parsed) else {
+                return;
+            };
+            let mut wanted = (*parsed).clone();
+            match dice.of(4) {
+                0 => wanted.spec.upstream.version = UpstreamVersion::Latest,
+                1 => wanted.spec.upstream.version = UpstreamVersion::Revision(1),
+                2 => drop(
+                    wanted
+                        .spec
+                        .context
+                        .data
+                        .insert("zone".to_owned(), format!("z{}", dice.of(3))),
+                ),
+                _ => {
+                    wanted.spec.pipeline.mutators[0].config_map[0].1 = format!("tier{}", dice.of(3))
+                }
+            }
+            world.twin.put_variant(wanted);
+        }
+        6 => {
+            let all = world.twin.revisions();
+            let mine = all
+                .iter()
+                .find(|r| r.package.as_str() == name && r.lifecycle == Lifecycle::Draft);
+            let Some(draft) = mine else { return };
+            let to = format!("replicas: {}", 5 + dice.of(4));
+            world
+                .edit(draft.key.name.as_str(), "deployment.yaml", |text| {
+                    let at = text.find("replicas: ").expect("replicas");
+                    let end = at + text[at..].find(' ').expect("a space") + 2;
+                    format!("{}{to}{}", &text[..at], &text[end..])
+                })
+                .await;
+        }
+        7 => {
+            let all = world.twin.revisions();
+            let mine = all.iter().find(|r| {
+                r.package.as_str() == name
+                    && r.lifecycle == Lifecycle::Draft
+                    && !r.conflicts.iter().any(model::Conflict::blocks)
+            });
+            if let Some(draft) = mine {
+                let key = draft.key.clone();
+                let by = crate::world::alice();
+                let engine = &world.engine;
+                // Whatever the gates say: an approval that is refused is one that nobody made.
+                if engine
+                    .move_to(&by, &key, model::Door::Main, Lifecycle::Proposed)
+                    .await
+                    .is_ok()
+                {
+                    let to = Lifecycle::Published;
+                    drop(engine.move_to(&by, &key, model::Door::Approval, to).await);
+                }
+            }
+        }
+        _ if known.is_some() && dice.of(3) == 0 => world.twin.delete_variant(NS, name),
+        _ => {}
+    }
+}
+
+/// In generated worlds, whatever happened while no controller ran: the plan of everything is what the controllers write
+/// once they run again.
+async fn world_of(seed: u64) {
+    let mut dice = Dice(seed);
+    let mut world = ready().await;
+    for round in 0..6 {
+        world.reconcilers = (false, false);
+        world.restart().await;
+        for _ in 0..=dice.of(4) {
+            happen(&world, &mut dice, round).await;
+            world.rest().await;
+        }
+        let before = drafts(&world);
+        let foretold = plan(&world, Suppositions::default()).await;
+        world.reconcilers = (true, true);
+        world.restart().await;
+        came_true(&foretold, &before, &drafts(&world));
+    }
+}
+
+/// How many worlds, and from which seed on, `OFFSHOOT_WORLDS` says as `COUNT` or `COUNT@FIRST`.
+#[tokio::test(start_paused = true)]
+async fn in_generated_worlds_a_plan_comes_true() {
+    let wanted = std::env::var("OFFSHOOT_WORLDS").unwrap_or_else(|_| "12".to_owned());
+    let (count, first) = wanted.split_once('@').unwrap_or((&wanted, "1"));
+    let (count, first): (u64, u64) = (
+        count.parse().expect("a count"),
+        first.parse().expect("a seed"),
+    );
+    for seed in first..first + count {
+        println!("world {seed}");
+        Box::pin(world_of(seed)).await;
+    }
+}
