@@ -34,7 +34,7 @@ pub const CRDS: [Definition; 4] = [
 ];
 
 /// The resources of `porch.kpt.dev`, and what is answered about fleets, in the same form; never installed as CRDs.
-pub const SERVED: [Definition; 5] = [
+pub const SERVED: [Definition; 6] = [
     Definition {
         plural: "bulkchanges",
         text: include_str!("../served/bulkchanges.yaml"),
@@ -54,6 +54,10 @@ pub const SERVED: [Definition; 5] = [
     Definition {
         plural: "packages",
         text: include_str!("../served/packages.yaml"),
+    },
+    Definition {
+        plural: "plans",
+        text: include_str!("../served/plans.yaml"),
     },
 ];
 

@@ -13,6 +13,7 @@ mod exit;
 mod folder;
 mod gateway;
 mod logging;
+mod planning;
 mod ports;
 mod runtimes;
 mod stack;

@@ -1,6 +1,7 @@
 //! The command line: `offshoot --help` is its table of contents.
 
 pub(crate) mod local;
+pub(crate) mod plan;
 pub(crate) mod remote;
 
 use std::path::PathBuf;
@@ -92,6 +93,11 @@ pub(crate) enum Command {
         after_help = "Kinds: packagevariant (pvar), packagevariantset (pvset), packagerevision (pkgrev), repository (repo).\n\nExample:\n  offshoot why pvar/shop"
     )]
     Why(Box<remote::WhyArgs>),
+    /// What applying, deleting or publishing something would do to every target, grouped by what changes.
+    #[command(
+        after_help = "Nothing is written. Exit code 0 if nothing would change, 2 if something would, 1 if something fails.\n\nExample:\n  offshoot plan -f web.yaml\n  offshoot plan --upstream blueprints/web@v2=./web -o markdown\n  offshoot plan -f web.yaml -o diff --class 5f02c1d9"
+    )]
+    Plan(Box<plan::PlanArgs>),
     /// Templates of sets: evaluate an expression.
     #[command(
         after_help = "Example:\n  offshoot template eval --expr \"target.name + '-' + packageDefault\" --vars vars.yaml"

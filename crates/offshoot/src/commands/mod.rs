@@ -5,6 +5,7 @@ mod check;
 mod crds;
 mod function;
 mod pkg;
+mod plan;
 mod repo;
 mod rpkg;
 mod template;
@@ -44,6 +45,10 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Pkg(args) => pkg::run(args),
         Command::Fn(args) => function::run(args),
         Command::Why(args) => print(&wait(why::run(args))?),
+        Command::Plan(args) => {
+            let (text, code) = wait(plan::run(args))?;
+            write_out(&text).map(|()| code)
+        }
         Command::Template(args) => template::run(args),
         Command::Demo(args) => serve(demo::run(args)),
         Command::Up(args) => serve(up::run(args)),

@@ -40,6 +40,9 @@ fn definition(text: &Value, package_bytes: u64) -> Result<Resource, Failure> {
             .with_selectable_map(LABELS)
             .with_body_limit(body(package_bytes)),
         "bulkchanges" => resource.virtual_with(&["create"]),
+        "plans" => resource
+            .virtual_with(&["create"])
+            .with_body_limit(body(package_bytes)),
         "explanations" => resource.virtual_with(&["get"]),
         _ => resource.virtual_with(&["get", "list"]),
     })
@@ -49,6 +52,6 @@ fn definition(text: &Value, package_bytes: u64) -> Result<Resource, Failure> {
 mod tests {
     #[test]
     fn they_can_be_built() {
-        assert_eq!(super::definitions(1 << 20).unwrap().len(), 5);
+        assert_eq!(super::definitions(1 << 20).unwrap().len(), 6);
     }
 }

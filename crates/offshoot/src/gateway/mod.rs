@@ -6,6 +6,7 @@ mod bulk;
 mod definitions;
 mod late;
 mod packages;
+mod plans;
 mod refusal;
 mod resources;
 mod revisions;
@@ -35,6 +36,8 @@ pub(crate) struct PackageGateway {
     /// How long anybody is made to wait for a remote.
     answer_within: Duration,
     late: Arc<late::Late>,
+    /// Room for plans that are made at once: each may take as long as a whole fan-out.
+    plans: Arc<tokio::sync::Semaphore>,
 }
 
 impl PackageGateway {
@@ -45,6 +48,7 @@ impl PackageGateway {
             handle,
             answer_within,
             late: Arc::default(),
+            plans: Arc::new(tokio::sync::Semaphore::new(plans::AT_ONCE)),
         })
     }
 }
@@ -54,6 +58,9 @@ impl Gateway for PackageGateway {
     async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
         if call.resource == "bulkchanges" {
             return bulk::handle(self, call).await;
+        }
+        if call.resource == "plans" {
+            return plans::handle(self, call).await;
         }
         late::handle(self, call).await
     }

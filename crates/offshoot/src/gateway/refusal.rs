@@ -39,6 +39,7 @@ fn of_class(call: &Call, class: Class, text: &str) -> Refusal {
     let kind = match call.resource.as_str() {
         "packagerevisions" => "PackageRevision",
         "bulkchanges" => "BulkChange",
+        "plans" => "Plan",
         _ => "PackageRevisionResources",
     };
     let (class, message) = match class {

@@ -15,17 +15,21 @@ use engine::ports::{
 };
 use model::{
     Class, Namespace, ObjectKey, Problem, RepositoryStatus, SetStatus, Uid, UpstreamSource,
-    Variant, VariantSet, VariantStatus,
+    Variant, VariantStatus,
 };
 use serde_json::{Value, json};
 
+use super::stored::{read_repository, read_set, read_variant};
 use super::{
-    controllers, events, failed, feed, objects, repositories, requester, secrets, sets, variants,
+    Overlay, controllers, events, failed, feed, objects, repositories, requester, secrets, sets,
+    variants,
 };
 
 /// The cluster that the embedded server is.
 pub(super) struct ServerCluster {
     handle: ServerHandle,
+    /// What is supposed to be otherwise, where somebody plans.
+    overlay: Option<Overlay>,
 }
 
 impl fmt::Debug for ServerCluster {
@@ -36,7 +40,28 @@ impl fmt::Debug for ServerCluster {
 
 impl ServerCluster {
     pub(super) fn new(handle: ServerHandle) -> Self {
-        Self { handle }
+        Self {
+            handle,
+            overlay: None,
+        }
+    }
+
+    /// The same with what somebody supposes.
+    pub(super) fn with(handle: ServerHandle, overlay: Overlay) -> Self {
+        Self {
+            handle,
+            overlay: Some(overlay),
+        }
+    }
+
+    /// Whether the requester may read something: as whoever wrote what it is read for.
+    fn may(
+        &self,
+        requester: &Requester,
+        wanted: &requester::Wanted<'_>,
+    ) -> Result<Found<()>, PortError> {
+        let writer = self.overlay.as_ref().and_then(|o| o.writer(requester));
+        requester::may(&self.handle, requester, writer, wanted)
     }
 
     /// Writes `status` of an object that must be at this version; answers the new one. An equal status is no write.
@@ -179,7 +204,15 @@ impl Cluster for ServerCluster {
         kind: &Gvk,
         namespace: &Namespace,
     ) -> Result<Option<Vec<ObjectSummary>>, PortError> {
-        objects::now(&self.handle, kind, namespace).await
+        let all = objects::now(&self.handle, kind, namespace).await?;
+        Ok(match (&self.overlay, all) {
+            (Some(overlay), Some(all)) => {
+                let cluster_scoped = !objects::is_namespaced(&self.handle, kind);
+                let read = |object: &Value| objects::summary(object, cluster_scoped);
+                Some(overlay.over(kind, all, read))
+            }
+            (_, all) => all,
+        })
     }
 
     async fn object(
@@ -194,8 +227,12 @@ impl Cluster for ServerCluster {
             namespace: key.namespace.as_str(),
             name: key.name.as_str(),
         };
-        if let Some(not) = requester::may(&self.handle, requester, &wanted)?.why_not() {
+        if let Some(not) = self.may(requester, &wanted)?.why_not() {
             return Ok(not);
+        }
+        let supposed = self.overlay.as_ref().and_then(|o| o.object(kind, key));
+        if let Some(supposed) = supposed {
+            return Ok(supposed.map_or(Found::Absent, |o| Found::Here(objects::holds(o))));
         }
         objects::content(&self.handle, kind, key).await
     }
@@ -217,7 +254,7 @@ impl Cluster for ServerCluster {
             },
             name: "",
         };
-        if let Some(not) = requester::may(&self.handle, requester, &wanted)?.why_not() {
+        if let Some(not) = self.may(requester, &wanted)?.why_not() {
             return Ok(not);
         }
         if namespaced {
@@ -252,8 +289,13 @@ impl Cluster for ServerCluster {
             namespace,
             name,
         };
-        if let Some(not) = requester::may(&self.handle, requester, &wanted)?.why_not() {
+        if let Some(not) = self.may(requester, &wanted)?.why_not() {
             return Ok(not);
+        }
+        let supposed = self.overlay.as_ref().and_then(|o| o.object(&kind, key));
+        if let Some(supposed) = supposed {
+            let read = |o: &Value| Found::Here(api::read_revision_set(o));
+            return Ok(supposed.map_or(Found::Absent, read));
         }
         let resource = ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "packagerevisionsets");
         let found = self.handle.get(&resource, namespace, name).await;
@@ -417,48 +459,6 @@ fn put_whole(object: &mut Value, wanted: &Value) {
 
 fn readable<T>(key: &ObjectKey, read: Option<T>) -> Result<T, PortError> {
     read.ok_or_else(|| PortError::new(Class::Bug, format!("read {key}"), "it has no readable name"))
-}
-
-fn read_variant(object: &Value) -> Option<StoredVariant> {
-    let (key, meta, spec) = api::read_variant(object)?;
-    let meta = Arc::new(meta);
-    let variant = |spec| {
-        Arc::new(Variant {
-            key: key.clone(),
-            meta: Arc::clone(&meta),
-            spec,
-        })
-    };
-    Some(Stored {
-        parsed: spec.map(variant),
-        status: api::read_variant_status(object),
-        key,
-        meta,
-    })
-}
-
-fn read_set(object: &Value) -> Option<StoredSet> {
-    let (key, meta, spec) = api::read_set(object)?;
-    let set = |spec| VariantSet {
-        key: key.clone(),
-        meta: meta.clone(),
-        spec,
-    };
-    Some(Stored {
-        parsed: spec.map(set),
-        status: api::read_set_status(object),
-        key,
-        meta: Arc::new(meta),
-    })
-}
-
-fn read_repository(object: &Value) -> Option<StoredRepository> {
-    Some(Stored {
-        key: api::read_key(object)?,
-        meta: Arc::new(api::read_meta(object)),
-        parsed: api::read_repository(object),
-        status: api::read_repository_status(object),
-    })
 }
 
 fn write_variant(variant: &Variant) -> Value {

@@ -5,9 +5,11 @@ mod cluster;
 mod events;
 mod feed;
 mod objects;
+mod overlay;
 mod records;
 mod requester;
 mod secrets;
+mod stored;
 mod time;
 
 use std::sync::Arc;
@@ -17,6 +19,9 @@ use apiserver::verbs::Whose;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use engine::ports::{NoFaults, PortError, Ports};
 use model::Class;
+
+pub(crate) use overlay::Overlay;
+pub(crate) use stored::{read_repository, read_set, read_variant};
 
 /// The user agent, and so the field manager, of the controllers.
 const MANAGER: &str = "offshoot-controllers";
@@ -48,6 +53,11 @@ pub(crate) fn over(handle: &ServerHandle, functions: Arc<dyn functions::Runner>)
         functions,
         faults: Arc::new(NoFaults),
     }
+}
+
+/// The cluster as it would be with what somebody supposes.
+pub(crate) fn supposed(handle: &ServerHandle, overlay: Overlay) -> Arc<dyn engine::ports::Cluster> {
+    Arc::new(cluster::ServerCluster::with(handle.clone(), overlay))
 }
 
 /// The identity of the controllers.

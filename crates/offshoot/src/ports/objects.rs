@@ -108,7 +108,7 @@ pub(super) async fn now(
     ))
 }
 
-fn summary(object: &Value, cluster_scoped: bool) -> Option<ObjectSummary> {
+pub(super) fn summary(object: &Value, cluster_scoped: bool) -> Option<ObjectSummary> {
     let meta = api::read_meta(object);
     let key = if cluster_scoped {
         cluster_key(object)?
@@ -158,14 +158,24 @@ pub(super) async fn content(
     let Some(object) = found.map_err(|f| failed(attempt(), &f))? else {
         return Ok(Found::Absent);
     };
+    Ok(Found::Here(holds(&object)))
+}
+
+/// What injection takes from an object.
+pub(super) fn holds(object: &Value) -> ObjectContent {
     let text = |field: &str| object.get(field).map(|v| Text::from(v.to_string()));
-    let meta = api::read_meta(&object);
-    Ok(Found::Here(ObjectContent {
+    let meta = api::read_meta(object);
+    ObjectContent {
         version: meta.resource_version,
         data: text("data"),
         spec: text("spec"),
         labels: meta.labels,
-    }))
+    }
+}
+
+/// Whether a kind lies in namespaces.
+pub(super) fn is_namespaced(handle: &ServerHandle, kind: &Gvk) -> bool {
+    served(handle, kind).is_none_or(|(_, namespaced)| namespaced)
 }
 
 #[cfg(test)]

@@ -21,16 +21,22 @@ pub(super) struct Wanted<'a> {
     pub(super) name: &'a str,
 }
 
-/// Whether the requester may read it, as [`Found::Here`]; anything else says why not.
+/// Whether the requester may read it, as [`Found::Here`]; anything else says why not. In a plan somebody may be supposed
+/// to have written what it is read for.
 ///
 /// # Errors
 /// The requester cannot be read now.
 pub(super) fn may(
     handle: &ServerHandle,
     requester: &Requester,
+    supposed: Option<&User>,
     wanted: &Wanted<'_>,
 ) -> Result<Found<()>, PortError> {
-    let Some(user) = writer(handle, requester)? else {
+    let user = match supposed {
+        Some(user) => Some(user.clone()),
+        None => writer(handle, requester)?,
+    };
+    let Some(user) = user else {
         return Ok(Found::WriterUnknown);
     };
     let Some((resource, _)) = objects::served(handle, wanted.kind) else {

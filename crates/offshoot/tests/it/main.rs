@@ -21,6 +21,7 @@ mod fleet_upstreams;
 mod hanging;
 mod kill;
 mod local;
+mod plan;
 mod porch;
 mod porchctl;
 mod process;

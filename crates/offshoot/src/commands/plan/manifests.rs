@@ -1,0 +1,74 @@
+//! Manifests from files, directories and standard input.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use yaml::{Limits, Reader, Stream};
+
+use crate::exit::Failure;
+
+/// All objects in these files, in their order; lists are taken apart.
+///
+/// # Errors
+/// A file that cannot be read, or holds no objects.
+pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Value>, Failure> {
+    let mut objects = Vec::new();
+    for file in files {
+        if file == Path::new("-") {
+            let mut text = String::new();
+            let read = std::io::stdin().lock().read_to_string(&mut text);
+            read.map_err(|e| Failure::of("read standard input", &e))?;
+            take("standard input", &text, &mut objects)?;
+            continue;
+        }
+        for file in below(file)? {
+            let text = std::fs::read_to_string(&file);
+            let text = text.map_err(|e| Failure::of(&format!("read {}", file.display()), &e))?;
+            take(&file.display().to_string(), &text, &mut objects)?;
+        }
+    }
+    Ok(objects)
+}
+
+/// A file itself, or the manifests in and below a directory, by name.
+fn below(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let failed = |e: std::io::Error| Failure::of(&format!("read {}", path.display()), &e);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let entry = entry.map_err(failed)?.path();
+        let is_manifest = entry
+            .extension()
+            .is_some_and(|e| e == "yaml" || e == "yml" || e == "json");
+        if entry.is_dir() {
+            found.extend(below(&entry)?);
+        } else if is_manifest {
+            found.push(entry);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn take(name: &str, text: &str, objects: &mut Vec<Value>) -> Result<(), Failure> {
+    let stream = Stream::parse(text, &Limits::default());
+    let stream = stream.map_err(|e| Failure::of(&format!("read {name}"), &e))?;
+    for document in stream.documents().filter(|d| !d.is_empty()) {
+        let object = document.to_json(Reader::Sigs);
+        let object = object.map_err(|e| Failure::of(&format!("read {name}"), &e))?;
+        let items = object.get("items").and_then(Value::as_array);
+        match items.filter(|_| api::str_at(&object, &["kind"]).is_some_and(|k| k.ends_with("List")))
+        {
+            Some(items) => objects.extend(items.iter().cloned()),
+            None if object.get("kind").is_some() => objects.push(object),
+            None => {
+                let why = format!("{name} holds a document that is no object: it has no kind");
+                return Err(Failure::new(why));
+            }
+        }
+    }
+    Ok(())
+}

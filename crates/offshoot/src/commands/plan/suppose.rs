@@ -1,0 +1,78 @@
+//! `--delete` and `--upstream`, as the server is asked.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use serde_json::{Map, Value, json};
+
+use crate::exit::Failure;
+use crate::folder;
+
+/// `KIND/NAME`
+pub(super) fn deleted(text: &str) -> Result<Value, Failure> {
+    let (kind, name) = text
+        .split_once('/')
+        .filter(|(kind, name)| !kind.is_empty() && !name.is_empty())
+        .ok_or_else(|| Failure::usage(format!("--delete {text:?} is not KIND/NAME")))?;
+    Ok(json!({"kind": kind, "name": name}))
+}
+
+/// `REPO/PACKAGE@REVISION=DIR|GITREF`: what names a directory is one.
+pub(super) fn upstream(text: &str) -> Result<Value, Failure> {
+    let wrong = || {
+        Failure::usage(format!("--upstream {text:?} is not REPO/PACKAGE@REVISION=DIR|GITREF"))
+            .hint("such as blueprints/web@v2=./web, or blueprints/web@v2=next for a branch of the repository")
+    };
+    let (named, content) = text.split_once('=').ok_or_else(wrong)?;
+    let (package, revision) = named.rsplit_once('@').ok_or_else(wrong)?;
+    let (repository, package) = package.split_once('/').ok_or_else(wrong)?;
+    if [repository, package, revision, content].contains(&"") {
+        return Err(wrong());
+    }
+    let mut upstream = json!({
+        "repository": repository, "package": package, "revision": revision,
+    });
+    if Path::new(content).is_dir() {
+        let decode = base64::engine::general_purpose::STANDARD;
+        let files: Map<String, Value> = folder::read(Path::new(content))?
+            .iter()
+            .map(|(path, file)| (path.to_string(), decode.encode(file.bytes()).into()))
+            .collect();
+        upstream["files"] = files.into();
+    } else {
+        upstream["ref"] = content.into();
+    }
+    Ok(upstream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_supposed_is_read_or_said_to_be_wrong() {
+        let read = upstream("blueprints/team/web@v2=next").unwrap();
+        assert_eq!(read["repository"], "blueprints");
+        assert_eq!(read["package"], "team/web");
+        assert_eq!(
+            (&read["revision"], &read["ref"]),
+            (&json!("v2"), &json!("next"))
+        );
+        for wrong in [
+            "",
+            "web",
+            "blueprints/web@v2",
+            "blueprints/web=x",
+            "/web@v2=x",
+            "a/b@=x",
+            "a/b@v1=",
+        ] {
+            assert!(upstream(wrong).is_err(), "{wrong}");
+        }
+        assert!(deleted("web").is_err() && deleted("pvset/").is_err());
+        assert_eq!(
+            deleted("pvset/web").unwrap(),
+            json!({"kind": "pvset", "name": "web"})
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! Manifests as the server would store them if the caller wrote them now.
+
+use std::collections::BTreeSet;
+
+use apiserver::gateway::{Call, Refusal, RefusalClass};
+use apiserver::logic::WriteOptions;
+use apiserver::logic::update::Means;
+use apiserver::verbs::Target;
+use apiserver::{Failure, Whose};
+use engine::Suppositions;
+use engine::ports::{Gvk, OurKind};
+use model::{ObjectKey, Problem};
+use serde_json::Value;
+
+use super::super::PackageGateway;
+use super::super::refusal::invalid;
+use super::may;
+use crate::ports::{Overlay, read_repository, read_set, read_variant};
+
+/// The kinds of ours.
+const CONFIG: &str = "config.porch.kpt.dev";
+
+/// What the manifests come to.
+pub(super) struct Objects<'a> {
+    gateway: &'a PackageGateway,
+    call: &'a Call,
+    suppositions: Suppositions,
+    overlay: Overlay,
+    unknown: Vec<(String, String)>,
+    seen: BTreeSet<(String, String, String)>,
+}
+
+impl<'a> Objects<'a> {
+    pub(super) fn new(gateway: &'a PackageGateway, call: &'a Call) -> Self {
+        Self {
+            gateway,
+            call,
+            suppositions: Suppositions::default(),
+            overlay: Overlay::of(call.user.clone()),
+            unknown: Vec::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// What is supposed, what the cluster would hold then, and what is not planned.
+    pub(super) fn supposed(self) -> (Suppositions, Overlay, Vec<(String, String)>) {
+        (self.suppositions, self.overlay, self.unknown)
+    }
+
+    /// A manifest that the caller would write.
+    pub(super) async fn write(&mut self, manifest: &Value, field: &str) -> Result<(), Refusal> {
+        let (kind, name) = (named(manifest, "kind"), at(manifest, "/metadata/name"));
+        let version = named(manifest, "apiVersion");
+        let Some(target) = self.target(&Gvk::of(version, kind), name) else {
+            let why = "this server does not serve its kind";
+            self.unknown
+                .push((format!("{kind} {name}"), why.to_owned()));
+            return Ok(());
+        };
+        self.here(manifest, &target, field)?;
+        let resource = &target.resource;
+        self.once((&resource.group, &resource.plural, name), field)?;
+        let stored = self
+            .gateway
+            .handle
+            .core()
+            .store
+            .get(&resource.key(), &target.key());
+        let verb = if stored.is_some() { "update" } else { "create" };
+        let asked = (resource.group.as_str(), resource.plural.as_str(), name);
+        may(self.gateway, self.call, verb, asked)?;
+        let whose = Whose {
+            user: self.call.user.clone(),
+            agent: self.call.options.field_manager.clone(),
+        };
+        let options = WriteOptions {
+            dry_run: true,
+            field_manager: self.call.options.field_manager.clone(),
+            ..WriteOptions::default()
+        };
+        let core = self.gateway.handle.core();
+        let written = match stored {
+            None => {
+                core.create(&target, &whose, manifest.clone(), &options)
+                    .await
+            }
+            Some(_) => {
+                let compute = |old: &Value| Ok((onto(old, manifest), Means::Put));
+                let verb = apiserver::gateway::Verb::Update;
+                core.modify(&target, &whose, verb, &compute, &options).await
+            }
+        };
+        let written = written.map_err(|failure| refused(&failure, field))?;
+        self.take(&target, written.object.value());
+        Ok(())
+    }
+
+    /// An object that the caller would delete.
+    pub(super) fn delete(&mut self, asked: &Value, field: &str) -> Result<(), Refusal> {
+        let (kind, name) = (named(asked, "kind"), named(asked, "name"));
+        let wrong = |what: String| {
+            let problem = Problem::new(field, format!("{field}: {what}"));
+            invalid(self.call, &[problem])
+        };
+        let target = self.find(named(asked, "apiVersion"), kind, name);
+        let target = target.ok_or_else(|| wrong(format!("kind {kind:?} is not served here")))?;
+        let resource = &target.resource;
+        let names = (resource.group.as_str(), resource.plural.as_str(), name);
+        may(self.gateway, self.call, "delete", names)?;
+        let core = self.gateway.handle.core();
+        if core.store.get(&resource.key(), &target.key()).is_none() {
+            return Err(wrong(format!("{} {name:?} is not there", resource.plural)));
+        }
+        self.once((&resource.group, &resource.plural, name), field)?;
+        let key = api_key(&target);
+        match (our_kind(&target), key) {
+            (Some(kind), Some(key)) => self.suppositions.deleted.push((kind, key)),
+            _ => self.other(&target, None),
+        }
+        Ok(())
+    }
+
+    /// The resource of a kind in a version, and the object of a name in it.
+    fn target(&self, kind: &Gvk, name: &str) -> Option<Target> {
+        let catalog = self.gateway.handle.core().registry.catalog();
+        let resource = catalog.by_kind(&kind.group, &kind.kind)?;
+        let found = Target::find(&catalog, &kind.group, &kind.version, &resource.plural)?;
+        let namespace = if resource.namespaced {
+            self.call.namespace.as_str()
+        } else {
+            ""
+        };
+        Some(found.at(namespace, name))
+    }
+
+    /// The same where only the kind is known, or one of its short names.
+    fn find(&self, version: &str, kind: &str, name: &str) -> Option<Target> {
+        if !version.is_empty() {
+            return self.target(&Gvk::of(version, kind), name);
+        }
+        let known = [
+            ("PackageVariant", "packagevariant", "pvar"),
+            ("PackageVariantSet", "packagevariantset", "pvset"),
+            ("Repository", "repository", "repo"),
+        ];
+        let lower = kind.to_lowercase();
+        let ours = known
+            .iter()
+            .find(|(_, long, short)| lower == *long || lower == *short);
+        let (group, kind) = match ours {
+            Some((kind, ..)) => (CONFIG, *kind),
+            None => ("", kind),
+        };
+        let catalog = self.gateway.handle.core().registry.catalog();
+        let resource = catalog.by_kind(group, kind)?;
+        let namespace = if resource.namespaced {
+            self.call.namespace.as_str()
+        } else {
+            ""
+        };
+        Some(Target::stored(resource, namespace, name))
+    }
+
+    /// A plan is of one namespace, and of what lies in it.
+    fn here(&self, manifest: &Value, target: &Target, field: &str) -> Result<(), Refusal> {
+        let namespace = at(manifest, "/metadata/namespace");
+        let same = namespace.is_empty() || namespace == self.call.namespace;
+        if same || !target.resource.namespaced {
+            return Ok(());
+        }
+        let field = format!("{field}.metadata.namespace");
+        let what = format!(
+            "{field}: it is {namespace:?}, and this plan is of namespace {:?}: plan each namespace alone",
+            self.call.namespace
+        );
+        Err(invalid(self.call, &[Problem::new(field, what)]))
+    }
+
+    /// Nobody knows which of two manifests of one object is meant.
+    fn once(&mut self, object: (&str, &str, &str), field: &str) -> Result<(), Refusal> {
+        let (group, plural, name) = object;
+        let entry = (group.to_owned(), plural.to_owned(), name.to_owned());
+        if self.seen.insert(entry) {
+            return Ok(());
+        }
+        let what = format!("{field}: {plural} {name:?} is named twice");
+        Err(invalid(self.call, &[Problem::new(field, what)]))
+    }
+
+    fn take(&mut self, target: &Target, object: Value) {
+        let all = &mut self.suppositions;
+        match our_kind(target) {
+            Some(OurKind::Variant) => {
+                if let Some(variant) = read_variant(&object) {
+                    self.overlay.written(OurKind::Variant, &variant.key);
+                    all.variants.push(variant);
+                }
+            }
+            Some(OurKind::Set) => {
+                let stored = self.as_stored(target, object);
+                let all = &mut self.suppositions;
+                if let Some(set) = read_set(&stored) {
+                    self.overlay.written(OurKind::Set, &set.key);
+                    all.sets.push(set);
+                }
+            }
+            Some(OurKind::Repository) => {
+                if let Some(mut repository) = read_repository(&object) {
+                    // Nobody can look into a repository that is not registered yet.
+                    let known = at(&object, "/status/conditions/0/type");
+                    if known.is_empty() {
+                        let what = format!("repository {}", repository.key);
+                        let why = "it is not registered, so that nothing in it is known";
+                        self.unknown.push((what, why.to_owned()));
+                        repository.status = Default::default();
+                    }
+                    all.repositories.push(repository);
+                }
+            }
+            _ => self.other(target, Some(object)),
+        }
+    }
+
+    /// The object in the version in which its kind is kept, which is the one that is read.
+    fn as_stored(&self, target: &Target, object: Value) -> Value {
+        let stored = &target.resource.storage_version;
+        let version = at(&object, "/apiVersion")
+            .rsplit('/')
+            .next()
+            .unwrap_or_default();
+        if version == stored {
+            return object;
+        }
+        api::convert_set(object.clone(), &format!("{CONFIG}/{stored}")).unwrap_or(object)
+    }
+
+    fn other(&mut self, target: &Target, object: Option<Value>) {
+        let resource = &target.resource;
+        let kind = Gvk {
+            group: resource.group.clone(),
+            version: resource.storage_version.clone(),
+            kind: resource.kind.clone(),
+        };
+        self.suppositions.kinds.insert(kind);
+        let place = (resource.group.clone(), resource.kind.clone());
+        self.overlay
+            .put(place, (&target.namespace, &target.name), object);
+    }
+}
+
+fn our_kind(target: &Target) -> Option<OurKind> {
+    if target.resource.group != CONFIG {
+        return None;
+    }
+    match target.resource.plural.as_str() {
+        "packagevariants" => Some(OurKind::Variant),
+        "packagevariantsets" => Some(OurKind::Set),
+        "repositories" => Some(OurKind::Repository),
+        _ => None,
+    }
+}
+
+fn api_key(target: &Target) -> Option<ObjectKey> {
+    Some(ObjectKey::new(
+        model::Namespace::parse(&target.namespace).ok()?,
+        model::ObjectName::parse(&target.name).ok()?,
+    ))
+}
+
+fn named<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn at<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// What an object becomes by a manifest: whatever the manifest says outside of metadata, as a whole, and its labels and
+/// annotations beside those that are there.
+fn onto(old: &Value, manifest: &Value) -> Value {
+    let mut new = old.clone();
+    let Some(object) = new.as_object_mut() else {
+        return manifest.clone();
+    };
+    for (key, value) in manifest.as_object().into_iter().flatten() {
+        if !matches!(key.as_str(), "metadata" | "status") {
+            object.insert(key.clone(), value.clone());
+        }
+    }
+    for field in ["labels", "annotations"] {
+        let said = manifest.pointer(&format!("/metadata/{field}"));
+        for (key, value) in said.and_then(Value::as_object).into_iter().flatten() {
+            new["metadata"][field][key.as_str()] = value.clone();
+        }
+    }
+    new
+}
+
+fn refused(failure: &Failure, field: &str) -> Refusal {
+    let class = match failure.code {
+        401 | 403 => RefusalClass::Denied,
+        404 => RefusalClass::NotFound,
+        409 => RefusalClass::Conflict,
+        413 => RefusalClass::Limit,
+        429 | 503 | 504 => RefusalClass::Unavailable,
+        500 => RefusalClass::Bug,
+        _ => RefusalClass::BadRequest,
+    };
+    Refusal::new(class, format!("{field}: {}", failure.message))
+}

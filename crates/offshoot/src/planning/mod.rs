@@ -1,0 +1,79 @@
+//! The plan as a document, and the document as people read it: a table, a page of Markdown, the diff of one class.
+//!
+//! The document is what the server answers and what `--out` keeps; everything else is printed from it alone. Values of
+//! Secrets never get into it.
+
+mod diff;
+mod document;
+mod entries;
+mod markdown;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use diff::diff;
+pub(crate) use document::document;
+pub(crate) use markdown::markdown;
+pub(crate) use table::table;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// The id of a plan: over the document without its id, keys in order and nothing between them.
+pub(crate) fn id_of(document: &Value) -> String {
+    let mut bare = document.clone();
+    if let Some(map) = bare.as_object_mut() {
+        map.remove("plan");
+    }
+    let hash = Sha256::digest(canonical(&bare).to_string());
+    hash.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// A value with the keys of its objects in order.
+fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let sorted: BTreeMap<&String, Value> = map
+                .iter()
+                .map(|(key, value)| (key, canonical(value)))
+                .collect();
+            Value::Object(sorted.into_iter().map(|(k, v)| (k.clone(), v)).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(canonical).collect()),
+        other => other.clone(),
+    }
+}
+
+/// Whether anything would change, and whether anything failed.
+pub(crate) fn outcome(document: &Value) -> (bool, bool) {
+    let verdicts = list(document, "targets").map(|target| text(target, "verdict"));
+    let (mut changes, mut failed) = (false, false);
+    for verdict in verdicts {
+        changes |= matches!(
+            verdict,
+            "create" | "upgrade" | "edit" | "conflict" | "leave"
+        );
+        failed |= verdict == "failed";
+    }
+    (changes, failed)
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    let items = value.get(key).and_then(Value::as_array);
+    items.into_iter().flatten()
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn number(value: &Value, key: &str) -> u64 {
+    value.get(key).and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// The first digits of an id: enough within one plan.
+fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}

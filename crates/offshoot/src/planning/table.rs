@@ -1,0 +1,347 @@
+//! The plan as a page for a terminal.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::entries::{Entry, entries};
+use super::{list, number, short, text};
+
+/// How many names a line lists.
+const NAMED: usize = 3;
+/// How many conflicts, leaving variants or failures are told one by one.
+const TOLD: usize = 20;
+
+/// The page.
+pub(crate) fn table(document: &Value, all: bool) -> String {
+    let mut out = String::new();
+    head(document, &mut out);
+    let classes = sorted(document);
+    let mut before: Vec<(String, Vec<Entry>)> = Vec::new();
+    for (at, class) in classes.iter().enumerate() {
+        let mut changes = entries(class);
+        changes.retain(|entry| all || !entry.bookkeeping);
+        let name = letters(at);
+        of_class(document, class, &name, &changes, &before, &mut out);
+        before.push((name, changes));
+    }
+    conflicts(document, &mut out);
+    leaving(document, &mut out);
+    for failed in list(document, "failed").take(TOLD) {
+        let (variant, reason) = (text(failed, "variant"), text(failed, "reason"));
+        _ = writeln!(
+            out,
+            "x {variant}: {reason}: {}",
+            first_line(text(failed, "message"))
+        );
+    }
+    more(list(document, "failed").count(), "failures", &mut out);
+    let unknown = list(document, "unknown").count();
+    let hidden = if all {
+        ""
+    } else {
+        " · bookkeeping hidden (--all)"
+    };
+    _ = writeln!(out, "? {unknown} unknown{hidden}");
+    for entry in list(document, "unknown").take(TOLD) {
+        _ = writeln!(
+            out,
+            "  {}: {}",
+            text(entry, "what"),
+            first_line(text(entry, "why"))
+        );
+    }
+    more(unknown, "unknown", &mut out);
+    out
+}
+
+fn more(count: usize, what: &str, out: &mut String) {
+    if let Some(more) = count.checked_sub(TOLD).filter(|more| *more > 0) {
+        _ = writeln!(out, "  and {more} more {what}: -o json lists all");
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn head(document: &Value, out: &mut String) {
+    let plan = short(text(document, "plan"));
+    let counts = counts(document);
+    for set in list(document, "sets") {
+        let name = text(set, "set");
+        _ = writeln!(out, "set {name}: {}", upstreams(document, Some(name)));
+    }
+    let total: usize = counts.values().sum();
+    let words = [
+        "create",
+        "upgrade",
+        "edit",
+        "conflict",
+        "leave",
+        "unchanged",
+    ];
+    let mut said: Vec<String> = words
+        .iter()
+        .filter_map(|word| counts.get(word).map(|count| format!("{count} {word}")))
+        .collect();
+    said.push(format!(
+        "{} fail",
+        counts.get("failed").copied().unwrap_or_default()
+    ));
+    _ = writeln!(out, "plan {plan}: {total} targets: {}\n", said.join(" · "));
+}
+
+fn counts(document: &Value) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for target in list(document, "targets") {
+        *counts.entry(text(target, "verdict")).or_default() += 1;
+    }
+    counts
+}
+
+/// What a set's targets follow: `blueprints/web v1 → v2`.
+fn upstreams(document: &Value, set: Option<&str>) -> String {
+    let mut all = BTreeSet::new();
+    for target in list(document, "targets") {
+        if set.is_some_and(|set| text(target, "set") != set) {
+            continue;
+        }
+        let Some(upstream) = target.get("upstream").filter(|u| !u.is_null()) else {
+            continue;
+        };
+        let end = |key: &str| {
+            let end = upstream.get(key).unwrap_or(&Value::Null);
+            text(end, "revision").to_owned()
+        };
+        let from = Some(end("from")).filter(|from| !from.is_empty());
+        let from = from.map_or_else(String::new, |from| format!("{from} → "));
+        all.insert(format!(
+            "{}/{} {from}{}",
+            text(upstream, "repository"),
+            text(upstream, "package"),
+            end("to")
+        ));
+    }
+    let all: Vec<String> = all.into_iter().collect();
+    match all.is_empty() {
+        true => "nothing to follow".to_owned(),
+        false => all.join(", "),
+    }
+}
+
+/// The classes, those with the most targets first.
+pub(super) fn sorted(document: &Value) -> Vec<&Value> {
+    let mut classes: Vec<&Value> = list(document, "classes").collect();
+    classes.sort_by_key(|class| {
+        (
+            std::cmp::Reverse(number(class, "count")),
+            text(class, "id").to_owned(),
+        )
+    });
+    classes
+}
+
+/// A, B … Z, AA, AB …
+pub(super) fn letters(mut at: usize) -> String {
+    let mut name = String::new();
+    loop {
+        let letter = u8::try_from(at % 26).unwrap_or_default();
+        name.insert(0, char::from(b'A' + letter));
+        if at < 26 {
+            return name;
+        }
+        at = at / 26 - 1;
+    }
+}
+
+fn of_class(
+    document: &Value,
+    class: &Value,
+    name: &str,
+    changes: &[Entry],
+    before: &[(String, Vec<Entry>)],
+    out: &mut String,
+) {
+    let id = text(class, "id");
+    let mine: Vec<&Value> = list(document, "targets")
+        .filter(|target| text(target, "class") == id)
+        .collect();
+    let verdicts: BTreeSet<&str> = mine.iter().map(|t| text(t, "verdict")).collect();
+    let verdicts: Vec<&str> = verdicts.into_iter().collect();
+    let names: Vec<&str> = mine.iter().map(|t| text(t, "variant")).collect();
+    let count = names.len();
+    let rest = if count > NAMED { " …" } else { "" };
+    let names = names.get(..count.min(NAMED)).unwrap_or_default().join(", ");
+    _ = writeln!(
+        out,
+        "{name} {}  {count} {}  {names}{rest}",
+        short(id),
+        verdicts.join(", ")
+    );
+    match like(changes, before) {
+        Some((other, more, less)) => {
+            _ = writeln!(out, "  as {other}");
+            for entry in more {
+                _ = writeln!(out, "  and {}: {}", entry.place, entry.line);
+            }
+            for entry in less {
+                _ = writeln!(out, "  without {}: {}", entry.place, entry.line);
+            }
+        }
+        None => {
+            let mut place = "";
+            for entry in changes {
+                if entry.place != place {
+                    _ = writeln!(out, "  {}", entry.place);
+                    place = &entry.place;
+                }
+                _ = writeln!(out, "  {}", entry.line);
+            }
+        }
+    }
+    values(class, out);
+    out.push('\n');
+}
+
+/// What replaced values are, where they differ between the targets.
+fn values(class: &Value, out: &mut String) {
+    for input in list(class, "inputs") {
+        let values: Vec<&Value> = list(input, "values").collect();
+        if values.len() < 2 {
+            continue;
+        }
+        let shown = values.iter().take(NAMED * 2);
+        let shown: Vec<String> = shown
+            .map(|v| format!("{} {}", text(v, "value"), number(v, "count")))
+            .collect();
+        let rest = match values.len() > NAMED * 2 {
+            true => format!(", <{} values>", values.len()),
+            false => String::new(),
+        };
+        _ = writeln!(
+            out,
+            "  {{{}}}: {}{rest}",
+            text(input, "input"),
+            shown.join(", ")
+        );
+    }
+}
+
+type Like<'a> = (&'a str, Vec<&'a Entry>, Vec<&'a Entry>);
+
+/// An earlier class that differs in a few changes only.
+fn like<'a>(changes: &'a [Entry], before: &'a [(String, Vec<Entry>)]) -> Option<Like<'a>> {
+    let close = before.iter().filter_map(|(name, other)| {
+        let more: Vec<&Entry> = changes.iter().filter(|e| !other.contains(e)).collect();
+        let less: Vec<&Entry> = other.iter().filter(|e| !changes.contains(e)).collect();
+        let differ = more.len() + less.len();
+        let shared = changes.len() - more.len();
+        (shared > 0 && differ <= 3 && differ < changes.len() + 1).then_some((
+            name.as_str(),
+            more,
+            less,
+        ))
+    });
+    close.min_by_key(|(_, more, less)| more.len() + less.len())
+}
+
+fn conflicts(document: &Value, out: &mut String) {
+    let mut places: BTreeMap<String, Vec<(&str, &Value)>> = BTreeMap::new();
+    for target in list(document, "targets") {
+        for conflict in list(target, "conflicts") {
+            let place = ["file", "resource", "path"]
+                .map(|key| text(conflict, key))
+                .join(" ");
+            let entry = places.entry(place.trim().to_owned()).or_default();
+            entry.push((text(target, "variant"), conflict));
+        }
+    }
+    for (place, all) in places.iter().take(TOLD) {
+        let names: Vec<&str> = all.iter().take(NAMED).map(|(name, _)| *name).collect();
+        let rest = if all.len() > NAMED { " …" } else { "" };
+        _ = writeln!(
+            out,
+            "! {} conflict(s), approval waits  {}{rest}",
+            all.len(),
+            names.join(", ")
+        );
+        let sides: BTreeSet<String> = all.iter().map(|(_, c)| sides(c)).collect();
+        for side in sides.iter().take(NAMED) {
+            _ = writeln!(out, "  {place}  {side}");
+        }
+        if let Some((name, conflict)) = all.first() {
+            let draft = list(document, "targets").find(|t| text(t, "variant") == *name);
+            let draft = draft.map(|t| text(t, "draft")).unwrap_or_default();
+            _ = writeln!(
+                out,
+                "  once the drafts are there: offshoot why pkgrev/{draft} shows them, spec.resolvedConflicts takes {}",
+                text(conflict, "id")
+            );
+        }
+    }
+    more(places.len(), "conflicts", out);
+}
+
+fn sides(conflict: &Value) -> String {
+    let side = |key: &str| {
+        let side = conflict.get(key).unwrap_or(&Value::Null);
+        match (text(side, "value"), text(side, "hash")) {
+            ("", "") => "nothing".to_owned(),
+            ("", _) => "something that is not shown".to_owned(),
+            (value, _) => value.replace('\n', "\\n"),
+        }
+    };
+    format!(
+        "base {}, upstream {}, local {}",
+        side("base"),
+        side("upstream"),
+        side("local")
+    )
+}
+
+fn leaving(document: &Value, out: &mut String) {
+    let all: Vec<&Value> = list(document, "leaving").collect();
+    if all.is_empty() {
+        return;
+    }
+    _ = writeln!(out, "- {} leave", all.len());
+    for one in all.iter().take(TOLD) {
+        let fates =
+            list(one, "revisions").map(|r| format!("{} {}", text(r, "name"), text(r, "fate")));
+        let fates: Vec<String> = fates.collect();
+        let fates = match fates.is_empty() {
+            true => String::new(),
+            false => format!(": {}", fates.join(", ")),
+        };
+        _ = writeln!(
+            out,
+            "  {} ({}){fates}",
+            text(one, "variant"),
+            text(one, "why")
+        );
+    }
+    more(all.len(), "that leave", out);
+    for set in list(document, "sets") {
+        let Some(fuse) = set.get("fuse").filter(|fuse| number(fuse, "deleting") > 0) else {
+            continue;
+        };
+        let holds = fuse
+            .get("holds")
+            .and_then(Value::as_bool)
+            .unwrap_or_default();
+        let verdict = if holds {
+            "HOLDS them until somebody confirms"
+        } else {
+            "does NOT hold them"
+        };
+        _ = writeln!(
+            out,
+            "  {} of {} of set {}: the deletion guard {verdict}",
+            number(fuse, "deleting"),
+            number(fuse, "of"),
+            text(set, "set")
+        );
+    }
+}

@@ -1,0 +1,294 @@
+//! What people read of a plan of 300 targets, to the letter.
+
+use std::collections::BTreeMap;
+
+use engine::planned::{
+    FleetPlan, Leaving, PlannedClass, PlannedSet, Target, UpstreamChange, Verdict,
+};
+use model::{
+    Conflict, ConflictId, ConflictState, ConflictValue, Decision, File, Files, Namespace,
+    ObjectKey, ObjectName, PackageName, PackagePath, RepositoryName, TreeId,
+};
+use package::changes::{WantedUpstream, changes, inputs_of};
+
+use super::{diff, document, id_of, markdown, outcome, table};
+
+const OLD: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: 3\n  paused: false\n  template:\n    spec:\n      containers:\n      - name: web\n        image: example.test/web:1.4\n";
+const SECRET: &str =
+    "apiVersion: v1\nkind: Secret\nmetadata:\n  name: key\nstringData:\n  password: hunter1\n";
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new(
+        Namespace::parse("default").unwrap(),
+        ObjectName::parse(name).unwrap(),
+    )
+}
+
+fn files(texts: &[(&str, String)]) -> Files {
+    let parsed = texts
+        .iter()
+        .map(|(path, text)| (PackagePath::parse(path).unwrap(), File::text(text)));
+    parsed.collect()
+}
+
+fn context(region: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\ndata:\n  region: {region}\n"
+    )
+}
+
+/// A package before and after, by what is special about its target.
+fn package(region: &str, special: u8) -> (Files, Files) {
+    let before = files(&[
+        ("deployment.yaml", OLD.to_owned()),
+        ("package-context.yaml", context(region)),
+        ("secret.yaml", SECRET.to_owned()),
+    ]);
+    let mut next = OLD
+        .replace("web:1.4", "web:1.5")
+        .replace("  paused: false\n", "");
+    if special == 1 {
+        next = next.replace("replicas: 3", "replicas: 5");
+    }
+    let limits = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: limits\ndata:\n  region: {region}\n"
+    );
+    let mut after = vec![
+        ("deployment.yaml", next),
+        ("package-context.yaml", context(region)),
+        ("secret.yaml", SECRET.replace("hunter1", "hunter2")),
+    ];
+    if special != 2 {
+        after.push(("limits.yaml", limits));
+    }
+    (before, files(&after))
+}
+
+fn target(plan: &mut FleetPlan, name: &str, verdict: Verdict) -> usize {
+    plan.targets.push(Target {
+        variant: key(name),
+        set: Some(key("web")),
+        place: Some((
+            RepositoryName::parse("edge").unwrap(),
+            PackageName::parse("web").unwrap(),
+        )),
+        verdict,
+        inexact: None,
+        class: None,
+        upstream: None,
+        draft: None,
+        tree: None,
+        inputs: Default::default(),
+        conflicts: Vec::new(),
+        why: Default::default(),
+    });
+    plan.targets.len() - 1
+}
+
+fn upgrade(plan: &mut FleetPlan, name: &str, region: &str, special: u8) {
+    let at = target(plan, name, Verdict::Upgrade);
+    let (package, repository) = (
+        PackageName::parse("web").unwrap(),
+        RepositoryName::parse("blueprints").unwrap(),
+    );
+    let (before, after) = self::package(region, special);
+    let edge = RepositoryName::parse(&format!("edge-{region}")).unwrap();
+    let namespace = Namespace::parse("default").unwrap();
+    let inputs = inputs_of((&package, &edge, &namespace), Some(&before), &after);
+    let found = changes(&before, &after, &inputs);
+    let id = found.id(&WantedUpstream {
+        repository: repository.clone(),
+        package: package.clone(),
+        tree: TreeId::from_bytes(&[7; 20]).unwrap(),
+    });
+    let changed = |a: &Files, b: &Files| -> Files {
+        a.iter()
+            .filter(|(p, f)| b.get(*p) != Some(f))
+            .map(|(p, f)| (p.clone(), f.clone()))
+            .collect()
+    };
+    let class = PlannedClass {
+        changes: found,
+        first: key(name),
+        before: changed(&before, &after),
+        after: changed(&after, &before),
+    };
+    plan.classes.entry(id).or_insert(class);
+    let target = &mut plan.targets[at];
+    target.class = Some(id);
+    target.inputs = inputs;
+    target.tree = TreeId::from_bytes(&[9; 20]);
+    target.draft = Some(ObjectName::parse(&format!("edge.{name}.packagevariant-2")).unwrap());
+    target.upstream = Some(UpstreamChange {
+        repository,
+        package,
+        from: Some(("v1".to_owned(), None)),
+        to: ("v2".to_owned(), None),
+    });
+}
+
+fn conflict(plan: &mut FleetPlan) {
+    let target = plan.targets.last_mut().unwrap();
+    target.verdict = Verdict::Conflict;
+    target.conflicts = vec![Conflict {
+        id: ConflictId("5c0ffee5".to_owned()),
+        file: PackagePath::parse("deployment.yaml").unwrap(),
+        resource: "apps/Deployment//web".to_owned(),
+        path: "spec.replicas".to_owned(),
+        base: ConflictValue::Json("3".into()),
+        local: ConflictValue::Json("9".into()),
+        upstream: ConflictValue::Json("5".into()),
+        decision: Decision::Upstream,
+        state: ConflictState::Open,
+        derived_from: None,
+    }];
+}
+
+/// 300 targets: most alike, six with a change more, one alone, two with conflicts, five that leave, five as they are.
+fn fleet() -> FleetPlan {
+    let mut plan = FleetPlan::default();
+    for n in 0..281 {
+        let region = if n < 120 { "europe" } else { "america" };
+        upgrade(&mut plan, &format!("web-edge-{n:03}"), region, 0);
+    }
+    for n in 281..287 {
+        upgrade(&mut plan, &format!("web-edge-{n:03}"), "europe", 1);
+    }
+    upgrade(&mut plan, "web-edge-lab", "europe", 2);
+    for n in 288..290 {
+        upgrade(&mut plan, &format!("web-edge-{n:03}"), "europe", 0);
+        conflict(&mut plan);
+    }
+    for n in 290..295 {
+        let name = format!("web-edge-{n:03}");
+        target(&mut plan, &name, Verdict::Leave);
+        plan.leaving.push(Leaving {
+            variant: key(&name),
+            why: "its packagevariant goes".to_owned(),
+            revisions: vec![(
+                ObjectName::parse(&format!("edge.{name}.v1")).unwrap(),
+                "deletion proposed",
+            )],
+        });
+    }
+    for n in 295..300 {
+        target(&mut plan, &format!("web-edge-{n:03}"), Verdict::Unchanged);
+    }
+    plan.sets.push(PlannedSet {
+        key: key("web"),
+        held: false,
+        deleting: 5,
+        of: 300,
+    });
+    plan
+}
+
+#[test]
+fn a_plan_of_300_targets_reads_as_one_page() {
+    let document = document(&fleet(), None);
+    let page = table(&document, false);
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/src/planning/fleet.txt");
+    if std::env::var_os("OFFSHOOT_BLESS").is_some() {
+        std::fs::write(golden, &page).unwrap();
+    }
+    assert_eq!(page, std::fs::read_to_string(golden).unwrap());
+    assert_eq!(outcome(&document), (true, false));
+}
+
+#[test]
+fn nothing_of_a_secret_is_shown() {
+    let document = document(&fleet(), None);
+    let class = document["classes"][0]["id"].as_str().unwrap();
+    let diff = diff(&document, class).unwrap();
+    assert!(
+        diff.contains("-        image: example.test/web:1.4"),
+        "{diff}"
+    );
+    for text in [
+        document.to_string(),
+        table(&document, true),
+        markdown(&document, true),
+        diff,
+    ] {
+        assert!(!text.contains("hunter"), "{text}");
+    }
+}
+
+#[test]
+fn the_order_of_targets_and_strangers_change_no_id() {
+    let plan = fleet();
+    let mut other = plan.clone();
+    other.targets.reverse();
+    upgrade(&mut other, "zzz-stranger", "nowhere", 1);
+    let ids = |plan: &FleetPlan| -> BTreeMap<String, String> {
+        let all = plan.targets.iter();
+        all.filter_map(|t| Some((t.variant.to_string(), t.class?.to_string())))
+            .collect()
+    };
+    let mut more = ids(&other);
+    more.remove("default/zzz-stranger");
+    assert_eq!(more, ids(&plan));
+    let lone = ids(&plan)["default/web-edge-lab"].clone();
+    assert_eq!(
+        ids(&plan).values().filter(|id| **id == lone).count(),
+        1,
+        "a lone outlier is a class of its own"
+    );
+}
+
+#[test]
+fn a_comment_is_never_too_long_and_names_every_class() {
+    let page = markdown(&document(&fleet(), None), false);
+    let mut plan = FleetPlan::default();
+    for n in 0..300 {
+        upgrade(
+            &mut plan,
+            &format!("web-edge-{n:03}"),
+            &format!("region-{n:03}"),
+            1,
+        );
+        // Each is changed in its own way.
+        let class = plan.targets.last().unwrap().class.unwrap();
+        let mut own = plan.classes[&class].clone();
+        own.first = key(&format!("web-edge-{n:03}"));
+        let (before, mut after) = package(&format!("region-{n:03}"), 1);
+        after.insert(
+            PackagePath::parse("own.yaml").unwrap(),
+            File::text(format!("a: {n}\n")),
+        );
+        own.changes = changes(&before, &after, &Default::default());
+        let id = own.changes.id(&WantedUpstream {
+            repository: RepositoryName::parse("blueprints").unwrap(),
+            package: PackageName::parse("web").unwrap(),
+            tree: TreeId::from_bytes(&[7; 20]).unwrap(),
+        });
+        plan.targets.last_mut().unwrap().class = Some(id);
+        plan.classes.insert(id, own);
+    }
+    let document = document(&plan, None);
+    let long = markdown(&document, true);
+    assert!(
+        page.len() <= 65_536 && long.len() <= 65_536,
+        "{}",
+        long.len()
+    );
+    for class in document["classes"].as_array().unwrap() {
+        let id = class["id"].as_str().unwrap();
+        assert!(long.contains(&id[..8]), "{id}");
+    }
+}
+
+#[test]
+fn the_id_of_a_plan_is_of_what_it_says_whatever_the_order_of_keys() {
+    let document = document(&fleet(), None);
+    assert_eq!(document["plan"], id_of(&document));
+    let text = document.to_string();
+    let sorted: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        id_of(&serde_json::to_value(sorted).unwrap()),
+        id_of(&document)
+    );
+    let mut other = document.clone();
+    other["targets"][0]["verdict"] = "edit".into();
+    assert_ne!(id_of(&other), id_of(&document));
+}
