@@ -234,7 +234,9 @@ impl Runner for OwnFunctions {
         if image.as_deref().and_then(functions::find).is_some() {
             return self.real.run(call, limits).await;
         }
-        let name = image.or(call.function.exec.clone()).unwrap_or_default();
+        let name = image
+            .or_else(|| call.function.exec.clone())
+            .unwrap_or_default();
         let note = |foreign: &Mutex<BTreeSet<String>>| {
             let mut foreign = foreign.lock().unwrap_or_else(PoisonError::into_inner);
             foreign.insert(name.clone());

@@ -16,6 +16,7 @@ mod outside;
 mod owners;
 mod people;
 mod planned;
+mod planned_worlds;
 mod reach;
 mod rendering;
 mod schedule;
