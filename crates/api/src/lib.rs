@@ -50,6 +50,7 @@ pub use resources::{
 pub use revision::{
     RevisionInput, read_revision, read_revision_input, read_revision_update, write_revision,
 };
+pub use revision_status::read_conflicts;
 pub use set::read_set;
 pub use sources::read_revision_set;
 pub use status::{

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::conditions::{read_conditions, write_plain};
 use crate::fields::{Fields, name, object_of, put, put_list, put_number, put_strings};
 use crate::revision_status::{
-    read_conflict, read_lock, read_machine, write_conflict, write_lock, write_machine,
+    read_conflicts, read_lock, read_machine, write_conflict, write_lock, write_machine,
 };
 use crate::task::{read_task, write_task};
 use crate::{read_key, read_meta, read_render_status, write_meta, write_render_status};
@@ -211,11 +211,7 @@ pub fn read_revision(object: &Value) -> Result<Revision, String> {
         deployment: status.flag("deployment"),
         published_by: status.owned("publishedBy").unwrap_or_default(),
         published_at: status.owned("publishTimestamp").unwrap_or_default(),
-        conflicts: status
-            .list("conflicts")
-            .iter()
-            .filter_map(read_conflict)
-            .collect(),
+        conflicts: read_conflicts(object),
         render_status: status
             .raw("renderStatus")
             .map(|status| PackedRenderStatus::from(&read_render_status(status))),

@@ -78,6 +78,14 @@ fn read_side(fields: &Fields<'_>, key: &str) -> ConflictValue {
     }
 }
 
+/// The conflicts of a package revision as its status lists them.
+pub fn read_conflicts(object: &Value) -> Vec<Conflict> {
+    let empty = Value::Object(Map::new());
+    let status = Fields::new(object.get("status").unwrap_or(&empty), "status");
+    let all = status.list("conflicts");
+    all.iter().filter_map(read_conflict).collect()
+}
+
 pub(crate) fn read_conflict(fields: &Fields<'_>) -> Option<Conflict> {
     Some(Conflict {
         id: ConflictId(fields.owned("id")?),

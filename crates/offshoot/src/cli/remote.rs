@@ -274,6 +274,10 @@ pub(crate) enum Rpkg {
         name: String,
         /// A directory that does not exist yet; a ResourceList on standard output without it.
         directory: Option<PathBuf>,
+        /// Show open conflicts in the files, both sides between markers as git leaves them: decide each and take its
+        /// markers away before the push.
+        #[arg(long, requires = "directory")]
+        markers: bool,
     },
     /// Write the files of a draft.
     #[command(alias = "sink", alias = "write")]

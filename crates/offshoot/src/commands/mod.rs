@@ -4,6 +4,7 @@ mod backup;
 mod check;
 mod crds;
 mod function;
+mod markers;
 mod pkg;
 mod plan;
 mod repo;

@@ -5,7 +5,7 @@ use yaml::{Edit, Limits, Stream, Value};
 
 use super::place::{document, find, parsed};
 use super::{FieldPath, PathStep};
-use crate::lines::{Excerpt, edited, exchanged, read, standing, write};
+use crate::lines::{Excerpt, edited, exchanged, read, standing, with_lines, write};
 
 /// A conflict about lines, read.
 pub(super) struct Lines {
@@ -93,6 +93,22 @@ impl Lines {
             self.text(from, at, conflict)?,
         );
         let text = exchanged(&ours, &theirs, self.places(), &self.known())?;
+        self.with_text(files, conflict, text)
+    }
+
+    /// A package with these lines as a side has them; `None` where they were too long to be told.
+    pub(super) fn decided(
+        &self,
+        files: &Files,
+        conflict: &Conflict,
+        value: &ConflictValue,
+    ) -> Option<Files> {
+        let ConflictValue::Json(json) = value else {
+            return None;
+        };
+        let side = read(&serde_json::from_str::<String>(json).ok()?)?;
+        let text = self.text(files, &conflict.file, conflict)?;
+        let text = with_lines(&text, &side, &self.known())?;
         self.with_text(files, conflict, text)
     }
 

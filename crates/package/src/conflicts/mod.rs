@@ -13,6 +13,7 @@ mod path;
 mod place;
 mod resolve;
 mod take;
+mod ways;
 
 pub(crate) use carry::is_unanswered;
 pub use carry::{Draft, acknowledge, carry, sort};
@@ -25,6 +26,7 @@ pub(crate) use place::document;
 pub use place::value_at;
 pub use resolve::{derived_by_render, resolved_by_edit};
 pub(crate) use take::take;
+pub use ways::{Ways, both_ways};
 
 #[cfg(test)]
 mod tests;

@@ -88,17 +88,33 @@ pub(crate) fn exchanged(
     excerpts: &[Excerpt],
     known: &[&[Excerpt]],
 ) -> Option<String> {
+    let from = level(from);
+    let theirs = lines(&from);
+    let places = locate(&theirs, excerpts, known).into_iter();
+    let there: Option<Vec<String>> = places
+        .map(|place| Some(theirs.get(place?)?.concat()))
+        .collect();
+    put(text, excerpts, known, &there?)
+}
+
+/// A text with the lines of excerpts at their places; `None` where one is not found, or its lines are not all told.
+pub(crate) fn with_lines(text: &str, excerpts: &[Excerpt], known: &[&[Excerpt]]) -> Option<String> {
+    let there: Option<Vec<String>> = excerpts
+        .iter()
+        .map(|excerpt| Some(excerpt.whole()?.concat()))
+        .collect();
+    put(text, excerpts, known, &there?)
+}
+
+fn put(text: &str, excerpts: &[Excerpt], known: &[&[Excerpt]], there: &[String]) -> Option<String> {
     let wide = super::breaks(text) == Some("\r\n");
-    let (text, from) = (level(text), level(from));
-    let (ours, theirs) = (lines(&text), lines(&from));
-    let places = locate(&ours, excerpts, known)
-        .into_iter()
-        .zip(locate(&theirs, excerpts, known));
+    let text = level(text);
+    let ours = lines(&text);
     let (mut out, mut at) = (String::new(), 0);
-    for (here, there) in places {
-        let (here, there) = (here?, there?);
+    for (here, there) in locate(&ours, excerpts, known).into_iter().zip(there) {
+        let here = here?;
         out.extend(ours.get(at..here.start)?.iter().copied());
-        out.extend(theirs.get(there)?.iter().copied());
+        out.push_str(there);
         at = here.end;
     }
     out.extend(ours.get(at..)?.iter().copied());

@@ -14,7 +14,7 @@ use similar::{MergeRegion, MergeResolution, TextMerge};
 
 pub(crate) use excerpt::{Excerpt, read, write};
 pub(crate) use format::stays_readable;
-pub(crate) use locate::{edited, exchanged, standing};
+pub(crate) use locate::{edited, exchanged, standing, with_lines};
 
 /// How many lines the three texts may have together; more is one value.
 const MOST_LINES: usize = 100_000;

@@ -7,8 +7,8 @@ use model::{Conflict, ConflictPolicy, File, Files, PackagePath, Strategy};
 use package::merge::{MergeError, MergeOptions, Merged, merge};
 
 use super::findings;
-use super::markers::Markers;
 use crate::cli::local::{Format, MergeArgs, MergeFileArgs, Policy};
+use crate::commands::markers::Markers;
 use crate::commands::{say_plain, write_out};
 use crate::exit::Failure;
 use crate::folder;

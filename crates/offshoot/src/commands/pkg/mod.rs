@@ -2,7 +2,6 @@
 
 mod diff;
 mod findings;
-mod markers;
 mod merge;
 mod render;
 

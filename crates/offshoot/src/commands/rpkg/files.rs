@@ -9,8 +9,8 @@ use std::path::Path;
 use model::PackagePath;
 use serde_json::{Map, Value, json};
 
-use super::{resource_list, text};
-use crate::client::{Client, RESOURCES, object};
+use super::{marked, resource_list, text};
+use crate::client::{Client, PACKAGES, RESOURCES, object};
 use crate::exit::Failure;
 
 /// Where `pull` notes what was pulled, for `push`.
@@ -20,6 +20,7 @@ pub(super) async fn pull(
     client: &Client,
     name: &str,
     to: Option<&Path>,
+    markers: bool,
 ) -> Result<String, Failure> {
     let resources = client
         .get(&object(RESOURCES, &client.namespace, name))
@@ -28,6 +29,13 @@ pub(super) async fn pull(
         crate::commands::say(&line);
     }
     let mut files = files_of(&resources);
+    if markers {
+        let revision = object(PACKAGES, &client.namespace, name);
+        let conflicts = api::read_conflicts(&client.get(&revision).await?);
+        let (shown, told) = marked::shown(files, &conflicts);
+        files = shown;
+        told.iter().for_each(|line| crate::commands::say(line));
+    }
     files.insert(0, (METADATA.to_owned(), metadata(&resources)));
     match to {
         Some(directory) => write_directory(directory, &files).map(|()| String::new()),
@@ -132,6 +140,7 @@ pub(super) async fn push(
         Some(directory) => read_directory(directory)?,
         None => read_input()?,
     };
+    marked::refuse(&files)?;
     let missing = || {
         Failure::new(format!(
             "\"{METADATA}\" not found in PackageRevisionResources '{}/{name}'",

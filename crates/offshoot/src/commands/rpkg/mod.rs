@@ -9,6 +9,7 @@ mod files;
 mod get;
 mod lifecycle;
 mod make;
+mod marked;
 mod resource_list;
 mod upgrade;
 mod which;
@@ -37,7 +38,11 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
         Rpkg::Init { .. } | Rpkg::Clone { .. } | Rpkg::Copy { .. } => {
             make::run(client, &args.verb).await
         }
-        Rpkg::Pull { name, directory } => files::pull(client, name, directory.as_deref()).await,
+        Rpkg::Pull {
+            name,
+            directory,
+            markers,
+        } => files::pull(client, name, directory.as_deref(), *markers).await,
         Rpkg::Push { name, directory } => files::push(client, name, directory.as_deref()).await,
         Rpkg::Propose(which) => which::each(client, which, Verb::Propose).await,
         Rpkg::Approve(which) => which::each(client, which, Verb::Approve).await,
