@@ -81,7 +81,9 @@ fn long_way(text: &str, limits: &Limits, outer: &[&str], first: bool) -> Result<
         attempt += 1;
         let events = copy.as_deref().unwrap_or(text);
         let (reworded, error) = match documents(text, events, limits, outer, first) {
-            Ok(docs) => match repair::separators(events, Some(&docs)) {
+            Ok(docs) => match repair::separators(events, Some(&docs))
+                .or_else(|| repair::colons(text, events, &docs))
+            {
                 None => return in_brackets(text, events, docs),
                 reworded => (reworded, None),
             },
@@ -99,7 +101,7 @@ fn long_way(text: &str, limits: &Limits, outer: &[&str], first: bool) -> Result<
             (Some(reworded), _) if attempt < most => copy = Some(reworded),
             (_, Some(error)) => return Err(error),
             (_, None) => {
-                let message = "the text mixes old line separators in too many ways";
+                let message = "the text holds too much that only some tools read";
                 return Err(Error::at(ErrorKind::Syntax, text, 0, message));
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! The event parser reads a copy of the same length in which a few bytes are replaced; positions stay the same and
 //! content is taken from the original. Cases: old line separators (NEL, LS, PS), tabs that indent the inside of
-//! brackets, a lone `-` inside brackets, a comment that touches what it follows, quoted scalars whose lines are not indented.
+//! brackets, a lone `-` inside brackets, a colon before a bracket or comma, a comment that touches what it follows, quoted scalars whose lines are not indented.
 
 use granit_parser::ErrorKind;
 
@@ -139,6 +139,34 @@ fn touching_comment(events: &str, at: usize) -> Option<String> {
     out.extend(std::iter::repeat_n(' ', end - hash));
     out.push_str(&events[end..]);
     Some(out)
+}
+
+/// `[a:]`: for the readers a colon inside brackets ends a plain key where a blank follows; else it is a part of the scalar. The
+/// copy has a letter in its place.
+pub(super) fn colons(text: &str, events: &str, docs: &[Doc]) -> Option<String> {
+    let mut found = Vec::new();
+    for doc in docs {
+        let nodes = doc.tree.nodes.iter().enumerate();
+        let pairs =
+            nodes.filter(|(_, node)| node.style == Style::Flow && node.kind == Kind::Mapping);
+        for (id, _) in pairs {
+            for pair in doc.tree.children(id as u32).chunks_exact(2) {
+                let (key, value) = (doc.tree.node(pair[0]), doc.tree.node(pair[1]));
+                let plain = key.kind == Kind::Scalar && key.style == Style::Plain;
+                let touches = plain && key.end > key.start && value.mark == key.end;
+                let at = doc.range.start + value.mark as usize;
+                let next = text.as_bytes().get(at + 1);
+                if touches && next.is_some_and(|next| b",[]{}".contains(next)) {
+                    found.push(at);
+                }
+            }
+        }
+    }
+    let mut out = events.to_owned();
+    for at in &found {
+        out.replace_range(at..&(at + 1), "x");
+    }
+    (!found.is_empty()).then_some(out)
 }
 
 /// `[-]`: the copy has a letter in the place of the dash.

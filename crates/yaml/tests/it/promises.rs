@@ -1,5 +1,6 @@
 //! Single promises of the crate, one text each: fragments, comments, whole documents, errors, hostile input.
 
+mod brackets;
 mod hostile;
 mod separators;
 
