@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use model::{Class, File, PackagePath};
 use yaml::owned::Value;
-use yaml::{Limits, Stream};
+use yaml::{Kind, Limits, Node, Stream};
 
 /// A file that cannot be read or written as documents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -100,6 +100,28 @@ impl Documents {
     /// The documents that have content, in order.
     pub(crate) fn documents(&self) -> &[Document] {
         &self.documents
+    }
+
+    /// The file's text.
+    pub(crate) fn text(&self) -> &str {
+        self.stream.text()
+    }
+
+    /// Whether a document of the file holds an alias: what it stands for changes where its anchor does.
+    pub(crate) fn has_aliases(&self) -> bool {
+        let mut open: Vec<Node<'_>> = match self.stream.text().contains('*') {
+            true => self.stream.documents().map(|d| d.root()).collect(),
+            false => Vec::new(),
+        };
+        while let Some(node) = open.pop() {
+            match node.kind() {
+                Kind::Alias => return true,
+                Kind::Mapping => open.extend(node.entries().map(|entry| entry.value)),
+                Kind::Sequence => open.extend(node.items()),
+                Kind::Scalar => {}
+            }
+        }
+        false
     }
 
     /// The text of one document alone, saying this.

@@ -1,5 +1,7 @@
 //! The resources of a package while its pipeline runs, and their way back into files.
 
+mod aliases;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -292,7 +294,9 @@ impl Resources {
         }
         made.into_iter()
             .try_for_each(|(place, item, weight)| self.add(task, &place, item, weight))
-            .map_err(Refused::Output)
+            .map_err(Refused::Output)?;
+        self.follow_aliases();
+        Ok(())
     }
 
     fn add(&mut self, task: &Task, place: &str, item: Item, weight: u64) -> Result<(), String> {
@@ -353,9 +357,11 @@ impl Resources {
                 continue;
             };
             let stays: Vec<&Entry> = self.at_origin(path);
-            if let Some(text) =
-                parsed.rewrite(|document| self.document(parsed, document, &stays))?
-            {
+            let rewritten = parsed.rewrite(|document| self.document(parsed, document, &stays))?;
+            // A file with aliases was written between the steps already.
+            let before =
+                || Some(parsed.text().to_owned()).filter(|text| file.as_text() != Some(text));
+            if let Some(text) = rewritten.or_else(before) {
                 if stays.is_empty() && !parsed.documents().is_empty() {
                     out.remove(path);
                 } else {

@@ -37,6 +37,7 @@ mod merge;
 mod mutate;
 mod oracle;
 mod render;
+mod render_aliases;
 mod render_refused;
 
 use std::path::PathBuf;
