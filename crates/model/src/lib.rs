@@ -23,6 +23,7 @@ mod pipeline;
 mod recipe;
 mod rendering;
 mod repository;
+mod resolution;
 mod revision;
 mod set;
 mod status;
@@ -53,6 +54,7 @@ pub use rendering::{
     FunctionResult, FunctionResultItem, PackedRenderStatus, RenderStatus, ResourceRef, Severity,
 };
 pub use repository::{GitSpec, Repository};
+pub use resolution::{Choice, ConflictSide, Resolution};
 pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
 pub use set::{
     DeletionGuard, FunctionTemplate, InjectorTemplate, LabelSelector, MapExpr, ObjectSelector,

@@ -6,6 +6,7 @@
 
 mod carry;
 mod codec;
+mod decide;
 mod gate;
 mod id;
 mod lines;
@@ -18,6 +19,7 @@ mod ways;
 pub(crate) use carry::is_unanswered;
 pub use carry::{Draft, acknowledge, carry, sort};
 pub use codec::{CodecError, TRAILER_LIMIT, decode, encode};
+pub use decide::{as_recorded, holds_side, put_recorded, put_side, put_value, takes_values};
 pub use gate::{GATE, REASON_OPEN, REASON_SETTLED, condition, open, put_gate};
 pub use id::conflict_id;
 pub(crate) use id::{hex, identify};
