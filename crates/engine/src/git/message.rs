@@ -12,6 +12,8 @@ pub(crate) enum Subject<'a> {
     Task(&'a Task),
     /// Somebody or the machine changed a draft.
     Render,
+    /// Somebody decided conflicts of a draft (F4): what the `offshoot-resolution:` line says.
+    Resolve(&'a str),
     /// Path and number of an approved revision.
     Approve(&'a str, i64),
     /// Path of a package whose directory goes.
@@ -30,6 +32,7 @@ impl Subject<'_> {
             }
             Self::Task(Task::Upgrade { .. }) => "Upgrading revision".to_owned(),
             Self::Render => "Rendering package".to_owned(),
+            Self::Resolve(_) => "Resolving conflicts".to_owned(),
             Self::Approve(path, number) => format!("Approving package revision {path}/{number}"),
             Self::Delete(path) => format!("Delete {path}"),
         }
@@ -93,6 +96,9 @@ impl Message<'_> {
         if let Some(conflicts) = self.conflicts {
             trailer("offshoot-conflicts: ", conflicts);
         }
+        if let Subject::Resolve(decisions) = self.subject {
+            trailer("offshoot-resolution: ", decisions);
+        }
         if !self.acting_for.is_empty() {
             trailer("offshoot-for: ", self.acting_for);
         }
@@ -112,7 +118,7 @@ impl Message<'_> {
             Subject::Task(task) => {
                 map.insert("task".to_owned(), codec::encode_task(task));
             }
-            Subject::Render => {
+            Subject::Render | Subject::Resolve(_) => {
                 map.insert("task".to_owned(), serde_json::json!({ "type": "render" }));
             }
             Subject::Approve(..) | Subject::Delete(_) => {}

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use model::{Class, Namespace, ObjectKey, RepositoryName, Revision};
-use plan::revision::{Fit, Verb, fit};
+use model::{Class, Namespace, ObjectKey, RepositoryName, Resolution, Revision};
+use plan::revision::{Fit, Verb, fit, is_as_seen};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use super::{Caller, Held, Input, Preconditions, change, delete, input_of, rejected};
+use super::{Caller, Held, Input, Preconditions, change, delete, input_of, rejected, resolve};
 use crate::waits::{Asked, Wait};
 use crate::{Engine, Error, Result};
 
@@ -31,11 +31,20 @@ pub struct Wish {
     /// Which.
     pub key: ObjectKey,
     /// What.
-    pub verb: Verb,
+    pub act: Act,
     /// The tree that the caller saw; another one is refused.
     pub seen: Option<String>,
     /// Whether the caller may approve: to delete what was published is to approve its deletion.
     pub approver: bool,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone)]
+pub enum Act {
+    /// A verb of the lifecycle.
+    Verb(Verb),
+    /// Open conflicts are decided, each by the first decision that is about it.
+    Resolve(Arc<Vec<Resolution>>),
 }
 
 /// What came of a wish.
@@ -189,7 +198,9 @@ impl OfRepository {
                 Err(error) => self.hear(at, gone(&wish, error)),
             }
         }
-        for one in &mut ready {
+        // A resolution renders before it submits, and functions take their time.
+        let at_once = |one: &&mut Ready| matches!(one.wish.act, Act::Verb(_));
+        for one in ready.iter_mut().filter(at_once) {
             one.held.announce();
         }
         for one in ready {
@@ -267,7 +278,7 @@ impl One {
 
 /// What is told of a revision that is not there: whoever saw it wants it gone, and it is.
 fn gone(wish: &Wish, error: Error) -> Result<Acted> {
-    let went = wish.seen.is_some() && wish.verb == Verb::Delete;
+    let went = wish.seen.is_some() && matches!(wish.act, Act::Verb(Verb::Delete));
     match error.class() {
         Class::NotFound if went => Ok(Acted::Already),
         _ => Err(error),
@@ -276,8 +287,15 @@ fn gone(wish: &Wish, error: Error) -> Result<Acted> {
 
 /// Carries out a wish on a revision that is held.
 async fn carry_out(engine: &Engine, by: &Caller, wish: &Wish, held: Held) -> Result<Acted> {
-    let revision = &held.revision;
-    match fit(revision, wish.verb, wish.seen.as_deref()).map_err(rejected)? {
+    let (revision, seen) = (&held.revision, wish.seen.as_deref());
+    let verb = match &wish.act {
+        Act::Verb(verb) => *verb,
+        Act::Resolve(decisions) => {
+            is_as_seen(revision, seen).map_err(rejected)?;
+            return resolve::resolve(engine, by, &held, decisions).await;
+        }
+    };
+    match fit(revision, verb, seen).map_err(rejected)? {
         Fit::Already => Ok(Acted::Already),
         Fit::Skipped(why) => Ok(Acted::Skipped(why)),
         Fit::Move(door, to) => {

@@ -13,13 +13,14 @@ mod lifecycle;
 mod many;
 mod metadata;
 mod rebase;
+mod resolve;
 mod sources;
 mod unshown;
 mod why;
 
 pub(crate) use content::rendered;
 pub(crate) use create::new_record;
-pub use many::{Acted, Many, Wish};
+pub use many::{Act, Acted, Many, Wish};
 pub(crate) use sources::{not_carried, registered};
 pub use unshown::Save;
 

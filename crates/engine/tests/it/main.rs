@@ -19,6 +19,7 @@ mod planned;
 mod planned_worlds;
 mod reach;
 mod rendering;
+mod resolve;
 mod schedule;
 mod sets;
 mod tenancy;
