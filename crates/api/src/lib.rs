@@ -17,6 +17,7 @@ mod package;
 mod pipeline;
 mod rendering;
 mod repository;
+mod resolutions;
 mod resources;
 mod revision;
 mod revision_status;
@@ -43,6 +44,7 @@ pub use package::write_package;
 pub use pipeline::{read_pipeline, write_pipeline};
 pub use rendering::{read_render_status, write_render_status, write_result_list};
 pub use repository::read_repository;
+pub use resolutions::{conflict_key, read_resolutions, write_resolution};
 pub use resources::{
     BINARY_FILES, OVERSIZED_FILES, ResourcesUpdate, UNREAD_FILES, read_resources, write_carried,
     write_left_out, write_resources,

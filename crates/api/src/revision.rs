@@ -1,5 +1,7 @@
 //! `PackageRevision`, which embedded is also the record.
 
+use std::collections::BTreeSet;
+
 use model::{
     CommitId, Condition, ConflictId, Lifecycle, ObjectMeta, PackageName, PackedRenderStatus, Pairs,
     Problem, ReadinessGate, RepositoryName, Revision, RevisionNumber, Task, TreeId, WorkspaceName,
@@ -313,6 +315,11 @@ fn write_status(revision: &Revision) -> Value {
         ours.insert("placeholder".to_owned(), true.into());
     }
     put(&mut ours, "contentVersion", &revision.content_version);
+    // Worked out, never read.
+    let open = revision.conflicts.iter().filter(|c| c.blocks());
+    let keys: BTreeSet<String> = open.map(crate::conflict_key).collect();
+    let keys: Vec<String> = keys.into_iter().collect();
+    put(&mut ours, "openConflicts", &keys.join(","));
     out.insert("offshoot".to_owned(), Value::Object(ours));
     Value::Object(out)
 }

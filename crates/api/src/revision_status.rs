@@ -35,6 +35,8 @@ pub(crate) fn read_lock(fields: &Fields<'_>) -> Option<GitLock> {
 pub(crate) fn write_conflict(conflict: &Conflict) -> Value {
     let mut out = Map::new();
     put(&mut out, "id", &conflict.id.0);
+    // Worked out, never read: equal conflicts of a fleet are decided by it (F4).
+    put(&mut out, "key", &crate::conflict_key(conflict));
     put(&mut out, "file", conflict.file.as_str());
     put(&mut out, "resource", &conflict.resource);
     put(&mut out, "path", &conflict.path);
@@ -56,7 +58,7 @@ pub(crate) fn write_conflict(conflict: &Conflict) -> Value {
 }
 
 /// Absent is absent, a value stands under `value` as JSON text, a hash under `hash`.
-fn write_side(value: &ConflictValue) -> Value {
+pub(crate) fn write_side(value: &ConflictValue) -> Value {
     match value {
         ConflictValue::Absent => json!({ "absent": true }),
         ConflictValue::Json(text) => json!({ "value": text }),
@@ -64,7 +66,7 @@ fn write_side(value: &ConflictValue) -> Value {
     }
 }
 
-fn read_side(fields: &Fields<'_>, key: &str) -> ConflictValue {
+pub(crate) fn read_side(fields: &Fields<'_>, key: &str) -> ConflictValue {
     let Some(side) = fields.child(key) else {
         return ConflictValue::Absent;
     };

@@ -98,6 +98,11 @@ pub(crate) enum Command {
         after_help = "Nothing is written. Exit code 0 if nothing would change, 2 if something would, 1 if something fails.\n\nExample:\n  offshoot plan -f web.yaml\n  offshoot plan --upstream blueprints/web@v2=./web -o markdown\n  offshoot plan -f web.yaml -o diff --class 5f02c1d9"
     )]
     Plan(Box<plan::PlanArgs>),
+    /// Decide equal conflicts of many drafts at once: by a side, by a value, or as one draft was decided.
+    #[command(
+        after_help = "offshoot why pkgrev/NAME and rpkg get -o wide show the keys of open conflicts.\n\nExample:\n  offshoot resolve k77d2c1a0 --take local\n  offshoot resolve k77d2c1a0 --value 7 -l region=eu\n  offshoot resolve --like edge-eu.web.packagevariant-2 -l team=web"
+    )]
+    Resolve(Box<remote::ResolveArgs>),
     /// Templates of sets: evaluate an expression.
     #[command(
         after_help = "Example:\n  offshoot template eval --expr \"target.name + '-' + packageDefault\" --vars vars.yaml"

@@ -161,6 +161,60 @@ pub(crate) struct Which {
     pub(crate) dry_run: bool,
 }
 
+/// `rpkg del`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DelArgs {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// A whole package: its drafts, its published revisions (their deletion is proposed and approved) and its directory on
+    /// the branch. What a variant makes is refused.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["names", "selector", "field_selector", "plan"])]
+    pub(crate) package: Option<String>,
+    /// With --package: the repository, where several have a package of that name.
+    #[arg(long, value_name = "NAME", requires = "package")]
+    pub(crate) repository: Option<String>,
+}
+
+/// `resolve`: equal conflicts, decided once.
+#[derive(Debug, Args)]
+pub(crate) struct ResolveArgs {
+    #[command(flatten)]
+    pub(crate) connect: Connect,
+    /// The key of the conflicts: the same place, base and upstream.
+    #[arg(required_unless_present = "like", conflicts_with = "like")]
+    pub(crate) key: Option<String>,
+    /// Take what this side holds.
+    #[arg(long, value_enum, required_unless_present_any = ["like", "value"], conflicts_with_all = ["like", "value"])]
+    pub(crate) take: Option<TakenSide>,
+    /// Write this value: as YAML, or as text where the sides are texts. Only where the local values are equal, too; never
+    /// of a Secret.
+    #[arg(long, conflicts_with = "like", allow_hyphen_values = true)]
+    pub(crate) value: Option<String>,
+    /// Decide as this draft was decided, in others: select them with -l.
+    #[arg(long, value_name = "PACKAGE_REVISION", requires = "selection")]
+    pub(crate) like: Option<String>,
+    /// Only drafts that carry these labels; all of the namespace without.
+    #[arg(long, short = 'l', value_name = "SELECTOR", group = "selection")]
+    pub(crate) selector: Option<String>,
+    /// Only drafts that have these fields, such as spec.repository=edge-eu.
+    #[arg(long, value_name = "SELECTOR", group = "selection")]
+    pub(crate) field_selector: Option<String>,
+    /// Say what would be done, renders included, and do nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// The sides of a conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TakenSide {
+    /// What people made of it.
+    Local,
+    /// What upstream made of it.
+    Upstream,
+    /// What it was before both.
+    Base,
+}
+
 /// `why`: what is seen, and what follows.
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
@@ -279,7 +333,7 @@ pub(crate) enum Rpkg {
         #[arg(long, requires = "directory")]
         markers: bool,
     },
-    /// Write the files of a draft.
+    /// Write the files of a draft, and bring the directory to what the render made of them.
     #[command(alias = "sink", alias = "write")]
     Push {
         /// The draft.
@@ -296,9 +350,9 @@ pub(crate) enum Rpkg {
     /// Propose published revisions for deletion.
     #[command(alias = "propose-del")]
     ProposeDelete(Which),
-    /// Delete package revisions.
+    /// Delete package revisions, or a package for good.
     #[command(alias = "delete")]
-    Del(Which),
+    Del(DelArgs),
     /// Merge a newer upstream revision into a published one, as a new draft.
     Upgrade {
         /// The published revision; several with --discover.

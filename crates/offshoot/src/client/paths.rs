@@ -13,6 +13,8 @@ pub const EXPLANATIONS: Kind = ("/apis/offshoot.dev/v1alpha1", "explanations");
 pub const PLANS: Kind = ("/apis/fleet.offshoot.dev/v1alpha1", "plans");
 /// Changes of many package revisions at once.
 pub const BULK: Kind = ("/apis/fleet.offshoot.dev/v1alpha1", "bulkchanges");
+/// Package variants.
+pub const VARIANTS: Kind = ("/apis/config.porch.kpt.dev/v1alpha1", "packagevariants");
 /// Repositories.
 pub const REPOSITORIES: Kind = ("/apis/config.porch.kpt.dev/v1alpha1", "repositories");
 /// Secrets.

@@ -8,6 +8,7 @@ mod markers;
 mod pkg;
 mod plan;
 mod repo;
+mod resolve;
 mod rpkg;
 mod template;
 mod up;
@@ -45,6 +46,7 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Repo(args) => print(&wait(repo::run(args))?),
         Command::Pkg(args) => pkg::run(args),
         Command::Fn(args) => function::run(args),
+        Command::Resolve(args) => print(&wait(resolve::run(args))?),
         Command::Why(args) => print(&wait(why::run(args))?),
         Command::Plan(args) => {
             let (text, code) = wait(plan::run(args))?;

@@ -78,6 +78,14 @@ fn revision(object: &Value) -> String {
             text(conflict, "state"),
             place.join(" ").trim()
         );
+        let key = text(conflict, "key");
+        let waits = text(conflict, "state") == "open" && conflict.get("derivedFrom").is_none();
+        if waits && !key.is_empty() {
+            _ = writeln!(
+                out,
+                "  hint: offshoot resolve {key} --take local|upstream|base"
+            );
+        }
         let sides =
             ["base", "local", "upstream"].map(|key| format!("{key} {}", side(conflict.get(key))));
         let kept = text(conflict, "decision");

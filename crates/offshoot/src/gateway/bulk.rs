@@ -2,9 +2,11 @@
 //!
 //! Each entry is allowed or refused as if it were asked for alone, and each is answered, whatever becomes of the others.
 
+use std::sync::Arc;
+
 use apiserver::gateway::{Attributes, Call, Outcome, Refusal, RefusalClass};
-use engine::usecase::{Acted, Many, Wish};
-use model::{Namespace, ObjectKey, ObjectName, Problem};
+use engine::usecase::{Act, Acted, Many, Wish};
+use model::{Namespace, ObjectKey, ObjectName, Problem, Resolution};
 use plan::revision::Verb;
 
 use super::refusal::{invalid, refusal};
@@ -35,22 +37,37 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
     })
 }
 
-/// The entries, each with its verb.
-fn entries(call: &Call) -> Result<Vec<(BulkEntry, Verb)>, Refusal> {
+/// The word that asks for decisions about conflicts.
+const RESOLVE: &str = "resolve";
+
+/// The entries, each with what is to be done.
+fn entries(call: &Call) -> Result<Vec<(BulkEntry, Act)>, Refusal> {
     let sent = call.new.as_ref().unwrap_or(&serde_json::Value::Null);
     let read = api::read_bulk(sent).map_err(|problems| invalid(call, &problems))?;
+    let decisions = api::read_resolutions(sent).map_err(|problems| invalid(call, &problems))?;
+    let resolves = read.iter().any(|entry| entry.verb == RESOLVE);
+    if resolves == decisions.is_empty() {
+        let field = "spec.resolutions";
+        let what = format!("{field} must be given with the verb {RESOLVE}, and with no other");
+        return Err(invalid(call, &[Problem::new(field, what)]));
+    }
+    let decisions: Arc<Vec<Resolution>> = Arc::new(decisions);
     let mut entries = Vec::with_capacity(read.len());
     for (at, entry) in read.into_iter().enumerate() {
+        if entry.verb == RESOLVE {
+            entries.push((entry, Act::Resolve(Arc::clone(&decisions))));
+            continue;
+        }
         let Some(verb) = Verb::parse(&entry.verb) else {
             let field = format!("spec.changes[{at}].verb");
             let known = Verb::ALL.map(Verb::as_str).join(", ");
             let what = format!(
-                "{field}: Unsupported value: {:?}: supported values: {known}",
+                "{field}: Unsupported value: {:?}: supported values: {known}, {RESOLVE}",
                 entry.verb
             );
             return Err(invalid(call, &[Problem::new(field, what)]));
         };
-        entries.push((entry, verb));
+        entries.push((entry, Act::Verb(verb)));
     }
     Ok(entries)
 }
@@ -73,7 +90,7 @@ struct Request<'a> {
 }
 
 impl Request<'_> {
-    async fn carry_out(&self, entries: &[(BulkEntry, Verb)]) -> Result<Vec<BulkOutcome>, Refusal> {
+    async fn carry_out(&self, entries: &[(BulkEntry, Act)]) -> Result<Vec<BulkOutcome>, Refusal> {
         let left = BulkOutcome {
             message: "it was not begun, since others wait: ask again".to_owned(),
             ..BulkOutcome::of(BulkResult::Left)
@@ -81,8 +98,8 @@ impl Request<'_> {
         let mut outcomes = vec![left; entries.len()];
         let mut places = Vec::new();
         let mut wishes = Vec::new();
-        for ((at, (entry, verb)), outcome) in entries.iter().enumerate().zip(&mut outcomes) {
-            match self.wish(entry, *verb)? {
+        for ((at, (entry, act)), outcome) in entries.iter().enumerate().zip(&mut outcomes) {
+            match self.wish(entry, act)? {
                 Ok(wish) => {
                     places.push(at);
                     wishes.push(wish);
@@ -123,28 +140,32 @@ impl Request<'_> {
     }
 
     /// What is asked for by an entry, or why that may not be.
-    fn wish(&self, entry: &BulkEntry, verb: Verb) -> Result<Result<Wish, BulkOutcome>, Refusal> {
+    fn wish(&self, entry: &BulkEntry, act: &Act) -> Result<Result<Wish, BulkOutcome>, Refusal> {
         let wrong = |e: model::NameError| Refusal::new(RefusalClass::BadRequest, e.to_string());
         let namespace = Namespace::parse(&self.call.namespace).map_err(wrong)?;
         let key = ObjectKey::new(namespace, entry.name.clone());
         let late = self.gateway.late.admit_name(&key);
-        if let Err(refusal) = self.may(verb, &entry.name).and(late) {
+        if let Err(refusal) = self.may(act, &entry.name).and(late) {
             return Ok(Err(refused(&refusal)));
         }
         Ok(Ok(Wish {
             key,
-            verb,
+            act: act.clone(),
             seen: entry.tree.clone(),
             approver: self.allows("update", "approval", &entry.name),
         }))
     }
 
     fn allows(&self, verb: &str, subresource: &str, name: &ObjectName) -> bool {
+        self.allows_of("packagerevisions", verb, subresource, name)
+    }
+
+    fn allows_of(&self, resource: &str, verb: &str, subresource: &str, name: &ObjectName) -> bool {
         let asked = Attributes {
             user: &self.call.user,
             verb,
             group: api::PACKAGE_GROUP,
-            resource: "packagerevisions",
+            resource,
             subresource,
             namespace: &self.call.namespace,
             name: name.as_str(),
@@ -154,18 +175,27 @@ impl Request<'_> {
     }
 
     /// Whether the caller may do this to a revision, as a request for it alone would be allowed.
-    fn may(&self, verb: Verb, name: &ObjectName) -> Result<(), Refusal> {
-        let (asked, subresource) = match verb {
-            Verb::Propose | Verb::ProposeDeletion => ("update", ""),
-            Verb::Approve | Verb::Reject => ("update", "approval"),
-            Verb::Delete => ("delete", ""),
+    fn may(&self, act: &Act, name: &ObjectName) -> Result<(), Refusal> {
+        let own = "packagerevisions";
+        // Deciding a conflict saves files, or accepts what they hold.
+        let wanted: &[(&str, &str, &str)] = match act {
+            Act::Verb(Verb::Propose | Verb::ProposeDeletion) => &[(own, "update", "")],
+            Act::Verb(Verb::Approve | Verb::Reject) => &[(own, "update", "approval")],
+            Act::Verb(Verb::Delete) => &[(own, "delete", "")],
+            Act::Resolve(_) => &[
+                (own, "update", ""),
+                ("packagerevisionresources", "update", ""),
+            ],
         };
-        if self.allows(asked, subresource, name) {
+        let denied = wanted
+            .iter()
+            .find(|(resource, verb, sub)| !self.allows_of(resource, verb, sub, name));
+        let Some((resource, asked, subresource)) = denied else {
             return Ok(());
-        }
-        let resource = match subresource {
-            "" => "packagerevisions".to_owned(),
-            sub => format!("packagerevisions/{sub}"),
+        };
+        let resource = match *subresource {
+            "" => (*resource).to_owned(),
+            sub => format!("{resource}/{sub}"),
         };
         let text = format!(
             "packagerevisions.{group} {:?} is forbidden: User {:?} cannot {asked} resource {resource:?} in API group {group:?} \

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::edges::{RESOURCES, REVISIONS, register, until_there};
 use crate::process::{Process, git, push, wait_for};
 
-const SETS: &str = "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
+pub(crate) const SETS: &str =
+    "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
 const BULK: &str = "/apis/fleet.offshoot.dev/v1alpha1/namespaces/default/bulkchanges";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
 
@@ -31,12 +32,12 @@ fn typed(root: &Path, kubeconfig: &str, arguments: &[&str]) -> (i32, String, Str
     )
 }
 
-fn admin(root: &Path, arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn admin(root: &Path, arguments: &[&str]) -> (i32, String, String) {
     typed(root, "data/kubeconfig", arguments)
 }
 
 /// A server with so many drafts of a set in one repository.
-async fn drafts(root: &Path, count: usize) -> Process {
+pub(crate) async fn drafts(root: &Path, count: usize) -> Process {
     let server = Process::start(root, &[]).await;
     register(&server, root, "blueprints", false).await;
     register(&server, root, "deploy", true).await;
@@ -62,7 +63,7 @@ async fn drafts(root: &Path, count: usize) -> Process {
 }
 
 /// The revisions of the packages, without those of the branch: name, lifecycle and tree.
-async fn revisions(server: &Process) -> BTreeMap<String, (String, String)> {
+pub(crate) async fn revisions(server: &Process) -> BTreeMap<String, (String, String)> {
     let list = server.get(REVISIONS).await;
     let text = |object: &Value, path: &str| {
         let found = object.pointer(path).and_then(Value::as_str);
@@ -78,7 +79,7 @@ async fn revisions(server: &Process) -> BTreeMap<String, (String, String)> {
         .collect()
 }
 
-async fn lifecycles(server: &Process) -> BTreeMap<String, usize> {
+pub(crate) async fn lifecycles(server: &Process) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for (lifecycle, _) in revisions(server).await.into_values() {
         *counts.entry(lifecycle).or_default() += 1;

@@ -302,6 +302,7 @@ async fn a_stale_push_is_refused() {
     init(root, "b");
     let pull = |to: &str| assert_eq!(typed(root, &["rpkg", "pull", "deploy.b.one", to]).0, 0);
     pull("x");
+    pull("y");
     std::fs::write(
         root.join("x/new.yaml"),
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: n\n",
@@ -309,7 +310,10 @@ async fn a_stale_push_is_refused() {
     .unwrap();
     let push = |what: &str| typed(root, &["rpkg", "push", what, "x"]);
     assert_eq!(push("deploy.b.one").0, 0);
+    // The push itself brought its directory to what the draft holds now.
     let (code, _, err) = push("deploy.b.one");
+    assert_eq!(code, 0, "{err}");
+    let (code, _, err) = typed(root, &["rpkg", "push", "deploy.b.one", "y"]);
     assert!(
         code == 1 && err.contains("changed since it was pulled"),
         "{err}"

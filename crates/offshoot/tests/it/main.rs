@@ -27,6 +27,7 @@ mod porchctl;
 mod process;
 mod recorded;
 mod requests;
+mod resolve;
 mod secrets;
 mod story;
 mod stranger;

@@ -23,29 +23,54 @@ const NAMED: usize = 10;
 
 /// A revision, and the tree that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) tree: Option<String>,
+pub(crate) struct Entry {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) tree: Option<String>,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Asked<'a> {
+    /// A verb of the lifecycle.
+    Verb(Verb),
+    /// Decisions about conflicts, as requests have them.
+    Resolve(&'a [Value]),
+}
+
+impl Asked<'_> {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Verb(verb) => verb.as_str(),
+            Self::Resolve(_) => "resolve",
+        }
+    }
+
+    fn participle(self) -> &'static str {
+        match self {
+            Self::Verb(verb) => lifecycle::participle(verb),
+            Self::Resolve(_) => "resolved",
+        }
+    }
 }
 
 /// What came of a revision.
 type Told = (String, BulkOutcome);
 
-/// Asks for a verb on many revisions; says what came of them.
+/// Asks for a change of many revisions; says what came of them.
 ///
 /// # Errors
 /// Some were refused, or the server was not reached: what was done is said before.
-pub(super) async fn run(
+pub(crate) async fn run(
     client: &Client,
-    verb: Verb,
+    asked: Asked<'_>,
     entries: &[Entry],
     dry_run: bool,
 ) -> Result<String, Failure> {
     let mut all = Vec::with_capacity(entries.len());
     let mut broken = None;
     for piece in pieces(entries) {
-        match ask(client, verb, piece, dry_run).await {
+        match ask(client, asked, piece, dry_run).await {
             Ok(told) => all.extend(told),
             Err(why) => {
                 broken = Some(why);
@@ -53,8 +78,8 @@ pub(super) async fn run(
             }
         }
     }
-    let out = done(verb, &all, dry_run);
-    let failed = tell(verb, &all);
+    let out = done(asked, &all, dry_run);
+    let failed = tell(asked, &all);
     let Some(why) = broken else {
         if failed == 0 {
             return Ok(out);
@@ -80,7 +105,10 @@ fn pieces(entries: &[Entry]) -> Vec<&[Entry]> {
     while let Some(first) = rest.first() {
         let mut bytes = 0;
         let fits = rest.iter().take(PIECE).take_while(|entry| {
-            bytes += body_of(Verb::ProposeDeletion, entry).to_string().len() + 1;
+            bytes += body_of(Asked::Verb(Verb::ProposeDeletion), entry)
+                .to_string()
+                .len()
+                + 1;
             entry.namespace == first.namespace && bytes <= BYTES
         });
         let (piece, after) = rest.split_at(fits.count().max(1));
@@ -90,8 +118,8 @@ fn pieces(entries: &[Entry]) -> Vec<&[Entry]> {
     pieces
 }
 
-fn body_of(verb: Verb, entry: &Entry) -> Value {
-    let mut one = json!({ "name": entry.name, "verb": verb.as_str() });
+fn body_of(asked: Asked<'_>, entry: &Entry) -> Value {
+    let mut one = json!({ "name": entry.name, "verb": asked.word() });
     if let Some(tree) = &entry.tree {
         one["tree"] = tree.as_str().into();
     }
@@ -100,23 +128,26 @@ fn body_of(verb: Verb, entry: &Entry) -> Value {
 
 async fn ask(
     client: &Client,
-    verb: Verb,
+    asked: Asked<'_>,
     piece: &[Entry],
     dry_run: bool,
 ) -> Result<Vec<Told>, Failure> {
     let namespace = piece.first().map_or("", |entry| entry.namespace.as_str());
-    let changes: Vec<Value> = piece.iter().map(|entry| body_of(verb, entry)).collect();
-    let body = json!({
+    let changes: Vec<Value> = piece.iter().map(|entry| body_of(asked, entry)).collect();
+    let mut body = json!({
         "apiVersion": "fleet.offshoot.dev/v1alpha1", "kind": "BulkChange",
         "spec": { "changes": changes },
     });
+    if let Asked::Resolve(decisions) = asked {
+        body["spec"]["resolutions"] = decisions.into();
+    }
     let dry = if dry_run { "All" } else { "" };
     let path = collection(BULK, namespace, &[("dryRun", dry)]);
     let (code, answer) = client.ask(http::Method::POST, &path, Some(&body)).await?;
-    match code {
-        200..300 => Ok(results(&answer)),
+    match (code, asked) {
+        (200..300, _) => Ok(results(&answer)),
         // Another server, or whoever may change revisions but was not given this: as before.
-        403 | 404 => Ok(one_by_one(client, verb, piece, dry_run).await),
+        (403 | 404, Asked::Verb(verb)) => Ok(one_by_one(client, verb, piece, dry_run).await),
         _ => Err(crate::client::refused(code, &answer)),
     }
 }
@@ -150,22 +181,29 @@ async fn one_by_one(client: &Client, verb: Verb, piece: &[Entry], dry_run: bool)
 }
 
 /// A line for each that was changed.
-fn done(verb: Verb, all: &[Told], dry_run: bool) -> String {
+fn done(asked: Asked<'_>, all: &[Told], dry_run: bool) -> String {
     let mut out = String::new();
     for (name, outcome) in all.iter().filter(|(_, o)| o.result == BulkResult::Done) {
         let dry = if dry_run { " (dry run)" } else { "" };
+        let said = match asked {
+            Asked::Verb(verb) => lifecycle::said(verb, outcome),
+            Asked::Resolve(_) => asked.participle(),
+        };
         // Writing to a String cannot fail.
-        _ = writeln!(out, "{name} {}{dry}", lifecycle::said(verb, outcome));
+        _ = writeln!(out, "{name} {said}{dry}");
     }
     out
 }
 
 /// Says what was not done, why, and how much of each there is; how many of them are failures.
-fn tell(verb: Verb, all: &[Told]) -> usize {
+fn tell(asked: Asked<'_>, all: &[Told]) -> usize {
     let of = |wanted: BulkResult| all.iter().filter(move |(_, o)| o.result == wanted);
     for (name, _) in of(BulkResult::Already) {
         if all.len() <= NAMED {
-            say(&lifecycle::already(verb, name));
+            say(&match asked {
+                Asked::Verb(verb) => lifecycle::already(verb, name),
+                Asked::Resolve(_) => format!("{name} is already resolved"),
+            });
         }
     }
     for line in grouped(of(BulkResult::Skipped)) {
@@ -176,7 +214,11 @@ fn tell(verb: Verb, all: &[Told]) -> usize {
     if failed.len() <= NAMED {
         for (name, outcome) in &failed {
             let why = Failure::new(outcome.message.clone());
-            say_plain(&lifecycle::told(name, verb, why).text());
+            let why = match asked {
+                Asked::Verb(verb) => lifecycle::told(name, verb, why),
+                Asked::Resolve(_) => why.of_thing(&format!("{name} failed")),
+            };
+            say_plain(&why.text());
         }
     } else {
         for line in grouped(failed.iter().copied()) {
@@ -184,17 +226,17 @@ fn tell(verb: Verb, all: &[Told]) -> usize {
         }
     }
     if all.len() > 1 {
-        say(&summary(verb, all));
+        say(&summary(asked, all));
     }
     failed.len()
 }
 
-fn summary(verb: Verb, all: &[Told]) -> String {
+fn summary(asked: Asked<'_>, all: &[Told]) -> String {
     let mut parts = Vec::new();
     for (result, word) in BulkResult::ALL {
         let count = all.iter().filter(|(_, o)| o.result == result).count();
         let word = match result {
-            BulkResult::Done => lifecycle::participle(verb),
+            BulkResult::Done => asked.participle(),
             BulkResult::Already => "already so",
             BulkResult::Left => "not begun",
             _ => word,
@@ -277,7 +319,7 @@ mod tests {
         }
         all.push(told("c", BulkResult::Refused, "changed"));
         assert_eq!(
-            summary(Verb::Reject, &all),
+            summary(Asked::Verb(Verb::Reject), &all),
             "1 rejected, 12 skipped, 1 refused"
         );
         let skipped = all.iter().filter(|(_, o)| o.result == BulkResult::Skipped);

@@ -9,7 +9,7 @@ use std::path::Path;
 use model::PackagePath;
 use serde_json::{Map, Value, json};
 
-use super::{marked, resource_list, text};
+use super::{marked, refresh, resource_list, text};
 use crate::client::{Client, PACKAGES, RESOURCES, object};
 use crate::exit::Failure;
 
@@ -160,6 +160,7 @@ pub(super) async fn push(
         Some(_) => Vec::new(),
         None => files_of(&client.get(&place).await?),
     };
+    let pushed = files.clone();
     let resources: Map<String, Value> = resource_list::over(current, files)?
         .into_iter()
         .filter(|(path, _)| path != METADATA)
@@ -174,6 +175,14 @@ pub(super) async fn push(
     let answer = client.put(&place, &body).await;
     let answer = answer.map_err(|why| stale(why, &noted, name))?;
     crate::commands::say_plain(&results(&answer));
+    if let Some(directory) = directory {
+        let mut now = files_of(&answer);
+        now.insert(0, (METADATA.to_owned(), metadata(&answer)));
+        let changed = refresh::refresh(directory, &pushed, &now)?;
+        for file in changed.iter().filter(|file| *file != METADATA) {
+            crate::commands::say(&format!("{file} is as the render left it"));
+        }
+    }
     Ok(format!("{name} pushed\n"))
 }
 

@@ -3,13 +3,15 @@
 //! Each revision is handled whatever becomes of the others: successes on standard output, everything else on
 //! standard error, exit code 1 if something was refused.
 
-mod bulk;
+pub(super) mod bulk;
 mod discover;
 mod files;
 mod get;
 mod lifecycle;
 mod make;
 mod marked;
+mod refresh;
+mod remove;
 mod resource_list;
 mod upgrade;
 mod which;
@@ -48,7 +50,13 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
         Rpkg::Approve(which) => which::each(client, which, Verb::Approve).await,
         Rpkg::Reject(which) => which::each(client, which, Verb::Reject).await,
         Rpkg::ProposeDelete(which) => which::each(client, which, Verb::ProposeDeletion).await,
-        Rpkg::Del(which) => which::each(client, which, Verb::Delete).await,
+        Rpkg::Del(del) => match &del.package {
+            Some(package) => {
+                let repository = del.repository.as_deref();
+                remove::package(client, package, repository, del.which.dry_run).await
+            }
+            None => which::each(client, &del.which, Verb::Delete).await,
+        },
         Rpkg::Upgrade {
             names,
             discover: Some(way),
@@ -79,13 +87,13 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
     }
 }
 
-fn items(list: &Value) -> &[Value] {
+pub(super) fn items(list: &Value) -> &[Value] {
     list.get("items")
         .and_then(Value::as_array)
         .map(Vec::as_slice)
         .unwrap_or_default()
 }
 
-fn text(object: &Value, path: &[&str]) -> Option<String> {
+pub(super) fn text(object: &Value, path: &[&str]) -> Option<String> {
     api::str_at(object, path).map(str::to_owned)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use plan::revision::Verb;
 use serde_json::Value;
 
-use super::bulk::{self, Entry};
+use super::bulk::{self, Asked, Entry};
 use super::{items, lifecycle, text};
 use crate::cli::remote::Which;
 use crate::client::{Client, PACKAGES, collection};
@@ -22,7 +22,7 @@ pub(super) async fn each(client: &Client, which: &Which, verb: Verb) -> Result<S
         [one] if !which.names.is_empty() => {
             lifecycle::alone(client, one, verb, which.dry_run).await
         }
-        many => bulk::run(client, verb, many, which.dry_run).await,
+        many => bulk::run(client, Asked::Verb(verb), many, which.dry_run).await,
     }
 }
 

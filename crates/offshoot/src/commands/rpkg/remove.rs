@@ -1,0 +1,157 @@
+//! `rpkg del --package`: a package goes for good: drafts, published revisions, and its directory on the branch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plan::revision::Verb;
+use serde_json::Value;
+
+use super::bulk::{self, Asked, Entry};
+use super::{items, text};
+use crate::client::{Client, PACKAGES, VARIANTS, collection};
+use crate::commands::{say, write_out};
+use crate::exit::Failure;
+
+/// Removes every revision of a package; what is to be printed.
+///
+/// # Errors
+/// There is none, it is not said where, a variant would make it again, or something was refused.
+pub(super) async fn package(
+    client: &Client,
+    name: &str,
+    repository: Option<&str>,
+    dry_run: bool,
+) -> Result<String, Failure> {
+    let revisions = revisions(client, name, repository).await?;
+    let place = place(name, &revisions)?;
+    no_maker(client, name, &place).await?;
+    say(&steps(name, &place, &revisions));
+    if dry_run {
+        return Ok(String::new());
+    }
+    let of = |wanted: &[&str]| -> Vec<Entry> {
+        let some = revisions
+            .iter()
+            .filter(|r| wanted.contains(&lifecycle(r).as_str()));
+        some.filter_map(|r| entry(client, r)).collect()
+    };
+    // What is open goes first: it may hold what is published.
+    for (verb, lifecycles) in [
+        (Verb::Delete, &["Draft", "Proposed"][..]),
+        (Verb::ProposeDeletion, &["Published"]),
+        (Verb::Delete, &["Published", "DeletionProposed"]),
+    ] {
+        let entries = of(lifecycles);
+        if !entries.is_empty() {
+            let out = bulk::run(client, Asked::Verb(verb), &entries, false).await?;
+            write_out(&out)?;
+        }
+    }
+    Ok(format!("{name} is gone from {place}\n"))
+}
+
+async fn revisions(
+    client: &Client,
+    name: &str,
+    repository: Option<&str>,
+) -> Result<Vec<Value>, Failure> {
+    let mut fields = format!("spec.packageName={name}");
+    if let Some(repository) = repository {
+        fields.push_str(&format!(",spec.repository={repository}"));
+    }
+    let path = collection(PACKAGES, &client.namespace, &[("fieldSelector", &fields)]);
+    let list = client.get(&path).await?;
+    let found = items(&list).to_vec();
+    if found.is_empty() {
+        return Err(
+            Failure::new(format!("no revision of package {name:?} is here"))
+                .hint("offshoot rpkg get lists packages; -n names another namespace"),
+        );
+    }
+    Ok(found)
+}
+
+/// The one repository that it is in.
+fn place(name: &str, revisions: &[Value]) -> Result<String, Failure> {
+    let all: BTreeSet<String> = revisions
+        .iter()
+        .filter_map(|r| text(r, &["spec", "repository"]))
+        .collect();
+    let listed = all.iter().cloned().collect::<Vec<_>>().join(", ");
+    let mut all = all.into_iter();
+    match (all.next(), all.next()) {
+        (Some(one), None) => Ok(one),
+        _ => Err(Failure::usage(format!(
+            "package {name:?} is in several repositories: {listed}"
+        ))
+        .hint("say in which one with --repository")),
+    }
+}
+
+/// A variant makes its package again as soon as it is gone.
+async fn no_maker(client: &Client, name: &str, repository: &str) -> Result<(), Failure> {
+    let list = client
+        .get(&collection(VARIANTS, &client.namespace, &[]))
+        .await?;
+    let makes = |variant: &&Value| {
+        let downstream = |key| text(variant, &["spec", "downstream", key]);
+        downstream("repo").as_deref() == Some(repository)
+            && downstream("package").as_deref() == Some(name)
+    };
+    let Some(variant) = items(&list).iter().find(makes) else {
+        return Ok(());
+    };
+    let variant_name = text(variant, &["metadata", "name"]).unwrap_or_default();
+    let owners = variant.pointer("/metadata/ownerReferences");
+    let mut owners = owners.and_then(Value::as_array).into_iter().flatten();
+    let set = owners.find(|owner| api::str_at(owner, &["kind"]) == Some("PackageVariantSet"));
+    let way = match set.and_then(|set| api::str_at(set, &["name"])) {
+        Some(set) => format!("take the target out of packagevariantset {set}, whose variant it is"),
+        None => format!("kubectl delete packagevariant {variant_name}"),
+    };
+    Err(Failure::new(format!(
+        "packagevariant {variant_name} makes {name} in {repository}, and would make it again"
+    ))
+    .hint(way))
+}
+
+/// What is done, in one line.
+fn steps(name: &str, repository: &str, revisions: &[Value]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for revision in revisions {
+        let what = match (is_head(revision), lifecycle(revision).as_str()) {
+            (true, _) => "its directory on the branch",
+            (false, "Draft" | "Proposed") => "drafts and proposals",
+            (false, _) => "published revisions with their tags",
+        };
+        *counts.entry(what).or_default() += 1;
+    }
+    let parts: Vec<String> = counts
+        .into_iter()
+        .map(|(what, count)| match what {
+            "its directory on the branch" => what.to_owned(),
+            _ => format!("{count} {what}"),
+        })
+        .collect();
+    format!(
+        "Removing {name} from {repository}: {}. History stays in git.",
+        parts.join(", ")
+    )
+}
+
+/// Whether it is the branch's own revision.
+fn is_head(revision: &Value) -> bool {
+    let number = revision.pointer("/spec/revision").and_then(Value::as_i64);
+    number == Some(-1)
+}
+
+fn lifecycle(revision: &Value) -> String {
+    text(revision, &["spec", "lifecycle"]).unwrap_or_default()
+}
+
+fn entry(client: &Client, revision: &Value) -> Option<Entry> {
+    Some(Entry {
+        namespace: client.namespace.clone(),
+        name: text(revision, &["metadata", "name"])?,
+        tree: text(revision, &["status", "offshoot", "tree"]),
+    })
+}
