@@ -100,7 +100,7 @@ pub(crate) enum Command {
     Plan(Box<plan::PlanArgs>),
     /// Decide equal conflicts of many drafts at once: by a side, by a value, or as one draft was decided.
     #[command(
-        after_help = "offshoot why pkgrev/NAME and rpkg get -o wide show the keys of open conflicts.\n\nExample:\n  offshoot resolve k77d2c1a0 --take local\n  offshoot resolve k77d2c1a0 --value 7 -l region=eu\n  offshoot resolve --like edge-eu.web.packagevariant-2 -l team=web"
+        after_help = "offshoot why pkgrev/NAME shows the keys of open conflicts.\n\nExample:\n  offshoot resolve k77d2c1a0 --take local\n  offshoot resolve k77d2c1a0 --value 7 -l region=eu\n  offshoot resolve --like edge-eu.web.packagevariant-2 -l team=web"
     )]
     Resolve(Box<remote::ResolveArgs>),
     /// Templates of sets: evaluate an expression.

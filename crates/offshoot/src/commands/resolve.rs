@@ -105,8 +105,8 @@ fn of_key(args: &ResolveArgs, drafts: &[Revision]) -> Result<Resolution, Failure
         .flat_map(|draft| &draft.conflicts)
         .filter(of_key)
         .collect();
-    let open = all.iter().copied().find(|c| c.blocks());
-    let Some(first) = open.or(all.first().copied()) else {
+    let open = all.iter().find(|c| c.blocks());
+    let Some(first) = open.or_else(|| all.first()).copied() else {
         let known = keys(drafts);
         let failure = Failure::new(format!("no draft here has a conflict with the key {key:?}"));
         return Err(match known.is_empty() {
