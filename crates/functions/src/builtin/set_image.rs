@@ -1,38 +1,49 @@
 //! `set-image`: name, tag or digest of container images.
+//!
+//! It never looks at init containers or at jobs, which the catalog's function leaves alone, too; `additionalImageFields`
+//! name what else there is.
 
+use std::rc::Rc;
+
+use regex::Regex;
 use yaml::owned::Value;
 
 use crate::config::Config;
+use crate::regexes;
 use crate::report::{error, info};
 use crate::{Item, Report};
 
-/// The kinds whose containers are looked at, and where those are.
-const KINDS: &[(&str, &str, &[&str])] = &[
-    ("", "Pod", &["spec"]),
-    ("", "PodTemplate", &["template", "spec"]),
-    ("apps", "DaemonSet", &["spec", "template", "spec"]),
-    ("apps", "Deployment", &["spec", "template", "spec"]),
-    ("apps", "ReplicaSet", &["spec", "template", "spec"]),
-    ("apps", "StatefulSet", &["spec", "template", "spec"]),
+/// The kinds whose containers are looked at, of whatever group, and where those are.
+const KINDS: &[(&str, &[&str])] = &[
+    ("Pod", &["spec"]),
+    ("PodTemplate", &["template", "spec"]),
+    ("DaemonSet", &["spec", "template", "spec"]),
+    ("Deployment", &["spec", "template", "spec"]),
+    ("ReplicaSet", &["spec", "template", "spec"]),
+    ("StatefulSet", &["spec", "template", "spec"]),
 ];
+/// What a ConfigMap may hold.
+const KEYS: [&str; 4] = ["name", "newName", "newTag", "digest"];
 
-#[derive(Default)]
 struct Wanted {
-    name: String,
+    /// What an image must be: the name as a pattern, with any tag and digest behind it (M26).
+    pattern: Rc<Regex>,
     new_name: String,
     new_tag: String,
     digest: String,
 }
 
 pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
-    let wanted = Wanted::read(config);
-    if let Err(message) = wanted.check() {
-        let absent = config
-            .is_absent()
-            .then(|| info("`FunctionConfig` is not given"));
-        let failure = format!("function is terminated: {message}");
-        return Report::of(absent.into_iter().chain([error(message), error(failure)]));
-    }
+    let wanted = match Wanted::read(config) {
+        Ok(wanted) => wanted,
+        Err(message) => {
+            let absent = config
+                .is_absent()
+                .then(|| info("`FunctionConfig` is not given"));
+            let failure = format!("function is terminated: {message}");
+            return Report::of(absent.into_iter().chain([error(message), error(failure)]));
+        }
+    };
     let mut count = 0;
     for item in items.iter_mut() {
         if let Some(path) = containers(item) {
@@ -49,10 +60,8 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
 
 /// Where an item's containers are.
 fn containers(item: &Item) -> Option<Vec<&'static str>> {
-    let known = KINDS
-        .iter()
-        .find(|(group, kind, _)| *group == item.group() && *kind == item.kind());
-    known.map(|(_, _, path)| path.iter().copied().chain(["containers"]).collect())
+    let known = KINDS.iter().find(|(kind, _)| *kind == item.kind());
+    known.map(|(_, path)| path.iter().copied().chain(["containers"]).collect())
 }
 
 /// `additionalImageFields` that fit an item, as paths; `[]` behind a step enters a list.
@@ -77,34 +86,36 @@ fn more_fields(config: Config<'_>, item: &Item) -> Vec<Vec<String>> {
 }
 
 impl Wanted {
-    fn read(config: Config<'_>) -> Self {
+    fn read(config: Config<'_>) -> Result<Self, String> {
         let source = if config.is_config_map() {
             config.get("data")
         } else {
             config.get("image")
         };
-        let text = |key: &str| {
-            source
-                .and_then(|s| s.get(key)?.text())
-                .unwrap_or_default()
-                .to_owned()
-        };
-        Self {
-            name: text("name"),
-            new_name: text("newName"),
-            new_tag: text("newTag"),
-            digest: text("digest"),
+        let fields = source.filter(|_| config.is_config_map());
+        let fields = fields.and_then(Value::as_map).into_iter();
+        let mut keys = fields.flat_map(|map| map.iter().map(|(key, _)| key));
+        if let Some(key) = keys.find(|key| !KEYS.contains(key)) {
+            return Err(format!("ConfigMap has wrong field name {key}"));
         }
-    }
-
-    fn check(&self) -> Result<(), &'static str> {
-        if self.name.is_empty() {
-            return Err("must specify `name`");
+        let text = |key: &str| source.and_then(|s| s.get(key)?.text()).unwrap_or_default();
+        let [name, new_name, new_tag, digest] = KEYS.map(text);
+        if name.is_empty() {
+            return Err("must specify `name`".to_owned());
         }
-        if self.new_name.is_empty() && self.new_tag.is_empty() && self.digest.is_empty() {
-            return Err("must specify one of `newName`, `newTag`, or `digest`");
+        if new_name.is_empty() && new_tag.is_empty() && digest.is_empty() {
+            return Err("must specify one of `newName`, `newTag`, or `digest`".to_owned());
         }
-        Ok(())
+        // As in the catalog's function nothing is put around the name: a `|` in it divides the whole pattern (M11).
+        let tag = "(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?";
+        let pattern = regexes::compile(&format!("^{name}{tag}$"));
+        let pattern = pattern.map_err(|why| format!("`name` {name:?} is no pattern: {why}"))?;
+        Ok(Self {
+            pattern,
+            new_name: new_name.to_owned(),
+            new_tag: new_tag.to_owned(),
+            digest: digest.to_owned(),
+        })
     }
 
     fn containers(&self, item: &mut Item, path: &[&str]) -> usize {
@@ -152,9 +163,10 @@ impl Wanted {
     fn matches(&self, image: &Value) -> bool {
         image
             .text()
-            .is_some_and(|image| split(image).0 == self.name)
+            .is_some_and(|image| self.pattern.is_match(image))
     }
 
+    /// Sets an image; 1 if that changed it.
     fn set(&self, image: &mut Value) -> usize {
         if !self.matches(image) {
             return 0;
@@ -171,17 +183,127 @@ impl Wanted {
             ("", tag) => format!(":{tag}"),
             (digest, _) => format!("@{digest}"),
         };
-        image.set_str(format!("{name}{rest}"));
+        let new = format!("{name}{rest}");
+        if new == old {
+            return 0;
+        }
+        image.set_str(new);
         1
     }
 }
 
-/// An image's name, and its tag or digest with the sign before it.
+/// An image's name, and its tag and digest with the signs before them. A colon before the last slash is that of a port.
 fn split(image: &str) -> (&str, &str) {
-    let at = image.find('@').or_else(|| {
-        let last = image.rfind('/').map_or(0, |slash| slash + 1);
-        image.get(last..)?.find(':').map(|colon| last + colon)
-    });
-    at.and_then(|at| image.split_at_checked(at))
-        .unwrap_or((image, ""))
+    let digest = image.find('@').unwrap_or(image.len());
+    let named = image.get(..digest).unwrap_or(image);
+    let last = named.rfind('/').map_or(0, |slash| slash + 1);
+    let tag = named.get(last..).and_then(|name| name.find(':'));
+    let at = tag.map_or(digest, |colon| last + colon);
+    image.split_at_checked(at).unwrap_or((image, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use yaml::owned::Value;
+
+    use super::{run, split};
+    use crate::config::Config;
+    use crate::{Item, Report, wire};
+
+    /// The image of a deployment's container, and what was reported.
+    fn set(image: &str, data: &[(&str, &str)]) -> (String, Report) {
+        let data = data.iter().map(|(key, text)| (*key, Value::string(*text)));
+        let config = Value::map([
+            ("apiVersion", Value::string("v1")),
+            ("kind", Value::string("ConfigMap")),
+            ("data", Value::map(data)),
+        ]);
+        let text = format!(
+            "apiVersion: example.com/v1\nkind: Deployment\nspec: {{template: {{spec: {{containers: [{{image: {image:?}}}]}}}}}}\n"
+        );
+        let mut items = vec![Item::made(wire::parse_value(&text).unwrap())];
+        let report = run(&mut items, Config(Some(&config)));
+        let spec = items[0]
+            .value
+            .lookup(&["spec", "template", "spec", "containers"]);
+        let first = &spec.and_then(Value::as_seq).unwrap().items()[0];
+        (
+            first.get("image").unwrap().text().unwrap().to_owned(),
+            report,
+        )
+    }
+
+    fn told(report: &Report) -> &str {
+        &report.results[0].message
+    }
+
+    #[test]
+    fn m26_a_name_is_a_pattern_that_the_whole_image_must_fit() {
+        for (name, image, wanted) in [
+            ("nginx", "nginx", "nginx:2"),
+            ("nginx", "nginx:1.14", "nginx:2"),
+            ("nginx", "nginx:1.14@sha256:ab", "nginx:2"),
+            ("nginx", "nginx-exporter:1", "nginx-exporter:1"),
+            ("nginx", "docker.io/nginx:1", "docker.io/nginx:1"),
+            (
+                ".*/nginx",
+                "localhost:5000/a/nginx:1",
+                "localhost:5000/a/nginx:2",
+            ),
+            (
+                "reg.example.com/web",
+                "reg-example.com/web:1",
+                "reg-example.com/web:2",
+            ),
+            ("(nginx|redis)", "redis:1", "redis:2"),
+            ("web-[0-9]+", "web-12@sha256:ab", "web-12:2"),
+        ] {
+            assert_eq!(
+                set(image, &[("name", name), ("newTag", "2")]).0,
+                wanted,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_stays_of_an_image_keeps_its_tag_and_its_digest() {
+        let data = &[("name", "web"), ("newName", "shop/web")][..];
+        for (image, wanted) in [
+            ("web", "shop/web"),
+            ("web:1", "shop/web:1"),
+            ("web:1@sha256:ab", "shop/web:1@sha256:ab"),
+        ] {
+            assert_eq!(set(image, data).0, wanted);
+        }
+        assert_eq!(split("h:5000/a:1@sha256:ab"), ("h:5000/a", ":1@sha256:ab"));
+        assert_eq!(split("h:5000/a"), ("h:5000/a", ""));
+    }
+
+    #[test]
+    fn an_image_that_is_as_wanted_is_not_counted() {
+        let (_, report) = set("web:2", &[("name", "web"), ("newTag", "2")]);
+        assert_eq!(told(&report), "summary: updated a total of 0 image(s)");
+    }
+
+    #[test]
+    fn a_configuration_that_cannot_be_meant_is_an_error() {
+        for (data, why) in [
+            (
+                &[("name", "web"), ("tag", "2")][..],
+                "ConfigMap has wrong field name tag",
+            ),
+            (
+                &[("name", "we(b"), ("newTag", "2")],
+                "`name` \"we(b\" is no pattern",
+            ),
+        ] {
+            let (image, report) = set("web:1", data);
+            assert!(
+                report.failed() && told(&report).starts_with(why),
+                "{report:?}"
+            );
+            assert_eq!(image, "web:1");
+        }
+    }
 }
