@@ -1,8 +1,9 @@
+use model::Severity;
 use yaml::owned::Value;
 
 use super::{apply_setters, ensure_name_substring, set_annotations};
 use crate::config::Config;
-use crate::{Item, Report, wire};
+use crate::{Item, Report, builtins, wire};
 
 /// One of the functions.
 type Run = fn(&mut Vec<Item>, Config<'_>) -> Report;
@@ -54,4 +55,37 @@ fn an_item_that_is_no_resource_fails_those_that_look_for_its_name_or_its_comment
         said(set_annotations::run, "team", nameless),
         "true failed to run function: missing metadata.name in object"
     );
+}
+
+#[test]
+fn m26_no_result_says_less_than_the_exit_code() {
+    let other = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: c}\n";
+    let empty = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: function-input}\n";
+    let list = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: [a]\n";
+    let configs = [
+        None,
+        wire::parse_value(other),
+        wire::parse_value(empty),
+        wire::parse_value(list),
+    ];
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n";
+    let mut failed = 0;
+    for function in builtins() {
+        for config in &configs {
+            let mut items = vec![Item::made(wire::parse_value(service).unwrap())];
+            let report = function.run(&mut items, config.as_ref());
+            let is_error = |severity| severity == Severity::Error;
+            let told = report
+                .results
+                .iter()
+                .any(|result| is_error(result.severity));
+            assert!(
+                !report.failed() || told || report.results.is_empty(),
+                "{}: {report:?}",
+                function.name
+            );
+            failed += usize::from(report.failed());
+        }
+    }
+    assert!(failed > 20, "{failed} calls failed");
 }

@@ -22,7 +22,8 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     Report::default()
 }
 
-/// What is replaced keeps its file and its place, and the comments of the fields that survive.
+/// What is replaced keeps its file and its place, and the comments of the fields that survive. Where a file is named, only
+/// what stands there is replaced: elsewhere the same resource stays, and this one is added (M26).
 fn upsert(items: &mut Vec<Item>, wanted: &Value) {
     let mut new = Item::made(wanted.clone());
     new.path = new.annotation(TARGET).map(str::to_owned);
@@ -34,19 +35,26 @@ fn upsert(items: &mut Vec<Item>, wanted: &Value) {
             && item.kind() == new.kind()
             && item.namespace() == new.namespace()
             && item.name() == new.name()
+            && new.path.as_deref().is_none_or(|path| stands_at(item, path))
     };
     let mut found = false;
     for item in items.iter_mut().filter(|item| same(item)) {
         found = true;
         let value = new.value.clone();
         item.value_mut().overwrite(&value);
-        if let Some(path) = &new.path {
-            item.path = Some(path.clone());
-        }
     }
     if !found {
         items.push(new);
     }
+}
+
+/// Whether an item is kept in a file, however its path is written.
+fn stands_at(item: &Item, path: &str) -> bool {
+    fn segments(path: &str) -> impl Iterator<Item = &str> {
+        path.split('/').filter(|part| !["", "."].contains(part))
+    }
+    let there = item.path.as_deref().map(segments);
+    there.is_some_and(|there| there.eq(segments(path)))
 }
 
 fn take_off(value: &mut Value) {
@@ -59,5 +67,50 @@ fn take_off(value: &mut Value) {
     annotations.remove(TARGET);
     if annotations.is_empty() {
         metadata.remove("annotations");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run;
+    use crate::config::Config;
+    use crate::{Item, wire};
+
+    /// Which files hold the Service `web`, and its type in each, after one of type `New` was upserted.
+    fn upserted(target: &str) -> Vec<String> {
+        let service =
+            |kind: &str| format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n{kind}");
+        let mut items = vec![Item {
+            path: Some("net/web.yaml".to_owned()),
+            ..Item::made(wire::parse_value(&service("spec: {type: Old}\n")).unwrap())
+        }];
+        let annotation =
+            format!("  annotations: {{config.kubernetes.io/target-path: {target:?}}}\n");
+        let annotation = if target.is_empty() {
+            String::new()
+        } else {
+            annotation
+        };
+        let config = wire::parse_value(&service(&(annotation + "spec: {type: New}\n"))).unwrap();
+        let report = run(&mut items, Config(Some(&config)));
+        assert!(!report.failed(), "{report:?}");
+        assert!(
+            items
+                .iter()
+                .all(|item| item.annotation(super::TARGET).is_none())
+        );
+        let shown = |item: &Item| {
+            let path = item.path.as_deref().unwrap_or("nowhere");
+            format!("{path} {}", item.text_at(&["spec", "type"]))
+        };
+        items.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn m26_a_resource_is_added_at_the_target_path_where_it_does_not_stand_there() {
+        assert_eq!(upserted(""), ["net/web.yaml New"]);
+        assert_eq!(upserted("net/web.yaml"), ["net/web.yaml New"]);
+        assert_eq!(upserted("./net//web.yaml"), ["net/web.yaml New"]);
+        assert_eq!(upserted("web.yaml"), ["net/web.yaml Old", "web.yaml New"]);
     }
 }
