@@ -1,5 +1,7 @@
 //! Setter comments: `# kpt-set: prefix-${name}`, and what can be read off them.
 
+use std::collections::BTreeMap;
+
 use crate::regexes;
 
 /// How a setter comment begins: exactly so, one blank included.
@@ -21,6 +23,83 @@ pub(crate) fn substitute(pattern: &str, value: impl Fn(&str) -> Option<String>) 
     }
     out.push_str(rest);
     out
+}
+
+/// What the values of all setters may be longer than they are written, where they name others.
+const MORE: usize = 64 << 10;
+/// How many setters a value may lead through.
+const DEPTH: usize = 64;
+
+/// What each setter stands for: its value, with the values that it names of others in their place, whatever the order in
+/// which they are given. What is not given stays a placeholder. An error says that a value leads back to itself, or that all
+/// of them together would be too long; it matters only where the setter is used.
+pub(crate) type Values = BTreeMap<String, Result<String, String>>;
+
+/// The values of setters.
+pub(crate) fn resolved(given: &[(String, String)]) -> Values {
+    let written: usize = given.iter().map(|(_, text)| text.len()).sum();
+    let most = written.saturating_add(MORE);
+    let mut resolve = Resolve {
+        given,
+        done: BTreeMap::new(),
+        open: Vec::new(),
+        left: most,
+        most,
+    };
+    let names = given.iter().map(|(name, _)| name);
+    names
+        .map(|name| {
+            resolve.open.clear();
+            let text = resolve.text(name).map(Option::unwrap_or_default);
+            (name.clone(), text)
+        })
+        .collect()
+}
+
+struct Resolve<'s> {
+    given: &'s [(String, String)],
+    done: BTreeMap<&'s str, String>,
+    /// The setters that are being resolved, each named by the one before.
+    open: Vec<&'s str>,
+    left: usize,
+    most: usize,
+}
+
+impl<'s> Resolve<'s> {
+    fn text(&mut self, name: &str) -> Result<Option<String>, String> {
+        if let Some(text) = self.done.get(name) {
+            return Ok(Some(text.clone()));
+        }
+        let Some((name, raw)) = self.given.iter().find(|(setter, _)| setter == name) else {
+            return Ok(None);
+        };
+        // How deep it goes is bounded, too: each level is a call.
+        if self.open.contains(&name.as_str()) || self.open.len() > DEPTH {
+            return Err(format!(
+                "the value of setter {name:?} leads back to itself, or through more than {DEPTH} others; write it out"
+            ));
+        }
+        self.open.push(name);
+        let mut texts = BTreeMap::new();
+        for whole in placeholders(raw) {
+            if let Some(text) = self.text(clean(whole))? {
+                texts.insert(clean(whole).to_owned(), text);
+            }
+        }
+        let length = |whole: &str| texts.get(clean(whole)).map_or(whole.len(), String::len);
+        let inside: usize = placeholders(raw).into_iter().map(length).sum();
+        let left = self.left.checked_sub(inside.saturating_add(raw.len()));
+        self.left = left.ok_or_else(|| {
+            format!(
+                "the value of setter {name:?} is longer than {} bytes with those that it names",
+                self.most
+            )
+        })?;
+        let text = substitute(raw, |name| texts.get(name).cloned());
+        self.open.pop();
+        self.done.insert(name, text.clone());
+        Ok(Some(text))
+    }
 }
 
 /// All `${…}` of a text, in order.

@@ -8,7 +8,7 @@ use yaml::owned::{Scalar, Value};
 use crate::config::Config;
 use crate::goquote::{list, quote};
 use crate::report::{at_field, info};
-use crate::setters::{clean, current_values, pattern, placeholders, substitute};
+use crate::setters::{Values, clean, current_values, pattern, placeholders, resolved, substitute};
 use crate::walk::{Visit, walk};
 use crate::{Item, Report};
 
@@ -21,9 +21,11 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
 /// Applies setters to all resources.
 fn apply(items: &mut [Item], setters: &Setters) -> Report {
     let mut results = Vec::new();
+    let values = resolved(setters);
     for item in items.iter_mut() {
         let mut visit = Apply {
             setters,
+            values: &values,
             found: Vec::new(),
         };
         let stands = item.meta_stands();
@@ -47,6 +49,8 @@ fn apply(items: &mut [Item], setters: &Setters) -> Report {
 
 struct Apply<'s> {
     setters: &'s Setters,
+    /// What they stand for in a text.
+    values: &'s Values,
     /// The fields that were set, and to what.
     found: Vec<(String, String)>,
 }
@@ -117,11 +121,15 @@ impl Visit for Apply<'_> {
         } else {
             current_values(&pattern, &current.text)
         };
-        let text = substitute(&pattern, |name| {
-            let derived = || derived.iter().find(|(setter, _)| setter == name);
-            self.given(name)
-                .or_else(derived)
-                .map(|(_, text)| text.clone())
+        let of = |name: &str| self.values.get(name);
+        let mut names = placeholders(&pattern).into_iter().map(clean);
+        if let Some(Err(why)) = names.find_map(|name| of(name).filter(|value| value.is_err())) {
+            return Err(why.clone());
+        }
+        let given = substitute(&pattern, |name| of(name)?.clone().ok());
+        let text = substitute(&given, |name| {
+            let derived = derived.iter().find(|(setter, _)| setter == name);
+            derived.map(|(_, text)| text.clone())
         });
         let unresolved = placeholders(&text);
         if !unresolved.is_empty() {
@@ -160,4 +168,76 @@ fn parse_array(text: &str) -> Result<Vec<Value>, String> {
         .as_seq()
         .map(|seq| seq.items().to_vec())
         .ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use yaml::owned::Value;
+
+    use super::run;
+    use crate::config::Config;
+    use crate::{Item, wire};
+
+    /// The field `a: CURRENT # kpt-set: PATTERN` after the function ran, or why it failed.
+    fn set(current: &str, pattern: &str, data: &[(&str, &str)]) -> String {
+        let data = data.iter().map(|(key, text)| (*key, Value::string(*text)));
+        let config = Value::map([
+            ("apiVersion", Value::string("v1")),
+            ("kind", Value::string("ConfigMap")),
+            ("data", Value::map(data)),
+        ]);
+        let text = format!("kind: A\na: {current} # kpt-set: {pattern}\n");
+        let mut items = vec![Item::made(wire::parse_value(&text).unwrap())];
+        let report = run(&mut items, Config(Some(&config)));
+        if report.failed() {
+            return report.results[0].message.clone();
+        }
+        items[0].value.get("a").unwrap().text().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_value_may_name_other_setters_whatever_their_order() {
+        let (host, domain) = (("host", "${name}.${domain}"), ("domain", "example.com"));
+        let name = ("name", "shop");
+        for data in [
+            [host, domain, name],
+            [name, domain, host],
+            [domain, host, name],
+        ] {
+            assert_eq!(
+                set("old", "https://${host}/", &data),
+                "https://shop.example.com/"
+            );
+        }
+        // What is read off the field counts for values, too.
+        assert_eq!(
+            set("x-eu", "${a}-${region}", &[("a", "${region}")]),
+            "eu-eu"
+        );
+        assert_eq!(
+            set("old", "${host}", &[host, domain]),
+            "failed to apply setters: values for setters [${name}] must be provided"
+        );
+    }
+
+    #[test]
+    fn setters_that_name_one_another_end() {
+        for data in [
+            &[("a", "x${a}")][..],
+            &[("a", "${b}"), ("b", "${c}"), ("c", "${a}")],
+        ] {
+            let why = set("old", "${a}", data);
+            let begins = "failed to apply setters: the value of setter \"a\" leads back to itself";
+            assert!(why.starts_with(begins), "{why}");
+            let unused = [data, &[("z", "new")]].concat();
+            assert_eq!(set("old", "${z}", &unused), "new");
+        }
+        let names: Vec<String> = (0..40).map(|at| format!("s{at}")).collect();
+        let texts: Vec<String> = (1..41).map(|at| format!("${{s{at}}}${{s{at}}}")).collect();
+        let pairs = names.iter().zip(&texts);
+        let mut data: Vec<(&str, &str)> = pairs.map(|(n, t)| (n.as_str(), t.as_str())).collect();
+        data.push(("s40", "long"));
+        let why = set("old", "${s0}", &data);
+        assert!(why.contains("is longer than"), "{why}");
+    }
 }
