@@ -13,6 +13,7 @@ mod documents;
 pub mod ignore;
 pub mod init;
 pub mod kptfile;
+mod krm;
 mod lines;
 pub mod merge;
 pub mod mutate;

@@ -17,6 +17,8 @@ use std::sync::Arc;
 use model::{Files, Function, FunctionResult, FunctionResultItem, RenderStatus, Severity};
 use yaml::owned::Value;
 
+use crate::krm::not_krm;
+
 use plan::{Plan, Task, own_files};
 use resources::{Refused, Resources};
 
@@ -218,9 +220,7 @@ impl Render {
     ) -> Self {
         let plan = Plan::one(&files, function);
         let mut render = Self::with(files, options, plan);
-        let invalid = config
-            .as_deref()
-            .and_then(|config| resource::not_krm("", config));
+        let invalid = config.as_deref().and_then(|config| not_krm("", config));
         if let Some(why) = invalid {
             render.error = Some(format!("the functionConfig is not valid: {why}"));
         }

@@ -24,39 +24,6 @@ pub(super) fn list_items(value: &Value) -> Option<&[Value]> {
         .map(|seq| seq.items())
 }
 
-/// Why a document is no resource; `None` if it is one.
-pub(super) fn not_krm(path: &str, value: &Value) -> Option<&'static str> {
-    let has = |keys: &[&str]| {
-        value
-            .lookup(keys)
-            .and_then(Value::text)
-            .is_some_and(|text| !text.is_empty())
-    };
-    let file = path.rsplit('/').next().unwrap_or(path);
-    let kustomization = ["kustomization.yaml", "kustomization.yml", "Kustomization"]
-        .contains(&file)
-        || value
-            .get("apiVersion")
-            .and_then(Value::text)
-            .is_some_and(|v| v.starts_with("kustomize.config.k8s.io"))
-        || (value.get("kind").and_then(Value::text) == Some("Kustomization")
-            && !has(&["apiVersion"]));
-    if kustomization {
-        return None;
-    }
-    [
-        (&["apiVersion"][..], "resource must have `apiVersion`"),
-        (&["kind"][..], "resource must have `kind`"),
-        (
-            &["metadata", "name"][..],
-            "resource must have `metadata.name`",
-        ),
-    ]
-    .into_iter()
-    .find(|(keys, _)| !has(keys))
-    .map(|(_, why)| why)
-}
-
 /// Where a resource without a file goes: `namespace/kind_name.yaml`.
 pub(super) fn default_path(value: &Value) -> String {
     let text = |path: &[&str]| value.lookup(path).and_then(Value::text).unwrap_or_default();

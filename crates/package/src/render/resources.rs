@@ -10,10 +10,11 @@ use yaml::owned::Value;
 
 use crate::documents::{Documents, DocumentsError};
 use crate::ignore::Ignore;
+use crate::krm::not_krm;
 
 use super::entry::{Entry, Origin};
 use super::plan::{Plan, Task, within};
-use super::resource::{checked, default_path, full, is_resource_file, list_items, not_krm};
+use super::resource::{checked, default_path, full, is_resource_file, list_items};
 use super::select;
 use super::{Item, Options};
 
