@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 
 use model::{Files, Function, PackagePath, Pipeline, Problem};
 
+use yaml::owned::Value;
+
 use super::image;
+use crate::krm::not_krm;
 
 /// All problems of a pipeline; `package` gives the files and the package's directory in them, so
 /// that config paths can be looked up; `strict` refuses what only kpt refuses.
@@ -161,11 +164,25 @@ fn config_file(files: &Files, dir: &str, path: &str, clean: &str) -> Option<Stri
     let Some(text) = file.as_text() else {
         return cannot("the file is not text");
     };
-    let documents = match yaml::Stream::parse(text, &yaml::Limits::default()) {
-        Ok(stream) => stream.documents().filter(|d| !d.is_empty()).count(),
+    let stream = match yaml::Stream::parse(text, &yaml::Limits::default()) {
+        Ok(stream) => stream,
         Err(error) => return cannot(&error.to_string()),
     };
-    (documents > 1).then(|| {
-        format!("functionConfig {path:?} must not contain more than one config, got {documents}")
-    })
+    let documents: Vec<_> = stream.documents().filter(|d| !d.is_empty()).collect();
+    match documents.as_slice() {
+        [] => Some(format!(
+            "functionConfig {path:?}: the file is empty; it must hold one resource"
+        )),
+        [document] => {
+            let value = match Value::read(document) {
+                Ok(value) => value,
+                Err(error) => return cannot(&error.to_string()),
+            };
+            not_krm(clean, &value).map(|why| format!("functionConfig {path:?}: {why}"))
+        }
+        more => Some(format!(
+            "functionConfig {path:?} must not contain more than one config, got {}",
+            more.len()
+        )),
+    }
 }

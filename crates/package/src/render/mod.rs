@@ -5,6 +5,7 @@
 //! documents, [`Render::resume`] takes the answer. So it runs the same under simulation, in a test and against a
 //! container. Files arrive and leave as bytes; a file whose documents nobody changed stays as it is.
 
+mod config;
 mod entry;
 mod plan;
 mod resource;
@@ -169,7 +170,14 @@ impl Render {
     /// Looks at a package; whatever is wrong with it becomes the status of the render.
     pub fn new(files: Files, options: Options) -> Self {
         match Plan::read(&files, options.strict) {
-            Ok(plan) => Self::with(files, options, plan),
+            Ok(plan) => {
+                let mut render = Self::with(files, options, plan);
+                if render.error.is_none() {
+                    let problem = config::problem(&render.files, &render.plan);
+                    render.error = problem.map(|(package, why)| wrap(&package, &why, false));
+                }
+                render
+            }
             Err(error) => {
                 // The root tells what is wrong with a subpackage, if it can itself be read.
                 let mirrored = Plan::read(&own_files(&files), options.strict).is_ok();
@@ -320,7 +328,7 @@ impl Render {
                 let Some(config) =
                     now.or_else(|| self.resources.config_as_read(&task.package, path))
                 else {
-                    return Err(Blocked::Before(missing_config(task, path)));
+                    return Err(Blocked::Before(config::missing(task, path, config::UNSEEN)));
                 };
                 Some(config)
             }
@@ -452,27 +460,6 @@ enum Blocked {
     Before(String),
     /// The step fails before it runs.
     Step(String),
-}
-
-fn missing_config(task: &Task, path: &str) -> String {
-    let (list, what) = if task.validator {
-        ("validators", "validator")
-    } else {
-        ("mutators", "mutator")
-    };
-    let name = match &task.function.image {
-        Some(image) => short_name(image),
-        None => task.function.exec.as_deref().unwrap_or_default(),
-    };
-    format!(
-        "Kptfile is invalid:\nField: `pipeline.{list}[{}].configPath`\nValue: {path:?}\nReason: functionConfig resource for {what} {name:?} is missing from path {path:?}, this also occurs if {path:?} is part of a subpackage\n",
-        task.index
-    )
-}
-
-fn short_name(image: &str) -> &str {
-    let last = image.rsplit('/').next().unwrap_or(image);
-    last.split([':', '@']).next().unwrap_or(last)
 }
 
 /// The message of the `Rendered` condition, with the package that failed.

@@ -12,6 +12,7 @@ use crate::documents::{Documents, DocumentsError};
 use crate::ignore::Ignore;
 use crate::krm::not_krm;
 
+use super::config::short_name;
 use super::entry::{Entry, Origin};
 use super::plan::{Plan, Task, within};
 use super::resource::{checked, default_path, full, is_resource_file, list_items};
@@ -43,6 +44,21 @@ pub(super) enum Refused {
     Output(String),
     /// Something in it is no resource at all: the function is to blame, as if it had failed.
     NoResource(String),
+}
+
+/// The function that works on the package that runs it alone: what it would find below has the same names and paths (M26).
+const OF_ITS_PACKAGE: &str = "gen-pkg-context";
+
+/// Whether a resource is of a package or of one below it.
+fn is_inside(package: &str, entry: &Entry) -> bool {
+    *entry.package == *package || within(package, &entry.package).is_some()
+}
+
+/// Whether a function sees a resource of its package or below.
+fn sees(task: &Task, entry: &Entry) -> bool {
+    let image = task.function.image.as_deref();
+    let alone = image.is_some_and(|image| short_name(image) == OF_ITS_PACKAGE);
+    (!alone || entry.package == task.package) && select::sees(&task.function, &entry.value)
 }
 
 impl Resources {
@@ -151,11 +167,8 @@ impl Resources {
 
     /// The resources of a package and below: its own first, by file and position.
     fn scope(&self, package: &str) -> Vec<&Entry> {
-        let mut seen: Vec<&Entry> = self
-            .entries
-            .iter()
-            .filter(|entry| *entry.package == *package || within(package, &entry.package).is_some())
-            .collect();
+        let inside = |entry: &&Entry| is_inside(package, entry);
+        let mut seen: Vec<&Entry> = self.entries.iter().filter(inside).collect();
         seen.sort_by_key(|entry| {
             (
                 *entry.package != *package,
@@ -171,7 +184,7 @@ impl Resources {
     pub(super) fn seen(&self, task: &Task) -> Vec<Item> {
         let scope = self.scope(&task.package).into_iter();
         scope
-            .filter(|entry| select::sees(&task.function, &entry.value))
+            .filter(|entry| sees(task, entry))
             .map(|entry| Item {
                 id: Some(entry.id),
                 value: entry.value.clone(),
@@ -183,11 +196,9 @@ impl Resources {
 
     /// The numbers of what a function was handed.
     fn handed(&self, task: &Task) -> BTreeSet<u32> {
-        let inside = |entry: &&Entry| {
-            *entry.package == *task.package || within(&task.package, &entry.package).is_some()
-        };
+        let inside = |entry: &&Entry| is_inside(&task.package, entry);
         let seen = self.entries.iter().filter(inside);
-        seen.filter(|entry| select::sees(&task.function, &entry.value))
+        seen.filter(|entry| sees(task, entry))
             .map(|entry| entry.id)
             .collect()
     }
@@ -195,7 +206,9 @@ impl Resources {
     /// The configuration at a path of a package itself, as functions have left it.
     pub(super) fn config(&self, package: &str, path: &str) -> Option<Arc<Value>> {
         let path = full(package, &crate::kptfile::clean_config_path(path).ok()?);
-        let of = |entry: &&Entry| *entry.package == *package && entry.path == path;
+        // A list is one configuration, though functions see its items.
+        let whole = |entry: &Entry| entry.origin.as_ref().is_none_or(|at| at.item.is_none());
+        let of = |entry: &&Entry| *entry.package == *package && entry.path == path && whole(entry);
         self.entries
             .iter()
             .filter(of)

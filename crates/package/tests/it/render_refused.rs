@@ -166,3 +166,122 @@ fn v2_half_of_a_render_is_kept_where_the_kptfile_asks_for_it() {
         );
     }
 }
+
+/// The package `app` with a function that takes its configuration from a path, the files beside it, and what came of it.
+fn configured_by(path: &str, more: &[(&str, &str)]) -> Rendered {
+    let first = "    - image: set-labels\n      configMap: {team: a}\n";
+    let named = format!("{first}    - image: set-namespace\n      configPath: {path}\n");
+    let head =
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: app}\npipeline:\n  mutators:\n";
+    let kptfile = format!("{head}{named}");
+    let files = [
+        &[("Kptfile", kptfile.as_str()), ("service.yaml", SERVICE)],
+        more,
+    ]
+    .concat();
+    built_in(&files)
+}
+
+#[test]
+fn m26_a_configuration_that_cannot_be_one_is_told_before_anything_runs() {
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {namespace: prod}\n";
+    let sub = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: sub}\n";
+    let below = [("sub/Kptfile", sub), ("sub/c.yaml", config)];
+    let deep = [("sub/Kptfile", sub), ("sub/d/c.yaml", config)];
+    let out = [(".krmignore", "c.yaml\n"), ("c.yaml", config)];
+    for (path, more, why) in [
+        (
+            "sub/c.yaml",
+            &below[..],
+            "the file belongs to the subpackage \"sub\"",
+        ),
+        (
+            "sub/d/../d/c.yaml",
+            &deep[..],
+            "the file belongs to the subpackage \"sub\"",
+        ),
+        (
+            "c.txt",
+            &[("c.txt", config)],
+            "only files that end in .yaml",
+        ),
+        ("c.yaml", &out[..], ".krmignore leaves the file out"),
+        (
+            "c.yaml",
+            &[("c.yaml", "a: 1\n")],
+            "functionConfig \"c.yaml\": resource must have `apiVersion`",
+        ),
+        (
+            "c.yaml",
+            &[("c.yaml", "kind: A\napiVersion: v1\n")],
+            "resource must have `metadata.name`",
+        ),
+        (
+            "c.txt",
+            &[("c.txt", "just text\n")],
+            "functionConfig \"c.txt\": resource must have `apiVersion`",
+        ),
+        ("c.yaml", &[("c.yaml", "# nothing\n")], "the file is empty"),
+    ] {
+        let rendered = configured_by(path, more);
+        let error = rendered.status.error.clone().unwrap_or_default();
+        assert!(error.contains(why), "{path}: {error}");
+        assert!(
+            error.contains("`pipeline.mutators[1].configPath`"),
+            "{path}: {error}"
+        );
+        assert_eq!(rendered.status.steps, [], "{path}: nothing ran");
+    }
+    let right = configured_by("sub/../c.yaml", &[("c.yaml", config), ("sub/Kptfile", sub)]);
+    assert!(right.status.succeeded(), "{:?}", right.status);
+}
+
+#[test]
+fn a_list_is_one_configuration() {
+    let list = "apiVersion: v1\nkind: List\nmetadata: {name: l}\nitems:\n";
+    let item =
+        |name: &str| format!("- {{apiVersion: v1, kind: Secret, metadata: {{name: {name}}}}}\n");
+    let list = format!("{list}{}{}", item("a"), item("b"));
+    let kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: app}\npipeline:\n  mutators:\n    - {image: upsert-resource, configPath: list.yaml}\n";
+    let rendered = built_in(&[("Kptfile", kptfile), ("list.yaml", &list)]);
+    assert!(rendered.status.succeeded(), "{:?}", rendered.status);
+    assert_eq!(text(&rendered.files, "list.yaml"), list);
+    let mut render = Render::new(
+        kept(&[("Kptfile", kptfile), ("list.yaml", &list)]),
+        Options::default(),
+    );
+    let package::render::Step::Run(run) = render.next() else {
+        panic!("nothing is to be run");
+    };
+    let config = run.config.unwrap();
+    assert_eq!(config.get("kind").and_then(Value::text), Some("List"));
+}
+
+#[test]
+fn m26_the_context_of_a_subpackage_is_not_its_parents() {
+    let kptfile =
+        |name: &str| format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n");
+    let root = kptfile("app") + "pipeline:\n  mutators:\n    - image: builtins/gen-pkg-context\n";
+    let context =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\ndata:\n  name: db\n";
+    let (below, path) = (kptfile("db"), "package-context.yaml");
+    let files = [
+        ("Kptfile", root.as_str()),
+        ("db/Kptfile", below.as_str()),
+        ("db/package-context.yaml", context),
+    ];
+    let rendered = built_in(&files);
+    assert!(rendered.status.succeeded(), "{:?}", rendered.status);
+    assert_eq!(text(&rendered.files, "db/package-context.yaml"), context);
+    let made = text(&rendered.files, path);
+    assert!(
+        made.contains("name: app\n") && made.contains("local-config: \"true\""),
+        "{made}"
+    );
+    let marked = [&files[..], &[(path, context)]].concat();
+    let made = text(&built_in(&marked).files, path).to_owned();
+    assert!(
+        made.contains("name: app\n") && made.contains("local-config: \"true\""),
+        "{made}"
+    );
+}
