@@ -3,7 +3,7 @@
 
 use model::{
     DownstreamTarget, InjectionNote, Lifecycle, ObjectName, PackedRenderStatus, RepositoryStatus,
-    RevisionNumber, SetStatus, VariantStatus, WorkspaceName,
+    RevisionNumber, SetStatus, Standing, VariantStatus, WorkspaceName,
 };
 use serde_json::{Map, Value};
 
@@ -45,6 +45,10 @@ pub fn write_variant_status(old: Option<&Value>, status: &VariantStatus, now: &s
     let mut ours = Map::new();
     let text = |name: &Option<ObjectName>| name.as_ref().map_or("", |n| n.as_str()).to_owned();
     put(&mut ours, "upstream", &text(&status.upstream));
+    put(&mut ours, "versions", &status.versions);
+    put(&mut ours, "drift", status.drift().unwrap_or_default());
+    let state = Standing::of(status, status.observed_generation).words();
+    put(&mut ours, "state", state);
     put(
         &mut ours,
         "deletedDownstream",
@@ -84,6 +88,9 @@ fn write_target(target: &DownstreamTarget) -> Value {
     if target.conflicts > 0 {
         out.insert("conflicts".to_owned(), target.conflicts.into());
     }
+    if target.gates > 0 {
+        out.insert("gates".to_owned(), target.gates.into());
+    }
     if let Some(render) = &target.render_status {
         out.insert(
             "renderStatus".to_owned(),
@@ -114,6 +121,10 @@ pub fn read_variant_status(object: &Value) -> VariantStatus {
             .filter_map(read_target)
             .collect(),
         upstream: name("upstream"),
+        versions: ours
+            .as_ref()
+            .and_then(|o| o.owned("versions"))
+            .unwrap_or_default(),
         deleted_downstream: name("deletedDownstream"),
         handled: fields.owned(HANDLED),
         injection: fields
@@ -135,6 +146,7 @@ fn read_target(fields: &Fields<'_>) -> Option<DownstreamTarget> {
             .raw("renderStatus")
             .map(|status| PackedRenderStatus::from(&read_render_status(status))),
         conflicts: fields.count("conflicts"),
+        gates: fields.count("gates"),
     })
 }
 
@@ -155,12 +167,16 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
         ("draftVariants", status.drafts),
         ("proposedVariants", status.proposed),
         ("publishedVariants", status.published),
+        ("upToDateVariants", status.up_to_date),
+        ("conflictedVariants", status.conflicted),
+        ("gatedVariants", status.gated),
         ("failedTargets", status.failed),
     ];
     for (key, count) in counts {
         out.insert(key.to_owned(), count.into());
     }
-    let ours = guard::write(&status.guard);
+    let mut ours = guard::write(&status.guard);
+    put(&mut ours, "state", status.words());
     if !ours.is_empty() {
         out.insert("offshoot".to_owned(), Value::Object(ours));
     }
@@ -184,6 +200,9 @@ pub fn read_set_status(object: &Value) -> SetStatus {
         drafts: fields.count("draftVariants"),
         proposed: fields.count("proposedVariants"),
         published: fields.count("publishedVariants"),
+        up_to_date: fields.count("upToDateVariants"),
+        conflicted: fields.count("conflictedVariants"),
+        gated: fields.count("gatedVariants"),
         failed: fields.count("failedTargets"),
         handled: fields.owned(HANDLED),
         ..SetStatus::default()

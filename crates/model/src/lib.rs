@@ -26,6 +26,7 @@ mod repository;
 mod resolution;
 mod revision;
 mod set;
+mod standing;
 mod status;
 mod task;
 mod text;
@@ -61,6 +62,7 @@ pub use set::{
     OnError, PackageContextTemplate, Requirement, SelectorOperator, Target, TargetSelection,
     Template, UpstreamSource, VariantSet, VariantSetSpec,
 };
+pub use standing::Standing;
 pub use status::{DownstreamTarget, InjectionNote, RepositoryStatus, SetStatus, VariantStatus};
 pub use task::{GitSource, Strategy, Task};
 pub use text::Text;

@@ -16,6 +16,9 @@ pub struct VariantStatus {
     pub downstream_targets: Vec<DownstreamTarget>,
     /// The upstream revision that is followed now, by object name.
     pub upstream: Option<ObjectName>,
+    /// The upstream version that is published downstream, and the one that is wanted, for people: `web/v1 → v2`; one of
+    /// them where both are the same.
+    pub versions: String,
     /// A published revision whose deletion a person proposed and approved: nothing is made in its
     /// place until told otherwise (V10).
     pub deleted_downstream: Option<ObjectName>,
@@ -61,6 +64,8 @@ pub struct DownstreamTarget {
     pub render_status: Option<PackedRenderStatus>,
     /// How many conflicts wait for a person.
     pub conflicts: usize,
+    /// How many gates that hold here are not true, that of conflicts aside.
+    pub gates: usize,
 }
 
 /// The status of a set.
@@ -86,6 +91,12 @@ pub struct SetStatus {
     pub proposed: usize,
     /// Variants that are published, with nothing newer under way.
     pub published: usize,
+    /// Variants whose published content is what is wanted, with nothing else to do.
+    pub up_to_date: usize,
+    /// Variants with conflicts that wait for a decision.
+    pub conflicted: usize,
+    /// Variants with gates that are not true, and no conflicts.
+    pub gated: usize,
     /// Targets that cannot be rendered or written.
     pub failed: usize,
     /// What the deletion guard remembers (S3).

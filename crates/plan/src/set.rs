@@ -17,6 +17,7 @@ mod render;
 mod status;
 mod step;
 mod unroll;
+mod waits;
 
 pub use alone::evaluate;
 pub use compile::Compiled;
@@ -30,3 +31,4 @@ pub use observed::{
 };
 pub use status::{news, next_after, status_after};
 pub use step::{Outcome, Plan, Step};
+pub use waits::waits;

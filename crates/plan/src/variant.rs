@@ -14,6 +14,7 @@ mod holdings;
 mod injection;
 mod leave;
 mod observed;
+pub mod origin;
 mod published;
 mod recipe;
 mod seen;
@@ -21,6 +22,7 @@ mod status;
 mod step;
 mod upstream;
 mod validate;
+mod versions;
 pub mod words;
 
 pub use base::{BaseChoice, base_of};

@@ -30,7 +30,7 @@ fn kinds_are_those_that_people_know() {
     assert_eq!(versions[0]["name"], "v1alpha1");
     assert_eq!(versions[0]["subresources"], json!({ "status": {} }));
     // Then what `-o wide` adds.
-    let seen = "Upstream Downstream Revision Lifecycle Conflicts Ready Status Age";
+    let seen = "Upstream Downstream Lifecycle Conflicts Gates Drift Ready Status Reason Age";
     assert_eq!(columns(&versions[0]), seen.split(' ').collect::<Vec<_>>());
 
     let set = definition(&crds, "PackageVariantSet");
@@ -49,7 +49,7 @@ fn kinds_are_those_that_people_know() {
         versions.iter().map(one).collect()
     };
     let seen =
-        "Upstream Targets UpToDate Draft Proposed Published Failed Ready VariantsReady Status Age";
+        "Upstream Targets UpToDate Draft Proposed Conflicts Gates Failed Ready Status Reason Age";
     for version in set["spec"]["versions"].as_array().unwrap() {
         assert_eq!(columns(version), seen.split(' ').collect::<Vec<_>>());
     }

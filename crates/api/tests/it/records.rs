@@ -140,8 +140,10 @@ fn statuses_come_back() {
             upstream_lock: revision.upstream_lock.clone(),
             render_status: revision.render_status.clone(),
             conflicts: 2,
+            gates: 1,
         }],
         upstream: Some(revision.key.name),
+        versions: "web/v1 → v2".to_owned(),
         deleted_downstream: None,
         handled: Some("now".to_owned()),
         injection: vec![model::InjectionNote {

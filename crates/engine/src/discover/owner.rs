@@ -58,8 +58,9 @@ impl Engine {
         };
         let found = self.world(|w| {
             let variant = w.variant_of_uid(&owner)?;
-            let spec = &variant.parsed.as_ref().ok()?.spec;
-            Some((spec.labels.clone(), spec.annotations.clone()))
+            let variant = variant.parsed.as_ref().ok()?;
+            let annotations = variant.spec.annotations.clone();
+            Some((plan::variant::origin::labels(variant), annotations))
         });
         let Some((labels, annotations)) = found else {
             return;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Downstream, Namespace, ObjectKey, ObjectMeta, ObjectName, Status, Uid, UpstreamSource, Variant,
+    Downstream, Namespace, ObjectKey, ObjectMeta, ObjectName, Standing, Status, Uid,
+    UpstreamSource, Variant,
 };
 use plan::set::Existing;
 use plan::variant::words::{READY, SET_KIND, STALLED, TAKE_BACK};
@@ -252,6 +253,7 @@ fn existing_of(stored: &StoredVariant) -> Existing {
         ready,
         stalled: condition(STALLED).is_some_and(|c| c.status == Status::True),
         lifecycle: status.downstream_targets.first().map(|t| t.lifecycle),
+        standing: Standing::of(status, stored.meta.generation),
     }
 }
 

@@ -27,7 +27,10 @@ impl Engine {
         };
         // Rendering takes CPU, and expressions want the pool's stack.
         let cpu = self.inner.options.cpu.clone();
-        let text = cpu.run(move || plan::set::explain(&plan::set::decide(&observed)));
+        let text = cpu.run(move || {
+            let plan = plan::set::decide(&observed);
+            plan::set::waits(&observed) + &plan::set::explain(&plan)
+        });
         Ok(Some(text.await?))
     }
 }

@@ -173,6 +173,10 @@ async fn what_the_spec_says_of_labels_is_there_again_after_a_rebuild() {
         );
     }
     let plain = world.revision("deploy.plain.packagevariant-1").meta;
+    assert_eq!(
+        plain.labels.get("offshoot.dev/variant").map(String::as_str),
+        Some("plain")
+    );
     assert!(!plain.labels.contains_key("team"), "{:?}", plain.labels);
 }
 

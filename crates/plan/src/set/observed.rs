@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    ObjectKey, ObjectMeta, Pairs, Problem, RepositoryName, SetStatus, Status, Upstream, Variant,
-    VariantSet,
+    ObjectKey, ObjectMeta, Pairs, Problem, RepositoryName, SetStatus, Standing, Status, Upstream,
+    Variant, VariantSet,
 };
 
 use super::Compiled;
@@ -169,4 +169,6 @@ pub struct Existing {
     pub stalled: bool,
     /// Where its newest downstream revision stands, if it has one.
     pub lifecycle: Option<model::Lifecycle>,
+    /// Where it stands itself: what of it a person has to look at first.
+    pub standing: Standing,
 }

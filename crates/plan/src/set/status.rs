@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Condition, Lifecycle, ObjectName, SetStatus, Status};
+use model::{Condition, Lifecycle, ObjectName, SetStatus, Standing, Status};
 
 use super::guard::Verdict;
 use super::observed::{Existing, Observed, QuietTime};
@@ -310,6 +310,10 @@ fn count(status: &mut SetStatus, ours: &[Arc<Existing>]) {
     status.drafts = stand(Lifecycle::Draft);
     status.proposed = stand(Lifecycle::Proposed);
     status.published = stand(Lifecycle::Published) + stand(Lifecycle::DeletionProposed);
+    let stands = |wanted: Standing| ours.iter().filter(|v| v.standing == wanted).count();
+    status.up_to_date = stands(Standing::UpToDate);
+    status.conflicted = stands(Standing::Conflicts);
+    status.gated = stands(Standing::Gates);
 }
 
 /// What keeps the variants that are there from being all that shall be.

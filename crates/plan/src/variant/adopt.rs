@@ -8,7 +8,7 @@ use model::{
 
 use super::decide::Stop;
 use super::holdings::Holdings;
-use super::{Lineage, Observed, RevisionRef, Step, words};
+use super::{Lineage, Observed, RevisionRef, Step, origin, words};
 
 /// What is to be done about revisions that the variant does not own.
 pub(super) struct Adoption {
@@ -119,7 +119,7 @@ fn verdict(
             .filter(|r| former(r))
             .map(|r| r.uid.clone())
             .collect(),
-        labels: variant.spec.labels.clone(),
+        labels: origin::labels(variant),
         annotations,
     })
 }

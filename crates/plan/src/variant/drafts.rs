@@ -16,7 +16,7 @@ use super::published::{base_ref, deletion_proposed, no_lock, withdrawn};
 use super::recipe::recipe;
 use super::{
     BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RepositorySummary, Resolution,
-    RevisionRef, Step, Subject, UpdateDraft, retry, status, words,
+    RevisionRef, Step, Subject, UpdateDraft, origin, retry, status, words,
 };
 use crate::{Next, Report, digest};
 
@@ -234,7 +234,7 @@ impl Work<'_> {
             digest: self.inputs.digest.clone(),
             full_digest: self.inputs.full.clone(),
             owner: words::owner(&self.inputs.variant.key, self.inputs.uid),
-            labels: self.inputs.variant.spec.labels.clone(),
+            labels: origin::labels(self.inputs.variant),
             annotations: self.inputs.variant.spec.annotations.clone(),
             on_equal,
         })));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use model::Task;
 
-use super::{CreateDraft, MachineBase, OnEqual, Plan, Step, UpdateDraft};
+use super::{CreateDraft, MachineBase, OnEqual, Plan, Step, UpdateDraft, origin};
 use crate::report::then;
 
 impl Step {
@@ -72,7 +72,7 @@ impl Step {
             } => {
                 let mut lines = vec![format!("owner {} {}", owner.kind, owner.name)];
                 lines.extend(replace.iter().map(|uid| format!("replaces owner {uid}")));
-                lines.extend(labels.iter().map(|(k, v)| format!("label {k}={v}")));
+                lines.extend(told(labels).map(|(k, v)| format!("label {k}={v}")));
                 lines.extend(annotations.iter().map(|(k, v)| format!("annotate {k}={v}")));
                 lines
             }
@@ -109,7 +109,7 @@ fn create(draft: &CreateDraft) -> Vec<String> {
         ));
     }
     lines.extend(recipe(&draft.recipe));
-    lines.extend(draft.labels.iter().map(|(k, v)| format!("label {k}={v}")));
+    lines.extend(told(&draft.labels).map(|(k, v)| format!("label {k}={v}")));
     lines.extend(
         draft
             .annotations
@@ -118,6 +118,11 @@ fn create(draft: &CreateDraft) -> Vec<String> {
     );
     lines.extend(equal(&draft.on_equal));
     lines
+}
+
+/// The labels that the spec names: those that say whose a revision is are always there.
+fn told(labels: &model::Pairs) -> impl Iterator<Item = (&String, &String)> {
+    labels.iter().filter(|(key, _)| !origin::is_ours(key))
 }
 
 fn update(draft: &UpdateDraft) -> Vec<String> {

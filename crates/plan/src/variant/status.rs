@@ -11,6 +11,7 @@ use model::{
 
 use super::decide::not_ready;
 use super::holdings::Holdings;
+use super::versions::versions;
 use super::{Failure, Observed, Outcome, Plan, Step, Subject, injection, words};
 use crate::conflicts;
 use crate::news::turned;
@@ -48,6 +49,7 @@ pub(super) fn of(
         conditions,
         downstream_targets: targets,
         upstream: o.status.upstream.clone(),
+        versions: versions(o),
         deleted_downstream: match &o.variant {
             Subject::Valid(variant) => deleted_downstream(o, variant),
             Subject::Invalid { .. } => o.status.deleted_downstream.clone(),
@@ -131,6 +133,7 @@ pub(super) fn targets(o: &Observed, holdings: &Holdings, steps: &[Step]) -> Vec<
                 upstream_lock: draft.upstream.self_lock.clone(),
                 render_status: None,
                 conflicts: 0,
+                gates: 0,
             });
         }
     }
@@ -157,6 +160,7 @@ fn target(o: &Observed, revision: &Revision) -> DownstreamTarget {
             .clone()
             .or_else(|| before.and_then(|t| t.render_status.clone())),
         conflicts: open_conflicts(revision),
+        gates: open_gates(revision),
     }
 }
 
@@ -166,6 +170,17 @@ fn open_conflicts(revision: &Revision) -> usize {
         true => 0,
         false => revision.conflicts.iter().filter(|c| c.blocks()).count(),
     }
+}
+
+/// How many gates of an open revision keep it from being approved: ours, and in a deployment repository the author's
+/// (V12). Conflicts are counted for themselves.
+fn open_gates(revision: &Revision) -> usize {
+    if revision.lifecycle.is_published() {
+        return 0;
+    }
+    let holds = |gate: &&str| revision.deployment || gate.starts_with(words::OUR_GATES);
+    let open = revision.open_gates().into_iter().filter(holds);
+    open.filter(|gate| *gate != words::CONFLICTS).count()
 }
 
 /// The published downstream that is gone after a person proposed its deletion, until the variant
@@ -238,6 +253,8 @@ pub fn news(before: &VariantStatus, after: &VariantStatus, outcomes: &[Outcome])
         (words::CONTESTED, true),
         (words::EXISTS_UNOWNED, false),
         (words::WRITER_UNKNOWN, true),
+        (words::BRANCH_CHANGED, true),
+        (words::DIVERGED, true),
     ];
     let mut news = turned(&before.conditions, &after.conditions, &kinds);
     news.extend(injection::news(before, after));
@@ -260,6 +277,7 @@ fn succeeded(o: &Observed, plan: &Plan, outcomes: &[Outcome]) -> VariantStatus {
                 target.upstream_lock.clone_from(&record.upstream_lock);
                 target.render_status.clone_from(&record.render_status);
                 target.conflicts = open_conflicts(record);
+                target.gates = open_gates(record);
             }
         }
     }

@@ -25,5 +25,6 @@ mod set_laws;
 mod simulate;
 mod told;
 mod variant;
+mod waits;
 mod wire;
 mod written;

@@ -469,5 +469,6 @@ fn existing(world: &Json) -> Arc<Existing> {
         lifecycle: world
             .text("at")
             .map(|t| model::Lifecycle::parse(&t).expect("a lifecycle")),
+        standing: crate::waits::standing(world),
     })
 }

@@ -96,6 +96,7 @@ fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
                     ready,
                     stalled: false,
                     lifecycle: None,
+                    standing: model::Standing::UpToDate,
                 };
                 variants.insert(variant.key.clone(), Arc::new(existing));
             }

@@ -64,6 +64,7 @@ fn a_variant_tells_what_turned() {
         "true UpstreamNotFound: so it is",
         "true OlderWorks: so it is",
         "false NotAdopted: so it is",
+        "true ChangedSincePublished: so it is",
     ];
     assert_eq!(told(&before, &[Outcome::Done]), all);
     assert_eq!(told(&after, &[Outcome::Done]), Vec::<String>::new());

@@ -197,9 +197,11 @@ fn status(world: &Json, generation: i64) -> VariantStatus {
                 upstream_lock: None,
                 render_status: None,
                 conflicts: 0,
+                gates: 0,
             })
             .collect(),
         upstream: None,
+        versions: String::new(),
         deleted_downstream: status.text("deleted").map(|n| name(&n)),
         handled: status.text("handled"),
         injection: Vec::new(),

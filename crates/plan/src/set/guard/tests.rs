@@ -142,6 +142,7 @@ impl Life {
                     ready: (Status::True, String::new(), String::new()),
                     stalled: false,
                     lifecycle: None,
+                    standing: model::Standing::UpToDate,
                 }));
             }
         }
