@@ -426,12 +426,18 @@ impl Engine {
         message: impl Into<String>,
     ) {
         count(&self.inner.stats.events);
+        let message = message.into();
+        // What people are told is what the log tells: at rest, nothing.
+        match event_type {
+            EventType::Normal => tracing::info!(kind = kind.as_str(), %about, reason, "{message}"),
+            EventType::Warning => tracing::warn!(kind = kind.as_str(), %about, reason, "{message}"),
+        }
         let event = ClusterEvent {
             kind,
             about: about.clone(),
             event_type,
             reason: reason.to_owned(),
-            message: message.into(),
+            message,
         };
         self.inner.ports.cluster.event(event).await;
     }

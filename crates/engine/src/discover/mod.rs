@@ -8,6 +8,7 @@
 
 mod history;
 mod mend;
+mod moved;
 mod owner;
 mod record;
 mod survey;
@@ -22,11 +23,12 @@ use store::{RefName, Refs};
 
 use crate::git::RefKind;
 use crate::index::PackageKey;
+use crate::ports::{EventType, OurKind};
 use crate::repos::{Open, Seen};
 use crate::stats::count;
 use crate::{Engine, Error, Result};
 
-pub(crate) use history::{Numbers, approved_last, by_person, highest_number, lineage};
+pub(crate) use history::{Numbers, approval, approved_last, by_person, highest_number, lineage};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
 pub(crate) use whole::{OBJECTS, is_broken};
@@ -234,6 +236,7 @@ impl Engine {
             view = package_view(open, package)?;
         }
         let known = self.world(|w| w.revisions.of_package(&key));
+        let moved = moved::moved(&view, &known);
         let mut survey = survey::survey(self, open, &key, &view, &known)?;
         for follow in &mut survey.follow {
             self.find_owner(open, &key, follow).await?;
@@ -244,6 +247,11 @@ impl Engine {
         }
         self.record(survey.follow).await?;
         drop(guard);
+        for news in moved {
+            let (kind, warning) = (OurKind::Repository, EventType::Warning);
+            self.tell(kind, open.key(), warning, news.reason, news.message)
+                .await;
+        }
         Ok(survey
             .problems
             .into_iter()
@@ -297,9 +305,9 @@ impl Engine {
                 name.as_str()
             );
             self.tell(
-                crate::ports::OurKind::Repository,
+                OurKind::Repository,
                 open.key(),
-                crate::ports::EventType::Warning,
+                EventType::Warning,
                 "HistoryReplaced",
                 message,
             )

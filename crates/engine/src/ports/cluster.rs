@@ -156,6 +156,18 @@ pub enum OurKind {
     Revision,
 }
 
+impl OurKind {
+    /// The kind's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Variant => "PackageVariant",
+            Self::Set => "PackageVariantSet",
+            Self::Repository => "Repository",
+            Self::Revision => "PackageRevision",
+        }
+    }
+}
+
 /// For whom something is read: authorised as the user who last wrote that object (X6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requester {

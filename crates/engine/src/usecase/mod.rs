@@ -164,7 +164,9 @@ impl Engine {
     /// # Errors
     /// As `plan::revision::create` judges; a render that fails leaves nothing (V2).
     pub async fn create(&self, by: &Caller, namespace: &Namespace, input: Input) -> Result<Made> {
-        create::create(self, by, namespace, input).await
+        let made = create::create(self, by, namespace, input).await?;
+        log(by, &made.revision.key, "drafted");
+        Ok(made)
     }
 
     /// Changes metadata, spec or lifecycle. Through [`Door::Approval`] it approves, rejects, and
@@ -248,7 +250,9 @@ impl Engine {
         preconditions: &Preconditions,
         save: impl Into<Save>,
     ) -> Result<Made> {
-        content::save(self, by, key, preconditions, save.into()).await
+        let made = content::save(self, by, key, preconditions, save.into()).await?;
+        log(by, key, "saved");
+        Ok(made)
     }
 
     /// Renders a draft as it stands, in a commit of its own (V14).
@@ -274,7 +278,9 @@ impl Engine {
         key: &ObjectKey,
         preconditions: &Preconditions,
     ) -> Result<Option<Made>> {
-        delete::delete(self, by, key, preconditions).await
+        let made = delete::delete(self, by, key, preconditions).await?;
+        log(by, key, "deleted");
+        Ok(made)
     }
 
     /// A record: what is known of it, else what the store says.
@@ -335,6 +341,13 @@ impl Engine {
             }),
             Err(error) => Err(race.tell(error)),
         }
+    }
+}
+
+/// Notes in the log who did what; moves between lifecycles are told as events, which are logged as well.
+fn log(by: &Caller, revision: &ObjectKey, what: &str) {
+    if !by.dry_run {
+        tracing::info!(kind = "PackageRevision", about = %revision, by = by.user, "{what}");
     }
 }
 

@@ -23,11 +23,11 @@ pub(super) async fn tell(handle: &ServerHandle, event: ClusterEvent) {
 }
 
 async fn write(handle: &ServerHandle, event: &ClusterEvent) -> Result<(), apiserver::Failure> {
-    let (resource, kind) = match event.kind {
-        OurKind::Variant => (variants(), "PackageVariant"),
-        OurKind::Set => (sets(), "PackageVariantSet"),
-        OurKind::Repository => (repositories(), "Repository"),
-        OurKind::Revision => (revisions(), "PackageRevision"),
+    let resource = match event.kind {
+        OurKind::Variant => variants(),
+        OurKind::Set => sets(),
+        OurKind::Repository => repositories(),
+        OurKind::Revision => revisions(),
     };
     let namespace = event.about.namespace.as_str();
     let about = handle.stored(&resource, namespace, event.about.name.as_str())?;
@@ -59,7 +59,7 @@ async fn write(handle: &ServerHandle, event: &ClusterEvent) -> Result<(), apiser
         "metadata": { "name": name, "namespace": namespace },
         "involvedObject": {
             "apiVersion": format!("{}/{}", resource.group, resource.version),
-            "kind": kind,
+            "kind": event.kind.as_str(),
             "namespace": namespace,
             "name": event.about.name.as_str(),
             "uid": uid,

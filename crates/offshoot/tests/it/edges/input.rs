@@ -299,6 +299,7 @@ async fn what_git_holds_is_served_as_far_as_it_goes() {
     drop(server);
     let server = Process::start(root.path(), &["--rebuild"]).await;
     until_there(&server, &path).await;
+    until_there(&server, &mine).await;
     assert_eq!(left_out(&server.get(&path).await), said);
     assert_eq!(left_out(&server.get(&mine).await), told);
 }
