@@ -14,6 +14,7 @@ pub mod ignore;
 pub mod init;
 pub mod kptfile;
 mod krm;
+pub mod layers;
 mod lines;
 pub mod merge;
 pub mod mutate;

@@ -25,7 +25,7 @@ pub use id::conflict_id;
 pub(crate) use id::{hex, identify};
 pub use path::{FieldPath, PathStep};
 pub(crate) use place::document;
-pub use place::value_at;
+pub use place::{node_at, value_at};
 pub use resolve::{derived_by_render, resolved_by_edit};
 pub(crate) use take::take;
 pub use ways::{Ways, both_ways};

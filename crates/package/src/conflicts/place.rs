@@ -18,6 +18,11 @@ pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {
     value_in(files, &conflict.file, conflict)
 }
 
+/// The node of a resource that a path leads to, as the records of conflicts and differences write paths.
+pub fn node_at<'a>(root: Node<'a>, path: &str) -> Option<Node<'a>> {
+    find(root, &FieldPath::parse(path)?.0)
+}
+
 /// What two packages hold at the place of a conflict, and the file that it stands in in the second one. A resource that
 /// stands in one file alone in both of them, but not in the same, was moved: it is the same resource.
 pub(super) fn values_in(

@@ -10,7 +10,7 @@ use crate::mutate::{self, Previous, is_own_function};
 
 /// The recipe with the package's own values wherever it states one: so nothing that the machine wrote there counts
 /// as a local edit.
-pub(super) fn recipe_anew(recipe: &Recipe, package: &Files) -> Recipe {
+pub(crate) fn recipe_anew(recipe: &Recipe, package: &Files) -> Recipe {
     let written = context::data(package);
     let kept = |key: &String| written.get(key).map(|text| (key.clone(), text.clone()));
     Recipe {

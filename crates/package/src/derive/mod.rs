@@ -29,6 +29,7 @@ use crate::render::{Conversation, Failure, Output, Step};
 
 use progress::{Halt, Progress};
 
+pub(crate) use anew::recipe_anew;
 pub use error::DeriveError;
 
 /// All that a derivation needs to know.

@@ -88,7 +88,7 @@ impl EditError {
 }
 
 /// The order of a Kptfile's top fields, where a new one finds its place.
-const ORDER: [&str; 9] = [
+pub(crate) const TOP: [&str; 9] = [
     "apiVersion",
     "kind",
     "metadata",
@@ -199,7 +199,7 @@ fn set(stream: Stream, keys: &[&str], value: Value) -> Written {
 
 /// Where a new top field belongs: behind the last one that comes before it.
 fn place(stream: &Stream, top: &str) -> usize {
-    let before = ORDER.iter().take_while(|key| **key != top);
+    let before = TOP.iter().take_while(|key| **key != top);
     let before: Vec<&str> = before.copied().collect();
     let entries = root(stream).into_iter().flat_map(|root| root.entries());
     let keys = entries.map(|entry| entry.key.key_text().unwrap_or_default());

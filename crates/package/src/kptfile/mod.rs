@@ -14,6 +14,7 @@ mod validate;
 
 use model::{File, Files, PackagePath, Problem};
 
+pub(crate) use edit::TOP;
 pub use edit::{Edit, EditError, FunctionList};
 pub use fields::{Fields, Info, Inventory, Upstream, UpstreamLock};
 pub use validate::clean as clean_config_path;

@@ -64,6 +64,12 @@ pub fn diff(before: &Files, after: &Files) -> Vec<Difference> {
     all
 }
 
+/// Whether a file is read as documents, by its name.
+pub(super) fn is_documents(path: &PackagePath) -> bool {
+    let name = path.file_name();
+    name == crate::kptfile::FILE_NAME || name.ends_with(".yaml") || name.ends_with(".yml")
+}
+
 /// Compares the documents of a file; says whether it could.
 fn documents(
     path: &PackagePath,
@@ -71,9 +77,8 @@ fn documents(
     schemas: &Schemas<'_>,
     all: &mut Vec<Difference>,
 ) -> bool {
-    let name = path.file_name();
-    let kptfile = name == crate::kptfile::FILE_NAME;
-    if !kptfile && !name.ends_with(".yaml") && !name.ends_with(".yml") {
+    let kptfile = path.file_name() == crate::kptfile::FILE_NAME;
+    if !is_documents(path) {
         return false;
     }
     let stream = |file: Option<&File>| match file {
@@ -133,15 +138,29 @@ fn documents(
     }
 }
 
-struct Walk<'w> {
+pub(super) struct Walk<'w> {
     file: &'w PackagePath,
     resource: String,
     secret: bool,
     all: &'w mut Vec<Difference>,
 }
 
-impl Walk<'_> {
-    fn node(
+impl<'w> Walk<'w> {
+    /// A comparison of one resource of a file, whose values may be seen.
+    pub(super) fn new(
+        file: &'w PackagePath,
+        resource: String,
+        all: &'w mut Vec<Difference>,
+    ) -> Self {
+        Self {
+            file,
+            resource,
+            secret: false,
+            all,
+        }
+    }
+
+    pub(super) fn node(
         &mut self,
         at: &FieldPath,
         before: Option<Node<'_>>,

@@ -10,6 +10,7 @@ mod entry;
 mod plan;
 mod resource;
 mod resources;
+mod seen;
 mod select;
 mod status;
 
@@ -379,6 +380,7 @@ impl Render {
     }
 
     fn finish(&mut self) -> Rendered {
+        self.note_added();
         let changed_by = self.changed_by.clone();
         let mut status = self.status();
         let mut files = None;
