@@ -60,6 +60,27 @@ impl Engine {
         })
     }
 
+    /// A conversation with the functions that run right here alone; nothing where it wants another one.
+    ///
+    /// # Errors
+    /// The process is on its way out, or the pool broke.
+    pub(crate) async fn converse_here<C>(&self, talk: C) -> Result<Option<C::End>>
+    where
+        C: Conversation + Send + 'static,
+        C::End: Send + 'static,
+    {
+        let waiting = Waiting::default();
+        let gone = Arc::clone(&waiting.gone);
+        let cpu = self.inner.options.cpu.clone();
+        let (_, stop, ran) = cpu.run(move || slice(talk, &gone)).await?;
+        self.counters().functions.fetch_add(ran, Ordering::Relaxed);
+        Ok(match stop {
+            Stop::Done(end) => Some(*end),
+            Stop::Needs(_) => None,
+            Stop::Gone => return Err(Error::Stopped),
+        })
+    }
+
     async fn converse<C>(&self, mut talk: C, announced: &mut Option<Announced>) -> Result<C::End>
     where
         C: Conversation + Send + 'static,

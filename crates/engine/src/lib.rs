@@ -9,6 +9,7 @@
 //! outside only through [`ports`].
 
 mod apply;
+mod blame;
 mod cache;
 mod codec;
 mod commits;
@@ -37,6 +38,7 @@ mod suppose;
 pub mod usecase;
 mod waits;
 
+pub use blame::{Blamed, Wrote};
 pub use conversation::render_alone;
 pub use cpu::Cpu;
 pub use engine::{Engine, Options};
