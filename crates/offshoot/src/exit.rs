@@ -87,6 +87,16 @@ impl Failure {
         let mut err = std::io::stderr().lock();
         // Nobody is left to tell if standard error is gone.
         drop(write!(err, "error: {}", self.text()));
+        self.code()
+    }
+
+    /// Logs it instead, for programs, and gives the exit code.
+    pub(crate) fn log(&self) -> ExitCode {
+        tracing::error!(hint = self.hint.as_deref(), "{}", self.message);
+        self.code()
+    }
+
+    fn code(&self) -> ExitCode {
         ExitCode::from(if self.class == Some(Class::Invalid) {
             USAGE
         } else {

@@ -16,7 +16,11 @@ pub(crate) fn start(format: LogFormat, default: &str) {
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     // A second start in one process (tests) keeps the first.
     let started = match format {
-        LogFormat::Json => builder.json().try_init(),
+        LogFormat::Json => {
+            // What a panic says is read by programs, too.
+            std::panic::set_hook(Box::new(|info| tracing::error!("{info}")));
+            builder.json().try_init()
+        }
         LogFormat::Text => builder.with_ansi(colours).try_init(),
     };
     if let Err(error) = started {

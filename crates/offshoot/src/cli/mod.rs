@@ -1,5 +1,6 @@
 //! The command line: `offshoot --help` is its table of contents.
 
+pub(crate) mod fleet;
 pub(crate) mod local;
 pub(crate) mod plan;
 pub(crate) mod remote;
@@ -103,6 +104,16 @@ pub(crate) enum Command {
         after_help = "offshoot why pkgrev/NAME shows the keys of open conflicts.\n\nExample:\n  offshoot resolve k77d2c1a0 --take local\n  offshoot resolve k77d2c1a0 --value 7 -l region=eu\n  offshoot resolve --like edge-eu.web.packagevariant-2 -l team=web"
     )]
     Resolve(Box<remote::ResolveArgs>),
+    /// Who wrote each field of a file last: upstream, the clone, context, an injected object, a function, a merge or a person.
+    #[command(
+        after_help = "Where the machine's output cannot be made again as it was recorded, its layer is unknown, and that is said.\n\nExample:\n  offshoot blame edge-eu.web.packagevariant-2 deployment.yaml spec.replicas"
+    )]
+    Blame(Box<fleet::BlameArgs>),
+    /// The fleet on one screen: how many variants of each set, repository or region are up to date, and what waits.
+    #[command(
+        after_help = "Each variant is counted in one column: the one that somebody has to look at first.\n\nExample:\n  offshoot status\n  offshoot status --by region -w"
+    )]
+    Status(Box<fleet::StatusArgs>),
     /// Templates of sets: evaluate an expression.
     #[command(
         after_help = "Example:\n  offshoot template eval --expr \"target.name + '-' + packageDefault\" --vars vars.yaml"

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::fleet::RevisionDiffArgs;
+
 /// How to reach the server: the words that kubectl uses.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Connect {
@@ -313,7 +315,6 @@ pub(crate) enum Rpkg {
         secret_ref: Option<String>,
     },
     /// Make a new draft with the contents of a published revision.
-    #[command(alias = "edit")]
     Copy {
         /// The published revision.
         source: String,
@@ -341,6 +342,24 @@ pub(crate) enum Rpkg {
         /// The directory, or - for a ResourceList on standard input.
         directory: Option<PathBuf>,
     },
+    /// Edit the files of a draft with $EDITOR, and push them.
+    #[command(
+        after_help = "What was edited stays in a directory that is named where the push is refused.\n\nExample:\n  EDITOR=vi offshoot rpkg edit deploy.shop.v2 deployment.yaml"
+    )]
+    Edit {
+        /// The draft.
+        name: String,
+        /// Which of its files; all by default.
+        files: Vec<String>,
+        /// As `copy --workspace`, which was called edit: make a new draft with the contents of a published revision.
+        #[arg(long, conflicts_with = "files")]
+        workspace: Option<String>,
+    },
+    /// Show what revisions change, equal changes once.
+    #[command(
+        after_help = "Exit code 2 says that something differs.\n\nExample:\n  offshoot rpkg diff -l offshoot.dev/set=web --field-selector spec.lifecycle=Draft"
+    )]
+    Diff(RevisionDiffArgs),
     /// Propose drafts for approval.
     Propose(Which),
     /// Approve proposed revisions.

@@ -20,8 +20,8 @@ use crate::exit::Failure;
 
 pub(crate) use output::{align, print};
 pub use paths::{
-    BULK, EXPLANATIONS, PACKAGES, PLANS, REPOSITORIES, RESOURCES, SECRETS, VARIANTS, collection,
-    object,
+    BULK, EXPLANATIONS, Kind, PACKAGES, PLANS, REPOSITORIES, RESOURCES, SECRETS, SETS, VARIANTS,
+    collection, object,
 };
 
 /// A connection to a server.

@@ -1,7 +1,7 @@
 //! Paths of the API, with every part encoded.
 
 /// A resource: the path of its group and version, and its plural.
-pub(super) type Kind = (&'static str, &'static str);
+pub type Kind = (&'static str, &'static str);
 
 /// Package revisions.
 pub const PACKAGES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisions");
@@ -17,6 +17,8 @@ pub const BULK: Kind = ("/apis/fleet.offshoot.dev/v1alpha1", "bulkchanges");
 pub const VARIANTS: Kind = ("/apis/config.porch.kpt.dev/v1alpha1", "packagevariants");
 /// Repositories.
 pub const REPOSITORIES: Kind = ("/apis/config.porch.kpt.dev/v1alpha1", "repositories");
+/// Their sets.
+pub const SETS: Kind = ("/apis/config.porch.kpt.dev/v1alpha2", "packagevariantsets");
 /// Secrets.
 pub const SECRETS: Kind = ("/api/v1", "secrets");
 

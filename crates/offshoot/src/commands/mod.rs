@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod backup;
+mod blame;
 mod check;
 mod crds;
 mod function;
@@ -10,6 +11,7 @@ mod plan;
 mod repo;
 mod resolve;
 mod rpkg;
+mod status;
 mod template;
 mod up;
 mod user;
@@ -20,7 +22,8 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
-use crate::cli::{Cli, Command};
+use crate::cli::remote::Rpkg;
+use crate::cli::{Cli, Command, LogFormat};
 use crate::client::Client;
 use crate::exit::Failure;
 use crate::{demo, logging};
@@ -31,7 +34,7 @@ use crate::{demo, logging};
 /// It failed, and why.
 pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     // What a client library logs, the command says itself.
-    logging::start(cli.log, "warn,kube_client=off");
+    logging::start(cli.log, level(&cli.command));
     match &cli.command {
         Command::Crds => print(&crds::text()),
         Command::Completion { shell } => {
@@ -42,11 +45,16 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Version => print(&format!("offshoot {}\n", env!("CARGO_PKG_VERSION"))),
         Command::Backup(args) => backup::run(args),
         Command::Check(args) => check::run(args),
-        Command::Rpkg(args) => print(&wait(rpkg::run(args))?),
+        Command::Rpkg(args) => match &args.verb {
+            Rpkg::Diff(diff) => wait(rpkg::diff(&args.connect, diff)),
+            _ => print(&wait(rpkg::run(args))?),
+        },
         Command::Repo(args) => print(&wait(repo::run(args))?),
         Command::Pkg(args) => pkg::run(args),
         Command::Fn(args) => function::run(args),
         Command::Resolve(args) => print(&wait(resolve::run(args))?),
+        Command::Blame(args) => print(&wait(blame::run(args))?),
+        Command::Status(args) => wait(status::run(args)).map(|()| ExitCode::SUCCESS),
         Command::Why(args) => print(&wait(why::run(args))?),
         Command::Plan(args) => {
             let (text, code) = wait(plan::run(args))?;
@@ -54,8 +62,22 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         }
         Command::Template(args) => template::run(args),
         Command::Demo(args) => serve(demo::run(args)),
-        Command::Up(args) => serve(up::run(args)),
+        Command::Up(args) => {
+            let done = serve(up::run(args, cli.log));
+            match (done, cli.log) {
+                (Err(failure), LogFormat::Json) => Ok(failure.log()),
+                (done, _) => done,
+            }
+        }
         Command::User(args) => user::run(args),
+    }
+}
+
+/// What is logged unless OFFSHOOT_LOG says otherwise: of a server who registered, drafted, proposed and published what.
+fn level(command: &Command) -> &'static str {
+    match command {
+        Command::Up(_) => "warn,engine=info,store=info,offshoot=info,kube_client=off",
+        _ => "warn,kube_client=off",
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::UpArgs;
+use crate::cli::{LogFormat, UpArgs};
 use crate::exit::Failure;
 use crate::up::{self, Options};
 
@@ -12,7 +12,7 @@ use crate::up::{self, Options};
 ///
 /// # Errors
 /// It could not start.
-pub(super) async fn run(args: &UpArgs) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: &UpArgs, log: LogFormat) -> Result<ExitCode, Failure> {
     let failed = |e: std::io::Error| Failure::of("listen for signals", &e);
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -21,7 +21,8 @@ pub(super) async fn run(args: &UpArgs) -> Result<ExitCode, Failure> {
         _ = terminate.recv() => return Ok(ExitCode::FAILURE),
         _ = interrupt.recv() => return Ok(ExitCode::FAILURE),
     };
-    super::say(&format!("offshoot serves at https://{}", server.address()));
+    let address = server.address();
+    say(log, &format!("offshoot serves at https://{address}"));
     super::write_out(&format!(
         "export KUBECONFIG={}\n",
         server.kubeconfig().display()
@@ -30,10 +31,19 @@ pub(super) async fn run(args: &UpArgs) -> Result<ExitCode, Failure> {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    super::say("stopping: open requests are finished, everything answered is durable");
+    let stopping = "stopping: open requests are finished, everything answered is durable";
+    say(log, stopping);
     tokio::select! {
         () = server.stop() => Ok(ExitCode::SUCCESS),
         _ = terminate.recv() => Ok(ExitCode::FAILURE),
         _ = interrupt.recv() => Ok(ExitCode::FAILURE),
+    }
+}
+
+/// A line for people; one of the log where programs read it.
+fn say(log: LogFormat, line: &str) {
+    match log {
+        LogFormat::Json => tracing::info!("{line}"),
+        LogFormat::Text => super::say(line),
     }
 }

@@ -1,4 +1,4 @@
-//! `explanations`: why a variant or a set is as it is, worked out when somebody asks.
+//! `explanations`: why a variant or a set is as it is, and who wrote what in a revision, worked out when somebody asks.
 
 use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
 use model::{Namespace, ObjectKey, ObjectName};
@@ -21,6 +21,9 @@ pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outc
         namespace: Namespace::parse(&call.namespace).map_err(|_| missing())?,
         name: ObjectName::parse(name).map_err(|_| missing())?,
     };
+    if kind == "blame" {
+        return blame(gateway, call, &key).await;
+    }
     let (shown, report) = match kind {
         "packagevariant" => ("PackageVariant", gateway.engine.why_variant(&key).await),
         "packagevariantset" => ("PackageVariantSet", gateway.engine.why_set(&key).await),
@@ -38,6 +41,36 @@ pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outc
             "metadata": { "name": call.name, "namespace": call.namespace },
             "spec": { "kind": shown, "name": name },
             "status": { "report": report },
+        }),
+        ..Outcome::default()
+    })
+}
+
+/// Who wrote each field of a revision. Values are not told: those who may read the files have them.
+async fn blame(gateway: &PackageGateway, call: &Call, key: &ObjectKey) -> Result<Outcome, Refusal> {
+    let fields = gateway.engine.blame(key).await;
+    let fields = fields.map_err(|e| refusal(call, &e))?;
+    let field = |blamed: &engine::Blamed| {
+        let mut out = json!({
+            "file": blamed.file.as_str(),
+            "document": blamed.document,
+            "resource": blamed.resource,
+            "path": blamed.path,
+            "layer": blamed.wrote.layer(),
+            "what": blamed.wrote.to_string(),
+        });
+        if let Some(commit) = blamed.wrote.commit() {
+            out["commit"] = commit.to_string().into();
+        }
+        out
+    };
+    Ok(Outcome {
+        object: json!({
+            "apiVersion": "offshoot.dev/v1alpha1",
+            "kind": "Explanation",
+            "metadata": { "name": call.name, "namespace": call.namespace },
+            "spec": { "kind": "PackageRevision", "name": key.name.as_str() },
+            "status": { "fields": fields.iter().map(field).collect::<Vec<_>>() },
         }),
         ..Outcome::default()
     })

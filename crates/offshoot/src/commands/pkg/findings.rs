@@ -52,7 +52,7 @@ pub(super) fn conflicts_json(all: &[Conflict]) -> String {
 }
 
 /// One line for each difference, `-` before and `+` after.
-pub(super) fn differences(all: &[Difference]) -> String {
+pub(in crate::commands) fn differences(all: &[Difference]) -> String {
     let mut out = String::new();
     let mut last = String::new();
     for difference in all {
@@ -81,7 +81,7 @@ pub(super) fn differences(all: &[Difference]) -> String {
 }
 
 /// The same as JSON.
-pub(super) fn differences_json(all: &[Difference]) -> String {
+pub(in crate::commands) fn differences_json(all: &[Difference]) -> String {
     lines(all.iter().map(|difference| {
         json!({
             "file": difference.file.as_str(),

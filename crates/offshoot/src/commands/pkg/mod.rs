@@ -1,7 +1,7 @@
 //! `offshoot pkg`: the package engine on plain directories, without a server.
 
 mod diff;
-mod findings;
+pub(super) mod findings;
 mod merge;
 mod render;
 

@@ -238,7 +238,7 @@ fn results(answer: &Value) -> String {
     out
 }
 
-fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, Failure> {
+pub(super) fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, Failure> {
     let mut files = Vec::new();
     let mut waiting = vec![directory.to_path_buf()];
     while let Some(place) = waiting.pop() {

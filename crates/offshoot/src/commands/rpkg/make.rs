@@ -49,16 +49,25 @@ pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure>
             let task = json!({ "type": "clone", "clone": { "upstreamRef": upstream } });
             spec(name, repository, workspace, &task)
         }
-        Rpkg::Copy { source, workspace } => {
-            let found = client
-                .get(&object(PACKAGES, &client.namespace, source))
-                .await?;
-            let part = |key: &str| text(&found, &["spec", key]).unwrap_or_default();
-            let task = json!({ "type": "edit", "edit": { "sourceRef": { "name": source } } });
-            spec(&part("packageName"), &part("repository"), workspace, &task)
-        }
+        Rpkg::Copy { source, workspace } => return copy(client, source, workspace).await,
         _ => return Ok(String::new()),
     };
+    let made = create(client, &spec).await?;
+    Ok(format!("{made} created\n"))
+}
+
+/// A new draft with the contents of a published revision.
+pub(super) async fn copy(
+    client: &Client,
+    source: &str,
+    workspace: &str,
+) -> Result<String, Failure> {
+    let found = client
+        .get(&object(PACKAGES, &client.namespace, source))
+        .await?;
+    let part = |key: &str| text(&found, &["spec", key]).unwrap_or_default();
+    let task = json!({ "type": "edit", "edit": { "sourceRef": { "name": source } } });
+    let spec = spec(&part("packageName"), &part("repository"), workspace, &task);
     let made = create(client, &spec).await?;
     Ok(format!("{made} created\n"))
 }

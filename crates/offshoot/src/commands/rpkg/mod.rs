@@ -4,7 +4,9 @@
 //! standard error, exit code 1 if something was refused.
 
 pub(super) mod bulk;
+mod diff;
 mod discover;
+mod edit;
 mod files;
 mod get;
 mod lifecycle;
@@ -16,10 +18,13 @@ mod resource_list;
 mod upgrade;
 mod which;
 
+use std::process::ExitCode;
+
 use plan::revision::Verb;
 use serde_json::Value;
 
-use crate::cli::remote::{Rpkg, RpkgArgs};
+use crate::cli::fleet::RevisionDiffArgs;
+use crate::cli::remote::{Connect, Rpkg, RpkgArgs};
 use crate::client::Client;
 use crate::exit::Failure;
 
@@ -34,12 +39,31 @@ pub(crate) async fn run(args: &RpkgArgs) -> Result<String, Failure> {
     done
 }
 
+/// Shows what revisions change.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) async fn diff(connect: &Connect, args: &RevisionDiffArgs) -> Result<ExitCode, Failure> {
+    let client = Client::connect(connect).await?;
+    let done = diff::run(&client, args).await;
+    super::say_warnings(&client);
+    done
+}
+
 async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
     match &args.verb {
         Rpkg::Get { .. } => get::run(client, &args.verb).await,
         Rpkg::Init { .. } | Rpkg::Clone { .. } | Rpkg::Copy { .. } => {
             make::run(client, &args.verb).await
         }
+        Rpkg::Edit {
+            name,
+            workspace: Some(workspace),
+            ..
+        } => make::copy(client, name, workspace).await,
+        Rpkg::Edit { name, files, .. } => edit::run(client, name, files).await,
+        // It answers with an exit code of its own.
+        Rpkg::Diff(_) => Ok(String::new()),
         Rpkg::Pull {
             name,
             directory,

@@ -1,0 +1,341 @@
+//! `rpkg diff`: what revisions change, equal changes told once.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use model::{File, Files, PackagePath};
+use package::merge::Difference;
+use serde_json::{Value, json};
+
+use super::{items, text, upgrade, which};
+use crate::cli::fleet::{Against, RevisionDiffArgs};
+use crate::client::{Client, PACKAGES, RESOURCES, collection, object};
+use crate::commands::pkg::findings;
+use crate::commands::{say, write_out};
+use crate::exit::Failure;
+
+/// Something differs.
+const CHANGES: u8 = 2;
+/// How many packages are fetched at once.
+const AT_ONCE: usize = 8;
+/// How many revisions a line names.
+const NAMED: usize = 8;
+
+/// Prints the differences, and whether there are any as exit code.
+///
+/// # Errors
+/// A revision is not there, or the server cannot be reached.
+pub(in crate::commands) async fn run(
+    client: &Client,
+    args: &RevisionDiffArgs,
+) -> Result<ExitCode, Failure> {
+    let wanted = wanted(client, args).await?;
+    let list = client
+        .get(&collection(PACKAGES, &client.namespace, &[]))
+        .await?;
+    let all = items(&list);
+    let mut pairs = Vec::new();
+    for name in &wanted {
+        let revision = upgrade::find(all, name)
+            .ok_or_else(|| Failure::new(format!("could not find package revision {name}")))?;
+        let base = match args.against {
+            Against::Published => published(all, revision),
+            Against::Base => made_from(revision),
+            Against::Upstream => text(upgrade::upstream_of(all, revision)?, &["metadata", "name"]),
+        };
+        pairs.push((name.clone(), base));
+    }
+    let mut compared = compare(client, pairs).await?;
+    if !args.all {
+        for one in &mut compared {
+            one.differences.retain(|d| !is_bookkeeping(d));
+        }
+    }
+    let groups = grouped(compared);
+    write_out(&match args.output {
+        Some(_) => format!("{}\n", as_json(&groups, args.against)),
+        None => as_text(&groups, args.against),
+    })?;
+    Ok(match groups.iter().all(|g| g.differences.is_empty()) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(CHANGES),
+    })
+}
+
+/// The names that were given, or those that a selection lists.
+async fn wanted(client: &Client, args: &RevisionDiffArgs) -> Result<Vec<String>, Failure> {
+    if !args.names.is_empty() {
+        return Ok(args.names.clone());
+    }
+    let labels = args.selector.as_deref().unwrap_or_default();
+    let fields = args.field_selector.as_deref().unwrap_or_default();
+    if labels.is_empty() && fields.is_empty() {
+        return Err(
+            Failure::usage("PACKAGE_REVISION is a required positional argument")
+                .hint("name package revisions, or select them with -l or --field-selector"),
+        );
+    }
+    let entries = which::selected(client, labels, fields).await?;
+    Ok(entries.into_iter().map(|entry| entry.name).collect())
+}
+
+/// The latest published revision of the same package that is older than this one.
+fn published(all: &[Value], revision: &Value) -> Option<String> {
+    let part = |object: &Value, key: &str| text(object, &["spec", key]);
+    let same = |other: &&Value| {
+        ["packageName", "repository"]
+            .iter()
+            .all(|key| part(other, key) == part(revision, key))
+    };
+    let own = upgrade::number(revision);
+    let older = all
+        .iter()
+        .filter(same)
+        .filter(|other| upgrade::number(other) > 0 && (own <= 0 || upgrade::number(other) < own));
+    let latest = older.max_by_key(|other| upgrade::number(other))?;
+    text(latest, &["metadata", "name"])
+}
+
+/// The revision of the same package that this one was copied from, or upgraded.
+fn made_from(revision: &Value) -> Option<String> {
+    let task = revision.pointer("/spec/tasks/0")?;
+    text(task, &["edit", "sourceRef", "name"])
+        .or_else(|| text(task, &["upgrade", "localPackageRevisionRef", "name"]))
+}
+
+/// One revision and what it changes.
+struct Compared {
+    name: String,
+    base: Option<String>,
+    differences: Vec<Difference>,
+}
+
+/// Fetches both sides of each pair; what several are compared with is fetched once.
+async fn compare(
+    client: &Client,
+    pairs: Vec<(String, Option<String>)>,
+) -> Result<Vec<Compared>, Failure> {
+    let mut uses: BTreeMap<String, usize> = BTreeMap::new();
+    for base in pairs.iter().filter_map(|(_, base)| base.as_ref()) {
+        *uses.entry(base.clone()).or_default() += 1;
+    }
+    let shared = uses.into_iter().filter(|(_, count)| *count > 1);
+    let mut known: BTreeMap<String, Arc<Files>> = BTreeMap::new();
+    for (name, _) in shared {
+        let files = Arc::new(files(client, &name).await?);
+        known.insert(name, files);
+    }
+    let known = &known;
+    let one = |(name, base): (String, Option<String>)| async move {
+        let before = match &base {
+            None => Arc::default(),
+            Some(base) => match known.get(base) {
+                Some(files) => Arc::clone(files),
+                None => Arc::new(files(client, base).await?),
+            },
+        };
+        let after = files(client, &name).await?;
+        let differences = package::merge::diff(&before, &after);
+        Ok(Compared {
+            name,
+            base,
+            differences,
+        })
+    };
+    let all: Vec<Result<Compared, Failure>> = futures::stream::iter(pairs)
+        .map(one)
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    all.into_iter().collect()
+}
+
+async fn files(client: &Client, name: &str) -> Result<Files, Failure> {
+    let path = object(RESOURCES, &client.namespace, name);
+    let resources = client.get(&path).await?;
+    let hidden = [api::BINARY_FILES, api::OVERSIZED_FILES];
+    let hidden = hidden.map(|key| text(&resources, &["metadata", "annotations", key]));
+    if hidden.iter().flatten().any(|list| !list.is_empty()) {
+        say(&format!(
+            "Warning: {name} has files that are binary or too large; they are not compared"
+        ));
+    }
+    let mut files = Files::new();
+    let texts = api::object_at(&resources, &["spec", "resources"]);
+    for (path, text) in texts.into_iter().flatten() {
+        let path = PackagePath::parse(path).map_err(|e| Failure::of("read the package", &e))?;
+        files.insert(path, File::text(text.as_str().unwrap_or_default()));
+    }
+    Ok(files)
+}
+
+/// What the Kptfile keeps about the package, which every upgrade and render writes.
+fn is_bookkeeping(difference: &Difference) -> bool {
+    let kept = ["upstream", "upstreamLock", "status"];
+    let top = difference.path.split(['.', '[']).next().unwrap_or_default();
+    difference.file.file_name() == "Kptfile" && kept.contains(&top)
+}
+
+/// Revisions that change the same.
+struct Group {
+    /// Each with what it was compared with.
+    members: Vec<(String, Option<String>)>,
+    differences: Vec<Difference>,
+}
+
+/// The most frequent change first, what does not differ last.
+fn grouped(all: Vec<Compared>) -> Vec<Group> {
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for one in all {
+        let key = findings::differences_json(&one.differences);
+        let group = groups.entry(key).or_insert_with(|| Group {
+            members: Vec::new(),
+            differences: one.differences,
+        });
+        group.members.push((one.name, one.base));
+    }
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    groups.sort_by_key(|g| (g.differences.is_empty(), std::cmp::Reverse(g.members.len())));
+    groups
+}
+
+fn against_words(against: Against) -> &'static str {
+    match against {
+        Against::Published => "what is published",
+        Against::Base => "what it was made from",
+        Against::Upstream => "its upstream",
+    }
+}
+
+fn as_text(groups: &[Group], against: Against) -> String {
+    let mut out = String::new();
+    let single = matches!(groups, [group] if group.members.len() == 1);
+    let against = against_words(against);
+    for group in groups {
+        let names: Vec<&str> = group
+            .members
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let mut named = names.get(..NAMED).unwrap_or(&names).join(", ");
+        if let Some(more) = names.len().checked_sub(NAMED).filter(|more| *more > 0) {
+            // Writing to a String cannot fail.
+            _ = write!(named, " and {more} more");
+        }
+        if group.differences.is_empty() {
+            _ = writeln!(out, "== equal to {against}: {named}");
+            continue;
+        }
+        let base = match group.members.as_slice() {
+            [(_, Some(base))] => format!(" against {base}"),
+            [(_, None)] => format!(" against nothing: {against} is not there"),
+            _ => String::new(),
+        };
+        _ = match single {
+            true => writeln!(out, "== {named}{base}"),
+            false => writeln!(out, "== {} of them: {named}{base}", names.len()),
+        };
+        out.push_str(&findings::differences(&group.differences));
+    }
+    out
+}
+
+fn as_json(groups: &[Group], against: Against) -> Value {
+    let group = |group: &Group| {
+        let member =
+            |(name, base): &(String, Option<String>)| json!({ "name": name, "against": base });
+        let members: Vec<Value> = group.members.iter().map(member).collect();
+        let text = findings::differences_json(&group.differences);
+        let differences: Value = serde_json::from_str(&text).unwrap_or_default();
+        json!({ "revisions": members, "differences": differences })
+    };
+    json!({ "against": against_words(against), "groups": groups.iter().map(group).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn revision(name: &str, number: i64, task: &Value) -> Value {
+        json!({ "metadata": { "name": name }, "spec": { "packageName": "web", "repository": "east",
+            "revision": number, "tasks": [task] } })
+    }
+
+    #[test]
+    fn a_draft_is_compared_with_the_latest_and_a_published_one_with_the_one_before() {
+        let none = json!({});
+        let all = [
+            revision("v1", 1, &none),
+            revision("v3", 3, &none),
+            revision("v2", 2, &none),
+            revision(
+                "draft",
+                0,
+                &json!({ "edit": { "sourceRef": { "name": "v2" } } }),
+            ),
+            json!({ "metadata": { "name": "x" }, "spec": { "packageName": "db", "repository": "east", "revision": 9 } }),
+        ];
+        let of = |n: usize| published(&all, &all[n]);
+        assert_eq!(of(3).as_deref(), Some("v3"));
+        assert_eq!(of(1).as_deref(), Some("v2"));
+        assert_eq!(of(0), None);
+        assert_eq!(made_from(&all[3]).as_deref(), Some("v2"));
+        assert_eq!(made_from(&all[0]), None);
+    }
+
+    fn compared(name: &str, before: &str, after: &str) -> Compared {
+        let files = |text: &str| -> Files {
+            let path = PackagePath::parse("cm.yaml").unwrap();
+            [(path, File::text(text))].into_iter().collect()
+        };
+        let differences = package::merge::diff(&files(before), &files(after));
+        Compared {
+            name: name.to_owned(),
+            base: Some(format!("{name}-before")),
+            differences,
+        }
+    }
+
+    #[test]
+    fn equal_changes_are_told_once_and_the_frequent_first() {
+        let cm = |value: &str| {
+            format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{k: {value}}}\n"
+            )
+        };
+        let groups = grouped(vec![
+            compared("a", &cm("x"), &cm("x")),
+            compared("b", &cm("x"), &cm("z")),
+            compared("c", &cm("x"), &cm("y")),
+            compared("d", &cm("x"), &cm("y")),
+        ]);
+        let text = as_text(&groups, Against::Published);
+        let heads: Vec<&str> = text.lines().filter(|l| l.starts_with("==")).collect();
+        let wanted = [
+            "== 2 of them: c, d",
+            "== 1 of them: b against b-before",
+            "== equal to what is published: a",
+        ];
+        assert_eq!(heads, wanted, "{text}");
+        assert!(text.contains("+ data.k: \"y\""), "{text}");
+    }
+
+    #[test]
+    fn what_the_kptfile_keeps_is_no_change_of_the_package() {
+        let kptfile = |commit: &str, info: &str| -> Files {
+            let text = format!(
+                "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {{name: a}}\nupstreamLock: {{git: {{commit: {commit}}}}}\ninfo: {{site: {info}}}\n"
+            );
+            [(PackagePath::parse("Kptfile").unwrap(), File::text(text))]
+                .into_iter()
+                .collect()
+        };
+        let mut all = package::merge::diff(&kptfile("a", "x"), &kptfile("b", "y"));
+        all.retain(|d| !is_bookkeeping(d));
+        let paths: Vec<&str> = all.iter().map(|d| d.path.as_str()).collect();
+        assert_eq!(paths, ["info.site"]);
+    }
+}

@@ -1,0 +1,180 @@
+//! `rpkg edit`: the files of a draft in the user's editor, then pushed. Whatever goes wrong, what was edited stays where
+//! it is, and where that is is said.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{files, text};
+use crate::client::{Client, PACKAGES, object};
+use crate::exit::Failure;
+
+/// How many files an editor is given unless they are named.
+const MOST: usize = 20;
+
+/// Edits a draft; what is to be printed.
+///
+/// # Errors
+/// It is no draft, the editor failed, or the push was refused.
+pub(super) async fn run(client: &Client, name: &str, only: &[String]) -> Result<String, Failure> {
+    let revision = client
+        .get(&object(PACKAGES, &client.namespace, name))
+        .await?;
+    let lifecycle = text(&revision, &["spec", "lifecycle"]).unwrap_or_default();
+    if lifecycle != "Draft" {
+        let hint = match lifecycle.as_str() {
+            "Proposed" => format!("offshoot rpkg reject {name} takes it back into draft"),
+            _ => format!("offshoot rpkg copy {name} --workspace NAME makes a draft of it"),
+        };
+        return Err(
+            Failure::new(format!("{name} is {lifecycle}: only drafts are edited")).hint(hint),
+        );
+    }
+    let editor = editor()?;
+    let place = tempfile::Builder::new().prefix("offshoot-edit-").tempdir();
+    // From here on it stays until all is well.
+    let place = place
+        .map_err(|e| Failure::of("make a directory", &e))?
+        .keep();
+    let directory = place.join(name);
+    let edited = edit(client, name, &directory, &editor, only).await;
+    if edited.is_ok() {
+        // What is left of it holds nothing that the draft does not.
+        drop(std::fs::remove_dir_all(&place));
+    }
+    edited
+}
+
+/// Pulls, runs the editor, and pushes what it changed.
+async fn edit(
+    client: &Client,
+    name: &str,
+    directory: &Path,
+    editor: &str,
+    only: &[String],
+) -> Result<String, Failure> {
+    files::pull(client, name, Some(directory), false).await?;
+    let before = files::read_directory(directory)?;
+    let opened = opened(&before, only)?;
+    let kept = |failure: Failure| {
+        failure.hint(format!(
+            "what you edited is kept in {dir}; `offshoot rpkg push {name} {dir}` pushes it, and where {name} has changed since, pull that into another directory and copy over what you edited",
+            dir = directory.display()
+        ))
+    };
+    open(editor, directory, &opened).map_err(kept)?;
+    let after = files::read_directory(directory).map_err(kept)?;
+    if after == before {
+        return Ok(format!("{name} not changed\n"));
+    }
+    files::push(client, name, Some(directory))
+        .await
+        .map_err(kept)
+}
+
+/// The editor's command line, as git and kubectl find it.
+fn editor() -> Result<String, Failure> {
+    let set = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .filter(|value| !value.trim().is_empty())
+    };
+    let found = ["OFFSHOOT_EDITOR", "VISUAL", "EDITOR"]
+        .into_iter()
+        .find_map(set);
+    found.ok_or_else(|| {
+        Failure::usage("no editor is named")
+            .hint("set EDITOR to the one you use, such as vi, nano or `code --wait`")
+    })
+}
+
+/// The files to open.
+///
+/// # Errors
+/// One that was named is not in the package; or there are too many, and none was named.
+fn opened(files: &[(String, String)], only: &[String]) -> Result<Vec<PathBuf>, Failure> {
+    let there: Vec<&str> = files
+        .iter()
+        .map(|(path, _)| path.as_str())
+        .filter(|path| *path != files::METADATA)
+        .collect();
+    if let Some(missing) = only.iter().find(|path| !there.contains(&path.as_str())) {
+        let near = model::nearest(missing, there.iter().copied());
+        let hint = near.map_or_else(
+            || format!("it has {}", there.join(", ")),
+            |near| format!("did you mean {near}?"),
+        );
+        return Err(Failure::usage(format!("the package has no file {missing:?}")).hint(hint));
+    }
+    let chosen: Vec<PathBuf> = match only.is_empty() {
+        true => there.iter().map(PathBuf::from).collect(),
+        false => only.iter().map(PathBuf::from).collect(),
+    };
+    if chosen.len() > MOST && only.is_empty() {
+        return Err(
+            Failure::usage(format!("the package has {} files", chosen.len()))
+                .hint("name those to edit: offshoot rpkg edit NAME FILE…"),
+        );
+    }
+    Ok(chosen)
+}
+
+/// Runs the editor in the directory, with its own arguments as a shell reads them.
+fn open(editor: &str, directory: &Path, files: &[PathBuf]) -> Result<(), Failure> {
+    let status = Command::new("sh")
+        .arg("-c")
+        .arg(format!("{editor} \"$@\""))
+        .arg(editor)
+        .args(files)
+        .current_dir(directory)
+        .status();
+    let status = status.map_err(|e| Failure::of(&format!("run the editor {editor:?}"), &e))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Failure::new(format!(
+            "the editor {editor:?} ended with {status}; nothing was pushed"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(names: &[&str]) -> Vec<(String, String)> {
+        names
+            .iter()
+            .map(|n| ((*n).to_owned(), String::new()))
+            .collect()
+    }
+
+    #[test]
+    fn the_editor_is_given_the_files_of_the_package_and_no_others() {
+        let files = package(&[files::METADATA, "Kptfile", "cm.yaml"]);
+        assert_eq!(
+            opened(&files, &[]).unwrap(),
+            ["Kptfile", "cm.yaml"].map(PathBuf::from)
+        );
+        let one = ["cm.yaml".to_owned()];
+        assert_eq!(opened(&files, &one).unwrap(), [PathBuf::from("cm.yaml")]);
+        let wrong = opened(&files, &["cm.yml".to_owned()]).unwrap_err();
+        assert!(
+            wrong.text().contains("did you mean cm.yaml?"),
+            "{}",
+            wrong.text()
+        );
+        let many: Vec<String> = (0..=MOST).map(|n| format!("f{n}.yaml")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(opened(&package(&many), &[]).is_err());
+    }
+
+    #[test]
+    fn an_editor_may_have_arguments_of_its_own_and_may_fail() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("a b.yaml");
+        std::fs::write(&file, "x\n").unwrap();
+        let editor = "sed -i s/x/y/";
+        open(editor, place.path(), &[PathBuf::from("a b.yaml")]).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "y\n");
+        assert!(open("false", place.path(), &[]).is_err());
+    }
+}

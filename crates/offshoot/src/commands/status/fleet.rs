@@ -1,0 +1,263 @@
+//! The fleet as counts: each variant stands in one place of one group. Nothing is asked here.
+
+use std::collections::BTreeMap;
+
+use model::{Condition, Pairs, SetStatus, Standing, Status};
+use serde_json::{Value, json};
+
+use crate::client;
+
+/// What groups are made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum By {
+    /// The set that a variant belongs to.
+    Set,
+    /// The repository that it writes to.
+    Repository,
+    /// The value of a label of that repository.
+    Label(String),
+}
+
+impl By {
+    /// `set`, `repository`, or the key of a label.
+    pub(super) fn parse(text: &str) -> Self {
+        match text {
+            "set" => Self::Set,
+            "repository" | "repo" => Self::Repository,
+            key => Self::Label(key.to_owned()),
+        }
+    }
+
+    fn heading(&self) -> String {
+        match self {
+            Self::Set => "SET".to_owned(),
+            Self::Repository => "REPOSITORY".to_owned(),
+            Self::Label(key) => key.to_uppercase(),
+        }
+    }
+}
+
+/// Namespace and name.
+type Key = (String, String);
+
+/// What is known of a variant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Member {
+    set: Option<String>,
+    repository: String,
+    standing: Standing,
+}
+
+/// All that the screen shows.
+#[derive(Debug, Default)]
+pub(super) struct Fleet {
+    members: BTreeMap<Key, Member>,
+    sets: BTreeMap<Key, Vec<String>>,
+    repositories: BTreeMap<Key, Pairs>,
+}
+
+/// What stands in a row, in this order.
+const COLUMNS: [(&str, &str, Standing); 6] = [
+    ("UPTODATE", "upToDate", Standing::UpToDate),
+    ("DRAFT", "draft", Standing::Draft),
+    ("PROPOSED", "proposed", Standing::Proposed),
+    ("CONFLICTS", "conflicts", Standing::Conflicts),
+    ("GATES", "gates", Standing::Gates),
+    ("FAILED", "failed", Standing::Failed),
+];
+
+impl Fleet {
+    /// Takes a variant as it is now.
+    pub(super) fn put_variant(&mut self, object: &Value) {
+        let meta = api::read_meta(object);
+        let status = api::read_variant_status(object);
+        let set = meta.controller().filter(|c| c.kind == "PackageVariantSet");
+        let repository = api::str_at(object, &["spec", "downstream", "repo"]);
+        let member = Member {
+            set: set.map(|set| set.name.clone()),
+            repository: repository.unwrap_or_default().to_owned(),
+            standing: Standing::of(&status, meta.generation),
+        };
+        self.members.insert(key(object), member);
+    }
+
+    /// Takes a set as it is now.
+    pub(super) fn put_set(&mut self, object: &Value) {
+        let told = attention(&api::read_set_status(object));
+        self.sets.insert(key(object), told);
+    }
+
+    /// Takes a repository as it is now.
+    pub(super) fn put_repository(&mut self, object: &Value) {
+        let labels = api::read_meta(object).labels;
+        self.repositories.insert(key(object), labels);
+    }
+
+    /// Forgets a variant.
+    pub(super) fn drop_variant(&mut self, object: &Value) {
+        self.members.remove(&key(object));
+    }
+
+    /// Forgets a set.
+    pub(super) fn drop_set(&mut self, object: &Value) {
+        self.sets.remove(&key(object));
+    }
+
+    /// Forgets a repository.
+    pub(super) fn drop_repository(&mut self, object: &Value) {
+        self.repositories.remove(&key(object));
+    }
+
+    /// How many variants of each group stand where; a set without variants is a group, too.
+    fn groups(&self, by: &By, namespaces: bool) -> BTreeMap<String, BTreeMap<Standing, usize>> {
+        let named = |namespace: &str, name: &str| match namespaces {
+            true => format!("{namespace}/{name}"),
+            false => name.to_owned(),
+        };
+        let mut groups: BTreeMap<String, BTreeMap<Standing, usize>> = BTreeMap::new();
+        if *by == By::Set {
+            let all = self.sets.keys();
+            groups.extend(all.map(|(namespace, name)| (named(namespace, name), BTreeMap::new())));
+        }
+        for ((namespace, _), member) in &self.members {
+            let name = match by {
+                By::Set => member.set.as_deref().map(|set| named(namespace, set)),
+                By::Repository => Some(named(namespace, &member.repository)),
+                By::Label(key) => {
+                    let at = (namespace.clone(), member.repository.clone());
+                    let labels = self.repositories.get(&at);
+                    labels.and_then(|labels| labels.get(key)).cloned()
+                }
+            };
+            let name = name.unwrap_or_else(|| "(none)".to_owned());
+            *groups
+                .entry(name)
+                .or_default()
+                .entry(member.standing)
+                .or_default() += 1;
+        }
+        groups
+    }
+
+    /// The screen: a row for each group, and what sets say that no variant does.
+    pub(super) fn text(&self, by: &By, namespaces: bool) -> String {
+        let groups = self.groups(by, namespaces);
+        if groups.is_empty() {
+            return "No package variants found.\n".to_owned();
+        }
+        let mut all: BTreeMap<Standing, usize> = BTreeMap::new();
+        for (standing, count) in groups.values().flatten() {
+            *all.entry(*standing).or_default() += count;
+        }
+        let mut rows = vec![heading(by)];
+        rows.extend(groups.iter().map(|(name, counts)| row(name, counts)));
+        if groups.len() > 1 {
+            rows.push(row("total", &all));
+        }
+        // What is none of the six is rare, and nobody's work as a rule.
+        if others(&all) == 0 {
+            for row in &mut rows {
+                row.pop();
+            }
+        }
+        let mut out = client::align(&rows);
+        let told = self.told(namespaces);
+        if !told.is_empty() {
+            out.push('\n');
+        }
+        for line in told {
+            out.push_str("! ");
+            out.push_str(&line);
+            out.push('\n');
+        }
+        out
+    }
+
+    /// The same for programs.
+    pub(super) fn json(&self, by: &By, namespaces: bool) -> Value {
+        let group = |(name, counts): (String, BTreeMap<Standing, usize>)| {
+            let mut out = json!({ "name": name, "variants": counts.values().sum::<usize>() });
+            for (_, field, standing) in COLUMNS {
+                out[field] = counts.get(&standing).copied().unwrap_or_default().into();
+            }
+            out["other"] = others(&counts).into();
+            out
+        };
+        let groups: Vec<Value> = self.groups(by, namespaces).into_iter().map(group).collect();
+        json!({ "by": by.heading().to_lowercase(), "groups": groups, "attention": self.told(namespaces) })
+    }
+
+    fn told(&self, namespaces: bool) -> Vec<String> {
+        let of = |((namespace, name), lines): (&Key, &Vec<String>)| {
+            let name = match namespaces {
+                true => format!("{namespace}/{name}"),
+                false => name.clone(),
+            };
+            let told = lines.iter().map(move |line| format!("{name}: {line}"));
+            told.collect::<Vec<_>>()
+        };
+        self.sets.iter().flat_map(of).collect()
+    }
+}
+
+fn key(object: &Value) -> Key {
+    let part = |name| {
+        api::str_at(object, &["metadata", name])
+            .unwrap_or_default()
+            .to_owned()
+    };
+    (part("namespace"), part("name"))
+}
+
+/// What a set says that no variant does.
+fn attention(status: &SetStatus) -> Vec<String> {
+    let told = [
+        "Stalled",
+        "DeletionGuarded",
+        "EmptySelection",
+        "WriterUnknown",
+    ];
+    let holds = |c: &&Condition| c.status == Status::True && told.contains(&c.kind.as_str());
+    let mut lines: Vec<String> = status
+        .conditions
+        .iter()
+        .filter(holds)
+        .map(|c| format!("{}: {}", c.reason, c.message))
+        .collect();
+    let ready = status
+        .condition("Ready")
+        .filter(|_| lines.is_empty() && status.failed > 0);
+    lines.extend(ready.map(|c| format!("{}: {}", c.reason, c.message)));
+    lines
+}
+
+fn heading(by: &By) -> Vec<String> {
+    let mut row = vec![by.heading(), "VARIANTS".to_owned()];
+    row.extend(COLUMNS.map(|(name, ..)| name.to_owned()));
+    row.push("OTHER".to_owned());
+    row
+}
+
+fn row(name: &str, counts: &BTreeMap<Standing, usize>) -> Vec<String> {
+    let mut row = vec![name.to_owned(), counts.values().sum::<usize>().to_string()];
+    let count = |standing| {
+        counts
+            .get(&standing)
+            .copied()
+            .unwrap_or_default()
+            .to_string()
+    };
+    row.extend(COLUMNS.map(|(.., standing)| count(standing)));
+    row.push(others(counts).to_string());
+    row
+}
+
+/// How many stand in no column.
+fn others(counts: &BTreeMap<Standing, usize>) -> usize {
+    let shown = |standing: &Standing| COLUMNS.iter().any(|(.., s)| s == standing);
+    let others = counts.iter().filter(|(standing, _)| !shown(standing));
+    others.map(|(_, count)| count).sum()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+use super::*;
+
+fn variant(name: &str, set: Option<&str>, repository: &str, ready: &str, target: &Value) -> Value {
+    let owners: Vec<Value> = set
+        .into_iter()
+        .map(|set| json!({ "apiVersion": "config.porch.kpt.dev/v1alpha2", "kind": "PackageVariantSet", "name": set, "uid": "u", "controller": true }))
+        .collect();
+    json!({
+        "metadata": { "namespace": "default", "name": name, "generation": 1, "ownerReferences": owners },
+        "spec": { "downstream": { "repo": repository, "package": "web" } },
+        "status": {
+            "observedGeneration": 1,
+            "conditions": [{ "type": "Ready", "status": "True", "reason": ready, "message": "" }],
+            "downstreamTargets": [target],
+        },
+    })
+}
+
+fn target(lifecycle: &str, conflicts: usize) -> Value {
+    json!({ "name": "east.web.v1", "workspaceName": "v1", "lifecycle": lifecycle, "conflicts": conflicts })
+}
+
+fn fleet() -> Fleet {
+    let mut fleet = Fleet::default();
+    for (n, (set, repository, target)) in [
+        (Some("web"), "east-1", target("Published", 0)),
+        (Some("web"), "east-2", target("Draft", 0)),
+        (Some("web"), "west-1", target("Draft", 2)),
+        (None, "west-1", target("Proposed", 0)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        fleet.put_variant(&variant(
+            &format!("v{n}"),
+            set,
+            repository,
+            "NoErrors",
+            &target,
+        ));
+    }
+    for (name, region) in [("east-1", "east"), ("east-2", "east"), ("west-1", "west")] {
+        let labels = json!({ "region": region });
+        fleet.put_repository(
+            &json!({ "metadata": { "namespace": "default", "name": name, "labels": labels } }),
+        );
+    }
+    fleet
+}
+
+fn words(text: &str) -> Vec<Vec<&str>> {
+    text.lines()
+        .map(|l| l.split_whitespace().collect())
+        .collect()
+}
+
+#[test]
+fn each_variant_is_counted_once_in_its_group() {
+    let text = fleet().text(&By::Set, false);
+    assert_eq!(
+        words(&text),
+        [
+            vec![
+                "SET",
+                "VARIANTS",
+                "UPTODATE",
+                "DRAFT",
+                "PROPOSED",
+                "CONFLICTS",
+                "GATES",
+                "FAILED"
+            ],
+            vec!["(none)", "1", "0", "0", "1", "0", "0", "0"],
+            vec!["web", "3", "1", "1", "0", "1", "0", "0"],
+            vec!["total", "4", "1", "1", "1", "1", "0", "0"],
+        ],
+        "{text}"
+    );
+    let text = fleet().text(&By::parse("region"), false);
+    assert_eq!(words(&text)[0][0], "REGION");
+    assert_eq!(words(&text)[1][..3], ["east", "2", "1"], "{text}");
+    assert_eq!(words(&text)[2][..3], ["west", "2", "0"], "{text}");
+    let json = fleet().json(&By::Repository, true);
+    assert_eq!(json["groups"][2]["name"], "default/west-1");
+    assert_eq!(json["groups"][2]["conflicts"], 1);
+}
+
+#[test]
+fn what_changes_moves_and_what_goes_is_gone() {
+    let mut fleet = fleet();
+    let now = variant(
+        "v1",
+        Some("web"),
+        "east-2",
+        "NoErrors",
+        &target("Published", 0),
+    );
+    fleet.put_variant(&now);
+    assert!(
+        fleet
+            .text(&By::Set, false)
+            .contains("web      3          2"),
+        "{}",
+        fleet.text(&By::Set, false)
+    );
+    fleet.drop_variant(&now);
+    assert!(
+        fleet
+            .text(&By::Set, false)
+            .contains("web      2          1")
+    );
+}
+
+#[test]
+fn a_set_that_selects_nothing_has_a_row_and_says_so() {
+    let mut fleet = Fleet::default();
+    assert_eq!(fleet.text(&By::Set, false), "No package variants found.\n");
+    let condition = json!({ "type": "EmptySelection", "status": "True", "reason": "NothingSelected",
+        "message": "nothing is selected by spec.targets[0]" });
+    fleet.put_set(
+        &json!({ "metadata": { "namespace": "default", "name": "web" },
+        "status": { "conditions": [condition] } }),
+    );
+    let text = fleet.text(&By::Set, false);
+    assert_eq!(words(&text)[1][..2], ["web", "0"]);
+    assert!(
+        text.ends_with("! web: NothingSelected: nothing is selected by spec.targets[0]\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_stands_in_no_column_is_counted_beside_them() {
+    let mut fleet = fleet();
+    let mut deleting = variant(
+        "v9",
+        None,
+        "west-1",
+        "NoErrors",
+        &target("DeletionProposed", 0),
+    );
+    fleet.put_variant(&deleting);
+    assert_eq!(
+        words(&fleet.text(&By::Set, false))[0].last(),
+        Some(&"OTHER")
+    );
+    // One that was changed, and that nobody looked at since.
+    deleting["metadata"]["generation"] = 2.into();
+    fleet.put_variant(&deleting);
+    assert_eq!(words(&fleet.text(&By::Set, false))[1].last(), Some(&"1"));
+}

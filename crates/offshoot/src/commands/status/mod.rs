@@ -1,0 +1,132 @@
+//! `offshoot status [-w]`: the fleet on one screen, counted from what variants and sets say about themselves.
+
+mod fleet;
+mod follow;
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use self::fleet::{By, Fleet};
+use self::follow::{Change, Changes};
+use crate::cli::fleet::StatusArgs;
+use crate::client::{Client, REPOSITORIES, SETS, VARIANTS, collection};
+use crate::exit::Failure;
+
+/// How long changes are gathered before the screen is drawn again.
+const GATHER: Duration = Duration::from_millis(500);
+
+/// Clears the terminal, and goes to its first line.
+const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
+
+/// Prints the fleet; goes on with `-w` until it is ended.
+///
+/// # Errors
+/// The server cannot be reached, or refuses.
+pub(super) async fn run(args: &StatusArgs) -> Result<(), Failure> {
+    let client = Client::connect(&args.connect).await?;
+    let namespace = if args.all_namespaces {
+        ""
+    } else {
+        client.namespace.as_str()
+    };
+    let screen = Screen {
+        by: By::parse(&args.by),
+        namespaces: args.all_namespaces,
+        json: args.output.is_some(),
+    };
+    if !args.watch {
+        let (fleet, _) = load(&client, namespace).await?;
+        return super::write_out(&screen.text(&fleet));
+    }
+    loop {
+        let (fleet, versions) = load(&client, namespace).await?;
+        let changes = follow::open(&client, namespace, &versions).await?;
+        watch(&screen, fleet, changes).await?;
+    }
+}
+
+/// How it is shown.
+struct Screen {
+    by: By,
+    namespaces: bool,
+    json: bool,
+}
+
+impl Screen {
+    fn text(&self, fleet: &Fleet) -> String {
+        match self.json {
+            true => format!("{}\n", fleet.json(&self.by, self.namespaces)),
+            false => fleet.text(&self.by, self.namespaces),
+        }
+    }
+}
+
+/// The fleet as it is, with the version of each listing, in the order of [`follow::KINDS`].
+async fn load(client: &Client, namespace: &str) -> Result<(Fleet, Vec<String>), Failure> {
+    let mut fleet = Fleet::default();
+    let mut versions = Vec::new();
+    for kind in [VARIANTS, SETS, REPOSITORIES] {
+        let list = client.get(&collection(kind, namespace, &[])).await?;
+        let items = list.get("items").and_then(Value::as_array);
+        for item in items.into_iter().flatten() {
+            if kind == VARIANTS {
+                fleet.put_variant(item);
+            } else if kind == SETS {
+                fleet.put_set(item);
+            } else {
+                fleet.put_repository(item);
+            }
+        }
+        let version = api::str_at(&list, &["metadata", "resourceVersion"]);
+        versions.push(version.unwrap_or_default().to_owned());
+    }
+    Ok((fleet, versions))
+}
+
+/// Draws, and draws again whenever what is seen differs, until a watch ends.
+async fn watch(screen: &Screen, mut fleet: Fleet, mut changes: Changes) -> Result<(), Failure> {
+    let clear = std::io::stdout().is_terminal();
+    let mut drawn = String::new();
+    let mut open = true;
+    while open {
+        let text = screen.text(&fleet);
+        if text != drawn {
+            let before = match (clear, drawn.is_empty(), screen.json) {
+                (true, ..) => CLEAR,
+                (false, false, false) => "\n",
+                _ => "",
+            };
+            super::write_out(&format!("{before}{text}"))?;
+            drawn = text;
+        }
+        match changes.next().await? {
+            Some(change) => take(&mut fleet, &change),
+            None => return Ok(()),
+        }
+        let until = tokio::time::Instant::now() + GATHER;
+        while let Ok(next) = tokio::time::timeout_at(until, changes.next()).await {
+            match next? {
+                Some(change) => take(&mut fleet, &change),
+                None => {
+                    open = false;
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn take(fleet: &mut Fleet, change: &Change) {
+    let object = &change.object;
+    match (change.kind, change.gone) {
+        (VARIANTS, false) => fleet.put_variant(object),
+        (VARIANTS, true) => fleet.drop_variant(object),
+        (SETS, false) => fleet.put_set(object),
+        (SETS, true) => fleet.drop_set(object),
+        (_, false) => fleet.put_repository(object),
+        (_, true) => fleet.drop_repository(object),
+    }
+}
