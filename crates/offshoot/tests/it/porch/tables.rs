@@ -262,13 +262,14 @@ async fn the_table_after_an_approval_is_the_recorded_one() {
     // kubectl itself adds the labels: they are the objects'.
     for (name, row) in Table::printed(labelled).rows {
         let mut labels = case.api.get(REVISIONS, &name).await["metadata"]["labels"].take();
-        if let Some(labels) = labels.as_object_mut() {
+        match labels.as_object_mut() {
             // Ours say whose it is (F6).
-            labels.retain(|key, _| !key.starts_with("offshoot.dev/"));
+            Some(labels) => labels.retain(|key, _| !key.starts_with("offshoot.dev/")),
+            None => labels = json!({}),
         }
         let wanted = match row.last().unwrap().split_once('=') {
             Some((key, value)) => json!({ key: value }),
-            None => Value::Null,
+            None => json!({}),
         };
         assert_eq!(labels, wanted, "{name}");
     }
