@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use model::{Class, Namespace, ObjectKey, RepositoryName, Resolution, Revision};
+use model::{Class, Namespace, ObjectKey, RepositoryName, Resolution};
 use plan::revision::{Fit, Verb, fit, is_as_seen};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
+use super::acted::Acted;
 use super::{Caller, Held, Input, Preconditions, change, delete, input_of, rejected, resolve};
 use crate::waits::{Asked, Wait};
 use crate::{Engine, Error, Result};
@@ -45,17 +46,6 @@ pub enum Act {
     Verb(Verb),
     /// Open conflicts are decided, each by the first decision that is about it.
     Resolve(Arc<Vec<Resolution>>),
-}
-
-/// What came of a wish.
-#[derive(Debug, Clone)]
-pub enum Acted {
-    /// It was carried out (or would be, in a dry run); the revision as it is now, if there still is one.
-    Done(Option<Arc<Revision>>),
-    /// It was so already.
-    Already,
-    /// The verb is not for this revision; why.
-    Skipped(String),
 }
 
 /// Wishes that are being carried out. They go on when this is dropped, as far as they were begun.

@@ -4,6 +4,7 @@
 //! publish, record, answer. Nobody is answered before everything is durable. Dry run stops before the publication.
 //! A verb that finds its work done says so and does nothing: calling twice is calling once.
 
+mod acted;
 mod approve;
 mod change;
 mod content;
@@ -18,9 +19,10 @@ mod sources;
 mod unshown;
 mod why;
 
+pub use acted::Acted;
 pub(crate) use content::rendered;
 pub(crate) use create::new_record;
-pub use many::{Act, Acted, Many, Wish};
+pub use many::{Act, Many, Wish};
 pub(crate) use sources::{not_carried, registered};
 pub use unshown::Save;
 

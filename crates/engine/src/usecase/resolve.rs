@@ -14,7 +14,7 @@ use plan::revision::save as judge;
 use serde_json::{Value, json};
 use store::Content;
 
-use super::many::Acted;
+use super::acted::Acted;
 use super::{Caller, Held, content, lifecycle};
 use crate::commits::{DraftCommit, told};
 use crate::git::Subject;

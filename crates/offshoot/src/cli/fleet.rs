@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::remote::Connect;
+use super::connect::Connect;
 
 /// `status`: the fleet on one screen.
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! The command line: `offshoot --help` is its table of contents.
 
+mod connect;
 pub(crate) mod fleet;
 pub(crate) mod local;
 pub(crate) mod plan;

@@ -12,7 +12,8 @@ use model::{
 use package::conflicts::value_at;
 use serde_json::Value;
 
-use super::rpkg::bulk::{self, Asked, Entry};
+use super::rpkg::bulk::{self, Asked};
+use super::rpkg::entry::Entry;
 use super::rpkg::{items, text};
 use crate::cli::remote::{ResolveArgs, TakenSide};
 use crate::client::{Client, PACKAGES, RESOURCES, collection, object};

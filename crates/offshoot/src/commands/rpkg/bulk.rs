@@ -9,6 +9,7 @@ use api::{BulkOutcome, BulkResult};
 use plan::revision::Verb;
 use serde_json::{Value, json};
 
+use super::entry::Entry;
 use super::lifecycle;
 use crate::client::{BULK, Client, collection};
 use crate::commands::{say, say_plain, write_out};
@@ -20,14 +21,6 @@ const PIECE: usize = 2_500;
 const BYTES: usize = 1 << 20;
 /// How many revisions are named for one reason.
 const NAMED: usize = 10;
-
-/// A revision, and the tree that was seen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) tree: Option<String>,
-}
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@ use model::Lifecycle;
 use plan::revision::{EXPECTED_TREE, Fit, Verb, meant};
 use serde_json::{Value, json};
 
-use super::bulk::Entry;
+use super::entry::Entry;
 use super::text;
 use crate::client::{Client, PACKAGES, object};
 use crate::exit::Failure;

@@ -7,6 +7,7 @@ pub(super) mod bulk;
 mod diff;
 mod discover;
 mod edit;
+pub(super) mod entry;
 mod files;
 mod get;
 mod lifecycle;

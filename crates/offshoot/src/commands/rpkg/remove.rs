@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plan::revision::Verb;
 use serde_json::Value;
 
-use super::bulk::{self, Asked, Entry};
+use super::bulk::{self, Asked};
+use super::entry::Entry;
 use super::{items, text};
 use crate::client::{Client, PACKAGES, VARIANTS, collection};
 use crate::commands::{say, write_out};

@@ -5,7 +5,8 @@ use std::path::Path;
 use plan::revision::Verb;
 use serde_json::Value;
 
-use super::bulk::{self, Asked, Entry};
+use super::bulk::{self, Asked};
+use super::entry::Entry;
 use super::{items, lifecycle, text};
 use crate::cli::remote::Which;
 use crate::client::{Client, PACKAGES, collection};
