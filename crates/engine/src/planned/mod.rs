@@ -37,6 +37,8 @@ pub struct FleetPlan {
     pub classes: BTreeMap<ClassId, PlannedClass>,
     /// What goes.
     pub leaving: Vec<Leaving>,
+    /// Sets that would be stalled: reason and message of the condition.
+    pub stalled: Vec<(ObjectKey, String, String)>,
     /// What cannot be known, and why.
     pub unknown: Vec<(String, String)>,
 }

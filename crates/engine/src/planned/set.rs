@@ -152,9 +152,13 @@ fn say(key: &ObjectKey, observed: &Observed, decided: &Plan, plan: &mut FleetPla
     let stalled = decided.status.conditions.iter();
     let stalled = stalled.filter(|c| c.kind == "Stalled" && c.status == model::Status::True);
     for condition in stalled {
-        let entry = (format!("set {key}"), condition.message.clone());
-        if !plan.unknown.contains(&entry) {
-            plan.unknown.push(entry);
+        let entry = (
+            key.clone(),
+            condition.reason.clone(),
+            condition.message.clone(),
+        );
+        if !plan.stalled.contains(&entry) {
+            plan.stalled.push(entry);
         }
     }
     if unselected {

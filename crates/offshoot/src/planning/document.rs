@@ -31,9 +31,12 @@ pub(crate) fn document(plan: &FleetPlan, class: Option<&str>) -> Value {
         .map(|(id, class)| of_class(&id, class, &targets))
         .collect();
     let failed = targets.iter().filter(|t| t.verdict == Verdict::Failed);
-    let failed: Vec<Value> = failed
-        .map(|t| json!({"variant": t.variant.to_string(), "reason": t.why.0, "message": t.why.1}))
-        .collect();
+    let failed = failed
+        .map(|t| json!({"variant": t.variant.to_string(), "reason": t.why.0, "message": t.why.1}));
+    let stalled = plan.stalled.iter().map(|(set, reason, message)| {
+        json!({"set": set.to_string(), "reason": reason, "message": message})
+    });
+    let failed: Vec<Value> = failed.chain(stalled).collect();
     let sets: Vec<Value> = plan
         .sets
         .iter()

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::entries::entries;
 use super::table::{letters, sorted};
-use super::{list, number, short, text};
+use super::{list, number, short, text, who};
 
 /// The most bytes of a comment.
 pub(crate) const LIMIT: usize = 65_536;
@@ -91,7 +91,11 @@ fn rest(document: &Value, most: usize, out: &mut String) {
             _ = writeln!(
                 out,
                 "* `{}`: {}",
-                text(one, what),
+                if key == "failed" {
+                    who(one)
+                } else {
+                    text(one, what).to_owned()
+                },
                 why.replace("```", "'''")
             );
         }

@@ -49,15 +49,23 @@ fn canonical(value: &Value) -> Value {
 /// Whether anything would change, and whether anything failed.
 pub(crate) fn outcome(document: &Value) -> (bool, bool) {
     let verdicts = list(document, "targets").map(|target| text(target, "verdict"));
-    let (mut changes, mut failed) = (false, false);
+    let mut changes = false;
     for verdict in verdicts {
         changes |= matches!(
             verdict,
             "create" | "upgrade" | "edit" | "conflict" | "leave"
         );
-        failed |= verdict == "failed";
     }
-    (changes, failed)
+    // A set that would be stalled has no target to say so.
+    (changes, list(document, "failed").next().is_some())
+}
+
+/// The variant or the set that something is told of.
+fn who(entry: &Value) -> String {
+    match text(entry, "set") {
+        "" => text(entry, "variant").to_owned(),
+        set => format!("set {set}"),
+    }
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {

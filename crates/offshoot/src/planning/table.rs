@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::entries::{Entry, entries};
-use super::{list, number, short, text};
+use super::{list, number, short, text, who};
 
 /// How many names a line lists.
 const NAMED: usize = 3;
@@ -29,7 +29,7 @@ pub(crate) fn table(document: &Value, all: bool) -> String {
     conflicts(document, &mut out);
     leaving(document, &mut out);
     for failed in list(document, "failed").take(TOLD) {
-        let (variant, reason) = (text(failed, "variant"), text(failed, "reason"));
+        let (variant, reason) = (who(failed), text(failed, "reason"));
         _ = writeln!(
             out,
             "x {variant}: {reason}: {}",

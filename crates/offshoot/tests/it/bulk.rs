@@ -408,6 +408,29 @@ async fn each_change_takes_the_right_to_it() {
     let (code, out, err) = typed(root, "bob", &arguments);
     assert_eq!(code, 0, "{err}");
     assert_eq!(out.matches("no longer proposed for deletion").count(), 2);
+    // Nothing of a package goes where not all of it may.
+    for arguments in [
+        &[
+            "rpkg",
+            "init",
+            "mine",
+            "--repository=deploy",
+            "--workspace=v1",
+        ][..],
+        &["rpkg", "propose", "deploy.mine.v1"],
+        &["rpkg", "approve", "deploy.mine.v1"],
+        &["rpkg", "copy", "deploy.mine.v1", "--workspace=v2"],
+    ] {
+        let (code, _, err) = admin(root, arguments);
+        assert_eq!(code, 0, "{err}");
+    }
+    let before = lifecycles(&server).await;
+    let (code, _, err) = typed(root, "ann", &["rpkg", "del", "--package", "mine"]);
+    assert!(
+        code == 1 && err.contains("you may not approve its deletion; nothing was removed"),
+        "{err}"
+    );
+    assert_eq!(lifecycles(&server).await, before);
 }
 
 /// Limits, at and one beyond: how many entries, and how many bytes.

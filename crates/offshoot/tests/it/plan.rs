@@ -357,3 +357,28 @@ async fn a_plan_asks_for_the_rights_of_what_it_supposes() {
     let (code, out, err) = plan(root, &["-f", "web.json", "--class", "ffffffff"]);
     assert!(code == 1 && err.contains("there is no class"), "{out}{err}");
 }
+
+/// What `kubectl apply` would refuse is refused, and a set that would be stalled is a failure.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_passes_nothing_that_would_not_work() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let _server = started(root).await;
+    let write = |set: &Value| std::fs::write(root.join("web.json"), set.to_string()).unwrap();
+    let mut wrong = set(2);
+    wrong["spec"]["upstream"]["revison"] = "v1".into();
+    write(&wrong);
+    let (code, out, err) = plan(root, &["-f", "web.json"]);
+    assert!(
+        code == 1 && err.contains("unknown field \"spec.upstream.revison\""),
+        "{code}: {out}{err}"
+    );
+    let mut missing = set(2);
+    missing["spec"]["upstream"]["revision"] = "v9".into();
+    write(&missing);
+    let (code, out, err) = plan(root, &["-f", "web.json"]);
+    assert!(
+        code == 1 && out.contains("x set default/web: "),
+        "{code}: {out}{err}"
+    );
+}

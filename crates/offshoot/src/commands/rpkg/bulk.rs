@@ -72,7 +72,7 @@ pub(crate) async fn run(
         }
     }
     let out = done(asked, &all, dry_run);
-    let failed = tell(asked, &all);
+    let failed = tell(asked, &all, dry_run);
     let Some(why) = broken else {
         if failed == 0 {
             return Ok(out);
@@ -86,7 +86,7 @@ pub(crate) async fn run(
     write_out(&out)?;
     let rest = entries.len() - all.len();
     Err(why.hint(format!(
-        "{rest} of {} package revisions were not asked for: the same command does the rest",
+        "nobody answered for {rest} of {} package revisions, some may be done: the same command does the rest",
         entries.len()
     )))
 }
@@ -189,7 +189,7 @@ fn done(asked: Asked<'_>, all: &[Told], dry_run: bool) -> String {
 }
 
 /// Says what was not done, why, and how much of each there is; how many of them are failures.
-fn tell(asked: Asked<'_>, all: &[Told]) -> usize {
+fn tell(asked: Asked<'_>, all: &[Told], dry_run: bool) -> usize {
     let of = |wanted: BulkResult| all.iter().filter(move |(_, o)| o.result == wanted);
     for (name, _) in of(BulkResult::Already) {
         if all.len() <= NAMED {
@@ -219,7 +219,8 @@ fn tell(asked: Asked<'_>, all: &[Told]) -> usize {
         }
     }
     if all.len() > 1 {
-        say(&summary(asked, all));
+        let dry = if dry_run { " (dry run)" } else { "" };
+        say(&format!("{}{dry}", summary(asked, all)));
     }
     failed.len()
 }

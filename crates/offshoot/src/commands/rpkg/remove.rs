@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plan::revision::Verb;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::bulk::{self, Asked};
 use super::entry::Entry;
@@ -11,6 +11,8 @@ use super::{items, text};
 use crate::client::{Client, PACKAGES, VARIANTS, collection};
 use crate::commands::{say, write_out};
 use crate::exit::Failure;
+
+const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 /// Removes every revision of a package; what is to be printed.
 ///
@@ -25,6 +27,7 @@ pub(super) async fn package(
     let revisions = revisions(client, name, repository).await?;
     let place = place(name, &revisions)?;
     no_maker(client, name, &place).await?;
+    may_finish(client, name, &revisions).await?;
     say(&steps(name, &place, &revisions));
     if dry_run {
         return Ok(String::new());
@@ -115,6 +118,30 @@ async fn no_maker(client: &Client, name: &str, repository: &str) -> Result<(), F
     .hint(way))
 }
 
+/// Who may not approve the deletion of what is published would stop halfway, with the drafts gone.
+async fn may_finish(client: &Client, name: &str, revisions: &[Value]) -> Result<(), Failure> {
+    let open = |r: &&Value| matches!(lifecycle(r).as_str(), "Draft" | "Proposed");
+    if revisions.iter().all(|r| open(&r)) {
+        return Ok(());
+    }
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {
+            "namespace": client.namespace, "verb": "update", "group": "porch.kpt.dev",
+            "resource": "packagerevisions", "subresource": "approval",
+        }},
+    });
+    let answer = client.post(REVIEWS, &review).await?;
+    let allowed = answer.pointer("/status/allowed").and_then(Value::as_bool);
+    if allowed == Some(true) {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "{name} is published, and you may not approve its deletion; nothing was removed"
+    ))
+    .hint("offshoot rpkg propose-delete asks for the deletion; whoever may approve does it"))
+}
+
 /// What is done, in one line.
 fn steps(name: &str, repository: &str, revisions: &[Value]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -126,6 +153,11 @@ fn steps(name: &str, repository: &str, revisions: &[Value]) -> String {
         };
         *counts.entry(what).or_default() += 1;
     }
+    let open: Vec<String> = revisions
+        .iter()
+        .filter(|r| !is_head(r) && matches!(lifecycle(r).as_str(), "Draft" | "Proposed"))
+        .filter_map(|r| text(r, &["metadata", "name"]))
+        .collect();
     let parts: Vec<String> = counts
         .into_iter()
         .map(|(what, count)| match what {
@@ -134,8 +166,12 @@ fn steps(name: &str, repository: &str, revisions: &[Value]) -> String {
         })
         .collect();
     format!(
-        "Removing {name} from {repository}: {}. History stays in git.",
-        parts.join(", ")
+        "Removing {name} from {repository}: {}. What was published stays in git's history{}",
+        parts.join(", "),
+        match open.is_empty() {
+            true => ".".to_owned(),
+            false => format!("; what {} hold goes for good.", open.join(", ")),
+        }
     )
 }
 

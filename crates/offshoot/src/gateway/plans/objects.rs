@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use apiserver::gateway::{Call, Refusal, RefusalClass};
-use apiserver::logic::WriteOptions;
 use apiserver::logic::update::Means;
+use apiserver::logic::{FieldValidation, WriteOptions};
 use apiserver::verbs::Target;
 use apiserver::{Failure, Whose};
 use engine::Suppositions;
@@ -75,6 +75,8 @@ impl<'a> Objects<'a> {
         };
         let options = WriteOptions {
             dry_run: true,
+            // As kubectl asks: a misspelt field would plan something else than what was meant.
+            field_validation: FieldValidation::Strict,
             field_manager: self.call.options.field_manager.clone(),
             ..WriteOptions::default()
         };
