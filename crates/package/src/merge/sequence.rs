@@ -39,6 +39,16 @@ pub(super) fn slots(three: Three<'_>, grants: bool) -> Option<Vec<Slot>> {
     if mine.iter().any(clash) {
         return None;
     }
+    let alone = |all: &'_ [Change], others: &[Change], swap: bool| -> Vec<Change> {
+        let same = |a: &Change, b: &Change| if swap { agreed(b, a) } else { agreed(a, b) };
+        let alone = |change: &&Change| !others.iter().any(|other| same(change, other));
+        all.iter().filter(alone).cloned().collect()
+    };
+    let (own, others) = (alone(&mine, &theirs, false), alone(&theirs, &mine, true));
+    let alone: Vec<&Change> = own.iter().chain(&others).collect();
+    if moved_and_touched(&base, [(&local, &mine), (&upstream, &theirs)], &alone) {
+        return None;
+    }
     let only = |all: &[Change], others: &[Change]| -> Vec<Change> {
         let both = |change: &&Change| !others.iter().any(|other| other.old == change.old);
         all.iter().filter(both).cloned().collect()
@@ -175,6 +185,33 @@ fn crossing(base: &[usize], sides: [(&[usize], &[Change]); 2]) -> bool {
     });
     let meet = |a: &BTreeSet<usize>, b: &BTreeSet<usize>| !a.is_disjoint(b);
     meet(&mine.0, &theirs.0) || meet(&mine.0, &theirs.1) || meet(&mine.1, &theirs.0)
+}
+
+/// Whether one side moved a value that the other one moved elsewhere, took away or put in: taken away at its old place by
+/// both, it would come back at the new one, or stand at both new ones. What both moved alike is one move.
+fn moved_and_touched(base: &[usize], sides: [(&[usize], &[Change]); 2], apart: &[&Change]) -> bool {
+    let values = |all: &[usize], range: &Range<usize>| -> Vec<usize> {
+        all.get(range.clone()).unwrap_or_default().to_vec()
+    };
+    let [mine, theirs] = sides.map(|(side, changes)| {
+        let of = |change: &Change| (values(base, &change.old), values(side, &change.new));
+        let all: Vec<_> = changes.iter().map(of).collect();
+        let old = all.iter().flat_map(|(old, _)| old.iter().copied());
+        let new = all.iter().flat_map(|(_, new)| new.iter().copied());
+        let (old, new): (BTreeSet<usize>, BTreeSet<usize>) = (old.collect(), new.collect());
+        let alone = changes.iter().filter(|change| apart.contains(change));
+        let alone: BTreeSet<usize> = alone
+            .flat_map(|change| [values(base, &change.old), values(side, &change.new)].concat())
+            .collect();
+        (old, new, alone)
+    });
+    let (touched_by_me, touched_by_them) = (&mine.0 | &mine.1, &theirs.0 | &theirs.1);
+    let alone = &mine.2 | &theirs.2;
+    let moved = |(old, new): (&BTreeSet<usize>, &BTreeSet<usize>), touched: &BTreeSet<usize>| {
+        let mut both = old.intersection(new);
+        both.any(|value| touched.contains(value) && alone.contains(value))
+    };
+    moved((&mine.0, &mine.1), &touched_by_them) || moved((&theirs.0, &theirs.1), &touched_by_me)
 }
 
 /// Where each element of the base stands on a side: unchanged ones, and those of changes of as many into as many.

@@ -254,3 +254,38 @@ fn m22_resources_inside_others_pair_by_kind_and_name() {
         conflicts[0].upstream
     );
 }
+
+/// Attacked: what a person took out of a Role came back where upstream had moved it.
+#[test]
+fn m22_what_one_side_moved_does_not_come_back_or_double() {
+    let list = |items: &str| {
+        format!(
+            "apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: t\nspec:\n  list: [{items}]\n"
+        )
+    };
+    let base = list("pods, secrets, services, nodes");
+    for (local, upstream) in [
+        ("pods, services, nodes", "secrets, pods, services, nodes"),
+        ("pods, services, nodes", "pods, services, nodes, secrets"),
+        (
+            "secrets, pods, services, nodes",
+            "pods, services, nodes, secrets",
+        ),
+        (
+            "secrets, pods, services, nodes",
+            "pods, services, secrets, nodes",
+        ),
+    ] {
+        for (local, upstream) in [(local, upstream), (upstream, local)] {
+            let (text, conflicts) = one(&base, &list(local), &list(upstream), &block());
+            assert_eq!(text, list(upstream), "{local}");
+            assert_eq!(places(&conflicts), ["spec.list"], "{local}");
+        }
+    }
+    // One move, made by both or by one alone, asks nobody.
+    let moved = list("secrets, pods, services, nodes");
+    for local in [&moved, &base] {
+        let (text, conflicts) = one(&base, local, &moved, &block());
+        assert_eq!((text, conflicts), (moved.clone(), Vec::new()));
+    }
+}
