@@ -145,10 +145,11 @@ has 'rpkg get' 'edge-eu.web.packagevariant-1 +web +packagevariant-1 +0 +false +D
 
 echo "== edit, propose, approve"
 "$offshoot" rpkg pull edge-eu.web.packagevariant-1 "$work/mine" || bad pull ''
+cp -r "$work/mine" "$work/stale"
 sed -i 's/replicas: 2/replicas: 4/' "$work/mine/deployment.yaml"
 is 'push' 'edge-eu.web.packagevariant-1 pushed' \
     sh -c "'$offshoot' rpkg push edge-eu.web.packagevariant-1 '$work/mine' 2>/dev/null"
-refused 'a stale push' 'the object has been modified' "$offshoot" rpkg push edge-eu.web.packagevariant-1 "$work/mine"
+refused 'a stale push' 'the object has been modified' "$offshoot" rpkg push edge-eu.web.packagevariant-1 "$work/stale"
 refused 'no approval of a draft' 'only Proposed packages can be approved' \
     kubectl patch pkgrev edge-eu.web.packagevariant-1 --subresource=approval --type=merge -p '{"spec":{"lifecycle":"Published"}}'
 is 'propose' 'edge-eu.web.packagevariant-1 proposed' "$offshoot" rpkg propose edge-eu.web.packagevariant-1
@@ -157,7 +158,8 @@ refs/heads/proposed/web/packagevariant-1' bare edge-eu for-each-ref '--format=%(
 is 'reject' 'edge-eu.web.packagevariant-1 no longer proposed for approval' "$offshoot" rpkg reject edge-eu.web.packagevariant-1
 "$offshoot" rpkg propose edge-eu.web.packagevariant-1 edge-us.web.packagevariant-1 >/dev/null
 is 'approve two' 'edge-eu.web.packagevariant-1 approved
-edge-us.web.packagevariant-1 approved' "$offshoot" rpkg approve edge-eu.web.packagevariant-1 edge-us.web.packagevariant-1
+edge-us.web.packagevariant-1 approved
+2 approved' "$offshoot" rpkg approve edge-eu.web.packagevariant-1 edge-us.web.packagevariant-1
 is 'refs after approval' 'refs/heads/main
 refs/tags/web/v1' bare edge-eu for-each-ref '--format=%(refname)'
 is 'the merge commit' 'Approving package revision web/1' bare edge-eu log -1 --format=%s main
