@@ -1,11 +1,13 @@
-//! Who the resources of a file are, as far as its lines tell at first sight: enough to see that nothing moved, without
-//! parsing anything.
+//! Who the resources of a file are. Where each line says plainly what it is, they tell enough to see that nothing moved; a
+//! file that is written in any other way is parsed.
 
 use std::collections::BTreeMap;
 
 use model::{File, Files, PackagePath};
 
-use super::super::marks::{Identity, MERGE_COMMENT};
+use yaml::{Limits, Node, Stream};
+
+use super::super::marks::{Identity, MERGE_COMMENT, identity};
 use crate::ignore::Ignore;
 use crate::kptfile;
 use crate::schema::split_api_version;
@@ -84,12 +86,90 @@ impl<'f> Changes<'f> {
 
 /// The named resources of a file.
 pub(super) fn all(file: Option<&File>, by: By) -> Vec<Identity> {
+    let text = file.and_then(File::as_text).unwrap_or_default();
+    let scanned = match is_plain(text) {
+        true => Some(scan(text, by)),
+        false => None,
+    };
+    // A name that an alias, a tag or a block stands for is none that a line says.
+    let odd = |id: &Identity| {
+        let mut said = [&id.name, &id.namespace, &id.kind, &id.group].into_iter();
+        said.any(|text| {
+            text.trim_start()
+                .starts_with(['{', '&', '*', '>', '|', '!'])
+        })
+    };
+    match scanned {
+        Some(ids) if !ids.iter().any(odd) => ids,
+        scanned => parsed(text, by).or(scanned).unwrap_or_default(),
+    }
+}
+
+/// Whether every line without indentation is a plain key, and no document is indented as a whole.
+fn is_plain(text: &str) -> bool {
+    let mut first = true;
+    text.lines().all(|line| {
+        if line.starts_with("---") {
+            first = true;
+            return line.trim_end() == "---" || line.starts_with("--- #");
+        }
+        let content = line.trim_start();
+        if content.is_empty() || content.starts_with(['#', '%']) {
+            return true;
+        }
+        let indented = content.len() < line.len();
+        let begins = std::mem::replace(&mut first, false);
+        match line.split_once(':') {
+            _ if indented => !begins && !content.starts_with(['"', '\'', '?']),
+            Some((key, _)) => {
+                !key.starts_with(['{', '[', '"', '\'', '?', '!', '&', '*']) && !key.ends_with(' ')
+            }
+            None => true,
+        }
+    })
+}
+
+/// The named resources of a file as its fields say; `None` where it cannot be read.
+fn parsed(text: &str, by: By) -> Option<Vec<Identity>> {
+    let stream = Stream::parse(text, &Limits::default()).ok()?;
+    let mut all: Vec<Identity> = stream
+        .documents()
+        .map(|document| match by {
+            By::Comment => identity(document.root()),
+            By::Fields => fields(document.root()),
+        })
+        .collect();
+    all.retain(|id| !id.name.is_empty() && !id.kind.is_empty());
+    Some(all)
+}
+
+/// The identity that the fields of a resource alone say.
+pub(super) fn fields(root: Node<'_>) -> Identity {
+    let text = |node: Option<Node<'_>>| {
+        let node = node.and_then(|node| node.target().ok());
+        node.and_then(|node| node.scalar())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let field = |key: &str| text(root.get("metadata").and_then(|metadata| metadata.get(key)));
+    Identity {
+        group: split_api_version(&text(root.get("apiVersion")))
+            .0
+            .to_owned(),
+        kind: text(root.get("kind")),
+        namespace: field("namespace"),
+        name: field("name"),
+    }
+}
+
+/// The named resources of a file as its lines say.
+fn scan(text: &str, by: By) -> Vec<Identity> {
     let mut all = Vec::new();
     let mut id = Identity::default();
     let mut metadata = Metadata::Outside;
     // Whether a comment of a clone has said namespace and name.
     let mut said = false;
-    for line in file.and_then(File::as_text).unwrap_or_default().lines() {
+    for line in text.lines() {
         match line.as_bytes().first() {
             None | Some(b'#') => {}
             Some(b' ') => metadata.field(line, &mut id, said),

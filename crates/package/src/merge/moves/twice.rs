@@ -8,9 +8,8 @@ use yaml::{Limits, Stream};
 use super::super::MergeOptions;
 use super::super::documents::is_secret;
 use super::super::layout::Sides;
-use super::super::marks::Identity;
 use super::super::record::{Recorder, node_value};
-use super::sight::{self, By, Changes, Known};
+use super::sight::{self, By, Changes, Known, fields};
 use crate::ignore::Ignore;
 
 /// Records what stands in a merged package twice although each side holds it once: local came by one, upstream by the
@@ -92,22 +91,4 @@ fn holding<'f>(
         all.extend(ids.map(|known| (known, path.clone())));
     }
     all
-}
-
-/// The identity that the fields of a resource alone say.
-fn fields(root: yaml::Node<'_>) -> Identity {
-    let text = |node: Option<yaml::Node<'_>>| {
-        node.and_then(|node| node.scalar())
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let field = |key: &str| text(root.get("metadata").and_then(|metadata| metadata.get(key)));
-    Identity {
-        group: crate::schema::split_api_version(&text(root.get("apiVersion")))
-            .0
-            .to_owned(),
-        kind: text(root.get("kind")),
-        namespace: field("namespace"),
-        name: field("name"),
-    }
 }

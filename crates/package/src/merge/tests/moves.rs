@@ -311,3 +311,44 @@ fn m23_what_moved_on_one_side_alone_is_that_sides_byte_for_byte() {
         assert_eq!((merged.files, merged.conflicts.len()), (side.clone(), 0));
     }
 }
+
+/// Attacked: who a resource is was read off its lines, and only block style says it there.
+#[test]
+fn m23_a_resource_is_the_same_however_its_name_is_written() {
+    let plain = map("one", "x");
+    for form in [
+        plain.replace("metadata:\n  name: one", "metadata: {name: one}"),
+        plain.replace("metadata:\n  name:", "\"metadata\":\n  \"name\":"),
+        plain.replace("name: one", "name: &n one"),
+        plain.replace("name: one", "name: >-\n    one"),
+        plain.replace("name: one", "name: !!str one"),
+        plain.replace("kind: ConfigMap", "kind : ConfigMap"),
+        plain.lines().map(|line| format!("  {line}\n")).collect(),
+    ] {
+        let mine = form.replace("a: x", "a: mine");
+        let theirs = form.replace("b: stays", "b: theirs");
+        let merged = merge_files(
+            [
+                &[("all.yaml", &form)],
+                &[("mine.yaml", &mine)],
+                &[("theirs.yaml", &theirs)],
+            ],
+            &block(),
+        );
+        assert_eq!(names(&merged.files).len(), 1, "{form}{merged:?}");
+        assert!(!merged.conflicts.is_empty(), "{form}");
+        let merged = merge_files(
+            [
+                &[("all.yaml", &form)],
+                &[("all.yaml", &mine)],
+                &[("theirs.yaml", &theirs)],
+            ],
+            &block(),
+        );
+        assert_eq!(names(&merged.files), ["theirs.yaml"], "{form}{merged:?}");
+        assert!(
+            text(&merged, "theirs.yaml").contains("a: mine"),
+            "{form}{merged:?}"
+        );
+    }
+}
