@@ -182,7 +182,7 @@ impl World {
     }
 
     /// Compares layers: file, field, layer, and a part of what is said.
-    async fn expect(&self, revision: &str, fixtures: &[(&str, &str, &str, &str)]) {
+    async fn expect(&self, revision: &str, fixtures: &[Layer]) {
         let path =
             format!("/apis/offshoot.dev/v1alpha1/namespaces/default/explanations/blame.{revision}");
         let answer = self.server.get(&path).await;
@@ -209,102 +209,152 @@ const IMAGE: &str = "spec.template.spec.containers[name=web].image";
 const FIRST: &str = "east.web.packagevariant-1";
 const SECOND: &str = "east.web.packagevariant-2";
 
+/// A field of a file, the layer that it is blamed on, and what is said of that.
+type Layer = (&'static str, &'static str, &'static str, &'static str);
+
+const LAYERS_AT_FIRST: &[Layer] = &[
+    (
+        "deployment.yaml",
+        "kind",
+        "upstream",
+        "web/v1 of blueprints (",
+    ),
+    (
+        "deployment.yaml",
+        "metadata.name",
+        "upstream",
+        "web/v1 of blueprints (",
+    ),
+    (
+        "deployment.yaml",
+        "spec.replicas",
+        "upstream",
+        "web/v1 of blueprints (",
+    ),
+    (
+        "deployment.yaml",
+        IMAGE,
+        "upstream",
+        "web/v1 of blueprints (",
+    ),
+    (
+        "deployment.yaml",
+        "spec.template.spec.containers[name=web].args",
+        "upstream",
+        "web/v1 of blueprints (",
+    ),
+    (
+        "deployment.yaml",
+        "metadata.namespace",
+        "function",
+        "set-namespace",
+    ),
+    (
+        "deployment.yaml",
+        "metadata.labels.team",
+        "function",
+        "set-labels",
+    ),
+    (
+        "deployment.yaml",
+        "metadata.annotations.region",
+        "function",
+        "region = repository.labels['region'] (packagevariantset web)",
+    ),
+    ("endpoint.yaml", "data.host", "injected", "\"eu-endpoint\""),
+    (
+        "endpoint.yaml",
+        "kind",
+        "upstream",
+        "web/v1 of blueprints (",
+    ),
+    (
+        "endpoint.yaml",
+        "metadata.name",
+        "upstream",
+        "web/v1 of blueprints (",
+    ),
+    ("Kptfile", "upstreamLock.git.commit", "clone", "lock"),
+    ("Kptfile", "upstream.git.ref", "clone", "upstream"),
+    (
+        "Kptfile",
+        "info.description",
+        "upstream",
+        "web/v1 of blueprints (",
+    ),
+    ("package-context.yaml", "data.name", "clone", ""),
+    (
+        "package-context.yaml",
+        "data.region",
+        "context",
+        "region = repository.labels['region'] (packagevariantset web)",
+    ),
+    (
+        "package-context.yaml",
+        "data.stage",
+        "context",
+        "spec.packageContext",
+    ),
+    ("README.md", "", "upstream", "web/v1 of blueprints ("),
+];
+
+const LAYERS_OF_THE_UPGRADE: &[Layer] = &[
+    (
+        "deployment.yaml",
+        IMAGE,
+        "upstream",
+        "web/v2 of blueprints (",
+    ),
+    (
+        "deployment.yaml",
+        "spec.replicas",
+        "merge",
+        "upstream's value was taken",
+    ),
+    ("deployment.yaml", "spec.paused", "person", ""),
+    (
+        "deployment.yaml",
+        "metadata.labels.team",
+        "function",
+        "set-labels",
+    ),
+    (
+        "deployment.yaml",
+        "metadata.namespace",
+        "function",
+        "set-namespace",
+    ),
+    (
+        "limits.yaml",
+        "data.cpu",
+        "upstream",
+        "web/v2 of blueprints (",
+    ),
+    (
+        "limits.yaml",
+        "metadata.labels.team",
+        "function",
+        "set-labels",
+    ),
+    ("notes.yaml", "data.by", "person", ""),
+    ("endpoint.yaml", "data.host", "injected", "\"eu-endpoint\""),
+    (
+        "package-context.yaml",
+        "data.region",
+        "context",
+        "region = ",
+    ),
+    ("Kptfile", "upstreamLock.git.ref", "clone", "lock"),
+    ("README.md", "", "upstream", "web/v2 of blueprints ("),
+];
+
 /// All layers of a first draft, then people's edits, then an upgrade that meets a conflict.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_layer_is_named() {
     let mutators = json!([{ "name": "region", "image": "ghcr.io/kptdev/krm-functions-catalog/set-annotations:v0.1.4",
         "configMapExprs": [{ "key": "region", "valueExpr": "repository.labels['region']" }] }]);
     let world = World::start(&mutators).await;
-    world
-        .expect(
-            FIRST,
-            &[
-                (
-                    "deployment.yaml",
-                    "kind",
-                    "upstream",
-                    "web/v1 of blueprints (",
-                ),
-                (
-                    "deployment.yaml",
-                    "metadata.name",
-                    "upstream",
-                    "web/v1 of blueprints (",
-                ),
-                (
-                    "deployment.yaml",
-                    "spec.replicas",
-                    "upstream",
-                    "web/v1 of blueprints (",
-                ),
-                (
-                    "deployment.yaml",
-                    IMAGE,
-                    "upstream",
-                    "web/v1 of blueprints (",
-                ),
-                (
-                    "deployment.yaml",
-                    "spec.template.spec.containers[name=web].args",
-                    "upstream",
-                    "web/v1 of blueprints (",
-                ),
-                (
-                    "deployment.yaml",
-                    "metadata.namespace",
-                    "function",
-                    "set-namespace",
-                ),
-                (
-                    "deployment.yaml",
-                    "metadata.labels.team",
-                    "function",
-                    "set-labels",
-                ),
-                (
-                    "deployment.yaml",
-                    "metadata.annotations.region",
-                    "function",
-                    "region = repository.labels['region'] (packagevariantset web)",
-                ),
-                ("endpoint.yaml", "data.host", "injected", "\"eu-endpoint\""),
-                (
-                    "endpoint.yaml",
-                    "kind",
-                    "upstream",
-                    "web/v1 of blueprints (",
-                ),
-                (
-                    "endpoint.yaml",
-                    "metadata.name",
-                    "upstream",
-                    "web/v1 of blueprints (",
-                ),
-                ("Kptfile", "upstreamLock.git.commit", "clone", "lock"),
-                ("Kptfile", "upstream.git.ref", "clone", "upstream"),
-                (
-                    "Kptfile",
-                    "info.description",
-                    "upstream",
-                    "web/v1 of blueprints (",
-                ),
-                ("package-context.yaml", "data.name", "clone", ""),
-                (
-                    "package-context.yaml",
-                    "data.region",
-                    "context",
-                    "region = repository.labels['region'] (packagevariantset web)",
-                ),
-                (
-                    "package-context.yaml",
-                    "data.stage",
-                    "context",
-                    "spec.packageContext",
-                ),
-                ("README.md", "", "upstream", "web/v1 of blueprints ("),
-            ],
-        )
-        .await;
+    world.expect(FIRST, LAYERS_AT_FIRST).await;
     let people = [
         ("deployment.yaml", "replicas: 2", "replicas: 9"),
         ("deployment.yaml", "paused: false", "paused: true"),
@@ -359,60 +409,7 @@ async fn every_layer_is_named() {
     ];
     publish(world.root.path(), &files, "v2");
     world.there(SECOND).await;
-    world
-        .expect(
-            SECOND,
-            &[
-                (
-                    "deployment.yaml",
-                    IMAGE,
-                    "upstream",
-                    "web/v2 of blueprints (",
-                ),
-                (
-                    "deployment.yaml",
-                    "spec.replicas",
-                    "merge",
-                    "upstream's value was taken",
-                ),
-                ("deployment.yaml", "spec.paused", "person", ""),
-                (
-                    "deployment.yaml",
-                    "metadata.labels.team",
-                    "function",
-                    "set-labels",
-                ),
-                (
-                    "deployment.yaml",
-                    "metadata.namespace",
-                    "function",
-                    "set-namespace",
-                ),
-                (
-                    "limits.yaml",
-                    "data.cpu",
-                    "upstream",
-                    "web/v2 of blueprints (",
-                ),
-                (
-                    "limits.yaml",
-                    "metadata.labels.team",
-                    "function",
-                    "set-labels",
-                ),
-                ("notes.yaml", "data.by", "person", ""),
-                ("endpoint.yaml", "data.host", "injected", "\"eu-endpoint\""),
-                (
-                    "package-context.yaml",
-                    "data.region",
-                    "context",
-                    "region = ",
-                ),
-                ("Kptfile", "upstreamLock.git.ref", "clone", "lock"),
-                ("README.md", "", "upstream", "web/v2 of blueprints ("),
-            ],
-        )
-        .await;
+    world.expect(SECOND, LAYERS_OF_THE_UPGRADE).await;
     // What a person decides about the conflict is that person's.
     world.edit(SECOND, &[("deployment.yaml", "replicas: 5", "replicas: 7")]);
     world

@@ -241,7 +241,7 @@ async fn a_second_signal_ends_it_at_once() {
 }
 
 /// Publishes a package of each repository, and has a variant of one drafted in the other.
-async fn stock(world: &World) {
+async fn fill(world: &World) {
     let server = &world.server;
     register(server, world.root.path(), "near", false).await;
     for (repository, package) in [("far", "q"), ("near", "base")] {
@@ -324,7 +324,7 @@ fn pull(root: &Path) {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_listed_is_read_after_a_death_amid_a_push() {
     let mut world = World::new().await;
-    stock(&world).await;
+    fill(&world).await;
     world.git.set(|m| m.faults = silence());
     let path = format!("{REVISIONS}/far.p.w/approval");
     let change = json!({ "spec": { "lifecycle": "Published" } });
@@ -340,7 +340,7 @@ async fn what_is_listed_is_read_after_a_death_amid_a_push() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_listed_is_read_while_its_registration_waits_for_the_remote() {
     let mut world = World::new().await;
-    stock(&world).await;
+    fill(&world).await;
     world.server.terminate();
     world.server.ended();
     world.server = Process::start(world.root.path(), &PATIENT).await;
