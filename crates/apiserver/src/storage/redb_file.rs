@@ -11,6 +11,7 @@ mod rows;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
@@ -38,6 +39,10 @@ const SHRINK_ABOVE: u64 = 64 << 20;
 
 /// redb's own page cache is bounded: objects live in our memory already.
 const CACHE_BYTES: usize = 4 << 20;
+
+/// How long another process may still hold the file. A program that is being started shares our lock between its fork and
+/// its exec, also after we closed the file; whoever really uses the file holds it for longer.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// When a write counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -159,14 +164,7 @@ impl RedbFile {
             });
         }
         let path = || self.path.display().to_string();
-        let file = files::open(&self.path).map_err(|e| StorageError::Open {
-            path: path(),
-            detail: e.to_string(),
-        })?;
-        let builder = Database::builder()
-            .set_cache_size(CACHE_BYTES)
-            .create_file(file);
-        builder.map_err(|error| match spoilt(&error) {
+        let failed = |error: redb::DatabaseError| match spoilt(&error) {
             Some(found) => StorageError::Damage {
                 path: path(),
                 found,
@@ -175,7 +173,23 @@ impl RedbFile {
                 path: path(),
                 detail: error.to_string(),
             },
-        })
+        };
+        let asked = Instant::now();
+        loop {
+            let file = files::open(&self.path).map_err(|e| StorageError::Open {
+                path: path(),
+                detail: e.to_string(),
+            })?;
+            let builder = Database::builder()
+                .set_cache_size(CACHE_BYTES)
+                .create_file(file);
+            match builder {
+                Err(redb::DatabaseError::DatabaseAlreadyOpen) if asked.elapsed() < LOCK_WAIT => {
+                    std::thread::sleep(LOCK_WAIT / 40);
+                }
+                opened => return opened.map_err(failed),
+            }
+        }
     }
 
     fn database(&self) -> Result<&Database, redb::Error> {

@@ -252,6 +252,19 @@ fn a_newer_format_is_refused() {
 }
 
 #[test]
+fn a_lock_that_is_given_back_soon_is_waited_for() {
+    let dir = tempfile::tempdir().expect("directory");
+    let file = dir.path().join("objects.redb");
+    let database = redb::Database::create(&file).expect("create");
+    let other = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        drop(database);
+    });
+    assert!(RedbFile::open(&file, Durability::Immediate).is_ok());
+    other.join().expect("the other one");
+}
+
+#[test]
 fn a_slow_watcher_is_told_to_list_again() {
     let store = Store::open(
         Box::new(Memory::new()),
