@@ -1,5 +1,7 @@
 //! Whether two nodes mean the same (V5: parsed values; M1: aliases by what they stand for).
 
+use std::collections::BTreeMap;
+
 use yaml::{Kind, Node, Reader, Value};
 
 use super::comments::texts as comment_texts;
@@ -12,9 +14,53 @@ pub(super) fn same(a: Node<'_>, b: Node<'_>) -> bool {
         return true;
     }
     match (a.to_value(Reader::V3), b.to_value(Reader::V3)) {
-        (Ok(a), Ok(b)) => a == b,
+        (Ok(left), Ok(right)) => {
+            left == right && (exact(a, b) || long_integers(a) == long_integers(b))
+        }
         _ => a.source() == b.source(),
     }
+}
+
+/// Whether no integer of both can be longer than what the tools' reader holds exactly: then the values say all.
+fn exact(a: Node<'_>, b: Node<'_>) -> bool {
+    let long = |node: Node<'_>| {
+        let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b'_';
+        let mut runs = node.source().as_bytes().split(|byte| !digits(byte));
+        runs.any(|run| run.len() >= LONG)
+    };
+    !long(a) && !long(b)
+}
+
+/// So many digits fit into 64 bits, whatever they are, and not one more.
+const LONG: usize = 19;
+
+/// The digits of integers beyond 64 bits, by where they stand. The tools' reader takes them for floating-point numbers, of
+/// which two that differ in the last digit are one: a change of it is a change all the same.
+fn long_integers(node: Node<'_>) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![(String::new(), node)];
+    while let Some((path, node)) = open.pop() {
+        match node.kind() {
+            Kind::Mapping => open.extend(node.entries().map(|entry| {
+                let key = entry.key.key_text().unwrap_or_default();
+                (format!("{path}/{}", key.replace('/', "~1")), entry.value)
+            })),
+            Kind::Sequence => open.extend(
+                node.items()
+                    .enumerate()
+                    .map(|(index, item)| (format!("{path}/{index}"), item)),
+            ),
+            Kind::Scalar if matches!(node.to_value(Reader::V3), Ok(Value::Float(_))) => {
+                let digits = node.source().replace('_', "");
+                let unsigned = digits.trim_start_matches(['+', '-']);
+                if unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+                    found.insert(path, digits.trim_start_matches('+').to_owned());
+                }
+            }
+            Kind::Scalar | Kind::Alias => {}
+        }
+    }
+    found
 }
 
 /// Whether two nodes are written the same, the comments at their edges included: those above a
@@ -111,7 +157,7 @@ pub(super) fn kept(base: &Value, side: Option<&Value>) -> (usize, usize) {
 pub(crate) fn canonical(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Object(map) => {
-            let sorted: std::collections::BTreeMap<&String, String> = map
+            let sorted: BTreeMap<&String, String> = map
                 .iter()
                 .map(|(key, value)| (key, canonical(value)))
                 .collect();
