@@ -81,10 +81,26 @@ fn editor() -> Result<String, Failure> {
     let found = ["OFFSHOOT_EDITOR", "VISUAL", "EDITOR"]
         .into_iter()
         .find_map(set);
-    found.ok_or_else(|| {
+    let found = found.ok_or_else(|| {
         Failure::usage("no editor is named")
             .hint("set EDITOR to the one you use, such as vi, nano or `code --wait`")
-    })
+    })?;
+    let here = std::env::current_dir();
+    Ok(located(
+        &found,
+        &here.map_err(|e| Failure::of("find the current directory", &e))?,
+    ))
+}
+
+/// The editor's command line as it is run in another directory: a program that is named from here stays the one meant.
+fn located(editor: &str, here: &Path) -> String {
+    let editor = editor.trim_start();
+    if !editor.starts_with("./") && !editor.starts_with("../") {
+        return editor.to_owned();
+    }
+    // Quoted for the shell that reads the line; what follows is the user's own words.
+    let here = here.display().to_string().replace('\'', r"'\''");
+    format!("'{here}'/{editor}")
 }
 
 /// The files to open.
@@ -176,5 +192,20 @@ mod tests {
         open(editor, place.path(), &[PathBuf::from("a b.yaml")]).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "y\n");
         assert!(open("false", place.path(), &[]).is_err());
+    }
+
+    #[test]
+    fn an_editor_that_is_named_from_here_is_found_in_the_package_too() {
+        let here = tempfile::Builder::new().prefix("it's here ").tempdir();
+        let (here, package) = (here.unwrap(), tempfile::tempdir().unwrap());
+        let script = "#!/bin/sh\nprintf '%s' \"$1\" > \"$2\"\n";
+        std::fs::write(here.path().join("mine"), script).unwrap();
+        let editor = located("./mine said", here.path());
+        // Run by the shell, so that no other test's child holds the script open while it is executed.
+        let editor = format!("sh {editor}");
+        open(&editor, package.path(), &[PathBuf::from("cm.yaml")]).unwrap();
+        let text = std::fs::read_to_string(package.path().join("cm.yaml"));
+        assert_eq!(text.unwrap(), "said");
+        assert_eq!(located("vi -n", here.path()), "vi -n");
     }
 }

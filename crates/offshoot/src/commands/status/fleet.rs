@@ -6,6 +6,7 @@ use model::{Condition, Pairs, SetStatus, Standing, Status};
 use serde_json::{Value, json};
 
 use crate::client;
+use crate::exit::Failure;
 
 /// What groups are made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +107,31 @@ impl Fleet {
     /// Forgets a repository.
     pub(super) fn drop_repository(&mut self, object: &Value) {
         self.repositories.remove(&key(object));
+    }
+
+    /// Whether groups can be made so: of repositories that are there, one has the label.
+    ///
+    /// # Errors
+    /// None has it, which tells of a typing error rather than of a fleet; the nearest label is named.
+    pub(super) fn check(&self, by: &By) -> Result<(), Failure> {
+        let By::Label(wanted) = by else {
+            return Ok(());
+        };
+        let labels = || self.repositories.values().flat_map(|labels| labels.iter());
+        if self.repositories.is_empty() || labels().any(|(key, _)| key == wanted) {
+            return Ok(());
+        }
+        let known = ["set", "repository"].into_iter();
+        let known = known.chain(labels().map(|(key, _)| key.as_ref()));
+        let known: std::collections::BTreeSet<&str> = known.collect();
+        let hint = model::nearest(wanted, known.iter().copied()).map_or_else(
+            || {
+                let known: Vec<&str> = known.iter().copied().collect();
+                format!("--by takes one of {}", known.join(", "))
+            },
+            |near| format!("did you mean --by {near}?"),
+        );
+        Err(Failure::usage(format!("no repository has the label {wanted:?}")).hint(hint))
     }
 
     /// How many variants of each group stand where; a set without variants is a group, too.

@@ -38,10 +38,12 @@ pub(super) async fn run(args: &StatusArgs) -> Result<(), Failure> {
     };
     if !args.watch {
         let (fleet, _) = load(&client, namespace).await?;
+        fleet.check(&screen.by)?;
         return super::write_out(&screen.text(&fleet));
     }
     loop {
         let (fleet, versions) = load(&client, namespace).await?;
+        fleet.check(&screen.by)?;
         let changes = follow::open(&client, namespace, &versions).await?;
         watch(&screen, fleet, changes).await?;
     }

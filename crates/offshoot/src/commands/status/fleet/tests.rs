@@ -149,3 +149,22 @@ fn what_stands_in_no_column_is_counted_beside_them() {
     fleet.put_variant(&deleting);
     assert_eq!(words(&fleet.text(&By::Set, false))[1].last(), Some(&"1"));
 }
+
+#[test]
+fn a_label_that_no_repository_has_is_refused_with_the_nearest() {
+    let mut fleet = fleet();
+    let repository = json!({ "metadata": { "namespace": "default", "name": "west-1", "labels": { "region": "west" } } });
+    fleet.put_repository(&repository);
+    for well in ["set", "repository", "region"] {
+        assert!(fleet.check(&By::parse(well)).is_ok(), "{well}");
+    }
+    for (typed, meant) in [("regoin", "region"), ("repositry", "repository")] {
+        let refused = fleet.check(&By::parse(typed)).expect_err(typed);
+        let wanted = format!("did you mean --by {meant}?");
+        assert!(refused.text().contains(&wanted), "{}", refused.text());
+    }
+    assert!(
+        Fleet::default().check(&By::parse("region")).is_ok(),
+        "where nothing is registered, nothing is misspelt"
+    );
+}
