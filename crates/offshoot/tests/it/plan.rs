@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -140,6 +141,20 @@ async fn state(server: &Process, root: &Path) -> (Vec<String>, String, Vec<Strin
     )
 }
 
+/// The same, once the controllers have nothing left to do: they stay quiet for a second.
+async fn state_at_rest(server: &Process, root: &Path) -> (Vec<String>, String, Vec<String>) {
+    let mut last = state(server, root).await;
+    for _ in 0..60 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let now = state(server, root).await;
+        if now == last {
+            return now;
+        }
+        last = now;
+    }
+    panic!("the controllers do not come to rest: {last:?}");
+}
+
 async fn drafts_of(server: &Process, count: usize) -> BTreeMap<String, String> {
     wait_for("all drafts", async || drafts(server).await.len() == count).await;
     let path = format!("{SETS}/web");
@@ -168,7 +183,7 @@ async fn what_a_plan_says_is_what_is_then_there() {
     let root = root.path();
     let server = started(root).await;
     std::fs::write(root.join("web.json"), set(COUNT).to_string()).unwrap();
-    let before = state(&server, root).await;
+    let before = state_at_rest(&server, root).await;
     let foretold = document(root, &["-f", "web.json", "--out", "plan.json"]);
     assert_eq!(state(&server, root).await, before, "a plan changes nothing");
     assert_eq!(foretold["sets"][0]["counts"]["create"], COUNT);
@@ -255,7 +270,13 @@ async fn what_a_plan_says_is_what_is_then_there() {
         plan(root, &["--upstream", &by_ref]).0 == 2
     })
     .await;
-    let before = state(&server, root).await;
+    // A plan finds the commit in git before the revision `main` tells of it.
+    let main = format!("{RESOURCES}/blueprints.web.main");
+    wait_for("main shows the commit", async || {
+        server.get(&main).await.to_string().contains("web:1.5")
+    })
+    .await;
+    let before = state_at_rest(&server, root).await;
     let foretold = document(root, &["--upstream", &by_ref]);
     assert_eq!(state(&server, root).await, before, "a plan changes nothing");
     let ids = |document: &Value| -> Vec<String> {
