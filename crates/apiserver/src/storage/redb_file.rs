@@ -6,12 +6,11 @@
 //! A write that failed (a full disk) spoils the handle: the file is opened again before the next one, and what
 //! became of the failed transaction is read from the file itself, never guessed.
 
+mod opening;
 mod rows;
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
@@ -20,7 +19,6 @@ use super::object::Object;
 use super::state::{Key, ResourceKey};
 use super::text::Packers;
 use super::whole;
-use crate::files;
 
 use rows::{decode, encode, stored};
 
@@ -39,10 +37,6 @@ const SHRINK_ABOVE: u64 = 64 << 20;
 
 /// redb's own page cache is bounded: objects live in our memory already.
 const CACHE_BYTES: usize = 4 << 20;
-
-/// How long another process may still hold the file. A program that is being started shares our lock between its fork and
-/// its exec, also after we closed the file; whoever really uses the file holds it for longer.
-const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// When a write counts as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -163,33 +157,7 @@ impl RedbFile {
                 detail: e.to_string(),
             });
         }
-        let path = || self.path.display().to_string();
-        let failed = |error: redb::DatabaseError| match spoilt(&error) {
-            Some(found) => StorageError::Damage {
-                path: path(),
-                found,
-            },
-            None => StorageError::Open {
-                path: path(),
-                detail: error.to_string(),
-            },
-        };
-        let asked = Instant::now();
-        loop {
-            let file = files::open(&self.path).map_err(|e| StorageError::Open {
-                path: path(),
-                detail: e.to_string(),
-            })?;
-            let builder = Database::builder()
-                .set_cache_size(CACHE_BYTES)
-                .create_file(file);
-            match builder {
-                Err(redb::DatabaseError::DatabaseAlreadyOpen) if asked.elapsed() < LOCK_WAIT => {
-                    std::thread::sleep(LOCK_WAIT / 40);
-                }
-                opened => return opened.map_err(failed),
-            }
-        }
+        opening::database(&self.path, CACHE_BYTES)
     }
 
     fn database(&self) -> Result<&Database, redb::Error> {
@@ -419,22 +387,6 @@ impl RedbFile {
         }
         write.commit()?;
         Ok(())
-    }
-}
-
-/// What is wrong with the file itself, where that is why it cannot be opened: also an end that comes too soon.
-fn spoilt(error: &redb::DatabaseError) -> Option<String> {
-    match error {
-        redb::DatabaseError::Storage(redb::StorageError::Corrupted(found)) => Some(found.clone()),
-        redb::DatabaseError::Storage(redb::StorageError::Io(error))
-            if matches!(
-                error.kind(),
-                ErrorKind::UnexpectedEof | ErrorKind::InvalidData
-            ) =>
-        {
-            Some(error.to_string())
-        }
-        _ => None,
     }
 }
 

@@ -143,16 +143,14 @@ async fn state(server: &Process, root: &Path) -> (Vec<String>, String, Vec<Strin
 
 /// The same, once the controllers have nothing left to do: they stay quiet for a second.
 async fn state_at_rest(server: &Process, root: &Path) -> (Vec<String>, String, Vec<String>) {
-    let mut last = state(server, root).await;
-    for _ in 0..60 {
+    let last = std::cell::RefCell::new(state(server, root).await);
+    wait_for("controllers at rest", async || {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let now = state(server, root).await;
-        if now == last {
-            return now;
-        }
-        last = now;
-    }
-    panic!("the controllers do not come to rest: {last:?}");
+        last.replace(now.clone()) == now
+    })
+    .await;
+    last.into_inner()
 }
 
 async fn drafts_of(server: &Process, count: usize) -> BTreeMap<String, String> {
