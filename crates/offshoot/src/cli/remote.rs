@@ -13,25 +13,14 @@ pub(crate) struct Listing {
     /// All namespaces.
     #[arg(long, short = 'A')]
     pub(crate) all_namespaces: bool,
-    /// json, yaml, name, wide, or one of these with =TEMPLATE: jsonpath, jsonpath-as-json, go-template, custom-columns;
-    /// or with =FILE: jsonpath-file, go-template-file, custom-columns-file.
+    /// json, yaml, name, wide, or one of these with =TEMPLATE: jsonpath, jsonpath-as-json, custom-columns; or with =FILE:
+    /// jsonpath-file, custom-columns-file.
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) output: Option<String>,
-    /// The template of -o go-template or -o jsonpath, or the file of -o go-template-file or -o jsonpath-file; alone: a Go
-    /// template. One that asks for .items is given a list of everything, any other one each object in turn.
+    /// The template of -o jsonpath, or the file of -o jsonpath-file. One that asks for .items is given a list of everything,
+    /// any other one each object in turn.
     #[arg(long, value_name = "TEMPLATE", allow_hyphen_values = true)]
     pub(crate) template: Option<String>,
-    /// Whether a template may ask for what an object does not have.
-    #[arg(
-        long,
-        hide_short_help = true,
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        default_value_t = true,
-        action = clap::ArgAction::Set
-    )]
-    pub(crate) allow_missing_template_keys: bool,
     /// No header line.
     #[arg(long)]
     pub(crate) no_headers: bool,

@@ -1,6 +1,5 @@
 //! The client side of `rpkg` and `repo`: a connection by kubeconfig, requests, and listings.
 
-mod gotemplate;
 mod jsonpath;
 mod log;
 mod output;
@@ -18,7 +17,7 @@ use serde_json::Value;
 use crate::cli::remote::Connect;
 use crate::exit::Failure;
 
-pub(crate) use output::{align, print};
+pub(crate) use output::{align, print, without_go_templates};
 pub use paths::{
     BULK, EXPLANATIONS, Kind, PACKAGES, PLANS, REPOSITORIES, RESOURCES, SECRETS, SETS, VARIANTS,
     collection, object,

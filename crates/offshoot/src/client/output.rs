@@ -1,11 +1,13 @@
-//! Listings as kubectl prints them: tables that the server makes, objects, names, JSONPath, Go templates.
+//! Listings as kubectl prints them: tables that the server makes, objects, names, JSONPath.
+//!
+//! Go templates are left to kubectl: who asks for one is told the command.
 
 use std::borrow::Cow;
 
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Client, gotemplate, jsonpath};
+use super::{Client, jsonpath};
 use crate::cli::remote::Listing;
 use crate::exit::Failure;
 
@@ -58,21 +60,66 @@ fn typed(list: &Value, item: &Value) -> Value {
     out
 }
 
-/// The format that `-o` and `--template` ask for together: `FORMAT=TEMPLATE`, with kubectl's other names for Go templates.
+/// The format that `-o` and `--template` ask for together: `FORMAT=TEMPLATE`.
 fn asked_format(listing: &Listing) -> Result<String, Failure> {
     let output = listing.output.as_deref().unwrap_or_default();
     let Some(template) = &listing.template else {
         return Ok(output.to_owned());
     };
     match output {
-        "" => Ok(format!("go-template={template}")),
-        "go-template" | "go-template-file" | "template" | "templatefile" | "jsonpath"
-        | "jsonpath-as-json" | "jsonpath-file" => Ok(format!("{output}={template}")),
+        "jsonpath" | "jsonpath-as-json" | "jsonpath-file" => Ok(format!("{output}={template}")),
         other => Err(
             Failure::usage(format!("--template has no meaning with -o {other}"))
-                .hint("use it alone, or with -o go-template or -o jsonpath"),
+                .hint("use it with -o jsonpath"),
         ),
     }
+}
+
+/// Refuses a Go template with the kubectl command that prints it: kubectl works on the same server, and knows all of their language.
+///
+/// `chosen` are the arguments that choose the objects, such as `packagerevisions` and `-l app=web`.
+///
+/// # Errors
+/// A failure of usage, if `-o` or `--template` asks for a Go template.
+pub(crate) fn without_go_templates(
+    client: &Client,
+    listing: &Listing,
+    chosen: &[String],
+) -> Result<(), Failure> {
+    let output = listing.output.as_deref().unwrap_or_default();
+    let format = output.split('=').next().unwrap_or_default();
+    let alone = output.is_empty() && listing.template.is_some();
+    if !alone
+        && !matches!(
+            format,
+            "go-template" | "go-template-file" | "template" | "templatefile"
+        )
+    {
+        return Ok(());
+    }
+    let mut words = vec!["kubectl".to_owned(), "get".to_owned()];
+    words.extend(chosen.iter().map(|word| quoted(word)));
+    if listing.all_namespaces {
+        words.push("-A".to_owned());
+    } else {
+        words.extend(["-n".to_owned(), client.namespace.clone()]);
+    }
+    if !output.is_empty() {
+        words.extend(["-o".to_owned(), quoted(output)]);
+    }
+    if let Some(template) = &listing.template {
+        words.extend(["--template".to_owned(), quoted(template)]);
+    }
+    Err(Failure::usage("Go templates are printed by kubectl").hint(words.join(" ")))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./=,:@%+".contains(&b);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, Failure> {
@@ -84,11 +131,7 @@ fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, 
         ("json", None) => json(objects),
         ("yaml", None) => Ok(yaml(objects)),
         ("name", None) => Ok(objects.iter().map(|o| named(o) + "\n").collect()),
-        (
-            "jsonpath" | "jsonpath-as-json" | "jsonpath-file" | "go-template" | "go-template-file"
-            | "template" | "templatefile",
-            None | Some(""),
-        ) => Err(
+        ("jsonpath" | "jsonpath-as-json" | "jsonpath-file", None | Some("")) => Err(
             Failure::usage("template format specified but no template given")
                 .hint(format!("write -o {format}=…, or give it with --template")),
         ),
@@ -100,10 +143,6 @@ fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, 
             let text = serde_json::to_string_pretty(&found);
             Ok(text.map_err(|e| Failure::of("print JSON", &e))? + "\n")
         }
-        ("go-template" | "template", Some(template)) => go_template(template, objects, listing),
-        ("go-template-file" | "templatefile", Some(file)) => {
-            go_template(&template_in(file)?, objects, listing)
-        }
         ("custom-columns", Some(columns)) => custom_columns(objects, columns, listing),
         ("custom-columns-file", Some(file)) => {
             custom_columns(objects, &columns_of(&template_in(file)?)?, listing)
@@ -112,8 +151,8 @@ fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, 
             "unable to match a printer suitable for the output format {format:?}"
         ))
         .hint(
-            "json, yaml, name, wide, jsonpath=…, jsonpath-as-json=…, jsonpath-file=…, go-template=…, \
-             go-template-file=…, custom-columns=… and custom-columns-file=… are known",
+            "json, yaml, name, wide, jsonpath=…, jsonpath-as-json=…, jsonpath-file=…, \
+             custom-columns=… and custom-columns-file=… are known",
         )),
     }
 }
@@ -149,17 +188,6 @@ fn jsonpath(template: &str, objects: &[Value]) -> Result<String, Failure> {
     let parsed = jsonpath::Template::parse(template)?;
     let given = given(objects, jsonpath::wants_list(template));
     Ok(given.iter().map(|object| parsed.render(object)).collect())
-}
-
-fn go_template(template: &str, objects: &[Value], listing: &Listing) -> Result<String, Failure> {
-    let parsed =
-        gotemplate::Template::parse(template).map_err(|e| Failure::usage(e.to_string()))?;
-    let mut out = String::new();
-    for object in given(objects, parsed.wants_list()).iter() {
-        let text = parsed.render(object, !listing.allow_missing_template_keys);
-        out.push_str(&text.map_err(|e| Failure::new(e.to_string()))?);
-    }
-    Ok(out)
 }
 
 /// An object's kind, group and name: `packagerevision.porch.kpt.dev/NAME`.

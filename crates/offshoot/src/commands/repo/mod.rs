@@ -22,6 +22,9 @@ async fn verb(client: &Client, args: &RepoArgs) -> Result<String, Failure> {
     match &args.verb {
         Repo::Reg(flags) => register::run(client, flags).await,
         Repo::Get { names, listing } => {
+            let mut chosen = vec![REPOSITORIES.1.to_owned()];
+            chosen.extend_from_slice(names);
+            client::without_go_templates(client, listing, &chosen)?;
             let namespace = client.scope(names, listing.all_namespaces)?;
             let paths = if names.is_empty() {
                 vec![collection(REPOSITORIES, namespace, &[])]

@@ -22,17 +22,19 @@ pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure>
     if *show_kptfile {
         return kptfile(client, names).await;
     }
-    let paths = paths(
-        client,
-        names,
-        listing,
-        selector.as_deref(),
-        &[
-            ("spec.packageName", name.clone()),
-            ("spec.revision", revision.map(|r| r.to_string())),
-            ("spec.workspaceName", workspace.clone()),
-        ],
-    )?;
+    let fields = [
+        ("spec.packageName", name.clone()),
+        ("spec.revision", revision.map(|r| r.to_string())),
+        ("spec.workspaceName", workspace.clone()),
+    ];
+    let terms: Vec<_> = fields
+        .iter()
+        .filter_map(|(field, value)| value.as_ref().map(|v| format!("{field}={v}")))
+        .collect();
+    let terms = terms.join(",");
+    let labels = selector.as_deref().unwrap_or_default();
+    client::without_go_templates(client, listing, &chosen(names, labels, &terms))?;
+    let paths = paths(client, names, listing, labels, &terms)?;
     // Names are fetched one by one: the other filters then hold here.
     let wanted = |object: &Value| {
         let is = |path: &[&str], value: &Option<String>| {
@@ -51,26 +53,31 @@ pub(super) async fn run(client: &Client, verb: &Rpkg) -> Result<String, Failure>
     client::print(client, &paths, listing, &wanted).await
 }
 
+/// The arguments with which kubectl gets the same package revisions.
+fn chosen(names: &[String], labels: &str, fields: &str) -> Vec<String> {
+    let mut chosen = vec![PACKAGES.1.to_owned()];
+    chosen.extend_from_slice(names);
+    for (flag, terms) in [("-l", labels), ("--field-selector", fields)] {
+        if !terms.is_empty() {
+            chosen.extend([flag.to_owned(), terms.to_owned()]);
+        }
+    }
+    chosen
+}
+
 fn paths(
     client: &Client,
     names: &[String],
     listing: &Listing,
-    labels: Option<&str>,
-    fields: &[(&str, Option<String>)],
+    labels: &str,
+    fields: &str,
 ) -> Result<Vec<String>, Failure> {
     let namespace = client.scope(names, listing.all_namespaces)?;
     if !names.is_empty() {
         let one = |name: &String| object(PACKAGES, namespace, name);
         return Ok(names.iter().map(one).collect());
     }
-    let terms: Vec<_> = fields
-        .iter()
-        .filter_map(|(field, value)| value.as_ref().map(|v| format!("{field}={v}")))
-        .collect();
-    let query = [
-        ("labelSelector", labels.unwrap_or_default()),
-        ("fieldSelector", &terms.join(",")),
-    ];
+    let query = [("labelSelector", labels), ("fieldSelector", fields)];
     Ok(vec![collection(PACKAGES, namespace, &query)])
 }
 
