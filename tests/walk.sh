@@ -158,8 +158,9 @@ refs/heads/proposed/web/packagevariant-1' bare edge-eu for-each-ref '--format=%(
 is 'reject' 'edge-eu.web.packagevariant-1 no longer proposed for approval' "$offshoot" rpkg reject edge-eu.web.packagevariant-1
 "$offshoot" rpkg propose edge-eu.web.packagevariant-1 edge-us.web.packagevariant-1 >/dev/null
 is 'approve two' 'edge-eu.web.packagevariant-1 approved
-edge-us.web.packagevariant-1 approved
-2 approved' "$offshoot" rpkg approve edge-eu.web.packagevariant-1 edge-us.web.packagevariant-1
+edge-us.web.packagevariant-1 approved' \
+    sh -c "'$offshoot' rpkg approve edge-eu.web.packagevariant-1 edge-us.web.packagevariant-1 2>'$work/summary'"
+is 'and count them' '2 approved' cat "$work/summary"
 is 'refs after approval' 'refs/heads/main
 refs/tags/web/v1' bare edge-eu for-each-ref '--format=%(refname)'
 is 'the merge commit' 'Approving package revision web/1' bare edge-eu log -1 --format=%s main
