@@ -132,6 +132,7 @@ fn of_conflict(conflict: &Conflict) -> Value {
     };
     json!({
         "id": conflict.id.0,
+        "key": api::conflict_key(conflict),
         "file": conflict.file.as_str(),
         "resource": conflict.resource,
         "path": conflict.path,
