@@ -234,8 +234,10 @@ type Like<'a> = (&'a str, Vec<&'a Entry>, Vec<&'a Entry>);
 /// An earlier class that differs in a few changes only.
 fn like<'a>(changes: &'a [Entry], before: &'a [(String, Vec<Entry>)]) -> Option<Like<'a>> {
     let close = before.iter().filter_map(|(name, other)| {
-        let more: Vec<&Entry> = changes.iter().filter(|e| !other.contains(e)).collect();
-        let less: Vec<&Entry> = other.iter().filter(|e| !changes.contains(e)).collect();
+        // As they read without the values of inputs: what only replaces one is no difference.
+        let has = |all: &[Entry], entry: &Entry| all.iter().any(|e| e.bare == entry.bare);
+        let more: Vec<&Entry> = changes.iter().filter(|e| !has(other, e)).collect();
+        let less: Vec<&Entry> = other.iter().filter(|e| !has(changes, e)).collect();
         let differ = more.len() + less.len();
         let shared = changes.len() - more.len();
         (shared > 0 && differ <= 3 && differ < changes.len() + 1).then_some((
