@@ -194,7 +194,8 @@ async fn relabel(world: &World, targets: Targets<'_>) -> Result<Cost> {
     Ok(start.end("relabel one target", world.counted()))
 }
 
-pub(super) const SET: &str = "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets/bench";
+pub(super) const SET: &str =
+    "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets/bench";
 
 /// All variants are Ready, and the set has seen this generation.
 pub(super) async fn ready(world: &World, targets: Targets<'_>, generation: u64) -> Result<()> {

@@ -253,7 +253,9 @@ impl Run<'_> {
         for i in 0..self.targets.n {
             let name = format!("{REVISIONS}/{}", self.targets.draft(i, 2));
             let lifecycle = json!("Draft");
-            self.world.wait(&name, "/spec/lifecycle", &lifecycle).await?;
+            self.world
+                .wait(&name, "/spec/lifecycle", &lifecycle)
+                .await?;
         }
         self.world.settle().await;
         let cost = self.end(start, UPGRADE);
@@ -270,13 +272,19 @@ impl Run<'_> {
 
     /// One decision for all equal conflicts.
     async fn resolve(&self) -> Result<Cost> {
-        let conflicted = |r: &Value| r["status"]["conflicts"].as_array().is_some_and(|c| !c.is_empty());
+        let conflicted = |r: &Value| {
+            r["status"]["conflicts"]
+                .as_array()
+                .is_some_and(|c| !c.is_empty())
+        };
         let drafts = self.drafts().await?;
         let all: Vec<_> = drafts.into_iter().filter(|(_, r)| conflicted(r)).collect();
         if all.len() != self.conflicts {
             return Err(format!("{} drafts have conflicts", all.len()));
         }
-        let first = all.first().map_or(&Value::Null, |(_, r)| &r["status"]["conflicts"][0]);
+        let first = all
+            .first()
+            .map_or(&Value::Null, |(_, r)| &r["status"]["conflicts"][0]);
         let decisions = json!([{
             "file": first["file"], "resource": first["resource"], "path": first["path"],
             "base": first["base"], "upstream": first["upstream"], "take": "local",
@@ -295,7 +303,9 @@ impl Run<'_> {
         for class in list(plan, "classes") {
             let mine = list(plan, "targets").filter(|t| t["class"] == class["id"]);
             let clean = mine.filter(|t| t["verdict"] != "conflict");
-            seen.extend(clean.filter_map(|t| Some((t["draft"].as_str()?.to_owned(), t["tree"].clone()))));
+            seen.extend(
+                clean.filter_map(|t| Some((t["draft"].as_str()?.to_owned(), t["tree"].clone()))),
+            );
         }
         let classes = list(plan, "classes").count();
         self.publish(&seen, &format!("by {classes} classes")).await
@@ -318,9 +328,12 @@ impl Run<'_> {
         let name = "deploy.wide.packagevariant-1";
         let lifecycle = json!("Draft");
         let path = format!("{REVISIONS}/{name}");
-        self.world.wait(&path, "/spec/lifecycle", &lifecycle).await?;
+        self.world
+            .wait(&path, "/spec/lifecycle", &lifecycle)
+            .await?;
         let path = object(RESOURCES, "default", name);
-        self.edit_one(&path, "LOG_LEVEL: info", "LOG_LEVEL: debug").await?;
+        self.edit_one(&path, "LOG_LEVEL: info", "LOG_LEVEL: debug")
+            .await?;
         self.world.settle().await;
         let start = self.start();
         let path = object(EXPLANATIONS, "default", &format!("blame.{name}"));

@@ -56,7 +56,9 @@ impl Core {
             Means::Put,
         )?;
         if let Some(metadata) = metadata_mut(&mut object) {
-            let known = said.into_iter().filter_map(|(key, value)| Some((key, value?)));
+            let known = said
+                .into_iter()
+                .filter_map(|(key, value)| Some((key, value?)));
             metadata.extend(known.map(|(key, value)| (key.to_owned(), value)));
         }
         if let (Some(status), Some(root)) = (status, object.as_object_mut()) {

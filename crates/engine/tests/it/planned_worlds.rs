@@ -81,7 +81,11 @@ async fn happen(world: &World, dice: &mut Dice, round: usize) {
                 r.lifecycle == Lifecycle::Draft && !r.conflicts.iter().any(model::Conflict::blocks)
             };
             // Half of them.
-            let mine: Vec<_> = all.iter().filter(fits).filter(|_| dice.of(2) == 0).collect();
+            let mine: Vec<_> = all
+                .iter()
+                .filter(fits)
+                .filter(|_| dice.of(2) == 0)
+                .collect();
             for draft in mine {
                 let key = draft.key.clone();
                 let by = crate::world::alice();
@@ -98,14 +102,23 @@ async fn happen(world: &World, dice: &mut Dice, round: usize) {
             }
         }
         8 => {
-            let (city, live) = (["eu", "us"][dice.of(2) as usize], ["yes", "yes", "no"][dice.of(3) as usize]);
+            let (city, live) = (
+                ["eu", "us"][dice.of(2) as usize],
+                ["yes", "yes", "no"][dice.of(3) as usize],
+            );
             put_site(world, &format!("site-{}", dice.of(4)), city, live);
         }
         9 | 10 => {
             let mut fleet = set("fleet", vec![by_site()]);
             fleet.spec.deletion_guard.enabled = dice.of(2) == 0;
-            if let Some(context) = fleet.spec.targets[0].template.as_mut().and_then(|t| t.context.as_mut()) {
-                context.data.insert("tier".to_owned(), format!("t{}", dice.of(2)));
+            if let Some(context) = fleet.spec.targets[0]
+                .template
+                .as_mut()
+                .and_then(|t| t.context.as_mut())
+            {
+                context
+                    .data
+                    .insert("tier".to_owned(), format!("t{}", dice.of(2)));
             }
             if let model::UpstreamSource::Package(upstream) = &mut fleet.spec.upstreams[0]
                 && dice.of(3) == 0

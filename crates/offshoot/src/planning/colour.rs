@@ -50,9 +50,15 @@ mod tests {
     fn lines_are_coloured_by_their_sign_and_nothing_is_lost() {
         let page = "set a: b\n\nA 5f02  1 upgrade\n  web.yaml\n  ~ image  1 → 2\n  - paused  false\nxyz\n+ last";
         let shown = coloured(page);
-        assert!(shown.contains("\x1b[33m  ~ image  1 → 2\x1b[0m\n"), "{shown:?}");
+        assert!(
+            shown.contains("\x1b[33m  ~ image  1 → 2\x1b[0m\n"),
+            "{shown:?}"
+        );
         assert!(shown.ends_with("\x1b[32m+ last\x1b[0m"), "{shown:?}");
-        assert!(shown.contains("\nxyz\n") && shown.contains("\n  web.yaml\n"), "{shown:?}");
+        assert!(
+            shown.contains("\nxyz\n") && shown.contains("\n  web.yaml\n"),
+            "{shown:?}"
+        );
         let mut bare = shown;
         for code in [RED, GREEN, YELLOW, CYAN, BOLD, PLAIN] {
             bare = bare.replace(code, "");

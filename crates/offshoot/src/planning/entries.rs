@@ -90,7 +90,10 @@ fn shown(before: String, after: String) -> (String, String) {
     if !long(&before) && !long(&after) {
         return (before, after);
     }
-    let same = before.chars().zip(after.chars()).take_while(|(a, b)| a == b);
+    let same = before
+        .chars()
+        .zip(after.chars())
+        .take_while(|(a, b)| a == b);
     let skip = same.count().saturating_sub(BEFORE);
     let part = |text: &str| {
         let start = if skip > 0 { "…" } else { "" };
@@ -138,11 +141,23 @@ mod tests {
     fn of_long_values_the_part_that_differs_is_shown() {
         let long = |end: &str| format!("{}{end}{}", "x".repeat(100), "y".repeat(100));
         let (before, after) = shown(long("1.4"), long("1.5"));
-        assert!(before.starts_with("…x") && before.contains("1.4") && before.ends_with("y…"), "{before}");
-        assert!(after.contains("1.5") && after.chars().count() == LONGEST + 2, "{after}");
-        assert_eq!(shown("a".to_owned(), "b".to_owned()), ("a".to_owned(), "b".to_owned()));
+        assert!(
+            before.starts_with("…x") && before.contains("1.4") && before.ends_with("y…"),
+            "{before}"
+        );
+        assert!(
+            after.contains("1.5") && after.chars().count() == LONGEST + 2,
+            "{after}"
+        );
+        assert_eq!(
+            shown("a".to_owned(), "b".to_owned()),
+            ("a".to_owned(), "b".to_owned())
+        );
         // Nothing stood there before: it is shown from its beginning.
         let (none, new) = shown(String::new(), long(""));
-        assert!(none.is_empty() && new.starts_with("xxx") && new.ends_with('…'), "{none} {new}");
+        assert!(
+            none.is_empty() && new.starts_with("xxx") && new.ends_with('…'),
+            "{none} {new}"
+        );
     }
 }

@@ -23,8 +23,11 @@ async fn published(root: &Path) -> (Process, String) {
     drafts_of(&server, 4).await;
     let path = format!("{}/deploy.web-01.packagevariant-1", crate::edges::RESOURCES);
     let mut edited = server.get(&path).await;
-    let text = edited["spec"]["resources"]["deployment.yaml"].as_str().unwrap();
-    edited["spec"]["resources"]["deployment.yaml"] = text.replace("replicas: 3", "replicas: 9").into();
+    let text = edited["spec"]["resources"]["deployment.yaml"]
+        .as_str()
+        .unwrap();
+    edited["spec"]["resources"]["deployment.yaml"] =
+        text.replace("replicas: 3", "replicas: 9").into();
     server.client.put(&path, &edited).await.unwrap();
     for verb in ["propose", "approve"] {
         let arguments = ["rpkg", verb, "--field-selector", "spec.repository=deploy"];
@@ -32,7 +35,9 @@ async fn published(root: &Path) -> (Process, String) {
         assert_eq!(code, 0, "{out}{err}");
     }
     wait_for("all published", async || drafts(&server).await.is_empty()).await;
-    let next = DEPLOYMENT.replace("web:1.4", "web:1.5").replace("replicas: 3", "replicas: 5");
+    let next = DEPLOYMENT
+        .replace("web:1.4", "web:1.5")
+        .replace("replicas: 3", "replicas: 5");
     upstream(root, &next, "hunter2", None);
     let work = checkout(root, "blueprints");
     git(&work, &["add", "--all"]);
@@ -53,7 +58,11 @@ async fn export(server: &Process, root: &Path, dir: &Path) {
     let mut items = Vec::new();
     for path in [REPOSITORIES, SETS, VARIANTS, CONFIGMAPS] {
         let list = server.get(path).await;
-        let kind = list["kind"].as_str().unwrap().trim_end_matches("List").to_owned();
+        let kind = list["kind"]
+            .as_str()
+            .unwrap()
+            .trim_end_matches("List")
+            .to_owned();
         for item in list["items"].as_array().unwrap() {
             let mut item = item.clone();
             item["kind"] = kind.clone().into();
@@ -91,7 +100,11 @@ async fn a_directory_foretells_what_the_server_does() {
     let clones = || {
         ["blueprints.git", "deploy.git"].map(|name| {
             let clone = dir.join("git").join(name);
-            git(&clone, &["for-each-ref"]) + &git(root, &["-C", &clone.display().to_string(), "count-objects", "-v"])
+            git(&clone, &["for-each-ref"])
+                + &git(
+                    root,
+                    &["-C", &clone.display().to_string(), "count-objects", "-v"],
+                )
         })
     };
     let before = clones();
@@ -108,7 +121,10 @@ async fn a_directory_foretells_what_the_server_does() {
         assert_eq!(code, plan(root, arguments).0);
     }
     assert_eq!(clones(), before);
-    assert_eq!(document(root, &["--upstream", &by_ref])["sets"][0]["counts"]["conflict"], 1);
+    assert_eq!(
+        document(root, &["--upstream", &by_ref])["sets"][0]["counts"]["conflict"],
+        1
+    );
 
     // Without the variants' uids, nobody can tell whose the packages are.
     let text = std::fs::read_to_string(dir.join("objects.yaml")).unwrap();
@@ -119,7 +135,10 @@ async fn a_directory_foretells_what_the_server_does() {
     let (_, told, _) = offline(root, &["--upstream", &by_ref]);
     assert_eq!(told["sets"][0]["counts"]["unknown"], 4, "{told:#}");
     assert_eq!(told["failed"], json!([]));
-    assert!(told["unknown"].to_string().contains("kubectl get pvar"), "{told:#}");
+    assert!(
+        told["unknown"].to_string().contains("kubectl get pvar"),
+        "{told:#}"
+    );
     // Without its clone, nothing of a repository is known, and nothing is guessed.
     std::fs::write(dir.join("objects.yaml"), text).unwrap();
     std::fs::rename(dir.join("git/deploy.git"), root.join("away.git")).unwrap();
@@ -129,9 +148,17 @@ async fn a_directory_foretells_what_the_server_does() {
         verdicts.clone().all(|t| t["verdict"] == "unknown") && verdicts.count() == 4,
         "{told:#}"
     );
-    assert!(told["unknown"].to_string().contains("git/deploy.git is not there"), "{told:#}");
+    assert!(
+        told["unknown"]
+            .to_string()
+            .contains("git/deploy.git is not there"),
+        "{told:#}"
+    );
     let (code, _, err) = typed(root, "none", &["plan", "--offline", "nowhere"]);
-    assert!(code == 64 && err.contains("is no directory"), "{code} {err}");
+    assert!(
+        code == 64 && err.contains("is no directory"),
+        "{code} {err}"
+    );
 }
 
 /// F3: a plan that was kept before the upstream moved approves nothing of what the drafts hold now.
@@ -142,7 +169,8 @@ async fn a_kept_plan_does_not_approve_what_came_later() {
     let (server, by_ref) = published(root).await;
     let (code, _, err) = plan(root, &["--upstream", &by_ref, "--out", "kept.json"]);
     assert_eq!(code, 2, "{err}");
-    let kept: Value = serde_json::from_str(&std::fs::read_to_string(root.join("kept.json")).unwrap()).unwrap();
+    let kept: Value =
+        serde_json::from_str(&std::fs::read_to_string(root.join("kept.json")).unwrap()).unwrap();
     let planned = trees(&kept);
     // The upstream moves before it is tagged.
     let later = DEPLOYMENT.replace("web:1.4", "web:1.6");
@@ -158,9 +186,16 @@ async fn a_kept_plan_does_not_approve_what_came_later() {
         assert_eq!((code, out.as_str()), (1, ""), "{err}");
         assert!(err.contains("which was seen"), "{err}");
     }
-    let (_, _, err) = typed(root, "data/kubeconfig", &["rpkg", "propose", "--plan", "kept.json"]);
+    let (_, _, err) = typed(
+        root,
+        "data/kubeconfig",
+        &["rpkg", "propose", "--plan", "kept.json"],
+    );
     for name in ["web-deploy-web-00", "web-deploy-web-03"] {
-        assert!(err.contains(&planned[name]) && err.contains(&holds[name]), "{err}");
+        assert!(
+            err.contains(&planned[name]) && err.contains(&holds[name]),
+            "{err}"
+        );
     }
     assert_eq!(drafts(&server).await, holds);
 }

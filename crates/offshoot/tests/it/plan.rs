@@ -12,7 +12,8 @@ use crate::edges::{
 };
 use crate::process::{Process, git, wait_for};
 
-pub(crate) const SETS: &str = "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
+pub(crate) const SETS: &str =
+    "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
 
@@ -142,7 +143,10 @@ async fn state(server: &Process, root: &Path) -> (Vec<String>, String, Vec<Strin
 }
 
 /// The same, once the controllers have nothing left to do: they stay quiet for a second.
-pub(crate) async fn state_at_rest(server: &Process, root: &Path) -> (Vec<String>, String, Vec<String>) {
+pub(crate) async fn state_at_rest(
+    server: &Process,
+    root: &Path,
+) -> (Vec<String>, String, Vec<String>) {
     let last = std::cell::RefCell::new(state(server, root).await);
     wait_for("controllers at rest", async || {
         tokio::time::sleep(Duration::from_secs(1)).await;

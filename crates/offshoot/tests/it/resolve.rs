@@ -234,7 +234,9 @@ async fn a_resolution_survives_a_kill_and_a_rebuild() {
     let decided = || {
         let names = (0..3).map(|n| format!("drafts/web-{n}/packagevariant-2"));
         let messages = names.map(|name| git(&bare, &["log", "-1", "--format=%b", &name]));
-        messages.filter(|text| text.contains("offshoot-resolution: ")).count()
+        messages
+            .filter(|text| text.contains("offshoot-resolution: "))
+            .count()
     };
     std::thread::scope(|scope| {
         let asked = scope.spawn(|| admin(root, &resolve));

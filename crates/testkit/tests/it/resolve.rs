@@ -25,7 +25,14 @@ fn is_at(conflict: &Conflict, file: &str, resource: &str, path: &str) -> bool {
 }
 
 /// One side taken at the place of one conflict.
-fn decide(seed: u64, files: &Files, sides: &[Files; 3], conflict: &Conflict, side: ConflictSide, sum: &mut Sum) -> Files {
+fn decide(
+    seed: u64,
+    files: &Files,
+    sides: &[Files; 3],
+    conflict: &Conflict,
+    side: ConflictSide,
+    sum: &mut Sum,
+) -> Files {
     let [base, local, upstream] = sides;
     let from = match side {
         ConflictSide::Base => base,
@@ -42,7 +49,11 @@ fn decide(seed: u64, files: &Files, sides: &[Files; 3], conflict: &Conflict, sid
     }
     sum.decided += 1;
     let held = conflicts::value_at(&after, conflict);
-    assert_eq!(held, *side.of(conflict), "seed {seed}: {conflict} was decided as {side}");
+    assert_eq!(
+        held,
+        *side.of(conflict),
+        "seed {seed}: {conflict} was decided as {side}"
+    );
     for found in diff(files, &after) {
         assert!(
             is_at(conflict, found.file.as_str(), &found.resource, &found.path),
@@ -62,7 +73,10 @@ fn seed(seed: u64, sum: &mut Sum) {
     let Ok(merged) = merge(base, local, upstream, &options) else {
         return;
     };
-    let open = merged.conflicts.iter().filter(|c| c.blocks() && c.derived_from.is_none());
+    let open = merged
+        .conflicts
+        .iter()
+        .filter(|c| c.blocks() && c.derived_from.is_none());
     for (at, conflict) in open.enumerate() {
         // Each decision by itself: those of one place would undo each other.
         let mut once = merged.files.clone();
@@ -75,7 +89,10 @@ fn seed(seed: u64, sum: &mut Sum) {
         let there = conflicts::value_at(case.sides.get(1).expect("local"), conflict);
         let hidden = matches!(local, model::ConflictValue::Hash(_));
         let place = conflict.path.contains('#');
-        assert!(hidden || place || *local == there, "seed {seed}: {conflict} records {local}, and local holds {there}");
+        assert!(
+            hidden || place || *local == there,
+            "seed {seed}: {conflict} records {local}, and local holds {there}"
+        );
     }
 }
 

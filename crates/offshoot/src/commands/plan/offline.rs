@@ -132,7 +132,10 @@ impl Read {
     /// Copies the clones of the repositories; where that of a URL is.
     fn clones(&mut self, dir: &Path, root: &Path) -> Result<BTreeMap<String, PathBuf>, Failure> {
         let mut clones = BTreeMap::new();
-        let repositories = self.objects.iter().filter(|o| text(o, "/kind") == "Repository");
+        let repositories = self
+            .objects
+            .iter()
+            .filter(|o| text(o, "/kind") == "Repository");
         for repository in repositories {
             let name = text(repository, "/metadata/name");
             let url = text(repository, "/spec/git/repo").trim_end_matches('/');
@@ -165,13 +168,23 @@ impl Read {
         let mut known = BTreeSet::new();
         for mut object in std::mem::take(&mut self.objects) {
             let what = called(&object);
-            if text(&object, "/kind") == "PackageVariant" && !text(&object, "/metadata/uid").is_empty() {
-                known.insert(format!("{}/{}", self.namespace, text(&object, "/metadata/name")));
+            if text(&object, "/kind") == "PackageVariant"
+                && !text(&object, "/metadata/uid").is_empty()
+            {
+                known.insert(format!(
+                    "{}/{}",
+                    self.namespace,
+                    text(&object, "/metadata/name")
+                ));
             }
             self.owners(&mut object, &uids);
             if text(&object, "/kind") == "Repository" {
                 // Credentials are not here, nor needed; what was last seen is seen again.
-                drop(object["spec"]["git"].as_object_mut().map(|git| git.remove("secretRef")));
+                drop(
+                    object["spec"]["git"]
+                        .as_object_mut()
+                        .map(|git| git.remove("secretRef")),
+                );
                 drop(object.as_object_mut().map(|root| root.remove("status")));
             }
             let Some(target) = self.target(handle, &object).await else {
@@ -194,7 +207,10 @@ impl Read {
             return;
         };
         for owner in owners.iter().filter(|o| !uids.contains(text(o, "/uid"))) {
-            let why = format!("it belongs to {}, which is not in the directory", called(owner));
+            let why = format!(
+                "it belongs to {}, which is not in the directory",
+                called(owner)
+            );
             self.unknown.push((what.clone(), why));
         }
         owners.retain(|owner| uids.contains(text(owner, "/uid")));
@@ -209,7 +225,11 @@ impl Read {
             let resource = catalog.by_kind(&kind.group, &kind.kind);
             let found = resource.and_then(|resource| {
                 let found = Target::find(&catalog, &kind.group, &kind.version, &resource.plural)?;
-                let namespace = if resource.namespaced { &self.namespace } else { "" };
+                let namespace = if resource.namespaced {
+                    &self.namespace
+                } else {
+                    ""
+                };
                 Some(found.at(namespace, text(object, "/metadata/name")))
             });
             if found.is_some() || started.elapsed() > Duration::from_secs(2) {
@@ -236,7 +256,9 @@ impl Offline {
         let client = self.client().await?;
         let started = Instant::now();
         loop {
-            let list = client.get(&collection(REPOSITORIES, &self.namespace, &[])).await?;
+            let list = client
+                .get(&collection(REPOSITORIES, &self.namespace, &[]))
+                .await?;
             let all = list["items"].as_array().map_or(&[][..], Vec::as_slice);
             let looked = |r: &&Value| !text(r, "/status/conditions/0/status").is_empty();
             let read = all.iter().filter(looked).count();
@@ -244,7 +266,10 @@ impl Offline {
                 return Ok(());
             }
             if started.elapsed() > PATIENCE {
-                let why = format!("{read} of {count} clones were read after {} s", PATIENCE.as_secs());
+                let why = format!(
+                    "{read} of {count} clones were read after {} s",
+                    PATIENCE.as_secs()
+                );
                 return Err(Failure::new(why));
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -276,7 +301,11 @@ impl Offline {
             unknown.push((format!("variant {name}"), UNOWNED.to_owned()));
         }
         if let Some(all) = document["unknown"].as_array_mut() {
-            all.extend(unknown.into_iter().map(|(what, why)| json!({ "what": what, "why": why })));
+            all.extend(
+                unknown
+                    .into_iter()
+                    .map(|(what, why)| json!({ "what": what, "why": why })),
+            );
         }
         document["plan"] = crate::planning::id_of(document).into();
     }
@@ -325,7 +354,10 @@ fn called(object: &Value) -> String {
 }
 
 fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// Copies a clone with all its refs: nothing is written where it lies.

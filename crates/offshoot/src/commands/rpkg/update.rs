@@ -17,7 +17,9 @@ pub(super) const PULLED: &str = "offshoot.dev/pulled";
 /// What each file holds, by a hash, as the notes of a pull have it.
 pub(super) fn noted(files: &[(String, String)]) -> String {
     let all = files.iter().filter(|(path, _)| path != METADATA);
-    let all: BTreeMap<&str, String> = all.map(|(path, text)| (path.as_str(), hash(text))).collect();
+    let all: BTreeMap<&str, String> = all
+        .map(|(path, text)| (path.as_str(), hash(text)))
+        .collect();
     serde_json::to_string(&all).unwrap_or_default()
 }
 
@@ -68,7 +70,9 @@ pub(super) fn update(
         return Err(Failure::new(format!(
             "{what}: changed here and in {name} since the pull; nothing was changed"
         ))
-        .hint(format!("pull {name} into a new directory, and copy over what you edited")));
+        .hint(format!(
+            "pull {name} into a new directory, and copy over what you edited"
+        )));
     }
     wanted.extend(find(now, METADATA).map(|text| (METADATA.to_owned(), text)));
     refresh::refresh(directory, &here, &wanted)?;
@@ -83,9 +87,13 @@ fn notes(
 ) -> Result<BTreeMap<String, String>, Failure> {
     let shown = directory.display();
     let hint = format!("offshoot rpkg pull {name} with a directory that does not exist makes one");
-    let text = here.iter().find(|(path, _)| path == METADATA).map(|(_, text)| text.as_str());
+    let text = here
+        .iter()
+        .find(|(path, _)| path == METADATA)
+        .map(|(_, text)| text.as_str());
     let limits = yaml::Limits::default();
-    let read = text.and_then(|text| yaml::first_document_json(text, yaml::Reader::V3, false, &limits).ok());
+    let read = text
+        .and_then(|text| yaml::first_document_json(text, yaml::Reader::V3, false, &limits).ok());
     let read: Value = read.ok_or_else(|| {
         Failure::new(format!("{shown} was not pulled: it has no {METADATA}")).hint(hint.clone())
     })?;
@@ -97,7 +105,10 @@ fn notes(
     let noted = read["metadata"]["annotations"][PULLED].as_str();
     let noted = noted.and_then(|text| serde_json::from_str(text).ok());
     noted.ok_or_else(|| {
-        Failure::new(format!("{shown} does not tell what its files held when they were pulled")).hint(hint)
+        Failure::new(format!(
+            "{shown} does not tell what its files held when they were pulled"
+        ))
+        .hint(hint)
     })
 }
 
@@ -111,25 +122,48 @@ mod tests {
 
     fn noted_of(files: &[(String, String)]) -> (String, String) {
         let notes = noted(files).replace('\'', "''");
-        pair(METADATA, &format!("metadata:\n  name: r\n  annotations:\n    {PULLED}: '{notes}'\n"))
+        pair(
+            METADATA,
+            &format!("metadata:\n  name: r\n  annotations:\n    {PULLED}: '{notes}'\n"),
+        )
     }
 
     #[test]
     fn edits_stay_what_changed_there_comes_and_both_is_refused() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path();
-        let pulled = [pair("a", "1"), pair("b", "1"), pair("c", "1"), pair("gone", "1"), pair("same", "1")];
+        let pulled = [
+            pair("a", "1"),
+            pair("b", "1"),
+            pair("c", "1"),
+            pair("gone", "1"),
+            pair("same", "1"),
+        ];
         for (name, text) in pulled.iter().chain([&noted_of(&pulled)]) {
             std::fs::write(dir.join(name), text).unwrap();
         }
         std::fs::write(dir.join("a"), "mine").unwrap();
         std::fs::write(dir.join("new"), "mine").unwrap();
         std::fs::remove_file(dir.join("c")).unwrap();
-        let mut now = vec![pair("a", "1"), pair("b", "2"), pair("c", "1"), pair("same", "1"), pair("sub/d", "2")];
+        let mut now = vec![
+            pair("a", "1"),
+            pair("b", "2"),
+            pair("c", "1"),
+            pair("same", "1"),
+            pair("sub/d", "2"),
+        ];
         now.push(noted_of(&now));
         let said = update(dir, "r", &now).unwrap();
-        let kept = ["a keeps your edit", "b is as the draft has it", "c keeps your edit"];
-        let moved = ["gone is as the draft has it", "new keeps your edit", "sub/d is as the draft has it"];
+        let kept = [
+            "a keeps your edit",
+            "b is as the draft has it",
+            "c keeps your edit",
+        ];
+        let moved = [
+            "gone is as the draft has it",
+            "new keeps your edit",
+            "sub/d is as the draft has it",
+        ];
         assert_eq!(said, [kept, moved].concat());
         let holds = |name: &str| std::fs::read_to_string(dir.join(name)).ok();
         assert_eq!(holds("a").as_deref(), Some("mine"));
@@ -140,9 +174,17 @@ mod tests {
         let mut later = vec![pair("a", "theirs"), pair("b", "3"), pair("same", "1")];
         later.push(noted_of(&later));
         let refused = update(dir, "r", &later).unwrap_err();
-        assert!(refused.to_string().starts_with("a: changed here and in r"), "{refused}");
+        assert!(
+            refused.to_string().starts_with("a: changed here and in r"),
+            "{refused}"
+        );
         assert_eq!(holds("b").as_deref(), Some("2"), "nothing was changed");
-        assert!(update(dir, "other", &now).unwrap_err().to_string().contains("was pulled from r"));
+        assert!(
+            update(dir, "other", &now)
+                .unwrap_err()
+                .to_string()
+                .contains("was pulled from r")
+        );
         assert!(update(root.path().join("sub").as_path(), "r", &now).is_err());
     }
 }

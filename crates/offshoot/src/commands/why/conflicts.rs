@@ -34,7 +34,11 @@ fn lines(list: &Value) -> String {
     for draft in list["items"].as_array().into_iter().flatten() {
         let name = api::str_at(draft, &["metadata", "name"]).unwrap_or_default();
         let open = api::str_at(draft, &["status", "offshoot", "openConflicts"]);
-        for key in open.unwrap_or_default().split(',').filter(|k| !k.is_empty()) {
+        for key in open
+            .unwrap_or_default()
+            .split(',')
+            .filter(|k| !k.is_empty())
+        {
             keys.entry(key).or_default().push(name);
         }
     }
@@ -71,7 +75,10 @@ mod tests {
             draft("c", Value::Null),
         ];
         let out = lines(&json!({ "items": items }));
-        assert!(out.contains("- k1 of 2 drafts: a, b\n  hint: offshoot resolve k1 --take"), "{out}");
+        assert!(
+            out.contains("- k1 of 2 drafts: a, b\n  hint: offshoot resolve k1 --take"),
+            "{out}"
+        );
         assert!(out.contains("- k2 of 1 drafts: a\n"), "{out}");
         assert_eq!(lines(&json!({ "items": [] })), "");
     }
