@@ -68,11 +68,7 @@ fn apart(args: &FanoutArgs, n: usize) -> Result<Vec<Cost>> {
     if !status.success() {
         return Err(format!("a bench of {n} ended with {status}"));
     }
-    let text = std::fs::read_to_string(figures.path()).map_err(failed)?;
-    let rows: Vec<Value> = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-    rows.iter()
-        .map(|row| Cost::read(row).ok_or_else(|| format!("no figures of a bench of {n}: {row}")))
-        .collect()
+    report::read(figures.path(), n)
 }
 
 /// How a flag's value is written.
@@ -142,7 +138,7 @@ pub(super) async fn prepare(world: &World, args: &FanoutArgs, targets: Targets<'
     Ok(())
 }
 
-async fn fan_out(world: &World, targets: Targets<'_>) -> Result<Cost> {
+pub(super) async fn fan_out(world: &World, targets: Targets<'_>) -> Result<Cost> {
     let start = Start::now(world.counted());
     let sets = format!("{CONFIG}/v1alpha2/namespaces/default/packagevariantsets");
     world.create(&sets, &targets.set(1)).await?;
@@ -198,7 +194,8 @@ async fn relabel(world: &World, targets: Targets<'_>) -> Result<Cost> {
     Ok(start.end("relabel one target", world.counted()))
 }
 
-const SET: &str = "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets/bench";
+pub(super) const SET: &str =
+    "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets/bench";
 
 /// All variants are Ready, and the set has seen this generation.
 pub(super) async fn ready(world: &World, targets: Targets<'_>, generation: u64) -> Result<()> {

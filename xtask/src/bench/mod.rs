@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod fanout;
+mod fleet;
 mod kill;
 mod measure;
 mod package;
@@ -20,6 +21,8 @@ use clap::{Subcommand, ValueEnum};
 pub(crate) enum Bench {
     /// One set over many targets: fan-out, approval, upgrade, rest.
     Fanout(FanoutArgs),
+    /// What people do to a whole fleet: plan, approve by classes, resolve, blame; beside the fan-out of the same run.
+    Fleet(FleetArgs),
     /// The API server of a process of its own: durable writes, lists, watches, memory, cold starts, beside the disk's own rate.
     Apiserver(ApiserverArgs),
     /// The package engine alone on one core: parse, edit, merge, render, derive, and how they grow.
@@ -101,6 +104,23 @@ pub(crate) struct FanoutArgs {
     pub(crate) no_fsync: bool,
 }
 
+/// Flags of `bench fleet`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FleetArgs {
+    /// How many targets, one run each.
+    #[arg(long, value_delimiter = ',', default_value = "300,1000")]
+    pub(crate) n: Vec<usize>,
+    /// How many equal conflicts are resolved; as many as there are edited targets at most.
+    #[arg(long, default_value_t = 200)]
+    pub(crate) conflicts: usize,
+    /// Where to write the figures as JSON.
+    #[arg(long)]
+    pub(crate) json: Option<PathBuf>,
+    /// Do not wait for the disk.
+    #[arg(long)]
+    pub(crate) no_fsync: bool,
+}
+
 /// Flags of `bench apiserver`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ApiserverArgs {
@@ -146,6 +166,7 @@ pub(crate) fn run(bench: &Bench) -> ExitCode {
     let result = match bench {
         Bench::Apiserver(args) => runtime.block_on(apiserver::run(args)),
         Bench::Fanout(args) => runtime.block_on(fanout::run(args)),
+        Bench::Fleet(args) => runtime.block_on(fleet::run(args)),
         Bench::Serve(args) => runtime.block_on(kill::serve(args)),
         Bench::Package { .. } => Ok(()),
     };

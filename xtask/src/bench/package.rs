@@ -53,6 +53,22 @@ fn w1(revision: u32) -> Files {
     files
 }
 
+/// A package of sixty files, with a pipeline.
+pub(super) fn wide() -> Files {
+    let mut files = Files::new();
+    for (path, text) in [
+        ("Kptfile", KPTFILE),
+        ("package-context.yaml", CONTEXT),
+        ("setters.yaml", SETTERS),
+    ] {
+        files.insert(path.to_owned(), text.to_owned());
+    }
+    for i in 0..57 {
+        files.insert(format!("config-{i}.yaml"), config(i, 1));
+    }
+    files
+}
+
 /// W0: the same without pipeline and injection point.
 fn w0(revision: u32) -> Files {
     let mut files = w1(revision);

@@ -1,8 +1,12 @@
 //! Tables of what phases cost: medians over the runs, growth over the sizes.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
 
 use super::measure::{Cost, exponent};
+use super::world::Result;
 
 /// The run whose wall time is the median, phase by phase.
 pub(super) fn medians(runs: Vec<Vec<Cost>>) -> Vec<Cost> {
@@ -21,6 +25,15 @@ pub(super) fn medians(runs: Vec<Vec<Cost>>) -> Vec<Cost> {
         all.into_iter().nth(middle)
     };
     phases.into_iter().filter_map(median).collect()
+}
+
+/// The figures that a run in a process of its own wrote.
+pub(super) fn read(path: &Path, n: usize) -> Result<Vec<Cost>> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("read a bench of {n}: {e}"))?;
+    let rows: Vec<Value> = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    rows.iter()
+        .map(|row| Cost::read(row).ok_or_else(|| format!("no figures of a bench of {n}: {row}")))
+        .collect()
 }
 
 /// One table for one size.

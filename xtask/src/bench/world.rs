@@ -156,6 +156,11 @@ impl World {
 
     /// Commits and tags a revision of the upstream package, with plain git.
     pub(super) fn push(&self, tag: &str, files: &Files) -> Result<()> {
+        self.push_package("bench", tag, files)
+    }
+
+    /// The same of any package of the blueprints.
+    pub(super) fn push_package(&self, name: &str, tag: &str, files: &Files) -> Result<()> {
         let checkout = self.root.path().join("checkout");
         if !checkout.exists() {
             git(
@@ -168,7 +173,7 @@ impl World {
                 ],
             )?;
         }
-        let package = checkout.join("bench");
+        let package = checkout.join(name);
         if package.exists() {
             std::fs::remove_dir_all(&package).map_err(|e| e.to_string())?;
         }
@@ -178,7 +183,7 @@ impl World {
         }
         git(&checkout, &["add", "--all"])?;
         git(&checkout, &["commit", "--quiet", "--message", tag])?;
-        git(&checkout, &["tag", &format!("bench/{tag}")])?;
+        git(&checkout, &["tag", &format!("{name}/{tag}")])?;
         git(&checkout, &["push", "--quiet", "--tags", "origin", "HEAD"])?;
         Ok(())
     }

@@ -167,8 +167,19 @@ pub struct Leaving {
     pub variant: ObjectKey,
     /// Why.
     pub why: String,
-    /// Its revisions, and what becomes of each: `deleted`, `deletion proposed` or `orphaned`.
-    pub revisions: Vec<(ObjectName, &'static str)>,
+    /// Its revisions.
+    pub revisions: Vec<Fate>,
+}
+
+/// What becomes of a revision whose variant goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fate {
+    /// The revision.
+    pub name: ObjectName,
+    /// `deleted`, `deletion proposed` or `orphaned`.
+    pub fate: &'static str,
+    /// What it holds, so that its deletion can be bound to that.
+    pub tree: Option<TreeId>,
 }
 
 impl Engine {

@@ -7,7 +7,7 @@ use model::{Class, Files, ObjectKey, Revision, Status};
 use package::changes::{self, ClassId, Inputs};
 use plan::variant::{BaseRef, Observed, Plan, Step, Subject};
 
-use super::{Leaving, PlannedClass, Target, UpstreamChange, Verdict};
+use super::{Fate, Leaving, PlannedClass, Target, UpstreamChange, Verdict};
 use crate::prepare::{self, Metadata, Prepared};
 use crate::suppose::{FOREIGN, Supposed};
 use crate::usecase::rendered;
@@ -228,8 +228,10 @@ fn leave(o: &Observed, decided: &Plan, leaving: &mut Option<Leaving>) {
             },
             revisions: Vec::new(),
         });
-        if !entry.revisions.iter().any(|(known, _)| *known == name) {
-            entry.revisions.push((name, fate));
+        if !entry.revisions.iter().any(|known| known.name == name) {
+            let mut seen = o.downstream.iter().chain(&o.elsewhere);
+            let tree = seen.find(|r| r.key.name == name).map(|r| r.tree);
+            entry.revisions.push(Fate { name, fate, tree });
         }
     }
     if goes && leaving.is_none() {

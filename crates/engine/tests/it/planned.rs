@@ -207,7 +207,7 @@ async fn what_a_plan_foretells_of_one_variant_is_what_is_then_written() {
     let fates: Vec<_> = foretold.leaving[0]
         .revisions
         .iter()
-        .map(|(n, f)| (n.as_str(), *f))
+        .map(|r| (r.name.as_str(), r.fate))
         .collect();
     assert_eq!(
         fates,

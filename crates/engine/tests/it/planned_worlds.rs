@@ -4,6 +4,7 @@ use engine::Suppositions;
 use model::{Lifecycle, UpstreamVersion};
 
 use crate::planned::{came_true, drafts, plan};
+use crate::sets::{by_site, put_site, set};
 use crate::variants::{DEPLOYMENT, endpoint, push, ready, variant};
 use crate::world::{NS, World};
 
@@ -25,7 +26,7 @@ async fn happen(world: &World, dice: &mut Dice, round: usize) {
     let shops = ["shop-a", "shop-b", "shop-c"];
     let name = shops[dice.of(3) as usize];
     let known = world.twin.variant(NS, name);
-    match dice.of(9) {
+    match dice.of(13) {
         0 | 1 if known.is_none() => drop(world.twin.put_variant(variant(name, name))),
         2 => {
             let text = DEPLOYMENT
@@ -58,10 +59,13 @@ async fn happen(world: &World, dice: &mut Dice, round: usize) {
         }
         6 => {
             let all = world.twin.revisions();
-            let mine = all
+            let mine: Vec<_> = all
                 .iter()
-                .find(|r| r.package.as_str() == name && r.lifecycle == Lifecycle::Draft);
-            let Some(draft) = mine else { return };
+                .filter(|r| r.lifecycle == Lifecycle::Draft)
+                .collect();
+            let Some(draft) = mine.get(dice.of(mine.len().max(1) as u64) as usize) else {
+                return;
+            };
             let to = format!("replicas: {}", 5 + dice.of(4));
             world
                 .edit(draft.key.name.as_str(), "deployment.yaml", |text| {
@@ -73,12 +77,16 @@ async fn happen(world: &World, dice: &mut Dice, round: usize) {
         }
         7 => {
             let all = world.twin.revisions();
-            let mine = all.iter().find(|r| {
-                r.package.as_str() == name
-                    && r.lifecycle == Lifecycle::Draft
-                    && !r.conflicts.iter().any(model::Conflict::blocks)
-            });
-            if let Some(draft) = mine {
+            let fits = |r: &&model::Revision| {
+                r.lifecycle == Lifecycle::Draft && !r.conflicts.iter().any(model::Conflict::blocks)
+            };
+            // Half of them.
+            let mine: Vec<_> = all
+                .iter()
+                .filter(fits)
+                .filter(|_| dice.of(2) == 0)
+                .collect();
+            for draft in mine {
                 let key = draft.key.clone();
                 let by = crate::world::alice();
                 let engine = &world.engine;
@@ -93,6 +101,33 @@ async fn happen(world: &World, dice: &mut Dice, round: usize) {
                 }
             }
         }
+        8 => {
+            let (city, live) = (
+                ["eu", "us"][dice.of(2) as usize],
+                ["yes", "yes", "no"][dice.of(3) as usize],
+            );
+            put_site(world, &format!("site-{}", dice.of(4)), city, live);
+        }
+        9 | 10 => {
+            let mut fleet = set("fleet", vec![by_site()]);
+            fleet.spec.deletion_guard.enabled = dice.of(2) == 0;
+            if let Some(context) = fleet.spec.targets[0]
+                .template
+                .as_mut()
+                .and_then(|t| t.context.as_mut())
+            {
+                context
+                    .data
+                    .insert("tier".to_owned(), format!("t{}", dice.of(2)));
+            }
+            if let model::UpstreamSource::Package(upstream) = &mut fleet.spec.upstreams[0]
+                && dice.of(3) == 0
+            {
+                upstream.version = UpstreamVersion::Revision(1);
+            }
+            world.twin.put_set(fleet);
+        }
+        11 if dice.of(4) == 0 => world.twin.delete_set(NS, "fleet"),
         _ if known.is_some() && dice.of(3) == 0 => world.twin.delete_variant(NS, name),
         _ => {}
     }
@@ -114,6 +149,8 @@ async fn world_of(seed: u64) {
         let foretold = plan(&world, Suppositions::default()).await;
         world.reconcilers = (true, true);
         world.restart().await;
+        // Deletions wait until a selection is quiet.
+        world.pass(75).await;
         came_true(&foretold, &before, &drafts(&world));
     }
 }

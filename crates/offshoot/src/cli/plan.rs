@@ -19,6 +19,10 @@ pub(crate) struct PlanArgs {
     /// repository.
     #[arg(long, value_name = "REPO/PACKAGE@REVISION=DIR|GITREF")]
     pub(crate) upstream: Vec<String>,
+    /// Plan without a server: a directory with manifests, as `kubectl get repo,pvset,pvar,cm -o yaml` writes them, and with
+    /// clones of the repositories as git/NAME.git.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) offline: Option<PathBuf>,
     /// Show one class alone, by its id or the beginning of it.
     #[arg(long, value_name = "ID")]
     pub(crate) class: Option<String>,

@@ -241,6 +241,10 @@ pub(crate) enum Rpkg {
         /// markers away before the push.
         #[arg(long, requires = "directory")]
         markers: bool,
+        /// Bring a directory that was pulled earlier to what the revision holds now. Your edits stay; nothing is changed
+        /// where both sides changed a file.
+        #[arg(long, requires = "directory", conflicts_with = "markers")]
+        update: bool,
     },
     /// Write the files of a draft, and bring the directory to what the render made of them.
     #[command(alias = "sink", alias = "write")]

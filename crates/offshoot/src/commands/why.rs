@@ -3,6 +3,8 @@
 //! Variants and sets are explained by the server, from the plan that it would make now; revisions and repositories by
 //! what they say about themselves.
 
+mod conflicts;
+
 use std::fmt::Write as _;
 
 use plan::variant::words;
@@ -28,7 +30,10 @@ pub(super) async fn run(args: &WhyArgs) -> Result<String, Failure> {
     let explained = |kind: &str| object(EXPLANATIONS, &client.namespace, &format!("{kind}.{name}"));
     match kind.to_lowercase().trim_end_matches('s') {
         "packagevariant" | "pvar" | "pv" => report(&client, &explained("packagevariant")).await,
-        "packagevariantset" | "pvset" => report(&client, &explained("packagevariantset")).await,
+        "packagevariantset" | "pvset" => {
+            let told = report(&client, &explained("packagevariantset")).await?;
+            Ok(told + &conflicts::of_set(&client, name).await?)
+        }
         "packagerevision" | "pkgrev" => Ok(revision(&client.get(&at(PACKAGES)).await?)),
         "repository" | "repositorie" | "repo" => Ok(itself(&client.get(&at(REPOSITORIES)).await?)),
         _ => Err(unknown()),

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use engine::planned::{
     FleetPlan, Leaving, PlannedClass, PlannedSet, Target, UpstreamChange, Verdict,
 };
-use model::{Conflict, ConflictValue, FileMode, Files};
-use package::changes::{Body, ContentChange, FieldChange, FileChange, Held, Part, Template};
+use model::{Conflict, ConflictValue, FileMode, Files, ObjectKey};
+use package::changes::{
+    Body, ClassId, ContentChange, FieldChange, FileChange, Held, Part, Template,
+};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -23,12 +25,22 @@ pub(crate) fn document(plan: &FleetPlan, class: Option<&str>) -> Value {
         .iter()
         .filter(|t| class.is_none() || t.class.is_some_and(|id| shown(&id.to_string())))
         .collect();
+    // Many targets may be in many classes: each is looked at once.
+    let mut members: BTreeMap<ClassId, Vec<&Target>> = BTreeMap::new();
+    for target in &targets {
+        if let Some(class) = target.class {
+            members.entry(class).or_default().push(target);
+        }
+    }
     let classes: Vec<Value> = plan
         .classes
         .iter()
-        .map(|(id, class)| (id.to_string(), class))
-        .filter(|(id, _)| shown(id))
-        .map(|(id, class)| of_class(&id, class, &targets))
+        .map(|(id, class)| (id, id.to_string(), class))
+        .filter(|(_, text, _)| shown(text))
+        .map(|(id, text, class)| {
+            let mine = members.get(id).map_or(&[][..], Vec::as_slice);
+            of_class(&text, class, mine)
+        })
         .collect();
     let failed = targets.iter().filter(|t| t.verdict == Verdict::Failed);
     let failed = failed
@@ -37,11 +49,8 @@ pub(crate) fn document(plan: &FleetPlan, class: Option<&str>) -> Value {
         json!({"set": set.to_string(), "reason": reason, "message": message})
     });
     let failed: Vec<Value> = failed.chain(stalled).collect();
-    let sets: Vec<Value> = plan
-        .sets
-        .iter()
-        .map(|set| of_set(set, &plan.targets))
-        .collect();
+    let counts = counted(&plan.targets);
+    let sets: Vec<Value> = plan.sets.iter().map(|set| of_set(set, &counts)).collect();
     let unknown = plan.unknown.iter();
     let unknown: Vec<Value> = unknown
         .map(|(what, why)| json!({"what": what, "why": why}))
@@ -61,13 +70,23 @@ pub(crate) fn document(plan: &FleetPlan, class: Option<&str>) -> Value {
     document
 }
 
-fn of_set(set: &PlannedSet, targets: &[Target]) -> Value {
-    let mine = |t: &&Target| t.set.as_ref() == Some(&set.key);
+/// How many targets of each set have which verdict.
+fn counted(targets: &[Target]) -> BTreeMap<(&ObjectKey, Verdict), usize> {
+    let mut counts = BTreeMap::new();
+    for target in targets {
+        if let Some(set) = &target.set {
+            *counts.entry((set, target.verdict)).or_default() += 1;
+        }
+    }
+    counts
+}
+
+fn of_set(set: &PlannedSet, counts: &BTreeMap<(&ObjectKey, Verdict), usize>) -> Value {
     let counts: Map<String, Value> = Verdict::ALL
         .into_iter()
         .map(|verdict| {
-            let count = targets.iter().filter(mine).filter(|t| t.verdict == verdict);
-            (verdict.word().to_owned(), count.count().into())
+            let count = counts.get(&(&set.key, verdict)).copied();
+            (verdict.word().to_owned(), count.unwrap_or_default().into())
         })
         .collect();
     json!({
@@ -80,7 +99,10 @@ fn of_set(set: &PlannedSet, targets: &[Target]) -> Value {
 fn of_leaving(leaving: &Leaving) -> Value {
     let revisions = leaving.revisions.iter();
     let revisions: Vec<Value> = revisions
-        .map(|(name, fate)| json!({"name": name.as_str(), "fate": fate}))
+        .map(|one| {
+            let tree = one.tree.map(|tree| tree.to_string());
+            json!({"name": one.name.as_str(), "fate": one.fate, "tree": tree})
+        })
         .collect();
     json!({"variant": leaving.variant.to_string(), "why": leaving.why, "revisions": revisions})
 }
@@ -132,6 +154,7 @@ fn of_conflict(conflict: &Conflict) -> Value {
     };
     json!({
         "id": conflict.id.0,
+        "key": api::conflict_key(conflict),
         "file": conflict.file.as_str(),
         "resource": conflict.resource,
         "path": conflict.path,
@@ -142,24 +165,20 @@ fn of_conflict(conflict: &Conflict) -> Value {
 }
 
 fn of_class(id: &str, class: &PlannedClass, targets: &[&Target]) -> Value {
-    let mine: Vec<&&Target> = targets
-        .iter()
-        .filter(|t| t.class.is_some_and(|c| c.to_string() == id))
-        .collect();
     let changes: Vec<Value> = class.changes.files.iter().flat_map(of_file).collect();
     json!({
         "id": id,
-        "count": mine.len(),
+        "count": targets.len(),
         "first": class.first.to_string(),
         "contents": contents(&class.after),
         "before": contents(&class.before),
         "changes": changes,
-        "inputs": inputs(class, &mine),
+        "inputs": inputs(class, targets),
     })
 }
 
 /// The inputs that a class names, each with its values and how many targets have them.
-fn inputs(class: &PlannedClass, targets: &[&&Target]) -> Vec<Value> {
+fn inputs(class: &PlannedClass, targets: &[&Target]) -> Vec<Value> {
     let named = class.changes.inputs();
     named
         .into_iter()

@@ -9,6 +9,8 @@ use super::{list, text};
 /// One change as people read it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
+    /// The same with inputs named instead of written, by which it is told from changes of other classes.
+    pub(super) bare: (String, String),
     /// The file, with the resource where there is one.
     pub(super) place: String,
     /// What changes there.
@@ -20,9 +22,14 @@ pub(super) struct Entry {
 /// A class's changes, in the order of files and fields.
 pub(super) fn entries(class: &Value) -> Vec<Entry> {
     let known = single(class);
-    let all = list(class, "changes").map(|change| entry(change, &known));
+    let bare = BTreeMap::new();
+    let all = list(class, "changes").map(|change| {
+        let (place, line) = lines(change, &bare);
+        let bare = (place, line);
+        entry(change, &known, bare)
+    });
     let mut all: Vec<Entry> = all.collect();
-    all.sort();
+    all.sort_by(|a, b| (&a.place, &a.line).cmp(&(&b.place, &b.line)));
     all
 }
 
@@ -38,14 +45,27 @@ fn single(class: &Value) -> BTreeMap<&str, &str> {
     inputs.collect()
 }
 
-fn entry(change: &Value, known: &BTreeMap<&str, &str>) -> Entry {
+fn entry(change: &Value, known: &BTreeMap<&str, &str>, bare: (String, String)) -> Entry {
+    let (place, line) = lines(change, known);
+    let state = ["status", "info.readinessGates"];
+    let path = text(change, "path");
+    Entry {
+        bare,
+        bookkeeping: text(change, "file") == "Kptfile" && state.iter().any(|s| path.starts_with(s)),
+        place,
+        line,
+    }
+}
+
+/// Where it is, and what changes there.
+fn lines(change: &Value, known: &BTreeMap<&str, &str>) -> (String, String) {
     let (file, path) = (filled(text(change, "file"), known), text(change, "path"));
     let resource = filled(text(change, "resource"), known);
     let resource = match resource.rsplit_once('/') {
         Some((kind, name)) => format!("{kind} {name}"),
         None => resource,
     };
-    let (before, after) = (side(change, "before", known), side(change, "after", known));
+    let (before, after) = shown(side(change, "before", known), side(change, "after", known));
     let line = match (text(change, "kind"), path) {
         ("changed", _) => format!("~ {path}  {before} → {after}"),
         ("added", "") => "+ the whole file".to_owned(),
@@ -56,16 +76,34 @@ fn entry(change: &Value, known: &BTreeMap<&str, &str>) -> Entry {
         ("binary", _) => format!("~ binary  {before} → {after}"),
         _ => format!("~ text  {before} → {after}"),
     };
-    let state = ["status", "info.readinessGates"];
-    Entry {
-        bookkeeping: file == "Kptfile" && state.iter().any(|s| path.starts_with(s)),
-        place: format!("{file} {resource}").trim_end().to_owned(),
-        line,
-    }
+    (format!("{file} {resource}").trim_end().to_owned(), line)
 }
 
 /// How much of a value a line shows, in characters.
 const LONGEST: usize = 60;
+/// How much of it before the first difference.
+const BEFORE: usize = 20;
+
+/// Two values as a line shows them: of long ones, the part where they differ.
+fn shown(before: String, after: String) -> (String, String) {
+    let long = |text: &str| text.chars().nth(LONGEST).is_some();
+    if !long(&before) && !long(&after) {
+        return (before, after);
+    }
+    let same = before
+        .chars()
+        .zip(after.chars())
+        .take_while(|(a, b)| a == b);
+    let skip = same.count().saturating_sub(BEFORE);
+    let part = |text: &str| {
+        let start = if skip > 0 { "…" } else { "" };
+        let mut rest = text.chars().skip(skip);
+        let kept: String = rest.by_ref().take(LONGEST).collect();
+        let end = if rest.next().is_some() { "…" } else { "" };
+        format!("{start}{kept}{end}")
+    };
+    (part(&before), part(&after))
+}
 
 fn side(change: &Value, which: &str, known: &BTreeMap<&str, &str>) -> String {
     let Some(side) = change.get(which) else {
@@ -84,11 +122,7 @@ fn side(change: &Value, which: &str, known: &BTreeMap<&str, &str>) -> String {
             None => all.push_str(text(part, "literal")),
         }
     }
-    let all = all.replace('\n', "\\n");
-    match all.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", all.get(..end).unwrap_or_default()),
-        None => all,
-    }
+    all.replace('\n', "\\n")
 }
 
 fn filled(text: &str, known: &BTreeMap<&str, &str>) -> String {
@@ -97,4 +131,33 @@ fn filled(text: &str, known: &BTreeMap<&str, &str>) -> String {
         text = text.replace(&format!("{{{input}}}"), value);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_long_values_the_part_that_differs_is_shown() {
+        let long = |end: &str| format!("{}{end}{}", "x".repeat(100), "y".repeat(100));
+        let (before, after) = shown(long("1.4"), long("1.5"));
+        assert!(
+            before.starts_with("…x") && before.contains("1.4") && before.ends_with("y…"),
+            "{before}"
+        );
+        assert!(
+            after.contains("1.5") && after.chars().count() == LONGEST + 2,
+            "{after}"
+        );
+        assert_eq!(
+            shown("a".to_owned(), "b".to_owned()),
+            ("a".to_owned(), "b".to_owned())
+        );
+        // Nothing stood there before: it is shown from its beginning.
+        let (none, new) = shown(String::new(), long(""));
+        assert!(
+            none.is_empty() && new.starts_with("xxx") && new.ends_with('…'),
+            "{none} {new}"
+        );
+    }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::entries::entries;
-use super::table::{letters, sorted};
+use super::table::{by_key, letters, place, sides, sorted};
 use super::{list, number, short, text, who};
 
 /// The most bytes of a comment.
@@ -70,8 +70,25 @@ fn page(document: &Value, all: bool, most: usize) -> String {
         }
         out.push_str("```\n");
     }
+    conflicts(document, most, &mut out);
     rest(document, most, &mut out);
     out
+}
+
+fn conflicts(document: &Value, most: usize, out: &mut String) {
+    let all = by_key(document);
+    if all.is_empty() {
+        return;
+    }
+    let count: usize = all.values().map(Vec::len).sum();
+    _ = writeln!(out, "\n**Conflicts: {count}**\n");
+    for (key, all) in all.iter().take(most.clamp(1, 20)) {
+        let Some((_, conflict)) = all.first() else {
+            continue;
+        };
+        let line = format!("{}: {}", place(conflict), sides(all)).replace('`', "'");
+        _ = writeln!(out, "* `{key}`, {} targets: `{line}`", all.len());
+    }
 }
 
 fn rest(document: &Value, most: usize, out: &mut String) {

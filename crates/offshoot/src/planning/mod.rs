@@ -3,6 +3,7 @@
 //! The document is what the server answers and what `--out` keeps; everything else is printed from it alone. Values of
 //! Secrets never get into it.
 
+mod colour;
 mod diff;
 mod document;
 mod entries;
@@ -11,6 +12,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use colour::coloured;
 pub(crate) use diff::diff;
 pub(crate) use document::document;
 pub(crate) use markdown::markdown;

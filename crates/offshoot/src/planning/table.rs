@@ -234,8 +234,10 @@ type Like<'a> = (&'a str, Vec<&'a Entry>, Vec<&'a Entry>);
 /// An earlier class that differs in a few changes only.
 fn like<'a>(changes: &'a [Entry], before: &'a [(String, Vec<Entry>)]) -> Option<Like<'a>> {
     let close = before.iter().filter_map(|(name, other)| {
-        let more: Vec<&Entry> = changes.iter().filter(|e| !other.contains(e)).collect();
-        let less: Vec<&Entry> = other.iter().filter(|e| !changes.contains(e)).collect();
+        // As they read without the values of inputs: what only replaces one is no difference.
+        let has = |all: &[Entry], entry: &Entry| all.iter().any(|e| e.bare == entry.bare);
+        let more: Vec<&Entry> = changes.iter().filter(|e| !has(other, e)).collect();
+        let less: Vec<&Entry> = other.iter().filter(|e| !has(changes, e)).collect();
         let differ = more.len() + less.len();
         let shared = changes.len() - more.len();
         (shared > 0 && differ <= 3 && differ < changes.len() + 1).then_some((
@@ -247,45 +249,50 @@ fn like<'a>(changes: &'a [Entry], before: &'a [(String, Vec<Entry>)]) -> Option<
     close.min_by_key(|(_, more, less)| more.len() + less.len())
 }
 
+/// Equal conflicts together: one decision serves all of a key.
 fn conflicts(document: &Value, out: &mut String) {
-    let mut places: BTreeMap<String, Vec<(&str, &Value)>> = BTreeMap::new();
-    for target in list(document, "targets") {
-        for conflict in list(target, "conflicts") {
-            let place = ["file", "resource", "path"]
-                .map(|key| text(conflict, key))
-                .join(" ");
-            let entry = places.entry(place.trim().to_owned()).or_default();
-            entry.push((text(target, "variant"), conflict));
-        }
-    }
-    for (place, all) in places.iter().take(TOLD) {
+    let all = by_key(document);
+    for (key, all) in all.iter().take(TOLD) {
         let names: Vec<&str> = all.iter().take(NAMED).map(|(name, _)| *name).collect();
         let rest = if all.len() > NAMED { " …" } else { "" };
         _ = writeln!(
             out,
-            "! {} conflict(s), approval waits  {}{rest}",
+            "! {key}  {} conflict(s), approval waits  {}{rest}",
             all.len(),
             names.join(", ")
         );
-        let sides: BTreeSet<String> = all.iter().map(|(_, c)| sides(c)).collect();
-        for side in sides.iter().take(NAMED) {
-            _ = writeln!(out, "  {place}  {side}");
-        }
-        if let Some((name, conflict)) = all.first() {
-            let draft = list(document, "targets").find(|t| text(t, "variant") == *name);
-            let draft = draft.map(|t| text(t, "draft")).unwrap_or_default();
-            _ = writeln!(
-                out,
-                "  once the drafts are there: offshoot why pkgrev/{draft} shows them, spec.resolvedConflicts takes {}",
-                text(conflict, "id")
-            );
-        }
+        let Some((_, conflict)) = all.first() else {
+            continue;
+        };
+        _ = writeln!(out, "  {}  {}", place(conflict), sides(all));
+        _ = writeln!(
+            out,
+            "  once the drafts are there: offshoot resolve {key} --take local|upstream|base"
+        );
     }
-    more(places.len(), "conflicts", out);
+    more(all.len(), "kinds of conflicts", out);
 }
 
-fn sides(conflict: &Value) -> String {
-    let side = |key: &str| {
+/// The conflicts with their targets, by key.
+pub(super) fn by_key(document: &Value) -> BTreeMap<&str, Vec<(&str, &Value)>> {
+    let mut keys: BTreeMap<&str, Vec<(&str, &Value)>> = BTreeMap::new();
+    for target in list(document, "targets") {
+        for conflict in list(target, "conflicts") {
+            let entry = keys.entry(text(conflict, "key")).or_default();
+            entry.push((text(target, "variant"), conflict));
+        }
+    }
+    keys
+}
+
+pub(super) fn place(conflict: &Value) -> String {
+    let place = ["file", "resource", "path"].map(|key| text(conflict, key));
+    place.join(" ").trim().to_owned()
+}
+
+/// Base and upstream, which are those of all, and the local values that there are.
+pub(super) fn sides(all: &[(&str, &Value)]) -> String {
+    let side = |conflict: &Value, key: &str| {
         let side = conflict.get(key).unwrap_or(&Value::Null);
         match (text(side, "value"), text(side, "hash")) {
             ("", "") => "nothing".to_owned(),
@@ -293,11 +300,20 @@ fn sides(conflict: &Value) -> String {
             (value, _) => value.replace('\n', "\\n"),
         }
     };
+    let of = |key: &str| {
+        let values: BTreeSet<String> = all.iter().map(|(_, c)| side(c, key)).collect();
+        let rest = values.len().saturating_sub(NAMED);
+        let mut shown: Vec<String> = values.into_iter().take(NAMED).collect();
+        if rest > 0 {
+            shown.push(format!("{rest} more"));
+        }
+        shown.join(" | ")
+    };
     format!(
         "base {}, upstream {}, local {}",
-        side("base"),
-        side("upstream"),
-        side("local")
+        of("base"),
+        of("upstream"),
+        of("local")
     )
 }
 

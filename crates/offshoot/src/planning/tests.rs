@@ -165,10 +165,11 @@ fn fleet() -> FleetPlan {
         plan.leaving.push(Leaving {
             variant: key(&name),
             why: "its packagevariant goes".to_owned(),
-            revisions: vec![(
-                ObjectName::parse(&format!("edge.{name}.v1")).unwrap(),
-                "deletion proposed",
-            )],
+            revisions: vec![engine::planned::Fate {
+                name: ObjectName::parse(&format!("edge.{name}.v1")).unwrap(),
+                fate: "deletion proposed",
+                tree: TreeId::from_bytes(&[8; 20]),
+            }],
         });
     }
     for n in 295..300 {

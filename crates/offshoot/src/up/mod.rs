@@ -6,6 +6,7 @@ mod data;
 mod files;
 mod metrics;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,6 +69,8 @@ pub struct Options {
     pub answer_within: Duration,
     /// What runs functions.
     pub functions: Arc<dyn functions::Runner>,
+    /// Where the repository of an address lies instead; with it nobody is contacted.
+    pub instead: Option<BTreeMap<String, PathBuf>>,
 }
 
 impl Options {
@@ -95,6 +98,7 @@ impl Options {
             git_silence: Duration::from_secs(30),
             answer_within: Duration::from_secs(20),
             functions: Arc::new(functions::runtime::Runtimes::default()),
+            instead: None,
         }
     }
 
@@ -125,6 +129,7 @@ impl Options {
             git_silence: Duration::from_secs(args.git_silence),
             answer_within: Duration::from_secs(args.answer_within),
             functions: Arc::new(crate::runtimes::of(&args.runtimes)?),
+            instead: None,
         })
     }
 }
@@ -154,6 +159,11 @@ impl Running {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address
+    }
+
+    /// The verbs without HTTP.
+    pub(crate) fn handle(&self) -> ServerHandle {
+        ServerHandle::new(Arc::clone(&self.core))
     }
 
     /// What server, engine and store counted since the start, by name.
@@ -332,6 +342,7 @@ fn git_options(data: &DataDir, options: &Options) -> GitOptions {
     GitOptions {
         local: local_repositories(data, options),
         hosts: options.git_hosts.clone(),
+        instead: options.instead.clone(),
         silence: options.git_silence,
         sync: if options.durable {
             Sync::Always

@@ -21,6 +21,7 @@ mod flags;
 mod fleet;
 mod fleet_upstreams;
 mod hanging;
+mod kept;
 mod kill;
 mod local;
 mod plan;

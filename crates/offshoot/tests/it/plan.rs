@@ -12,18 +12,19 @@ use crate::edges::{
 };
 use crate::process::{Process, git, wait_for};
 
-const SETS: &str = "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
+pub(crate) const SETS: &str =
+    "/apis/config.porch.kpt.dev/v1alpha2/namespaces/default/packagevariantsets";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
 
 const KPTFILE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n";
 const CONTEXT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: example\n";
-const DEPLOYMENT: &str = "# The web.\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: 3 # enough\n  paused: false\n  template:\n    spec:\n      containers:\n      - name: web\n        image: example.test/web:1.4\n";
+pub(crate) const DEPLOYMENT: &str = "# The web.\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  replicas: 3 # enough\n  paused: false\n  template:\n    spec:\n      containers:\n      - name: web\n        image: example.test/web:1.4\n";
 const SECRET: &str =
     "apiVersion: v1\nkind: Secret\nmetadata:\n  name: key\nstringData:\n  password: VALUE\n";
 
 /// Exit code, standard output and standard error.
-fn typed(root: &Path, kubeconfig: &str, arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn typed(root: &Path, kubeconfig: &str, arguments: &[&str]) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_offshoot"))
         .args(arguments)
         .env("KUBECONFIG", root.join(kubeconfig))
@@ -35,18 +36,18 @@ fn typed(root: &Path, kubeconfig: &str, arguments: &[&str]) -> (i32, String, Str
     (code, text(&output.stdout), text(&output.stderr))
 }
 
-fn plan(root: &Path, arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn plan(root: &Path, arguments: &[&str]) -> (i32, String, String) {
     typed(root, "data/kubeconfig", &[&["plan"], arguments].concat())
 }
 
-fn document(root: &Path, arguments: &[&str]) -> Value {
+pub(crate) fn document(root: &Path, arguments: &[&str]) -> Value {
     let (code, out, err) = plan(root, &[arguments, &["-o", "json"]].concat());
     assert!(code == 0 || code == 2, "{code}: {out}{err}");
     serde_json::from_str(&out).unwrap()
 }
 
 /// Publishes a version of the upstream package: the checkout of blueprints holds it.
-fn upstream(root: &Path, deployment: &str, password: &str, tag: Option<&str>) {
+pub(crate) fn upstream(root: &Path, deployment: &str, password: &str, tag: Option<&str>) {
     let work = checkout(root, "blueprints");
     let secret = SECRET.replace("VALUE", password);
     write(
@@ -63,7 +64,7 @@ fn upstream(root: &Path, deployment: &str, password: &str, tag: Option<&str>) {
     }
 }
 
-fn set(count: usize) -> Value {
+pub(crate) fn set(count: usize) -> Value {
     let names: Vec<String> = (0..count).map(|i| format!("web-{i:02}")).collect();
     json!({
         "apiVersion": "config.porch.kpt.dev/v1alpha2",
@@ -79,7 +80,7 @@ fn set(count: usize) -> Value {
     })
 }
 
-async fn started(root: &Path) -> Process {
+pub(crate) async fn started(root: &Path) -> Process {
     let server = Process::start(root, &[]).await;
     register(&server, root, "blueprints", false).await;
     register(&server, root, "deploy", true).await;
@@ -89,7 +90,7 @@ async fn started(root: &Path) -> Process {
 }
 
 /// The drafts' trees by the variant that owns them.
-async fn drafts(server: &Process) -> BTreeMap<String, String> {
+pub(crate) async fn drafts(server: &Process) -> BTreeMap<String, String> {
     let list = server.get(REVISIONS).await;
     let items = list["items"].as_array().unwrap().iter();
     let drafts = items.filter(|r| r["spec"]["lifecycle"] == "Draft");
@@ -142,7 +143,10 @@ async fn state(server: &Process, root: &Path) -> (Vec<String>, String, Vec<Strin
 }
 
 /// The same, once the controllers have nothing left to do: they stay quiet for a second.
-async fn state_at_rest(server: &Process, root: &Path) -> (Vec<String>, String, Vec<String>) {
+pub(crate) async fn state_at_rest(
+    server: &Process,
+    root: &Path,
+) -> (Vec<String>, String, Vec<String>) {
     let last = std::cell::RefCell::new(state(server, root).await);
     wait_for("controllers at rest", async || {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -153,7 +157,7 @@ async fn state_at_rest(server: &Process, root: &Path) -> (Vec<String>, String, V
     last.into_inner()
 }
 
-async fn drafts_of(server: &Process, count: usize) -> BTreeMap<String, String> {
+pub(crate) async fn drafts_of(server: &Process, count: usize) -> BTreeMap<String, String> {
     wait_for("all drafts", async || drafts(server).await.len() == count).await;
     let path = format!("{SETS}/web");
     wait_for("the set", async || {
@@ -163,7 +167,7 @@ async fn drafts_of(server: &Process, count: usize) -> BTreeMap<String, String> {
     drafts(server).await
 }
 
-fn trees(document: &Value) -> BTreeMap<String, String> {
+pub(crate) fn trees(document: &Value) -> BTreeMap<String, String> {
     let targets = document["targets"].as_array().unwrap().iter();
     targets
         .filter_map(|t| {

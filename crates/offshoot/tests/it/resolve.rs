@@ -220,6 +220,61 @@ async fn a_resolution_of_what_changed_since_is_refused() {
     assert_eq!(level(&server, &draft(0)).await, "debug");
 }
 
+/// F4: a kill in the middle leaves each draft decided or as it was, also where the records are thrown away; the same
+/// command does the rest.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resolution_survives_a_kill_and_a_rebuild() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let mut server = upgraded(root).await;
+    let object = server.get(&format!("{REVISIONS}/{}", draft(0))).await;
+    let key = object["status"]["conflicts"][0]["key"].as_str().unwrap();
+    let resolve = ["resolve", key, "--take", "local"];
+    let bare = root.join("deploy.git");
+    let decided = || {
+        let names = (0..3).map(|n| format!("drafts/web-{n}/packagevariant-2"));
+        let messages = names.map(|name| git(&bare, &["log", "-1", "--format=%b", &name]));
+        messages
+            .filter(|text| text.contains("offshoot-resolution: "))
+            .count()
+    };
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| admin(root, &resolve));
+        while decided() == 0 && !asked.is_finished() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        server.kill();
+        let (code, ..) = asked.join().unwrap();
+        println!("killed at {} of 3, code {code}", decided());
+    });
+    let before = decided();
+    for flags in [&[][..], &["--rebuild"]] {
+        let mut server = Process::start(root, flags).await;
+        for number in 0..4 {
+            until_there(&server, &format!("{REVISIONS}/{}", draft(number))).await;
+        }
+        let open = async || {
+            let list = server.get(REVISIONS).await;
+            let items = list["items"].as_array().unwrap().iter();
+            let open = items.filter(|r| !r["status"]["offshoot"]["openConflicts"].is_null());
+            open.count()
+        };
+        wait_for("what is decided", async || open().await == 3 - before).await;
+        server.kill();
+    }
+    let server = Process::start(root, &[]).await;
+    wait_for("the same command does the rest", async || {
+        admin(root, &resolve).0 == 0
+    })
+    .await;
+    assert_eq!(decided(), 3);
+    for (number, own) in [(0, "debug"), (1, "debug"), (2, "trace"), (3, "warn")] {
+        assert_eq!(level(&server, &draft(number)).await, own);
+    }
+    let (code, _, err) = admin(root, &[&["rpkg", "propose"], &ALL[..]].concat());
+    assert_eq!(code, 0, "{err}");
+}
+
 /// A package goes for good: its drafts, its revisions with their tags, and its directory; one that a variant makes does
 /// not, and the way out is named.
 #[tokio::test(flavor = "multi_thread")]

@@ -193,8 +193,15 @@ fn made(entries: &[(u8, u8, u8, u8)], package: &str, region: &str) -> Files {
     all
 }
 
+/// How many targets are generated; `OFFSHOOT_CLASSES` says otherwise.
+fn cases() -> ProptestConfig {
+    let wanted = std::env::var("OFFSHOOT_CLASSES").ok();
+    let wanted = wanted.and_then(|text| text.parse().ok());
+    ProptestConfig::with_cases(wanted.unwrap_or(500))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(cases())]
 
     /// The law: what changes in one target, with another's inputs put in, turns that other target's package into its new
     /// one byte for byte, whenever both are of one class; and a target's own change always does.

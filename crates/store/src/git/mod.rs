@@ -80,6 +80,8 @@ pub struct GitOptions {
     pub local: Local,
     /// Which hosts may be contacted; `None` for all.
     pub hosts: Option<Hosts>,
+    /// Where the repository of a URL lies instead; with it nobody is contacted, and every other URL has none.
+    pub instead: Option<BTreeMap<String, PathBuf>>,
 }
 
 impl Default for GitOptions {
@@ -95,6 +97,7 @@ impl Default for GitOptions {
             roll_up: 48,
             local: Local::default(),
             hosts: None,
+            instead: None,
         }
     }
 }
@@ -138,6 +141,23 @@ impl GitStore {
             share: Share::default(),
             ended: watch::Sender::new(false),
         }
+    }
+
+    /// One URL for one repository, and how it is reached, if that may be.
+    fn place(&self, spec: &RemoteSpec) -> Result<(String, Kind)> {
+        let (url, kind) = spec.kind()?;
+        if let Some(instead) = &self.options.instead {
+            return match instead.get(&url) {
+                Some(path) => Ok((url, Kind::Local(path.clone()))),
+                None => Err(Error::NoRepository { url }),
+            };
+        }
+        match (&kind, &self.options.hosts) {
+            (Kind::Local(path), _) => self.options.local.check(&url, path)?,
+            (Kind::Remote, Some(hosts)) => hosts.check(&url)?,
+            (Kind::Remote, None) => {}
+        }
+        Ok(layout::canonical(url, kind))
     }
 
     fn slot(&self, url: &str) -> Arc<Slot> {
@@ -251,13 +271,7 @@ async fn blocking<T: Send + 'static>(
 #[async_trait]
 impl Store for GitStore {
     async fn open(&self, spec: RemoteSpec) -> Result<Arc<dyn Repo>> {
-        let (url, kind) = spec.kind()?;
-        match (&kind, &self.options.hosts) {
-            (Kind::Local(path), _) => self.options.local.check(&url, path)?,
-            (Kind::Remote, Some(hosts)) => hosts.check(&url)?,
-            (Kind::Remote, None) => {}
-        }
-        let (url, kind) = layout::canonical(url, kind);
+        let (url, kind) = self.place(&spec)?;
         let slot = self.slot(&url);
         let turn = slot.turn.lock().await;
         let (repository, ready) = self.repository(&slot, &url, &kind, &spec)?;

@@ -1,9 +1,12 @@
 //! `offshoot plan`: what applying, deleting or publishing something would do to every target, before it happens.
 
 mod manifests;
+mod offline;
 mod suppose;
 
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -29,16 +32,22 @@ pub(super) async fn run(args: &PlanArgs) -> Result<(String, ExitCode), Failure> 
             .hint("name it with --class ID; -o table lists the classes"));
     }
     let spec = spec(args)?;
-    let client = Client::connect(&args.connect).await?;
-    let body = json!({
-        "apiVersion": "fleet.offshoot.dev/v1alpha1", "kind": "Plan",
-        "metadata": {"name": "plan"}, "spec": spec,
-    });
-    let path = collection(PLANS, &client.namespace, &[]);
-    let answer = client.post(&path, &body).await?;
-    super::say_warnings(&client);
-    let document = answer.pointer("/status/document").cloned();
-    let document = document.ok_or_else(|| Failure::new("the server answered without a plan"))?;
+    let document = match &args.offline {
+        None => ask(&Client::connect(&args.connect).await?, &spec).await?,
+        Some(dir) => {
+            let offline = offline::start(dir, args.connect.namespace.as_deref()).await?;
+            let asked = match offline.client().await {
+                Ok(client) => ask(&client, &spec).await,
+                Err(why) => Err(why),
+            };
+            let said = asked.map(|mut document| {
+                offline.say(&mut document);
+                document
+            });
+            offline.stop().await;
+            said?
+        }
+    };
     if let Some(file) = &args.out {
         let text = format!("{document:#}\n");
         let written = std::fs::write(file, text);
@@ -46,6 +55,49 @@ pub(super) async fn run(args: &PlanArgs) -> Result<(String, ExitCode), Failure> 
     }
     let text = print(args, &document)?;
     Ok((text, ExitCode::from(code(&document))))
+}
+
+/// The document that a server answers.
+async fn ask(client: &Client, spec: &Value) -> Result<Value, Failure> {
+    let body = json!({
+        "apiVersion": "fleet.offshoot.dev/v1alpha1", "kind": "Plan",
+        "metadata": {"name": "plan"}, "spec": spec,
+    });
+    let path = collection(PLANS, &client.namespace, &[]);
+    let answer = waited(client.post(&path, &body)).await?;
+    super::say_warnings(client);
+    let document = answer.pointer("/status/document").cloned();
+    document.ok_or_else(|| Failure::new("the server answered without a plan"))
+}
+
+/// Says on a terminal how long the answer takes, and takes that away again.
+async fn waited<T>(answer: impl Future<Output = T>) -> T {
+    let mut answer = std::pin::pin!(answer);
+    let mut seconds = 0;
+    loop {
+        let pause = tokio::time::sleep(Duration::from_secs(1));
+        tokio::select! {
+            done = &mut answer => {
+                if seconds > 0 {
+                    wait_line("");
+                }
+                return done;
+            }
+            () = pause => {
+                seconds += 1;
+                wait_line(&format!("planning, {seconds} s …"));
+            }
+        }
+    }
+}
+
+/// One line of standard error that the next one replaces; nothing where nobody watches.
+fn wait_line(text: &str) {
+    let mut out = std::io::stderr().lock();
+    if out.is_terminal() {
+        // Whether it is seen is no matter.
+        drop(write!(out, "\r\x1b[K{text}").and_then(|()| out.flush()));
+    }
 }
 
 /// What the plan says, as an exit code.
@@ -88,13 +140,18 @@ fn print(args: &PlanArgs, document: &Value) -> Result<String, Failure> {
             }
         }
     }
+    let terminal = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let shown = |text: String| match terminal {
+        true => planning::coloured(&text),
+        false => text,
+    };
     Ok(match args.output {
-        PlanOutput::Table => planning::table(document, args.all),
+        PlanOutput::Table => shown(planning::table(document, args.all)),
         PlanOutput::Json => format!("{document:#}\n"),
         PlanOutput::Markdown => planning::markdown(document, args.all),
         PlanOutput::Diff => {
             let class = args.class.as_deref().unwrap_or_default();
-            planning::diff(document, class).unwrap_or_default()
+            shown(planning::diff(document, class).unwrap_or_default())
         }
     })
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{files, text};
+use super::{directory, files, text};
 use crate::client::{Client, PACKAGES, object};
 use crate::exit::Failure;
 
@@ -52,17 +52,17 @@ async fn edit(
     editor: &str,
     only: &[String],
 ) -> Result<String, Failure> {
-    files::pull(client, name, Some(directory), false).await?;
-    let before = files::read_directory(directory)?;
+    files::pull(client, name, Some(directory), files::How::Plain).await?;
+    let before = directory::read_directory(directory)?;
     let opened = opened(&before, only)?;
     let kept = |failure: Failure| {
         failure.hint(format!(
-            "what you edited is kept in {dir}; `offshoot rpkg push {name} {dir}` pushes it, and where {name} has changed since, pull that into another directory and copy over what you edited",
+            "what you edited is kept in {dir}; `offshoot rpkg push {name} {dir}` pushes it; where {name} has changed since, `offshoot rpkg pull {name} {dir} --update` brings the directory up to date before",
             dir = directory.display()
         ))
     };
     open(editor, directory, &opened).map_err(kept)?;
-    let after = files::read_directory(directory).map_err(kept)?;
+    let after = directory::read_directory(directory).map_err(kept)?;
     if after == before {
         return Ok(format!("{name} not changed\n"));
     }
@@ -111,7 +111,7 @@ fn opened(files: &[(String, String)], only: &[String]) -> Result<Vec<PathBuf>, F
     let there: Vec<&str> = files
         .iter()
         .map(|(path, _)| path.as_str())
-        .filter(|path| *path != files::METADATA)
+        .filter(|path| *path != directory::METADATA)
         .collect();
     if let Some(missing) = only.iter().find(|path| !there.contains(&path.as_str())) {
         let near = model::nearest(missing, there.iter().copied());
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_editor_is_given_the_files_of_the_package_and_no_others() {
-        let files = package(&[files::METADATA, "Kptfile", "cm.yaml"]);
+        let files = package(&[directory::METADATA, "Kptfile", "cm.yaml"]);
         assert_eq!(
             opened(&files, &[]).unwrap(),
             ["Kptfile", "cm.yaml"].map(PathBuf::from)

@@ -3,24 +3,31 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Read as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use model::PackagePath;
 use serde_json::{Map, Value, json};
 
-use super::{marked, refresh, resource_list, text};
+use super::directory::{METADATA, read_directory, write_directory};
+use super::{marked, refresh, resource_list, text, update};
 use crate::client::{Client, PACKAGES, RESOURCES, object};
 use crate::exit::Failure;
 
-/// Where `pull` notes what was pulled, for `push`.
-pub(super) const METADATA: &str = ".KptRevisionMetadata";
+/// How files are pulled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// Into a new directory.
+    Plain,
+    /// With both sides of open conflicts between markers.
+    Marked,
+    /// Into a directory that was pulled earlier.
+    Update,
+}
 
 pub(super) async fn pull(
     client: &Client,
     name: &str,
     to: Option<&Path>,
-    markers: bool,
+    how: How,
 ) -> Result<String, Failure> {
     let resources = client
         .get(&object(RESOURCES, &client.namespace, name))
@@ -29,15 +36,21 @@ pub(super) async fn pull(
         crate::commands::say(&line);
     }
     let mut files = files_of(&resources);
-    if markers {
+    if how == How::Marked {
         let revision = object(PACKAGES, &client.namespace, name);
         let conflicts = api::read_conflicts(&client.get(&revision).await?);
         let (shown, told) = marked::shown(files, &conflicts);
         files = shown;
         told.iter().for_each(|line| crate::commands::say(line));
     }
-    files.insert(0, (METADATA.to_owned(), metadata(&resources)));
+    let notes = to.map(|_| update::noted(&files));
+    files.insert(0, (METADATA.to_owned(), metadata(&resources, notes)));
     match to {
+        Some(directory) if how == How::Update => {
+            let said = update::update(directory, name, &files)?;
+            said.iter().for_each(|line| crate::commands::say(line));
+            Ok(String::new())
+        }
         Some(directory) => write_directory(directory, &files).map(|()| String::new()),
         None => resource_list::write(&files),
     }
@@ -83,7 +96,8 @@ fn files_of(resources: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-fn metadata(resources: &Value) -> String {
+/// What a push has to know; with notes, what a later pull into the same directory has to know, too.
+fn metadata(resources: &Value, notes: Option<String>) -> String {
     let mut meta = Map::new();
     for key in [
         "name",
@@ -96,37 +110,11 @@ fn metadata(resources: &Value) -> String {
             meta.insert(key.to_owned(), value.clone());
         }
     }
+    if let Some(notes) = notes {
+        meta.insert("annotations".to_owned(), json!({ update::PULLED: notes }));
+    }
     let value = json!({ "apiVersion": "", "kind": "KptRevisionMetadata", "metadata": meta });
     yaml::render(&yaml::Value::from(value))
-}
-
-fn write_directory(directory: &Path, files: &[(String, String)]) -> Result<(), Failure> {
-    let failed =
-        |path: &Path, e: &std::io::Error| Failure::of(&format!("write {}", path.display()), e);
-    if directory.exists() {
-        return Err(Failure::new(format!(
-            "output directory {:?} already exists",
-            directory.display()
-        ))
-        .hint("name a directory that does not exist"));
-    }
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true).mode(0o750);
-    for (name, text) in files {
-        // What a server sends is checked as what a user sends: nothing is written outside.
-        let inside = PackagePath::parse(name).map_err(|e| Failure::of("write the package", &e))?;
-        let path = directory.join(inside.as_str());
-        let parent = path.parent().unwrap_or(directory);
-        builder.create(parent).map_err(|e| failed(parent, &e))?;
-        let file = std::fs::OpenOptions::new()
-            .create_new(true)
-            .write(true)
-            .mode(0o600)
-            .open(&path);
-        let written = file.and_then(|mut f| std::io::Write::write_all(&mut f, text.as_bytes()));
-        written.map_err(|e| failed(&path, &e))?;
-    }
-    Ok(())
 }
 
 pub(super) async fn push(
@@ -177,7 +165,8 @@ pub(super) async fn push(
     crate::commands::say_plain(&results(&answer));
     if let Some(directory) = directory {
         let mut now = files_of(&answer);
-        now.insert(0, (METADATA.to_owned(), metadata(&answer)));
+        let notes = update::noted(&now);
+        now.insert(0, (METADATA.to_owned(), metadata(&answer, Some(notes))));
         let changed = refresh::refresh(directory, &pushed, &now)?;
         for file in changed.iter().filter(|file| *file != METADATA) {
             crate::commands::say(&format!("{file} is as the render left it"));
@@ -198,7 +187,7 @@ fn stale(why: Failure, noted: &Value, name: &str) -> Failure {
         format!("these files were pulled from {from}")
     };
     why.hint(format!(
-        "{what}: pull {name} into a new directory, and copy over what you edited"
+        "{what}: offshoot rpkg pull {name} DIRECTORY --update brings the directory up to date and keeps your edits"
     ))
 }
 
@@ -238,44 +227,6 @@ fn results(answer: &Value) -> String {
     out
 }
 
-pub(super) fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, Failure> {
-    let mut files = Vec::new();
-    let mut waiting = vec![directory.to_path_buf()];
-    while let Some(place) = waiting.pop() {
-        let failed = |e: std::io::Error| Failure::of(&format!("read {}", place.display()), &e);
-        for entry in std::fs::read_dir(&place).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let path = entry.path();
-            let kind = entry.file_type().map_err(failed)?;
-            if kind.is_dir() {
-                waiting.push(path);
-            } else if kind.is_file() {
-                files.push(read_file(directory, &path)?);
-            } else {
-                // A link could lead anywhere, and what is left out would be deleted in the draft.
-                return Err(Failure::new(format!("{} is no plain file", path.display()))
-                    .hint("packages hold files and directories: replace the link by what it leads to, or remove it"));
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-fn read_file(directory: &Path, path: &Path) -> Result<(String, String), Failure> {
-    let bytes =
-        std::fs::read(path).map_err(|e| Failure::of(&format!("read {}", path.display()), &e))?;
-    let text = String::from_utf8(bytes).map_err(|_| {
-        Failure::new(format!(
-            "file {} is not a valid UTF-8 text file",
-            path.display()
-        ))
-        .hint("binary files stay as they are in git; leave them out of the directory")
-    })?;
-    let name = path.strip_prefix(directory).unwrap_or(path);
-    Ok((name.to_string_lossy().into_owned(), text))
-}
-
 fn read_input() -> Result<Vec<(String, String)>, Failure> {
     if std::io::stdin().is_terminal() {
         return Err(Failure::usage("nothing to push")
@@ -290,6 +241,8 @@ fn read_input() -> Result<Vec<(String, String)>, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use model::PackagePath;
+
     use super::*;
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub(super) mod bulk;
 mod diff;
+mod directory;
 mod discover;
 mod edit;
 pub(super) mod entry;
@@ -16,6 +17,7 @@ mod marked;
 mod refresh;
 mod remove;
 mod resource_list;
+mod update;
 mod upgrade;
 mod which;
 
@@ -69,7 +71,15 @@ async fn verb(client: &Client, args: &RpkgArgs) -> Result<String, Failure> {
             name,
             directory,
             markers,
-        } => files::pull(client, name, directory.as_deref(), *markers).await,
+            update,
+        } => {
+            let how = match (markers, update) {
+                (true, _) => files::How::Marked,
+                (_, true) => files::How::Update,
+                _ => files::How::Plain,
+            };
+            files::pull(client, name, directory.as_deref(), how).await
+        }
         Rpkg::Push { name, directory } => files::push(client, name, directory.as_deref()).await,
         Rpkg::Propose(which) => which::each(client, which, Verb::Propose).await,
         Rpkg::Approve(which) => which::each(client, which, Verb::Approve).await,

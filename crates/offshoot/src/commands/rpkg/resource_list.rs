@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use yaml::{Edit, Limits, Node, Path, Place, Stream};
 
-use super::files::METADATA;
+use super::directory::METADATA;
 use crate::exit::Failure;
 
 /// The annotations that say which file an item belongs to, and where in it, in the newer form and the older one.

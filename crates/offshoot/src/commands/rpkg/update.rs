@@ -1,0 +1,190 @@
+//! A directory that was pulled earlier, brought to what the draft holds now. Edits of the directory stay; what was edited
+//! on both sides is named, and then nothing is changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::directory::{METADATA, read_directory};
+use super::refresh;
+use crate::exit::Failure;
+
+/// Where the notes of a pull tell what each file held.
+pub(super) const PULLED: &str = "offshoot.dev/pulled";
+
+/// What each file holds, by a hash, as the notes of a pull have it.
+pub(super) fn noted(files: &[(String, String)]) -> String {
+    let all = files.iter().filter(|(path, _)| path != METADATA);
+    let all: BTreeMap<&str, String> = all
+        .map(|(path, text)| (path.as_str(), hash(text)))
+        .collect();
+    serde_json::to_string(&all).unwrap_or_default()
+}
+
+fn hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(16).map(|b| format!("{b:02x}")).collect()
+}
+
+/// Brings a directory to these files, its notes among them; says what it did about each that differed.
+///
+/// # Errors
+/// It was not pulled from this revision by a version that takes notes, or both sides changed a file.
+pub(super) fn update(
+    directory: &Path,
+    name: &str,
+    now: &[(String, String)],
+) -> Result<Vec<String>, Failure> {
+    let here = read_directory(directory)?;
+    let was = notes(&here, directory, name)?;
+    let find = |files: &[(String, String)], path: &str| {
+        let found = files.iter().find(|(known, _)| known == path);
+        found.map(|(_, text)| text.clone())
+    };
+    let names = here.iter().chain(now).map(|(path, _)| path.as_str());
+    let names: BTreeSet<&str> = names.filter(|path| *path != METADATA).collect();
+    let (mut wanted, mut said, mut both) = (Vec::new(), Vec::new(), Vec::new());
+    for path in names {
+        let (mine, theirs) = (find(&here, path), find(now, path));
+        let hashes = [&mine, &theirs].map(|text| text.as_deref().map(hash));
+        let [mine_is, theirs_is] = &hashes;
+        let before = was.get(path);
+        let taken = if mine_is == theirs_is || theirs_is.as_ref() == before {
+            if mine_is != theirs_is {
+                said.push(format!("{path} keeps your edit"));
+            }
+            mine
+        } else if mine_is.as_ref() == before {
+            said.push(format!("{path} is as the draft has it"));
+            theirs
+        } else {
+            both.push(path);
+            mine
+        };
+        wanted.extend(taken.map(|text| (path.to_owned(), text)));
+    }
+    if !both.is_empty() {
+        let what = both.join(", ");
+        return Err(Failure::new(format!(
+            "{what}: changed here and in {name} since the pull; nothing was changed"
+        ))
+        .hint(format!(
+            "pull {name} into a new directory, and copy over what you edited"
+        )));
+    }
+    wanted.extend(find(now, METADATA).map(|text| (METADATA.to_owned(), text)));
+    refresh::refresh(directory, &here, &wanted)?;
+    Ok(said)
+}
+
+/// What the files of a directory held when they were pulled.
+fn notes(
+    here: &[(String, String)],
+    directory: &Path,
+    name: &str,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let shown = directory.display();
+    let hint = format!("offshoot rpkg pull {name} with a directory that does not exist makes one");
+    let text = here
+        .iter()
+        .find(|(path, _)| path == METADATA)
+        .map(|(_, text)| text.as_str());
+    let limits = yaml::Limits::default();
+    let read = text
+        .and_then(|text| yaml::first_document_json(text, yaml::Reader::V3, false, &limits).ok());
+    let read: Value = read.ok_or_else(|| {
+        Failure::new(format!("{shown} was not pulled: it has no {METADATA}")).hint(hint.clone())
+    })?;
+    let from = read.pointer("/metadata/name").and_then(Value::as_str);
+    if from != Some(name) {
+        let from = from.unwrap_or("another revision");
+        return Err(Failure::new(format!("{shown} was pulled from {from}")).hint(hint));
+    }
+    let noted = read["metadata"]["annotations"][PULLED].as_str();
+    let noted = noted.and_then(|text| serde_json::from_str(text).ok());
+    noted.ok_or_else(|| {
+        Failure::new(format!(
+            "{shown} does not tell what its files held when they were pulled"
+        ))
+        .hint(hint)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(name: &str, text: &str) -> (String, String) {
+        (name.to_owned(), text.to_owned())
+    }
+
+    fn noted_of(files: &[(String, String)]) -> (String, String) {
+        let notes = noted(files).replace('\'', "''");
+        pair(
+            METADATA,
+            &format!("metadata:\n  name: r\n  annotations:\n    {PULLED}: '{notes}'\n"),
+        )
+    }
+
+    #[test]
+    fn edits_stay_what_changed_there_comes_and_both_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path();
+        let pulled = [
+            pair("a", "1"),
+            pair("b", "1"),
+            pair("c", "1"),
+            pair("gone", "1"),
+            pair("same", "1"),
+        ];
+        for (name, text) in pulled.iter().chain([&noted_of(&pulled)]) {
+            std::fs::write(dir.join(name), text).unwrap();
+        }
+        std::fs::write(dir.join("a"), "mine").unwrap();
+        std::fs::write(dir.join("new"), "mine").unwrap();
+        std::fs::remove_file(dir.join("c")).unwrap();
+        let mut now = vec![
+            pair("a", "1"),
+            pair("b", "2"),
+            pair("c", "1"),
+            pair("same", "1"),
+            pair("sub/d", "2"),
+        ];
+        now.push(noted_of(&now));
+        let said = update(dir, "r", &now).unwrap();
+        let kept = [
+            "a keeps your edit",
+            "b is as the draft has it",
+            "c keeps your edit",
+        ];
+        let moved = [
+            "gone is as the draft has it",
+            "new keeps your edit",
+            "sub/d is as the draft has it",
+        ];
+        assert_eq!(said, [kept, moved].concat());
+        let holds = |name: &str| std::fs::read_to_string(dir.join(name)).ok();
+        assert_eq!(holds("a").as_deref(), Some("mine"));
+        assert_eq!(holds("b").as_deref(), Some("2"));
+        assert_eq!((holds("c"), holds("gone")), (None, None));
+        assert_eq!(holds("sub/d").as_deref(), Some("2"));
+
+        let mut later = vec![pair("a", "theirs"), pair("b", "3"), pair("same", "1")];
+        later.push(noted_of(&later));
+        let refused = update(dir, "r", &later).unwrap_err();
+        assert!(
+            refused.to_string().starts_with("a: changed here and in r"),
+            "{refused}"
+        );
+        assert_eq!(holds("b").as_deref(), Some("2"), "nothing was changed");
+        assert!(
+            update(dir, "other", &now)
+                .unwrap_err()
+                .to_string()
+                .contains("was pulled from r")
+        );
+        assert!(update(root.path().join("sub").as_path(), "r", &now).is_err());
+    }
+}

@@ -1,0 +1,201 @@
+//! Plans without a server, and plans that are kept: what a directory foretells is what the server does, and what was
+//! planned of another upstream is not approved.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::edges::{REVISIONS, VARIANTS, checkout, commit, until_there};
+use crate::plan::{
+    DEPLOYMENT, SETS, document, drafts, drafts_of, plan, set, started, state_at_rest, trees, typed,
+    upstream,
+};
+use crate::process::{Process, git, wait_for};
+
+const REPOSITORIES: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/repositories";
+const CONFIGMAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// A fleet of four, published, of which a person edited one; the next upstream is committed and not tagged. Answers its
+/// commit.
+async fn published(root: &Path) -> (Process, String) {
+    let server = started(root).await;
+    server.create(SETS, &set(4)).await;
+    drafts_of(&server, 4).await;
+    let path = format!("{}/deploy.web-01.packagevariant-1", crate::edges::RESOURCES);
+    let mut edited = server.get(&path).await;
+    let text = edited["spec"]["resources"]["deployment.yaml"]
+        .as_str()
+        .unwrap();
+    edited["spec"]["resources"]["deployment.yaml"] =
+        text.replace("replicas: 3", "replicas: 9").into();
+    server.client.put(&path, &edited).await.unwrap();
+    for verb in ["propose", "approve"] {
+        let arguments = ["rpkg", verb, "--field-selector", "spec.repository=deploy"];
+        let (code, out, err) = typed(root, "data/kubeconfig", &arguments);
+        assert_eq!(code, 0, "{out}{err}");
+    }
+    wait_for("all published", async || drafts(&server).await.is_empty()).await;
+    let next = DEPLOYMENT
+        .replace("web:1.4", "web:1.5")
+        .replace("replicas: 3", "replicas: 5");
+    upstream(root, &next, "hunter2", None);
+    let work = checkout(root, "blueprints");
+    git(&work, &["add", "--all"]);
+    git(&work, &["commit", "--quiet", "--message", "next"]);
+    git(&work, &["push", "--quiet", "origin", "HEAD"]);
+    let head = git(&work, &["rev-parse", "HEAD"]).trim().to_owned();
+    let by_ref = format!("blueprints/web@v2={head}");
+    wait_for("the commit is known", async || {
+        plan(root, &["--upstream", &by_ref]).0 == 2
+    })
+    .await;
+    state_at_rest(&server, root).await;
+    (server, by_ref)
+}
+
+/// The objects as kubectl prints them, and the clones, in a directory.
+async fn export(server: &Process, root: &Path, dir: &Path) {
+    let mut items = Vec::new();
+    for path in [REPOSITORIES, SETS, VARIANTS, CONFIGMAPS] {
+        let list = server.get(path).await;
+        let kind = list["kind"]
+            .as_str()
+            .unwrap()
+            .trim_end_matches("List")
+            .to_owned();
+        for item in list["items"].as_array().unwrap() {
+            let mut item = item.clone();
+            item["kind"] = kind.clone().into();
+            item["apiVersion"] = list["apiVersion"].clone();
+            items.push(item);
+        }
+    }
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+    std::fs::create_dir_all(dir.join("git")).unwrap();
+    std::fs::write(dir.join("objects.yaml"), list.to_string()).unwrap();
+    for name in ["blueprints.git", "deploy.git"] {
+        let (from, to) = (root.join(name), dir.join("git").join(name));
+        let (from, to) = (from.display().to_string(), to.display().to_string());
+        git(root, &["clone", "--quiet", "--mirror", &from, &to]);
+    }
+}
+
+/// A plan without a server; no kubeconfig is there.
+fn offline(root: &Path, arguments: &[&str]) -> (i32, Value, String) {
+    let all = [&["plan", "--offline", "fleet", "-o", "json"], arguments].concat();
+    let (code, out, err) = typed(root, "none", &all);
+    let document = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
+    (code, document, err)
+}
+
+/// F2: offline equals the server, and what the directory lacks is unknown. The clones stay as they are.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_foretells_what_the_server_does() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let (server, by_ref) = published(root).await;
+    let dir = root.join("fleet");
+    export(&server, root, &dir).await;
+    std::fs::write(root.join("web.json"), set(2).to_string()).unwrap();
+    let clones = || {
+        ["blueprints.git", "deploy.git"].map(|name| {
+            let clone = dir.join("git").join(name);
+            git(&clone, &["for-each-ref"])
+                + &git(
+                    root,
+                    &["-C", &clone.display().to_string(), "count-objects", "-v"],
+                )
+        })
+    };
+    let before = clones();
+    for arguments in [
+        &["--upstream", &by_ref][..],
+        &["-f", "web.json"],
+        &["--upstream", &by_ref, "-f", "web.json"],
+        &["--delete", "pvset/web"],
+        &[],
+    ] {
+        let (code, told, err) = offline(root, arguments);
+        let served = document(root, arguments);
+        assert_eq!(told, served, "{arguments:?}: {err}");
+        assert_eq!(code, plan(root, arguments).0);
+    }
+    assert_eq!(clones(), before);
+    assert_eq!(
+        document(root, &["--upstream", &by_ref])["sets"][0]["counts"]["conflict"],
+        1
+    );
+
+    // Without the variants' uids, nobody can tell whose the packages are.
+    let text = std::fs::read_to_string(dir.join("objects.yaml")).unwrap();
+    let mut list: Value = serde_json::from_str(&text).unwrap();
+    let items = list["items"].as_array_mut().unwrap();
+    items.retain(|item| item["kind"] != "PackageVariant");
+    std::fs::write(dir.join("objects.yaml"), list.to_string()).unwrap();
+    let (_, told, _) = offline(root, &["--upstream", &by_ref]);
+    assert_eq!(told["sets"][0]["counts"]["unknown"], 4, "{told:#}");
+    assert_eq!(told["failed"], json!([]));
+    assert!(
+        told["unknown"].to_string().contains("kubectl get pvar"),
+        "{told:#}"
+    );
+    // Without its clone, nothing of a repository is known, and nothing is guessed.
+    std::fs::write(dir.join("objects.yaml"), text).unwrap();
+    std::fs::rename(dir.join("git/deploy.git"), root.join("away.git")).unwrap();
+    let (_, told, _) = offline(root, &["--upstream", &by_ref]);
+    let verdicts = told["targets"].as_array().unwrap().iter();
+    assert!(
+        verdicts.clone().all(|t| t["verdict"] == "unknown") && verdicts.count() == 4,
+        "{told:#}"
+    );
+    assert!(
+        told["unknown"]
+            .to_string()
+            .contains("git/deploy.git is not there"),
+        "{told:#}"
+    );
+    let (code, _, err) = typed(root, "none", &["plan", "--offline", "nowhere"]);
+    assert!(
+        code == 64 && err.contains("is no directory"),
+        "{code} {err}"
+    );
+}
+
+/// F3: a plan that was kept before the upstream moved approves nothing of what the drafts hold now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_plan_does_not_approve_what_came_later() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let (server, by_ref) = published(root).await;
+    let (code, _, err) = plan(root, &["--upstream", &by_ref, "--out", "kept.json"]);
+    assert_eq!(code, 2, "{err}");
+    let kept: Value =
+        serde_json::from_str(&std::fs::read_to_string(root.join("kept.json")).unwrap()).unwrap();
+    let planned = trees(&kept);
+    // The upstream moves before it is tagged.
+    let later = DEPLOYMENT.replace("web:1.4", "web:1.6");
+    upstream(root, &later, "hunter2", None);
+    commit(&checkout(root, "blueprints"), "web/v2");
+    until_there(&server, &format!("{REVISIONS}/blueprints.web.v2")).await;
+    wait_for("all drafts", async || drafts(&server).await.len() == 4).await;
+    let holds = drafts(&server).await;
+    let class = kept["classes"][0]["id"].as_str().unwrap();
+    for more in [&[][..], &["--class", class.get(..8).unwrap()]] {
+        let arguments = [&["rpkg", "propose", "--plan", "kept.json"], more].concat();
+        let (code, out, err) = typed(root, "data/kubeconfig", &arguments);
+        assert_eq!((code, out.as_str()), (1, ""), "{err}");
+        assert!(err.contains("which was seen"), "{err}");
+    }
+    let (_, _, err) = typed(
+        root,
+        "data/kubeconfig",
+        &["rpkg", "propose", "--plan", "kept.json"],
+    );
+    for name in ["web-deploy-web-00", "web-deploy-web-03"] {
+        assert!(
+            err.contains(&planned[name]) && err.contains(&holds[name]),
+            "{err}"
+        );
+    }
+    assert_eq!(drafts(&server).await, holds);
+}
