@@ -8,17 +8,17 @@ use super::{list, text};
 
 /// One change as people read it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// The file, with the resource where there is one.
-    pub(super) place: String,
+    pub(crate) place: String,
     /// What changes there.
-    pub(super) line: String,
+    pub(crate) line: String,
     /// Whether it is only what a machine notes for itself.
-    pub(super) bookkeeping: bool,
+    pub(crate) bookkeeping: bool,
 }
 
 /// A class's changes, in the order of files and fields.
-pub(super) fn entries(class: &Value) -> Vec<Entry> {
+pub(crate) fn entries(class: &Value) -> Vec<Entry> {
     let known = single(class);
     let all = list(class, "changes").map(|change| entry(change, &known));
     let mut all: Vec<Entry> = all.collect();

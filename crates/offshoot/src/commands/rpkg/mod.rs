@@ -4,7 +4,7 @@
 //! standard error, exit code 1 if something was refused.
 
 pub(super) mod bulk;
-mod diff;
+pub(super) mod diff;
 mod discover;
 mod edit;
 pub(super) mod entry;
@@ -16,7 +16,7 @@ mod marked;
 mod refresh;
 mod remove;
 mod resource_list;
-mod upgrade;
+pub(super) mod upgrade;
 mod which;
 
 use std::process::ExitCode;
