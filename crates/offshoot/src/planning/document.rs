@@ -6,7 +6,9 @@ use engine::planned::{
     FleetPlan, Leaving, PlannedClass, PlannedSet, Target, UpstreamChange, Verdict,
 };
 use model::{Conflict, ConflictValue, FileMode, Files};
-use package::changes::{Body, Changes, ContentChange, FieldChange, FileChange, Held, Inputs, Part, Template};
+use package::changes::{
+    Body, Changes, ContentChange, FieldChange, FileChange, Held, Inputs, Part, Template,
+};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 

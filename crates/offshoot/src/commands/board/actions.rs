@@ -57,10 +57,14 @@ pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, Failure> {
     let request: Request =
         serde_json::from_slice(body).map_err(|e| Failure::of("read the request", &e))?;
     if request.entries.is_empty() || request.entries.len() > MOST {
-        return Err(Failure::new(format!("between 1 and {MOST} revisions can be named")));
+        return Err(Failure::new(format!(
+            "between 1 and {MOST} revisions can be named"
+        )));
     }
     if request.entries.iter().any(|e| e.tree.is_empty()) {
-        return Err(Failure::new("each revision is named with the tree that was seen"));
+        return Err(Failure::new(
+            "each revision is named with the tree that was seen",
+        ));
     }
     let entries = request.entries.iter().map(|shown| Entry {
         namespace: board.client.namespace.clone(),

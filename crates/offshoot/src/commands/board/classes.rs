@@ -85,13 +85,21 @@ impl Classes {
     pub(super) fn document(&self, id: &str, members: &[(String, String)]) -> Option<Value> {
         let (class, inputs) = self.held(|held| {
             let class = Arc::clone(held.classes.get(id)?);
-            let inputs = members.iter().filter_map(|(name, _)| held.members.get(name));
+            let inputs = members
+                .iter()
+                .filter_map(|(name, _)| held.members.get(name));
             let inputs: Vec<Inputs> = inputs.map(|m| m.inputs.clone()).collect();
             Some((class, inputs))
         })?;
         let inputs: Vec<&Inputs> = inputs.iter().collect();
         let files = (&class.before, &class.after);
-        Some(planning::of_changes(id, &class.first, &class.changes, files, &inputs))
+        Some(planning::of_changes(
+            id,
+            &class.first,
+            &class.changes,
+            files,
+            &inputs,
+        ))
     }
 
     /// What a revision says for an input.
@@ -120,7 +128,9 @@ impl Classes {
                 None => pending += 1,
             }
         }
-        let groups = groups.into_iter().map(|(id, members)| Grouped { id, members });
+        let groups = groups
+            .into_iter()
+            .map(|(id, members)| Grouped { id, members });
         let mut groups: Vec<Grouped> = groups.collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
         (groups, pending, failed)
@@ -172,13 +182,22 @@ async fn work(board: &Board) {
 fn note(held: &mut Held, job: Job, class: Result<(String, Inputs, Class), Failure>) {
     let (class, inputs) = match class {
         Ok((id, inputs, class)) => {
-            held.classes.entry(id.clone()).or_insert_with(|| Arc::new(class));
+            held.classes
+                .entry(id.clone())
+                .or_insert_with(|| Arc::new(class));
             (Ok(id), inputs)
         }
         Err(why) => (Err(why.message().to_owned()), Inputs::default()),
     };
     let Job { name, tree, .. } = job;
-    held.members.insert(name, Member { tree, class, inputs });
+    held.members.insert(
+        name,
+        Member {
+            tree,
+            class,
+            inputs,
+        },
+    );
 }
 
 /// What is to be compared next; what is no longer open is forgotten.
@@ -186,10 +205,15 @@ fn jobs(board: &Board) -> Vec<Job> {
     board.fleet(|fleet| {
         board.classes.held(|held| {
             held.members.retain(|name, _| {
-                fleet.revision(name).is_some_and(|r| super::fleet::lifecycle(r) != "Published")
+                fleet
+                    .revision(name)
+                    .is_some_and(|r| super::fleet::lifecycle(r) != "Published")
             });
-            let used: std::collections::BTreeSet<&String> =
-                held.members.values().filter_map(|m| m.class.as_ref().ok()).collect();
+            let used: std::collections::BTreeSet<&String> = held
+                .members
+                .values()
+                .filter_map(|m| m.class.as_ref().ok())
+                .collect();
             held.classes.retain(|id, _| used.contains(id));
             let new = fleet.open().filter(|r| {
                 let known = held.members.get(name(r));
@@ -201,10 +225,18 @@ fn jobs(board: &Board) -> Vec<Job> {
 }
 
 fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Job {
-    let part = |r: &Revision, key: &str| api::str_at(r, &["spec", key]).unwrap_or_default().to_owned();
+    let part = |r: &Revision, key: &str| {
+        api::str_at(r, &["spec", key])
+            .unwrap_or_default()
+            .to_owned()
+    };
     let own = name(revision).to_owned();
     let upstream = fleet.upstream_of(revision).map(|u| {
-        (part(u, "repository"), part(u, "packageName"), tree(u).to_owned())
+        (
+            part(u, "repository"),
+            part(u, "packageName"),
+            tree(u).to_owned(),
+        )
     });
     Job {
         base: diff::published(fleet.package_of(&own), revision),
@@ -224,7 +256,9 @@ async fn compare(board: &Board, job: &Job) -> Result<(String, Inputs, Class), Fa
         None => None,
     };
     if !complete || before.as_ref().is_some_and(|(_, complete)| !complete) {
-        return Err(Failure::new("it has files that are binary or too large to be shown"));
+        return Err(Failure::new(
+            "it has files that are binary or too large to be shown",
+        ));
     }
     let before = before.map(|(files, _)| files);
     let named = |e: model::NameError| Failure::of("read the package's place", &e);

@@ -46,7 +46,11 @@ fn value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?.to_str().ok();
     // Two values are one too many: each reader would pick its own.
-    if all.next().is_some() { Some("") } else { first }
+    if all.next().is_some() {
+        Some("")
+    } else {
+        first
+    }
 }
 
 impl Guard {
@@ -181,11 +185,20 @@ mod tests {
         for wrong in ["127.0.0.1:8", "127.0.0.1", "localhost:7", "evil.example:7"] {
             assert!(!asked(&[("host", wrong)], Method::GET), "{wrong}");
             let foreign = format!("http://{wrong}");
-            assert!(!asked(&[host, ("origin", &foreign)], Method::POST), "{wrong}");
+            assert!(
+                !asked(&[host, ("origin", &foreign)], Method::POST),
+                "{wrong}"
+            );
         }
         assert!(!asked(&[host, ("origin", "null")], Method::POST));
-        assert!(!asked(&[host, ("origin", "https://127.0.0.1:7")], Method::POST));
+        assert!(!asked(
+            &[host, ("origin", "https://127.0.0.1:7")],
+            Method::POST
+        ));
         assert!(!asked(&[host, host], Method::GET), "one host");
-        assert!(!asked(&[host, ("sec-fetch-site", "same-site")], Method::GET));
+        assert!(!asked(
+            &[host, ("sec-fetch-site", "same-site")],
+            Method::GET
+        ));
     }
 }

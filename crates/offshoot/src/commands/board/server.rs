@@ -80,7 +80,11 @@ async fn pass(board: &Arc<Board>, request: Request) -> Response {
         (false, "/session") => return enter(board, body).await,
         _ => {}
     }
-    let below = parts.uri.path().strip_prefix('/').and_then(|p| p.split_once('/'));
+    let below = parts
+        .uri
+        .path()
+        .strip_prefix('/')
+        .and_then(|p| p.split_once('/'));
     let inside = below.filter(|(path, _)| *path == guard.path());
     let Some((_, page)) = inside.filter(|_| guard.is_inside(headers)) else {
         return refused("this page is not open here: start offshoot board again for a new address");
@@ -125,7 +129,9 @@ async fn enter(board: &Board, body: Body) -> Response {
     let token = token.map(|b| b.to_bytes()).unwrap_or_default();
     let token = std::str::from_utf8(&token).unwrap_or_default();
     let Some(cookie) = board.guard.enter(token, Instant::now()) else {
-        return refused("this address was used, or is older than a minute: start offshoot board again");
+        return refused(
+            "this address was used, or is older than a minute: start offshoot board again",
+        );
     };
     let place = format!("/{}/", board.guard.path());
     ([(header::SET_COOKIE, cookie)], place).into_response()
@@ -150,7 +156,9 @@ fn events(board: &Arc<Board>) -> Response {
         let event = Event::default().data(version.to_string());
         Some((Ok::<_, Infallible>(event), (changed, false)))
     });
-    Sse::new(told).keep_alive(KeepAlive::default()).into_response()
+    Sse::new(told)
+        .keep_alive(KeepAlive::default())
+        .into_response()
 }
 
 /// `a=b&c=d`, decoded; of a name that comes twice, the last.

@@ -137,10 +137,18 @@ pub(super) fn text_diff(text: &str) -> Markup {
 }
 
 fn one(context: &Context<'_>, group: &Grouped) -> Markup {
-    let document = context.board.classes.document(&group.id, &group.members).unwrap_or_default();
+    let document = context
+        .board
+        .classes
+        .document(&group.id, &group.members)
+        .unwrap_or_default();
     let all = serde_json::json!({ "classes": [document.clone()] });
     let diff = planning::diff(&all, &group.id).unwrap_or_default();
-    let show = format!("offshoot rpkg diff {}{}", names(group), actions::scope(&context.board.client.namespace));
+    let show = format!(
+        "offshoot rpkg diff {}{}",
+        names(group),
+        actions::scope(&context.board.client.namespace)
+    );
     html! {
         p { a href="./changes" { "All changes" } }
         div.title {
@@ -157,13 +165,22 @@ fn one(context: &Context<'_>, group: &Grouped) -> Markup {
 }
 
 fn names(group: &Grouped) -> String {
-    let shown: Vec<&str> = group.members.iter().take(20).map(|(n, _)| n.as_str()).collect();
+    let shown: Vec<&str> = group
+        .members
+        .iter()
+        .take(20)
+        .map(|(n, _)| n.as_str())
+        .collect();
     let rest = if group.members.len() > 20 { " …" } else { "" };
     format!("{}{rest}", shown.join(" "))
 }
 
 fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
-    value.get(key).and_then(Value::as_array).into_iter().flatten()
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
@@ -181,7 +198,7 @@ pub(super) fn inputs(class: &Value) -> Markup {
                     @for input in all {
                         dt { code { "{" (text(input, "input")) "}" } }
                         dd { @for value in list(input, "values").take(SHOWN) {
-                            span.value { (text(value, "value")) " " span.count { (value.get("count").and_then(Value::as_u64).unwrap_or_default()) } } " "
+                            span.said { (text(value, "value")) " " span.count { (value.get("count").and_then(Value::as_u64).unwrap_or_default()) } } " "
                         } }
                     }
                 }
@@ -194,7 +211,8 @@ fn members(context: &Context<'_>, group: &Grouped, document: &Value) -> Markup {
     let named: Vec<&str> = list(document, "inputs").map(|i| text(i, "input")).collect();
     let stages: Vec<String> = context.board.fleet(|fleet| {
         let all = group.members.iter().map(|(name, _)| fleet.revision(name));
-        all.map(|r| r.map(lifecycle).unwrap_or_default().to_owned()).collect()
+        all.map(|r| r.map(lifecycle).unwrap_or_default().to_owned())
+            .collect()
     });
     html! {
         section.card aria-label="Revisions" {

@@ -23,7 +23,7 @@ struct Group {
 pub(super) fn main(context: &Context<'_>) -> Markup {
     let groups = groups(context);
     html! {
-        div.title { h1 { "Conflicts" } p { (groups.len()) " decisions are open" } }
+        div.title { h1 { "Conflicts" } p { (groups.len()) @if groups.len() == 1 { " decision is open" } @else { " decisions are open" } } }
         @if groups.is_empty() { (nothing("No conflict is open.")) }
         @for (key, group) in &groups { (card(context, key, group)) }
     }
@@ -91,7 +91,8 @@ fn card(context: &Context<'_>, key: &str, group: &Group) -> Markup {
 
 fn members(group: &Group) -> Vec<(String, String)> {
     let all = group.drafts.iter();
-    all.map(|(name, tree, _)| (name.clone(), tree.clone())).collect()
+    all.map(|(name, tree, _)| (name.clone(), tree.clone()))
+        .collect()
 }
 
 fn side(
@@ -103,7 +104,10 @@ fn side(
     makes: &Markup,
 ) -> Markup {
     let allowed = context.rights.resolve;
-    let does = format!("offshoot resolve {key} --take {side}{}", actions::scope(&context.board.client.namespace));
+    let does = format!(
+        "offshoot resolve {key} --take {side}{}",
+        actions::scope(&context.board.client.namespace)
+    );
     let why = (!allowed).then_some("Your roles do not allow this");
     html! {
         tr {
@@ -117,7 +121,10 @@ fn side(
 /// A value of one's own, where all drafts hold the same.
 fn literal(context: &Context<'_>, key: &str, group: &Group) -> Markup {
     let allowed = context.rights.resolve;
-    let does = format!("offshoot resolve {key} --value VALUE{}", actions::scope(&context.board.client.namespace));
+    let does = format!(
+        "offshoot resolve {key} --value VALUE{}",
+        actions::scope(&context.board.client.namespace)
+    );
     html! {
         form.inline.value data-key=(key) data-command=(does) data-entries=[allowed.then(|| entries(&members(group)))] {
             label { "or a value of your own" input name="value" autocomplete="off" disabled[!allowed]; }

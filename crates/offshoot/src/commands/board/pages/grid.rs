@@ -49,7 +49,10 @@ fn is_open(fleet: &Fleet, target: &Target) -> bool {
 fn cell(board: &Board, fleet: &Fleet, name: &str, target: &Target) -> Value {
     let revision = fleet.revision(&target.revision);
     let tree = revision.map(tree).unwrap_or_default();
-    let class = board.classes.of(&target.revision, tree).and_then(Result::ok);
+    let class = board
+        .classes
+        .of(&target.revision, tree)
+        .and_then(Result::ok);
     json!({
         "v": name, "s": target.set, "r": target.repository, "p": target.package,
         "k": key(target.standing), "d": target.revision, "t": tree,
@@ -60,7 +63,9 @@ fn cell(board: &Board, fleet: &Fleet, name: &str, target: &Target) -> Value {
 
 /// The main part of the page.
 pub(super) fn main(context: &Context<'_>) -> Markup {
-    let sets = context.board.fleet(|f| f.sets.keys().cloned().collect::<Vec<_>>());
+    let sets = context
+        .board
+        .fleet(|f| f.sets.keys().cloned().collect::<Vec<_>>());
     let labels = context.board.fleet(|f| {
         let all = f.repositories.keys().flat_map(|name| f.labels(name));
         let keys = all.map(|(key, _)| key.to_owned());

@@ -26,8 +26,7 @@ pub(in crate::commands::board) fn enter() -> Markup {
 /// A whole page around its main part.
 pub(super) fn page(context: &Context<'_>, path: &str, title: &str, main: &Markup) -> Html<String> {
     let board = context.board;
-    let (listed, trouble, version) =
-        board.fleet(|f| (f.listed, f.trouble.clone(), f.version));
+    let (listed, trouble, version) = board.fleet(|f| (f.listed, f.trouble.clone(), f.version));
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -67,7 +66,11 @@ fn navigation(context: &Context<'_>, path: &str) -> Markup {
         })
     };
     let (targets, open, sets) = context.board.fleet(|fleet| {
-        let open = [Lifecycle::Draft, Lifecycle::Proposed, Lifecycle::DeletionProposed];
+        let open = [
+            Lifecycle::Draft,
+            Lifecycle::Proposed,
+            Lifecycle::DeletionProposed,
+        ];
         let open: usize = open.into_iter().map(|l| fleet.count(l)).sum();
         (fleet.targets.len(), open, fleet.sets.len())
     });
@@ -76,7 +79,11 @@ fn navigation(context: &Context<'_>, path: &str) -> Markup {
         ("sets", "Sets", Some(sets)),
         ("targets", "Targets", Some(targets)),
         ("changes", "Changes", Some(open)),
-        ("conflicts", "Conflicts", Some(count(&[Standing::Conflicts]))),
+        (
+            "conflicts",
+            "Conflicts",
+            Some(count(&[Standing::Conflicts])),
+        ),
         ("plan", "Plan", None),
     ];
     html! {
@@ -180,7 +187,11 @@ pub(super) fn verbs(context: &Context<'_>, members: &[(String, String)]) -> Mark
                 let revision = fleet.revision(name);
                 revision.is_some_and(|r| crate::commands::board::fleet::lifecycle(r) == stage)
             };
-            members.iter().filter(|(name, _)| stands(name)).cloned().collect()
+            members
+                .iter()
+                .filter(|(name, _)| stands(name))
+                .cloned()
+                .collect()
         })
     };
     let (drafts, proposed, deletions) = (of("Draft"), of("Proposed"), of("DeletionProposed"));

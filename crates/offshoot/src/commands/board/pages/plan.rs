@@ -22,7 +22,8 @@ const SHOWN: usize = 100;
 pub(super) fn main(context: &Context<'_>) -> Markup {
     let sets = context.board.fleet(|fleet| {
         let all = fleet.sets.iter();
-        all.map(|(name, set)| (name.clone(), set.upstream.clone())).collect::<Vec<_>>()
+        all.map(|(name, set)| (name.clone(), set.upstream.clone()))
+            .collect::<Vec<_>>()
     });
     let chosen = context.asked("set");
     html! {
@@ -54,8 +55,10 @@ pub(in crate::commands::board) async fn planned(board: &Board, body: &[u8]) -> M
 }
 
 async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), Failure> {
-    let asked: Value = serde_json::from_slice(body).map_err(|e| Failure::of("read the request", &e))?;
-    let [set, revision] = ["set", "revision"].map(|k| api::str_at(&asked, &[k]).unwrap_or_default());
+    let asked: Value =
+        serde_json::from_slice(body).map_err(|e| Failure::of("read the request", &e))?;
+    let [set, revision] =
+        ["set", "revision"].map(|k| api::str_at(&asked, &[k]).unwrap_or_default());
     let (client, mut objects) = (&board.client, Vec::new());
     let scope = actions::scope(&client.namespace);
     let mut does = format!("offshoot plan{scope}");
@@ -64,26 +67,36 @@ async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), Failure> {
         if let Some(upstream) = object.pointer_mut("/spec/upstream") {
             upstream["revision"] = revision.into();
         }
-        let parts = ["apiVersion", "kind", "spec"].map(|k| (k, object.get(k).cloned().unwrap_or_default()));
+        let parts =
+            ["apiVersion", "kind", "spec"].map(|k| (k, object.get(k).cloned().unwrap_or_default()));
         let mut manifest = json!({ "metadata": { "name": set, "namespace": client.namespace } });
         for (key, value) in parts {
             manifest[key] = value;
         }
         objects.push(manifest);
-        does = format!("kubectl get pvset {set}{scope} -o yaml > {set}.yaml  # set spec.upstream.revision: {revision}\noffshoot plan -f {set}.yaml{scope}");
+        does = format!(
+            "kubectl get pvset {set}{scope} -o yaml > {set}.yaml  # set spec.upstream.revision: {revision}\noffshoot plan -f {set}.yaml{scope}"
+        );
     }
     let body = json!({
         "apiVersion": "fleet.offshoot.dev/v1alpha1", "kind": "Plan",
         "metadata": { "name": "plan" }, "spec": { "objects": objects },
     });
-    let answer = client.post(&collection(PLANS, &client.namespace, &[]), &body).await?;
+    let answer = client
+        .post(&collection(PLANS, &client.namespace, &[]), &body)
+        .await?;
     let document = answer.pointer("/status/document").cloned();
     let document = document.ok_or_else(|| Failure::new("the server answered without a plan"))?;
     Ok((document, does))
 }
 
 fn list<'v>(value: &'v Value, key: &str) -> Vec<&'v Value> {
-    value.get(key).and_then(Value::as_array).into_iter().flatten().collect()
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {

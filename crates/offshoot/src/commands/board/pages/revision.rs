@@ -32,7 +32,9 @@ const PARTS: [(&str, &str); 5] = [
 pub(super) async fn main(context: &Context<'_>) -> Markup {
     let wanted = context.asked("name");
     let client = &context.board.client;
-    let found = client.get(&object(PACKAGES, &client.namespace, wanted)).await;
+    let found = client
+        .get(&object(PACKAGES, &client.namespace, wanted))
+        .await;
     let revision = match found {
         Ok(revision) => revision,
         Err(why) => return html! { h1 { (wanted) } p.trouble { (why.message()) } },
@@ -69,7 +71,9 @@ fn facts(context: &Context<'_>, revision: &Value) -> Markup {
     let spec = |key: &str| api::str_at(revision, &["spec", key]).unwrap_or_default();
     let own = name(revision);
     let (variant, upstream) = context.board.fleet(|fleet| {
-        let variant = fleet.target_of(own).map(|(name, t)| (name.clone(), t.message.clone()));
+        let variant = fleet
+            .target_of(own)
+            .map(|(name, t)| (name.clone(), t.message.clone()));
         let upstream = fleet.revision(own).and_then(|r| fleet.upstream_of(r));
         (variant, upstream.map(|u| name(u).to_owned()))
     });
@@ -90,7 +94,10 @@ async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, Fail
     let own = name(revision);
     let against = context.asked("against");
     let base = context.board.fleet(|fleet| match against {
-        "upstream" => fleet.revision(own).and_then(|r| fleet.upstream_of(r)).map(|u| name(u).to_owned()),
+        "upstream" => fleet
+            .revision(own)
+            .and_then(|r| fleet.upstream_of(r))
+            .map(|u| name(u).to_owned()),
         _ => diff::published(fleet.package_of(own), revision),
     });
     let client = &context.board.client;
@@ -101,8 +108,15 @@ async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, Fail
     };
     let mut found = package::merge::diff(&before, &after);
     found.retain(|d| !diff::is_bookkeeping(d));
-    let against = if against == "upstream" { "upstream" } else { "published" };
-    let does = format!("offshoot rpkg diff {own} --against {against}{}", actions::scope(&client.namespace));
+    let against = if against == "upstream" {
+        "upstream"
+    } else {
+        "published"
+    };
+    let does = format!(
+        "offshoot rpkg diff {own} --against {against}{}",
+        actions::scope(&client.namespace)
+    );
     Ok(html! {
         p.tabs {
             @for (value, word) in [("published", "Against what is published"), ("upstream", "Against its upstream")] {
@@ -139,14 +153,23 @@ fn unified(before: &Files, after: &Files) -> String {
         let (from, to) = (label(&old, "a"), label(&new, "b"));
         let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
         let text = TextDiff::from_lines(old.as_str(), new.as_str());
-        out.push_str(&text.unified_diff().context_radius(3).header(&from, &to).to_string());
+        out.push_str(
+            &text
+                .unified_diff()
+                .context_radius(3)
+                .header(&from, &to)
+                .to_string(),
+        );
     }
     out
 }
 
 async fn files(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
     let (files, complete) = diff::contents(&context.board.client, own).await?;
-    let does = format!("offshoot rpkg pull {own} DIR{}", actions::scope(&context.board.client.namespace));
+    let does = format!(
+        "offshoot rpkg pull {own} DIR{}",
+        actions::scope(&context.board.client.namespace)
+    );
     Ok(html! {
         (command(&does))
         @if !complete { p.trouble { "Files that are binary or too large are not shown." } }
@@ -160,9 +183,20 @@ async fn files(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
 }
 
 fn explained(context: &Context<'_>, revision: &Value) -> Markup {
-    let does = format!("offshoot why pkgrev/{}{}", name(revision), actions::scope(&context.board.client.namespace));
-    let list = |pointer: &str| revision.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
-    let text = |object: &Value, key: &str| api::str_at(object, &[key]).unwrap_or_default().to_owned();
+    let does = format!(
+        "offshoot why pkgrev/{}{}",
+        name(revision),
+        actions::scope(&context.board.client.namespace)
+    );
+    let list = |pointer: &str| {
+        revision
+            .pointer(pointer)
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
+    };
+    let text =
+        |object: &Value, key: &str| api::str_at(object, &[key]).unwrap_or_default().to_owned();
     let conditions = list("/status/conditions");
     let report = revision.pointer("/status/renderStatus");
     html! {
@@ -185,12 +219,20 @@ fn explained(context: &Context<'_>, revision: &Value) -> Markup {
 
 async fn blamed(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
     let client = &context.board.client;
-    let answer = client.get(&object(EXPLANATIONS, &client.namespace, &format!("blame.{own}"))).await?;
+    let answer = client
+        .get(&object(
+            EXPLANATIONS,
+            &client.namespace,
+            &format!("blame.{own}"),
+        ))
+        .await?;
     let (files, _) = diff::contents(client, own).await?;
     let fields = answer.pointer("/status/fields").and_then(Value::as_array);
     let mut by: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for field in fields.into_iter().flatten() {
-        by.entry(api::str_at(field, &["file"]).unwrap_or_default()).or_default().push(field);
+        by.entry(api::str_at(field, &["file"]).unwrap_or_default())
+            .or_default()
+            .push(field);
     }
     Ok(html! {
         (command(&format!("offshoot blame {own} FILE [FIELD]{}", actions::scope(&client.namespace))))

@@ -68,7 +68,11 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
 fn card(row: &Row) -> Markup {
     let total: usize = row.counts.values().sum();
     let (repository, package, revision) = &row.upstream;
-    let title = if row.name.is_empty() { "Variants of no set" } else { &row.name };
+    let title = if row.name.is_empty() {
+        "Variants of no set"
+    } else {
+        &row.name
+    };
     html! {
         section.card.set {
             div.head {

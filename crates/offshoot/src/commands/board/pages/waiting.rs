@@ -33,8 +33,10 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
         Standing::Gates,
         Standing::Draft,
     ];
-    let (yours, others): (Vec<Standing>, Vec<Standing>) =
-        order.into_iter().filter(|s| by.contains_key(s)).partition(|s| mine(*s));
+    let (yours, others): (Vec<Standing>, Vec<Standing>) = order
+        .into_iter()
+        .filter(|s| by.contains_key(s))
+        .partition(|s| mine(*s));
     html! {
         div.title { h1 { "Waiting for you" } (tally(context)) }
         @if yours.is_empty() { (nothing("Nothing waits for you. What is published is what is wanted, or others are to decide.")) }
@@ -58,29 +60,47 @@ fn lines(context: &Context<'_>) -> BTreeMap<Standing, Vec<Line>> {
             ));
         }
         // What no variant looks after waits as well.
-        let known: std::collections::BTreeSet<&str> =
-            fleet.targets.values().map(|t| t.revision.as_str()).collect();
+        let known: std::collections::BTreeSet<&str> = fleet
+            .targets
+            .values()
+            .map(|t| t.revision.as_str())
+            .collect();
         for revision in fleet.open().filter(|r| !known.contains(name(r))) {
             let standing = match lifecycle(revision) {
                 "Proposed" => Standing::Proposed,
                 "DeletionProposed" => Standing::DeletionProposed,
                 _ => Standing::Draft,
             };
-            let line = (String::new(), name(revision).to_owned(), String::new(), String::new());
+            let line = (
+                String::new(),
+                name(revision).to_owned(),
+                String::new(),
+                String::new(),
+            );
             by.entry(standing).or_default().push(line);
         }
     });
     by
 }
 
-fn section(context: &Context<'_>, standing: Standing, by: &BTreeMap<Standing, Vec<Line>>) -> Markup {
+fn section(
+    context: &Context<'_>,
+    standing: Standing,
+    by: &BTreeMap<Standing, Vec<Line>>,
+) -> Markup {
     let lines = by.get(&standing).map(Vec::as_slice).unwrap_or_default();
     let members = context.board.fleet(|fleet| {
-        let seen = lines.iter().filter_map(|(_, revision, ..)| fleet.revision(revision));
-        seen.map(|r| (name(r).to_owned(), tree(r).to_owned())).collect::<Vec<_>>()
+        let seen = lines
+            .iter()
+            .filter_map(|(_, revision, ..)| fleet.revision(revision));
+        seen.map(|r| (name(r).to_owned(), tree(r).to_owned()))
+            .collect::<Vec<_>>()
     });
     let key = layout::key(standing);
-    let acts = matches!(standing, Standing::Draft | Standing::Proposed | Standing::DeletionProposed);
+    let acts = matches!(
+        standing,
+        Standing::Draft | Standing::Proposed | Standing::DeletionProposed
+    );
     html! {
         section.card aria-labelledby=(format!("w-{key}")) {
             div.head {
@@ -96,7 +116,7 @@ fn section(context: &Context<'_>, standing: Standing, by: &BTreeMap<Standing, Ve
                     @for (variant, revision, versions, message) in lines.iter().take(SHOWN) {
                         tr {
                             td { @if revision.is_empty() { "–" } @else { a href=(format!("./revision?name={revision}")) { (revision) } } }
-                            td { (variant) } td { (versions) } td.message { (message) }
+                            td { (variant) } td { (versions) } td.message { span.clamp title=(message) { (message) } }
                         }
                     }
                 }
@@ -128,7 +148,10 @@ pub(super) fn tally(context: &Context<'_>) -> Markup {
 /// Counts as a bar, and in words. Widths are attributes of a drawing: no style stands in a page.
 pub(super) fn bar(counts: &BTreeMap<Standing, usize>) -> Markup {
     let total: usize = counts.values().sum();
-    let words: Vec<String> = counts.iter().map(|(s, n)| format!("{n} {}", s.words())).collect();
+    let words: Vec<String> = counts
+        .iter()
+        .map(|(s, n)| format!("{n} {}", s.words()))
+        .collect();
     let mut at = 0.0;
     let parts: Vec<(Standing, f64, f64)> = counts
         .iter()
