@@ -293,7 +293,7 @@ class Grid {
     fact("Revision", cell.d, `./revision?name=${encodeURIComponent(cell.d)}`);
     fact("Class", cell.c.slice(0, 8), `./changes?class=${cell.c}`);
     fact("Labels", Object.entries(cell.labels).map(([k, v]) => `${k}=${v}`).join(", "));
-    fact("Says", cell.m);
+    fact("Says", cell.m.length > 180 ? `${cell.m.slice(0, 180)}…` : cell.m);
     box.append(make("h3", cell.v), facts);
   }
 }
