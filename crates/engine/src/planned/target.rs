@@ -419,8 +419,8 @@ async fn class(
             let found = changes::changes(&before, &after, &inputs);
             let class = PlannedClass {
                 first,
-                before: differing(&before, &after),
-                after: differing(&after, &before),
+                before: changes::differing(&before, &after),
+                after: changes::differing(&after, &before),
                 changes: found,
             };
             (class.changes.id(&from), class, inputs)
@@ -429,16 +429,4 @@ async fn class(
     target.class = Some(id);
     target.inputs = inputs;
     Ok(Some((id, class)))
-}
-
-/// The files that the other package has otherwise, or not at all.
-fn differing(files: &Files, other: &Files) -> Files {
-    let differs = |path: &model::PackagePath, file: &model::File| {
-        other
-            .get(path)
-            .is_none_or(|o| o.bytes() != file.bytes() || o.mode() != file.mode())
-    };
-    let all = files.iter().filter(|(path, file)| differs(path, file));
-    all.map(|(path, file)| (path.clone(), file.clone()))
-        .collect()
 }

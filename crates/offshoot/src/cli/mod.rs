@@ -1,5 +1,6 @@
 //! The command line: `offshoot --help` is its table of contents.
 
+pub(crate) mod board;
 mod connect;
 pub(crate) mod fleet;
 pub(crate) mod local;
@@ -115,6 +116,11 @@ pub(crate) enum Command {
         after_help = "Each variant is counted in one column: the one that somebody has to look at first.\n\nExample:\n  offshoot status\n  offshoot status --by region -w"
     )]
     Status(Box<fleet::StatusArgs>),
+    /// The fleet in a browser: what waits, targets, changes, conflicts; with your own kubeconfig, on this machine alone.
+    #[command(
+        after_help = "The address that it prints opens the board once, within a minute.\n\nExample:\n  offshoot board\n  offshoot board --context production -n web"
+    )]
+    Board(Box<board::BoardArgs>),
     /// Templates of sets: evaluate an expression.
     #[command(
         after_help = "Example:\n  offshoot template eval --expr \"target.name + '-' + packageDefault\" --vars vars.yaml"

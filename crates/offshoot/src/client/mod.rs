@@ -1,5 +1,6 @@
 //! The client side of `rpkg` and `repo`: a connection by kubeconfig, requests, and listings.
 
+pub(crate) mod follow;
 mod jsonpath;
 mod log;
 mod output;

@@ -94,7 +94,7 @@ fn is_wanted(field: &Value, wanted: &str) -> bool {
 }
 
 /// A line for each field: who, what of them, the field and its value. The resource is named where it changes.
-fn lines(fields: &[&Value], text: &str) -> String {
+pub(super) fn lines(fields: &[&Value], text: &str) -> String {
     let stream = yaml::Stream::parse(text, &yaml::Limits::default()).ok();
     let mut rows = Vec::new();
     let mut last = None;

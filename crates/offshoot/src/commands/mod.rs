@@ -2,6 +2,7 @@
 
 mod backup;
 mod blame;
+mod board;
 mod check;
 mod crds;
 mod function;
@@ -54,6 +55,7 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Fn(args) => function::run(args),
         Command::Resolve(args) => print(&wait(resolve::run(args))?),
         Command::Blame(args) => print(&wait(blame::run(args))?),
+        Command::Board(args) => serve(board::run(args)),
         Command::Status(args) => wait(status::run(args)).map(|()| ExitCode::SUCCESS),
         Command::Why(args) => print(&wait(why::run(args))?),
         Command::Plan(args) => {

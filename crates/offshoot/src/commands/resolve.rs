@@ -34,6 +34,26 @@ pub(super) async fn run(args: &ResolveArgs) -> Result<String, Failure> {
 }
 
 async fn resolve(client: &Client, args: &ResolveArgs) -> Result<String, Failure> {
+    let (decisions, entries, differing) = prepare(client, args).await?;
+    for line in differing {
+        super::say(&line);
+    }
+    if entries.is_empty() {
+        super::say("No open conflict is equal: nothing is to be decided.");
+        return Ok(String::new());
+    }
+    let wire: Vec<Value> = decisions.iter().map(api::write_resolution).collect();
+    bulk::run(client, Asked::Resolve(&wire), &entries, args.dry_run).await
+}
+
+/// What would be decided: the decisions, the drafts with an equal open conflict, and lines about what differs.
+///
+/// # Errors
+/// Nothing is decided by these words.
+pub(super) async fn prepare(
+    client: &Client,
+    args: &ResolveArgs,
+) -> Result<(Vec<Resolution>, Vec<Entry>, Vec<String>), Failure> {
     let drafts = drafts(client, args).await?;
     let decisions = match &args.like {
         Some(model) => of_draft(client, model).await?,
@@ -41,15 +61,13 @@ async fn resolve(client: &Client, args: &ResolveArgs) -> Result<String, Failure>
     };
     let others = |draft: &&Revision| args.like.as_deref() != Some(draft.key.name.as_str());
     let drafts: Vec<&Revision> = drafts.iter().filter(others).collect();
-    for line in differing(&decisions, &drafts) {
-        super::say(&line);
-    }
+    let lines = differing(&decisions, &drafts);
     let waits = |draft: &&&Revision| {
         let open = draft.conflicts.iter().filter(|c| c.blocks());
         open.into_iter()
             .any(|c| decisions.iter().any(|d| d.is_about(c)))
     };
-    let entries: Vec<Entry> = drafts
+    let entries = drafts
         .iter()
         .filter(waits)
         .map(|draft| Entry {
@@ -58,12 +76,7 @@ async fn resolve(client: &Client, args: &ResolveArgs) -> Result<String, Failure>
             tree: Some(draft.tree.to_string()),
         })
         .collect();
-    if entries.is_empty() {
-        super::say("No open conflict is equal: nothing is to be decided.");
-        return Ok(String::new());
-    }
-    let wire: Vec<Value> = decisions.iter().map(api::write_resolution).collect();
-    bulk::run(client, Asked::Resolve(&wire), &entries, args.dry_run).await
+    Ok((decisions, entries, lines))
 }
 
 /// The drafts of the selection that have conflicts.

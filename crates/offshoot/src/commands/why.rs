@@ -59,7 +59,7 @@ fn text<'a>(object: &'a Value, key: &str) -> &'a str {
 }
 
 /// Where a revision stands, and what keeps it from being approved.
-fn revision(object: &Value) -> String {
+pub(super) fn revision(object: &Value) -> String {
     let lifecycle = api::str_at(object, &["spec", "lifecycle"]).unwrap_or_default();
     let mut out = format!("state: {lifecycle}\n");
     let conditions: Vec<&Value> = items(object, "/status/conditions").collect();

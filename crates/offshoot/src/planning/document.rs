@@ -7,7 +7,7 @@ use engine::planned::{
 };
 use model::{Conflict, ConflictValue, FileMode, Files, ObjectKey};
 use package::changes::{
-    Body, ClassId, ContentChange, FieldChange, FileChange, Held, Part, Template,
+    Body, Changes, ClassId, ContentChange, FieldChange, FileChange, Held, Inputs, Part, Template,
 };
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -165,28 +165,41 @@ fn of_conflict(conflict: &Conflict) -> Value {
 }
 
 fn of_class(id: &str, class: &PlannedClass, targets: &[&Target]) -> Value {
-    let changes: Vec<Value> = class.changes.files.iter().flat_map(of_file).collect();
+    let mine: Vec<&Inputs> = targets.iter().map(|t| &t.inputs).collect();
+    let files = (&class.before, &class.after);
+    of_changes(id, &class.first.to_string(), &class.changes, files, &mine)
+}
+
+/// A class: its changes, the files that differ in its first target, and the inputs of all of its targets.
+pub(crate) fn of_changes(
+    id: &str,
+    first: &str,
+    changes: &Changes,
+    (before, after): (&Files, &Files),
+    targets: &[&Inputs],
+) -> Value {
+    let told: Vec<Value> = changes.files.iter().flat_map(of_file).collect();
     json!({
         "id": id,
         "count": targets.len(),
-        "first": class.first.to_string(),
-        "contents": contents(&class.after),
-        "before": contents(&class.before),
-        "changes": changes,
-        "inputs": inputs(class, targets),
+        "first": first,
+        "contents": contents(after),
+        "before": contents(before),
+        "changes": told,
+        "inputs": inputs(changes, targets),
     })
 }
 
 /// The inputs that a class names, each with its values and how many targets have them.
-fn inputs(class: &PlannedClass, targets: &[&Target]) -> Vec<Value> {
-    let named = class.changes.inputs();
+fn inputs(changes: &Changes, targets: &[&Inputs]) -> Vec<Value> {
+    let named = changes.inputs();
     named
         .into_iter()
         .map(|name| {
             let mut values: BTreeMap<&str, usize> = BTreeMap::new();
             for target in targets {
                 *values
-                    .entry(target.inputs.value(&name).unwrap_or_default())
+                    .entry(target.value(&name).unwrap_or_default())
                     .or_default() += 1;
             }
             let values: Vec<Value> = values
@@ -200,18 +213,22 @@ fn inputs(class: &PlannedClass, targets: &[&Target]) -> Vec<Value> {
 
 /// The texts of files; one that holds a Secret is not shown, and one that is no text is no text here either.
 fn contents(files: &Files) -> Map<String, Value> {
-    let shown = files.iter().map(|(path, file)| {
-        let text = match file.as_text() {
-            Some(text) if holds_secret(text) => HIDDEN.to_owned(),
-            Some(text) => text.to_owned(),
-            None => format!(
-                "(not shown: {} bytes that are no text)\n",
-                file.bytes().len()
-            ),
-        };
-        (path.as_str().to_owned(), text.into())
-    });
-    shown.collect()
+    let shown = files.iter();
+    shown
+        .map(|(path, file)| (path.as_str().to_owned(), shown_text(file).into()))
+        .collect()
+}
+
+/// The text of a file as anybody may see it.
+pub(crate) fn shown_text(file: &model::File) -> String {
+    match file.as_text() {
+        Some(text) if holds_secret(text) => HIDDEN.to_owned(),
+        Some(text) => text.to_owned(),
+        None => format!(
+            "(not shown: {} bytes that are no text)\n",
+            file.bytes().len()
+        ),
+    }
 }
 
 /// Whether a text may hold a Secret: what cannot be read as YAML is judged by its words.

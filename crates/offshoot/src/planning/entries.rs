@@ -8,19 +8,19 @@ use super::{list, text};
 
 /// One change as people read it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// The same with inputs named instead of written, by which it is told from changes of other classes.
-    pub(super) bare: (String, String),
+    pub(crate) bare: (String, String),
     /// The file, with the resource where there is one.
-    pub(super) place: String,
+    pub(crate) place: String,
     /// What changes there.
-    pub(super) line: String,
+    pub(crate) line: String,
     /// Whether it is only what a machine notes for itself.
-    pub(super) bookkeeping: bool,
+    pub(crate) bookkeeping: bool,
 }
 
 /// A class's changes, in the order of files and fields.
-pub(super) fn entries(class: &Value) -> Vec<Entry> {
+pub(crate) fn entries(class: &Value) -> Vec<Entry> {
     let known = single(class);
     let bare = BTreeMap::new();
     let all = list(class, "changes").map(|change| {

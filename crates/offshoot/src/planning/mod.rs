@@ -14,7 +14,8 @@ mod tests;
 
 pub(crate) use colour::coloured;
 pub(crate) use diff::diff;
-pub(crate) use document::document;
+pub(crate) use document::{document, of_changes, shown_text};
+pub(crate) use entries::entries;
 pub(crate) use markdown::markdown;
 pub(crate) use table::table;
 

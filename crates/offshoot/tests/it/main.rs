@@ -9,6 +9,7 @@ mod access;
 mod backup;
 mod bad;
 mod blame;
+mod board;
 mod bulk;
 mod compatible;
 mod connections;

@@ -139,6 +139,18 @@ impl Body {
     }
 }
 
+/// The files that the other package has otherwise, or not at all.
+pub fn differing(files: &Files, other: &Files) -> Files {
+    let differs = |path: &PackagePath, file: &File| {
+        other
+            .get(path)
+            .is_none_or(|o| o.bytes() != file.bytes() || o.mode() != file.mode())
+    };
+    let all = files.iter().filter(|(path, file)| differs(path, file));
+    all.map(|(path, file)| (path.clone(), file.clone()))
+        .collect()
+}
+
 /// What changes from one package to another. Both come without what is [`aside`].
 pub fn changes(before: &Files, after: &Files, inputs: &Inputs) -> Changes {
     let paths: BTreeSet<&PackagePath> = before.keys().chain(after.keys()).collect();

@@ -48,7 +48,7 @@ impl Asked<'_> {
 }
 
 /// What came of a revision.
-type Told = (String, BulkOutcome);
+pub(crate) type Told = (String, BulkOutcome);
 
 /// Asks for a change of many revisions; says what came of them.
 ///
@@ -60,17 +60,7 @@ pub(crate) async fn run(
     entries: &[Entry],
     dry_run: bool,
 ) -> Result<String, Failure> {
-    let mut all = Vec::with_capacity(entries.len());
-    let mut broken = None;
-    for piece in pieces(entries) {
-        match ask(client, asked, piece, dry_run).await {
-            Ok(told) => all.extend(told),
-            Err(why) => {
-                broken = Some(why);
-                break;
-            }
-        }
-    }
+    let (all, broken) = ask_all(client, asked, entries, dry_run).await;
     let out = done(asked, &all, dry_run);
     let failed = tell(asked, &all, dry_run);
     let Some(why) = broken else {
@@ -89,6 +79,23 @@ pub(crate) async fn run(
         "nobody answered for {rest} of {} package revisions, some may be done: the same command does the rest",
         entries.len()
     )))
+}
+
+/// Asks for a change of many revisions; what came of them, and what kept the rest from an answer.
+pub(crate) async fn ask_all(
+    client: &Client,
+    asked: Asked<'_>,
+    entries: &[Entry],
+    dry_run: bool,
+) -> (Vec<Told>, Option<Failure>) {
+    let mut all = Vec::with_capacity(entries.len());
+    for piece in pieces(entries) {
+        match ask(client, asked, piece, dry_run).await {
+            Ok(told) => all.extend(told),
+            Err(why) => return (all, Some(why)),
+        }
+    }
+    (all, None)
 }
 
 /// Entries of one namespace each, as many as one request takes.
@@ -225,7 +232,8 @@ fn tell(asked: Asked<'_>, all: &[Told], dry_run: bool) -> usize {
     failed.len()
 }
 
-fn summary(asked: Asked<'_>, all: &[Told]) -> String {
+/// How many came to what, in one line.
+pub(crate) fn summary(asked: Asked<'_>, all: &[Told]) -> String {
     let mut parts = Vec::new();
     for (result, word) in BulkResult::ALL {
         let count = all.iter().filter(|(_, o)| o.result == result).count();

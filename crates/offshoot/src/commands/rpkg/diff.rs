@@ -83,7 +83,7 @@ async fn wanted(client: &Client, args: &RevisionDiffArgs) -> Result<Vec<String>,
 }
 
 /// The latest published revision of the same package that is older than this one.
-fn published(all: &[Value], revision: &Value) -> Option<String> {
+pub(in crate::commands) fn published(all: &[Value], revision: &Value) -> Option<String> {
     let part = |object: &Value, key: &str| text(object, &["spec", key]);
     let same = |other: &&Value| {
         ["packageName", "repository"]
@@ -154,26 +154,39 @@ async fn compare(
 }
 
 async fn files(client: &Client, name: &str) -> Result<Files, Failure> {
-    let path = object(RESOURCES, &client.namespace, name);
-    let resources = client.get(&path).await?;
-    let hidden = [api::BINARY_FILES, api::OVERSIZED_FILES];
-    let hidden = hidden.map(|key| text(&resources, &["metadata", "annotations", key]));
-    if hidden.iter().flatten().any(|list| !list.is_empty()) {
+    let (files, complete) = contents(client, name).await?;
+    if !complete {
         say(&format!(
             "Warning: {name} has files that are binary or too large; they are not compared"
         ));
     }
+    Ok(files)
+}
+
+/// The texts of a revision, and whether they are all of its files: one that is binary or too large is not among them.
+///
+/// # Errors
+/// The server's own message, or a path that is none.
+pub(in crate::commands) async fn contents(
+    client: &Client,
+    name: &str,
+) -> Result<(Files, bool), Failure> {
+    let path = object(RESOURCES, &client.namespace, name);
+    let resources = client.get(&path).await?;
+    let hidden = [api::BINARY_FILES, api::OVERSIZED_FILES];
+    let hidden = hidden.map(|key| text(&resources, &["metadata", "annotations", key]));
+    let complete = hidden.iter().flatten().all(String::is_empty);
     let mut files = Files::new();
     let texts = api::object_at(&resources, &["spec", "resources"]);
     for (path, text) in texts.into_iter().flatten() {
         let path = PackagePath::parse(path).map_err(|e| Failure::of("read the package", &e))?;
         files.insert(path, File::text(text.as_str().unwrap_or_default()));
     }
-    Ok(files)
+    Ok((files, complete))
 }
 
 /// What the Kptfile keeps about the package, which every upgrade and render writes.
-fn is_bookkeeping(difference: &Difference) -> bool {
+pub(in crate::commands) fn is_bookkeeping(difference: &Difference) -> bool {
     let kept = ["upstream", "upstreamLock", "status"];
     let top = difference.path.split(['.', '[']).next().unwrap_or_default();
     difference.file.file_name() == "Kptfile" && kept.contains(&top)

@@ -4,7 +4,7 @@
 //! standard error, exit code 1 if something was refused.
 
 pub(super) mod bulk;
-mod diff;
+pub(super) mod diff;
 mod directory;
 mod discover;
 mod edit;
@@ -18,7 +18,7 @@ mod refresh;
 mod remove;
 mod resource_list;
 mod update;
-mod upgrade;
+pub(super) mod upgrade;
 mod which;
 
 use std::process::ExitCode;

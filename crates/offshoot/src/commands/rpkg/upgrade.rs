@@ -58,20 +58,22 @@ pub(super) fn find<'a>(all: &'a [Value], name: &str) -> Option<&'a Value> {
         .find(|r| api::str_at(r, &["metadata", "name"]) == Some(name))
 }
 
+/// Repository, directory and commit of a lock (`upstreamLock`, `selfLock`).
+pub(in crate::commands) fn lock(object: &Value, which: &str) -> (String, String, String) {
+    let git = |key: &str| text(object, &["status", which, "git", key]).unwrap_or_default();
+    (
+        plain(&git("repo")).to_owned(),
+        git("directory"),
+        git("commit"),
+    )
+}
+
 /// The registered revision that this one was made of: the one whose own lock is its upstream lock.
 ///
 /// # Errors
 /// It has no upstream, or that is not registered here.
 pub(super) fn upstream_of<'a>(all: &'a [Value], local: &Value) -> Result<&'a Value, Failure> {
     let name = text(local, &["metadata", "name"]).unwrap_or_default();
-    let lock = |object: &Value, which: &str| {
-        let git = |key: &str| text(object, &["status", which, "git", key]).unwrap_or_default();
-        (
-            plain(&git("repo")).to_owned(),
-            git("directory"),
-            git("commit"),
-        )
-    };
     let wanted = lock(local, "upstreamLock");
     if wanted.0.is_empty() {
         return Err(Failure::new(format!(
@@ -112,7 +114,7 @@ fn newer<'a>(all: &'a [Value], old: &Value, revision: i64) -> Result<&'a Value, 
     })
 }
 
-pub(super) fn number(object: &Value) -> i64 {
+pub(in crate::commands) fn number(object: &Value) -> i64 {
     object
         .get("spec")
         .and_then(|s| s.get("revision"))

@@ -1,7 +1,6 @@
 //! `offshoot status [-w]`: the fleet on one screen, counted from what variants and sets say about themselves.
 
 mod fleet;
-mod follow;
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -9,9 +8,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use self::fleet::{By, Fleet};
-use self::follow::{Change, Changes};
 use crate::cli::fleet::StatusArgs;
-use crate::client::{Client, REPOSITORIES, SETS, VARIANTS, collection};
+use crate::client::follow::{self, Change, Changes};
+use crate::client::{Client, Kind, REPOSITORIES, SETS, VARIANTS, collection};
 use crate::exit::Failure;
 
 /// How long changes are gathered before the screen is drawn again.
@@ -65,8 +64,8 @@ impl Screen {
     }
 }
 
-/// The fleet as it is, with the version of each listing, in the order of [`follow::KINDS`].
-async fn load(client: &Client, namespace: &str) -> Result<(Fleet, Vec<String>), Failure> {
+/// The fleet as it is, with the version of each listing.
+async fn load(client: &Client, namespace: &str) -> Result<(Fleet, Vec<(Kind, String)>), Failure> {
     let mut fleet = Fleet::default();
     let mut versions = Vec::new();
     for kind in [VARIANTS, SETS, REPOSITORIES] {
@@ -82,7 +81,7 @@ async fn load(client: &Client, namespace: &str) -> Result<(Fleet, Vec<String>), 
             }
         }
         let version = api::str_at(&list, &["metadata", "resourceVersion"]);
-        versions.push(version.unwrap_or_default().to_owned());
+        versions.push((kind, version.unwrap_or_default().to_owned()));
     }
     Ok((fleet, versions))
 }

@@ -1,4 +1,4 @@
-//! What changes, as three watches tell it in one stream.
+//! What changes, as watches of several kinds tell it in one stream.
 
 use std::pin::Pin;
 
@@ -6,41 +6,42 @@ use futures::stream::SelectAll;
 use futures::{Stream, StreamExt as _};
 use serde_json::Value;
 
-use crate::client::{Client, Kind, REPOSITORIES, SETS, VARIANTS, collection};
+use super::{Client, Kind, collection};
 use crate::exit::Failure;
 
-/// What is followed.
-pub(super) const KINDS: [Kind; 3] = [VARIANTS, SETS, REPOSITORIES];
-
 /// One change.
-pub(super) struct Change {
+pub(crate) struct Change {
     /// Of which kind.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// Whether the object went.
-    pub(super) gone: bool,
+    pub(crate) gone: bool,
     /// As it is, or was last.
-    pub(super) object: Value,
+    pub(crate) object: Value,
 }
 
 /// The changes of all kinds.
-pub(super) struct Changes {
-    lines: SelectAll<Pin<Box<dyn Stream<Item = Line>>>>,
+pub(crate) struct Changes {
+    lines: Lines,
 }
+
+/// Lines of all watches.
+type Lines = SelectAll<Pin<Box<dyn Stream<Item = Line> + Send>>>;
 
 /// A line of a watch, or its end.
 type Line = (Kind, Result<Option<Vec<u8>>, Failure>);
 
-/// Follows all kinds from these versions on.
+/// Follows each kind from its version on.
 ///
 /// # Errors
 /// The server's own message.
-pub(super) async fn open(
+pub(crate) async fn open(
     client: &Client,
     namespace: &str,
-    versions: &[String],
+    from: &[(Kind, String)],
 ) -> Result<Changes, Failure> {
-    let mut lines: SelectAll<Pin<Box<dyn Stream<Item = Line>>>> = SelectAll::new();
-    for (kind, version) in KINDS.into_iter().zip(versions) {
+    let mut lines: Lines = SelectAll::new();
+    for (kind, version) in from {
+        let kind = *kind;
         let query = [("watch", "true"), ("resourceVersion", version.as_str())];
         let frames = client.open(&collection(kind, namespace, &query)).await?;
         // The end of one watch is the end of all: what is missed is listed again.
@@ -75,7 +76,7 @@ impl Changes {
     ///
     /// # Errors
     /// A watch broke off.
-    pub(super) async fn next(&mut self) -> Result<Option<Change>, Failure> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Change>, Failure> {
         while let Some((kind, line)) = self.lines.next().await {
             let Some(line) = line? else {
                 return Ok(None);

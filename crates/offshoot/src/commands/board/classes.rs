@@ -1,0 +1,295 @@
+//! What open revisions change, in classes of equal changes: those of `offshoot plan`, for drafts that are there already.
+//!
+//! Contents are fetched once for each tree, and only once somebody looks at changes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::StreamExt as _;
+use model::{Files, Namespace, PackageName, RepositoryName, TreeId};
+use package::changes::{self, Inputs, WantedUpstream};
+use serde_json::Value;
+
+use super::Board;
+use super::fleet::{Revision, name, tree};
+use crate::commands::rpkg::diff;
+use crate::exit::Failure;
+use crate::planning;
+
+/// How many packages are fetched at once.
+const AT_ONCE: usize = 8;
+/// How many are put into classes before pages hear of it.
+const BATCH: usize = 64;
+
+/// A revision in its class.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    /// What it held when it was compared.
+    pub(super) tree: String,
+    /// The class, or why there is none.
+    pub(super) class: Result<String, String>,
+    pub(super) inputs: Inputs,
+}
+
+/// A class, as its first member showed it.
+#[derive(Debug, Clone)]
+pub(super) struct Class {
+    first: String,
+    changes: changes::Changes,
+    before: Files,
+    after: Files,
+}
+
+/// All classes that are known.
+#[derive(Debug, Default)]
+pub(super) struct Classes {
+    wanted: AtomicBool,
+    wake: tokio::sync::Notify,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    members: HashMap<String, Member>,
+    classes: BTreeMap<String, Arc<Class>>,
+}
+
+/// One class of the page: its id, and each revision with its tree.
+pub(super) struct Grouped {
+    pub(super) id: String,
+    pub(super) members: Vec<(String, String)>,
+}
+
+impl Classes {
+    /// Somebody looks: from now on what is open is compared.
+    pub(super) fn want(&self) {
+        if !self.wanted.swap(true, Ordering::Relaxed) {
+            self.wake.notify_one();
+        }
+    }
+
+    fn held<T>(&self, look: impl FnOnce(&mut Held) -> T) -> T {
+        look(&mut self.held.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The class of a revision that holds this tree.
+    pub(super) fn of(&self, name: &str, tree: &str) -> Option<Result<String, String>> {
+        self.held(|held| {
+            let member = held.members.get(name).filter(|m| m.tree == tree);
+            member.map(|m| m.class.clone())
+        })
+    }
+
+    /// The document of a class, as a plan has it, with the inputs of these members.
+    pub(super) fn document(&self, id: &str, members: &[(String, String)]) -> Option<Value> {
+        let (class, inputs) = self.held(|held| {
+            let class = Arc::clone(held.classes.get(id)?);
+            let inputs = members
+                .iter()
+                .filter_map(|(name, _)| held.members.get(name));
+            let inputs: Vec<Inputs> = inputs.map(|m| m.inputs.clone()).collect();
+            Some((class, inputs))
+        })?;
+        let inputs: Vec<&Inputs> = inputs.iter().collect();
+        let files = (&class.before, &class.after);
+        Some(planning::of_changes(
+            id,
+            &class.first,
+            &class.changes,
+            files,
+            &inputs,
+        ))
+    }
+
+    /// What a revision says for an input.
+    pub(super) fn input(&self, name: &str, input: &str) -> String {
+        self.held(|held| {
+            let value = held.members.get(name).and_then(|m| m.inputs.value(input));
+            value.unwrap_or_default().to_owned()
+        })
+    }
+
+    /// Puts revisions into groups, the largest first; besides how many are not compared yet, and what cannot be.
+    pub(super) fn grouped<'r>(
+        &self,
+        revisions: impl Iterator<Item = &'r Revision>,
+    ) -> (Vec<Grouped>, usize, Vec<(String, String)>) {
+        let mut groups: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+        let (mut pending, mut failed) = (0, Vec::new());
+        for revision in revisions {
+            let (name, tree) = (name(revision), tree(revision));
+            match self.of(name, tree) {
+                Some(Ok(id)) => groups
+                    .entry(id)
+                    .or_default()
+                    .push((name.to_owned(), tree.to_owned())),
+                Some(Err(why)) => failed.push((name.to_owned(), why)),
+                None => pending += 1,
+            }
+        }
+        let groups = groups
+            .into_iter()
+            .map(|(id, members)| Grouped { id, members });
+        let mut groups: Vec<Grouped> = groups.collect();
+        groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
+        (groups, pending, failed)
+    }
+}
+
+/// A revision that is to be compared, and with what.
+struct Job {
+    name: String,
+    tree: String,
+    package: String,
+    repository: String,
+    base: Option<String>,
+    upstream: Option<(String, String, String)>,
+}
+
+/// Compares what is open and not compared yet, whenever the fleet changes.
+pub(super) async fn run(board: Arc<Board>) {
+    let mut changed = board.changed.subscribe();
+    loop {
+        if board.classes.wanted.load(Ordering::Relaxed) {
+            work(&board).await;
+        }
+        tokio::select! {
+            () = board.classes.wake.notified() => {}
+            done = changed.changed() => if done.is_err() { return },
+        }
+    }
+}
+
+async fn work(board: &Board) {
+    loop {
+        let jobs = jobs(board);
+        if jobs.is_empty() {
+            return;
+        }
+        let done = futures::stream::iter(jobs).map(|job| async move {
+            let class = compare(board, &job).await;
+            (job, class)
+        });
+        let mut done = std::pin::pin!(done.buffer_unordered(AT_ONCE));
+        while let Some((job, class)) = done.next().await {
+            board.classes.held(|held| note(held, job, class));
+        }
+        board.change(|fleet| fleet.version += 1);
+    }
+}
+
+fn note(held: &mut Held, job: Job, class: Result<(String, Inputs, Class), Failure>) {
+    let (class, inputs) = match class {
+        Ok((id, inputs, class)) => {
+            held.classes
+                .entry(id.clone())
+                .or_insert_with(|| Arc::new(class));
+            (Ok(id), inputs)
+        }
+        Err(why) => (Err(why.message().to_owned()), Inputs::default()),
+    };
+    let Job { name, tree, .. } = job;
+    held.members.insert(
+        name,
+        Member {
+            tree,
+            class,
+            inputs,
+        },
+    );
+}
+
+/// What is to be compared next; what is no longer open is forgotten.
+fn jobs(board: &Board) -> Vec<Job> {
+    board.fleet(|fleet| {
+        board.classes.held(|held| {
+            held.members.retain(|name, _| {
+                fleet
+                    .revision(name)
+                    .is_some_and(|r| super::fleet::lifecycle(r) != "Published")
+            });
+            let used: std::collections::BTreeSet<&String> = held
+                .members
+                .values()
+                .filter_map(|m| m.class.as_ref().ok())
+                .collect();
+            held.classes.retain(|id, _| used.contains(id));
+            let new = fleet.open().filter(|r| {
+                let known = held.members.get(name(r));
+                known.is_none_or(|m| m.tree != tree(r))
+            });
+            new.take(BATCH).map(|r| job(fleet, r)).collect()
+        })
+    })
+}
+
+fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Job {
+    let part = |r: &Revision, key: &str| {
+        api::str_at(r, &["spec", key])
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let own = name(revision).to_owned();
+    let upstream = fleet.upstream_of(revision).map(|u| {
+        (
+            part(u, "repository"),
+            part(u, "packageName"),
+            tree(u).to_owned(),
+        )
+    });
+    Job {
+        base: diff::published(fleet.package_of(&own), revision),
+        tree: tree(revision).to_owned(),
+        package: part(revision, "packageName"),
+        repository: part(revision, "repository"),
+        upstream,
+        name: own,
+    }
+}
+
+async fn compare(board: &Board, job: &Job) -> Result<(String, Inputs, Class), Failure> {
+    let client = &board.client;
+    let (after, complete) = diff::contents(client, &job.name).await?;
+    let before = match &job.base {
+        Some(base) => Some(diff::contents(client, base).await?),
+        None => None,
+    };
+    if !complete || before.as_ref().is_some_and(|(_, complete)| !complete) {
+        return Err(Failure::new(
+            "it has files that are binary or too large to be shown",
+        ));
+    }
+    let before = before.map(|(files, _)| files);
+    let named = |e: model::NameError| Failure::of("read the package's place", &e);
+    let place = (
+        PackageName::parse(&job.package).map_err(named)?,
+        RepositoryName::parse(&job.repository).map_err(named)?,
+        Namespace::parse(&client.namespace).map_err(named)?,
+    );
+    let from = match &job.upstream {
+        Some((repository, package, tree)) => WantedUpstream {
+            repository: RepositoryName::parse(repository).map_err(named)?,
+            package: PackageName::parse(package).map_err(named)?,
+            tree: TreeId::parse(tree).ok_or_else(|| Failure::new("its upstream names no tree"))?,
+        },
+        // What no upstream is known of changes by itself.
+        None => WantedUpstream {
+            repository: place.1.clone(),
+            package: place.0.clone(),
+            tree: TreeId::parse(&job.tree).ok_or_else(|| Failure::new("it names no tree"))?,
+        },
+    };
+    let inputs = changes::inputs_of((&place.0, &place.1, &place.2), before.as_ref(), &after);
+    let before = changes::aside(&before.unwrap_or_default());
+    let after = changes::aside(&after);
+    let found = changes::changes(&before, &after, &inputs);
+    let id = found.id(&from).to_string();
+    let class = Class {
+        first: job.name.clone(),
+        changes: found,
+        before: changes::differing(&before, &after),
+        after: changes::differing(&after, &before),
+    };
+    Ok((id, inputs, class))
+}

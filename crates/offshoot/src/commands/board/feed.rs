@@ -1,0 +1,77 @@
+//! Keeps the fleet as the server tells it: one listing and one watch of each kind, whatever pages are open.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Board;
+use super::fleet::name;
+use crate::client::follow;
+use crate::client::{Kind, PACKAGES, REPOSITORIES, SETS, VARIANTS, collection};
+use crate::commands::rpkg::items;
+use crate::exit::Failure;
+
+/// What is followed.
+const KINDS: [Kind; 4] = [REPOSITORIES, SETS, VARIANTS, PACKAGES];
+/// How long changes are gathered before pages hear of them.
+const GATHER: Duration = Duration::from_millis(150);
+/// How long nothing is asked after a failure.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Follows the fleet for as long as the board is there.
+pub(super) async fn run(board: Arc<Board>) {
+    loop {
+        let ended = once(&board).await;
+        let trouble = ended.err().map(|why| why.message().to_owned());
+        let failed = trouble.is_some();
+        board.change(|fleet| fleet.trouble = trouble.unwrap_or_default());
+        if failed {
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+}
+
+/// Lists everything, and follows it until a watch ends.
+async fn once(board: &Board) -> Result<(), Failure> {
+    let namespace = &board.client.namespace;
+    let mut from = Vec::new();
+    for kind in KINDS {
+        let list = board.client.get(&collection(kind, namespace, &[])).await?;
+        let version = api::str_at(&list, &["metadata", "resourceVersion"]);
+        from.push((kind, version.unwrap_or_default().to_owned()));
+        let names: BTreeSet<String> = items(&list).iter().map(|o| name(o).to_owned()).collect();
+        board.fleet_mut(|fleet| {
+            for object in items(&list) {
+                fleet.take(kind, object, false);
+            }
+            fleet.keep(kind, &names);
+        });
+    }
+    let mut changes = follow::open(&board.client, namespace, &from).await?;
+    board.change(|fleet| {
+        fleet.listed = true;
+        fleet.trouble.clear();
+    });
+    while let Some(change) = changes.next().await? {
+        let take = |change: &follow::Change| {
+            board.fleet_mut(|fleet| fleet.take(change.kind, &change.object, change.gone));
+        };
+        take(&change);
+        let until = tokio::time::Instant::now() + GATHER;
+        let mut ended = false;
+        while let Ok(next) = tokio::time::timeout_at(until, changes.next()).await {
+            match next? {
+                Some(change) => take(&change),
+                None => {
+                    ended = true;
+                    break;
+                }
+            }
+        }
+        board.tell();
+        if ended {
+            break;
+        }
+    }
+    Ok(())
+}

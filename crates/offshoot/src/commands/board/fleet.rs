@@ -1,0 +1,268 @@
+//! The fleet as the board holds it: once for all pages, fed by watches. Nothing is asked here.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use model::{Lifecycle, Pairs, SetStatus, Standing};
+use serde_json::{Value, json};
+
+use crate::client::{Kind, PACKAGES, SETS, VARIANTS};
+use crate::commands::rpkg::upgrade;
+
+/// How many variants that went are remembered, for pages that ask what changed.
+const GONE: usize = 4_096;
+
+/// A target: what a variant says of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Target {
+    pub(super) set: String,
+    pub(super) repository: String,
+    pub(super) package: String,
+    pub(super) standing: Standing,
+    /// Upstream versions, such as `web/v1 → v2`.
+    pub(super) versions: String,
+    /// The open draft, else what is published.
+    pub(super) revision: String,
+    /// What its Ready condition says.
+    pub(super) message: String,
+    /// When it changed last, in the board's own count.
+    pub(super) since: u64,
+}
+
+/// A set.
+#[derive(Debug, Clone)]
+pub(super) struct Set {
+    pub(super) status: SetStatus,
+    /// Repository, package and revision that it wants.
+    pub(super) upstream: (String, String, String),
+}
+
+/// A package revision, with what pages need of it: the parts that [`slim`] keeps.
+pub(super) type Revision = Value;
+
+/// All that is known.
+#[derive(Debug, Default)]
+pub(super) struct Fleet {
+    /// Counts changes.
+    pub(super) version: u64,
+    /// Whether everything was listed at least once.
+    pub(super) listed: bool,
+    /// What keeps it from being followed; empty if nothing does.
+    pub(super) trouble: String,
+    pub(super) targets: BTreeMap<String, Target>,
+    pub(super) sets: BTreeMap<String, Set>,
+    pub(super) repositories: BTreeMap<String, Pairs>,
+    packages: HashMap<(String, String), Vec<Revision>>,
+    places: HashMap<String, (String, String)>,
+    locks: HashMap<(String, String, String), String>,
+    /// Revisions by what waits at them.
+    open: BTreeSet<String>,
+    gone: VecDeque<(u64, String)>,
+    forgotten: u64,
+}
+
+fn text(object: &Value, path: &[&str]) -> String {
+    api::str_at(object, path).unwrap_or_default().to_owned()
+}
+
+/// The name of an object.
+pub(super) fn name(object: &Value) -> &str {
+    api::str_at(object, &["metadata", "name"]).unwrap_or_default()
+}
+
+/// The lifecycle of a revision.
+pub(super) fn lifecycle(revision: &Revision) -> &str {
+    api::str_at(revision, &["spec", "lifecycle"]).unwrap_or_default()
+}
+
+/// The tree that a revision holds.
+pub(super) fn tree(revision: &Revision) -> &str {
+    api::str_at(revision, &["status", "offshoot", "tree"]).unwrap_or_default()
+}
+
+/// What of a revision is kept: ten thousand of them lie in memory.
+fn slim(object: &Value) -> Revision {
+    let at = |pointer: &str| object.pointer(pointer).cloned().unwrap_or_default();
+    json!({
+        "metadata": { "name": at("/metadata/name"), "labels": at("/metadata/labels") },
+        "spec": {
+            "packageName": at("/spec/packageName"),
+            "repository": text(object, &["spec", "repository"]),
+            "workspaceName": at("/spec/workspaceName"),
+            "revision": at("/spec/revision"),
+            "lifecycle": at("/spec/lifecycle"),
+        },
+        "status": {
+            "conflicts": at("/status/conflicts"),
+            "upstreamLock": at("/status/upstreamLock"),
+            "selfLock": at("/status/selfLock"),
+            "offshoot": { "tree": at("/status/offshoot/tree") },
+        },
+    })
+}
+
+impl Fleet {
+    /// Takes an object as it is now, or notes that it went.
+    pub(super) fn take(&mut self, kind: Kind, object: &Value, gone: bool) {
+        self.version += 1;
+        match (kind, gone) {
+            (VARIANTS, false) => self.put_target(object),
+            (VARIANTS, true) => self.drop_target(name(object)),
+            (SETS, false) => {
+                let upstream = ["repo", "package", "revision"].map(|key| {
+                    let value = object.pointer("/spec/upstream").and_then(|u| u.get(key));
+                    match value {
+                        Some(Value::String(text)) => text.clone(),
+                        Some(other) => other.to_string(),
+                        None => String::new(),
+                    }
+                });
+                let [repo, package, revision] = upstream;
+                let set = Set {
+                    status: api::read_set_status(object),
+                    upstream: (repo, package, revision),
+                };
+                self.sets.insert(name(object).to_owned(), set);
+            }
+            (SETS, true) => drop(self.sets.remove(name(object))),
+            (PACKAGES, false) => self.put_revision(object),
+            (PACKAGES, true) => self.drop_revision(name(object)),
+            (_, false) => {
+                let labels = api::read_meta(object).labels;
+                self.repositories.insert(name(object).to_owned(), labels);
+            }
+            (_, true) => drop(self.repositories.remove(name(object))),
+        }
+    }
+
+    /// Forgets what a new listing does not name.
+    pub(super) fn keep(&mut self, kind: Kind, names: &BTreeSet<String>) {
+        self.version += 1;
+        let missing = |known: Vec<String>| known.into_iter().filter(|n| !names.contains(n));
+        match kind {
+            VARIANTS => {
+                for name in missing(self.targets.keys().cloned().collect()) {
+                    self.drop_target(&name);
+                }
+            }
+            SETS => self.sets.retain(|name, _| names.contains(name)),
+            PACKAGES => {
+                for name in missing(self.places.keys().cloned().collect()) {
+                    self.drop_revision(&name);
+                }
+            }
+            _ => self.repositories.retain(|name, _| names.contains(name)),
+        }
+    }
+
+    fn put_target(&mut self, object: &Value) {
+        let meta = api::read_meta(object);
+        let status = api::read_variant_status(object);
+        let set = meta.controller().filter(|c| c.kind == "PackageVariantSet");
+        let ready = status.condition("Ready").map(|c| c.message.clone());
+        let revision = status.downstream_targets.first();
+        let target = Target {
+            set: set.map(|set| set.name.clone()).unwrap_or_default(),
+            repository: text(object, &["spec", "downstream", "repo"]),
+            package: text(object, &["spec", "downstream", "package"]),
+            standing: Standing::of(&status, meta.generation),
+            versions: status.versions.clone(),
+            revision: revision.map(|r| r.name.to_string()).unwrap_or_default(),
+            message: ready.unwrap_or_default(),
+            since: self.version,
+        };
+        self.targets.insert(name(object).to_owned(), target);
+    }
+
+    fn drop_target(&mut self, name: &str) {
+        if self.targets.remove(name).is_some() {
+            self.gone.push_back((self.version, name.to_owned()));
+            if self.gone.len() > GONE
+                && let Some((version, _)) = self.gone.pop_front()
+            {
+                self.forgotten = version;
+            }
+        }
+    }
+
+    fn put_revision(&mut self, object: &Value) {
+        let revision = slim(object);
+        let key = name(&revision).to_owned();
+        self.drop_revision(&key);
+        let place = (
+            text(&revision, &["spec", "repository"]),
+            text(&revision, &["spec", "packageName"]),
+        );
+        if upgrade::number(&revision) > 0 {
+            let lock = upgrade::lock(&revision, "selfLock");
+            self.locks.insert(lock, key.clone());
+        }
+        if lifecycle(&revision) != "Published" {
+            self.open.insert(key.clone());
+        }
+        self.places.insert(key, place.clone());
+        self.packages.entry(place).or_default().push(revision);
+    }
+
+    fn drop_revision(&mut self, key: &str) {
+        self.open.remove(key);
+        if let Some(place) = self.places.remove(key)
+            && let Some(all) = self.packages.get_mut(&place)
+        {
+            all.retain(|r| name(r) != key);
+            if all.is_empty() {
+                self.packages.remove(&place);
+            }
+        }
+    }
+
+    /// A revision.
+    pub(super) fn revision(&self, key: &str) -> Option<&Revision> {
+        self.package_of(key).iter().find(|r| name(r) == key)
+    }
+
+    /// All revisions of the package that this one is of.
+    pub(super) fn package_of(&self, key: &str) -> &[Revision] {
+        let all = self.places.get(key).and_then(|p| self.packages.get(p));
+        all.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The upstream revision that one was made from, where it is known here.
+    pub(super) fn upstream_of(&self, revision: &Revision) -> Option<&Revision> {
+        let lock = upgrade::lock(revision, "upstreamLock");
+        self.revision(self.locks.get(&lock)?)
+    }
+
+    /// Drafts, proposals, and revisions whose deletion is proposed, by name.
+    pub(super) fn open(&self) -> impl Iterator<Item = &Revision> {
+        self.open.iter().filter_map(|key| self.revision(key))
+    }
+
+    /// How many revisions stand so.
+    pub(super) fn count(&self, wanted: Lifecycle) -> usize {
+        let word = wanted.to_string();
+        self.open().filter(|r| lifecycle(r) == word).count()
+    }
+
+    /// The labels of a repository.
+    pub(super) fn labels(&self, repository: &str) -> impl Iterator<Item = (&str, &str)> {
+        let labels = self.repositories.get(repository);
+        labels
+            .into_iter()
+            .flat_map(|l| l.iter())
+            .map(|(k, v)| (k.as_ref(), v.as_ref()))
+    }
+
+    /// The names of variants that went since, or nothing if that is no longer known.
+    pub(super) fn gone_since(&self, version: u64) -> Option<Vec<&str>> {
+        if version < self.forgotten {
+            return None;
+        }
+        let later = self.gone.iter().filter(|(at, _)| *at > version);
+        Some(later.map(|(_, name)| name.as_str()).collect())
+    }
+
+    /// The variant that looks after a revision.
+    pub(super) fn target_of(&self, revision: &str) -> Option<(&String, &Target)> {
+        self.targets.iter().find(|(_, t)| t.revision == revision)
+    }
+}

@@ -1,0 +1,142 @@
+//! What another upstream of a set would do: the plan of the server, in its classes. Nothing is written.
+
+use std::time::Duration;
+
+use maud::{Markup, html};
+use serde_json::{Value, json};
+
+use super::changes::{fields, inputs, text_diff};
+use super::layout::command;
+use super::{Context, nothing};
+use crate::client::{PLANS, SETS, collection, object};
+use crate::commands::board::{Board, actions};
+use crate::exit::Failure;
+use crate::planning;
+
+/// How long a plan may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How many classes and targets are shown.
+const SHOWN: usize = 100;
+
+/// The main part of the page: what to suppose. The script asks, and puts the answer below.
+pub(super) fn main(context: &Context<'_>) -> Markup {
+    let sets = context.board.fleet(|fleet| {
+        let all = fleet.sets.iter();
+        all.map(|(name, set)| (name.clone(), set.upstream.clone()))
+            .collect::<Vec<_>>()
+    });
+    let chosen = context.asked("set");
+    html! {
+        div.title { h1 { "Plan" } p { "What another upstream revision would do to every target, before it happens." } }
+        @if !context.rights.plan { (nothing("Your roles do not allow plans.")) }
+        @else {
+            form #plan.inline aria-label="What to suppose" {
+                label { "Set" select name="set" {
+                    option value="" { "what is there now" }
+                    @for (name, (repository, package, revision)) in &sets {
+                        option value=(name) selected[name == chosen] { (name) " (" (repository) "/" (package) "@" (revision) ")" }
+                    }
+                } }
+                label { "wants revision" input name="revision" placeholder="v2" value=(context.asked("revision")); }
+                button.primary type="submit" { "Plan" }
+            }
+            div #planned aria-live="polite" {}
+        }
+    }
+}
+
+/// The plan that a page asked for, as a part of that page.
+pub(in crate::commands::board) async fn planned(board: &Board, body: &[u8]) -> Markup {
+    match tokio::time::timeout(PATIENCE, ask(board, body)).await {
+        Ok(Ok((document, does))) => shown(&document, &does),
+        Ok(Err(why)) => html! { p.trouble { (why.message()) } },
+        Err(_) => html! { p.trouble { "The server made no plan in time." } },
+    }
+}
+
+async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), Failure> {
+    let asked: Value =
+        serde_json::from_slice(body).map_err(|e| Failure::of("read the request", &e))?;
+    let [set, revision] =
+        ["set", "revision"].map(|k| api::str_at(&asked, &[k]).unwrap_or_default());
+    let (client, mut objects) = (&board.client, Vec::new());
+    let scope = actions::scope(&client.namespace);
+    let mut does = format!("offshoot plan{scope}");
+    if !set.is_empty() && !revision.is_empty() {
+        let mut object = client.get(&object(SETS, &client.namespace, set)).await?;
+        if let Some(upstream) = object.pointer_mut("/spec/upstream") {
+            upstream["revision"] = revision.into();
+        }
+        let parts =
+            ["apiVersion", "kind", "spec"].map(|k| (k, object.get(k).cloned().unwrap_or_default()));
+        let mut manifest = json!({ "metadata": { "name": set, "namespace": client.namespace } });
+        for (key, value) in parts {
+            manifest[key] = value;
+        }
+        objects.push(manifest);
+        does = format!(
+            "kubectl get pvset {set}{scope} -o yaml > {set}.yaml  # set spec.upstream.revision: {revision}\noffshoot plan -f {set}.yaml{scope}"
+        );
+    }
+    let body = json!({
+        "apiVersion": "fleet.offshoot.dev/v1alpha1", "kind": "Plan",
+        "metadata": { "name": "plan" }, "spec": { "objects": objects },
+    });
+    let answer = client
+        .post(&collection(PLANS, &client.namespace, &[]), &body)
+        .await?;
+    let document = answer.pointer("/status/document").cloned();
+    let document = document.ok_or_else(|| Failure::new("the server answered without a plan"))?;
+    Ok((document, does))
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> Vec<&'v Value> {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn shown(document: &Value, does: &str) -> Markup {
+    let mut verdicts: std::collections::BTreeMap<&str, usize> = Default::default();
+    for target in list(document, "targets") {
+        *verdicts.entry(text(target, "verdict")).or_default() += 1;
+    }
+    let mut classes = list(document, "classes");
+    classes.sort_by_key(|c| std::cmp::Reverse(c.get("count").and_then(Value::as_u64)));
+    html! {
+        (command(does))
+        ul.counts aria-label="Verdicts" { @for (word, count) in &verdicts { li { span.verdict { (word) } " " span.number { (count) } } } }
+        @if classes.is_empty() { (nothing("No content would change.")) }
+        @for class in classes.iter().take(SHOWN) {
+            @let id = text(class, "id");
+            section.card.class aria-label=(format!("Class {}", id.get(..8).unwrap_or(id))) {
+                h2 { code.id { (id.get(..8).unwrap_or(id)) } " " span.number { (class.get("count").and_then(Value::as_u64).unwrap_or_default()) } }
+                (fields(class, SHOWN))
+                details { summary { "Text of " (text(class, "first")) } (text_diff(&planning::diff(document, id).unwrap_or_default())) }
+                (inputs(class))
+                details { summary { "Targets" } ul.columns {
+                    @for target in list(document, "targets").into_iter().filter(|t| text(t, "class") == id).take(SHOWN) {
+                        li { (text(target, "variant")) " " span.soft { (text(target, "verdict")) } }
+                    }
+                } }
+            }
+        }
+        @for (key, title) in [("leaving", "Leaves"), ("failed", "Would fail"), ("unknown", "Unknown")] {
+            @let entries = list(document, key);
+            @if !entries.is_empty() {
+                section.card { h2 { (title) " " span.number { (entries.len()) } } ul {
+                    @for entry in entries.iter().take(SHOWN) { li {
+                        (text(entry, "variant")) (text(entry, "set")) (text(entry, "what")) ": " (text(entry, "why")) (text(entry, "message"))
+                    } }
+                } }
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! One revision: where it stands, what it changes, its files, who wrote what, and what came before it.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use model::Files;
+use serde_json::Value;
+use similar::TextDiff;
+
+use super::changes::text_diff;
+use super::layout::{self, command, stage};
+use super::{Context, nothing};
+use crate::client::{EXPLANATIONS, PACKAGES, object};
+use crate::commands::board::actions;
+use crate::commands::board::fleet::{lifecycle, name, tree};
+use crate::commands::pkg::findings;
+use crate::commands::rpkg::{diff, upgrade};
+use crate::commands::{blame, why};
+use crate::exit::Failure;
+use crate::planning;
+
+/// What the page shows of a revision.
+const PARTS: [(&str, &str); 5] = [
+    ("", "Changes"),
+    ("files", "Files"),
+    ("why", "Why"),
+    ("blame", "Blame"),
+    ("history", "History"),
+];
+
+/// The main part of the page.
+pub(super) async fn main(context: &Context<'_>) -> Markup {
+    let wanted = context.asked("name");
+    let client = &context.board.client;
+    let found = client
+        .get(&object(PACKAGES, &client.namespace, wanted))
+        .await;
+    let revision = match found {
+        Ok(revision) => revision,
+        Err(why) => return html! { h1 { (wanted) } p.trouble { (why.message()) } },
+    };
+    let part = context.asked("part");
+    let shown = match part {
+        "files" => files(context, wanted).await,
+        "why" => Ok(explained(context, &revision)),
+        "blame" => blamed(context, wanted).await,
+        "history" => Ok(history(context, wanted)),
+        _ => changes(context, &revision).await,
+    };
+    let members = [(wanted.to_owned(), tree(&revision).to_owned())];
+    html! {
+        div.title data-tree=(tree(&revision)) {
+            h1 { (wanted) }
+            (stage(lifecycle(&revision)))
+            (layout::verbs(context, &members))
+        }
+        (facts(context, &revision))
+        nav.tabs aria-label="Parts" {
+            @for (value, word) in PARTS {
+                a href=(format!("./revision?name={wanted}&part={value}")) aria-current=[(value == part).then_some("true")] { (word) }
+            }
+        }
+        @match shown {
+            Ok(shown) => (shown),
+            Err(why) => p.trouble { (why.message()) },
+        }
+    }
+}
+
+fn facts(context: &Context<'_>, revision: &Value) -> Markup {
+    let spec = |key: &str| api::str_at(revision, &["spec", key]).unwrap_or_default();
+    let own = name(revision);
+    let (variant, upstream) = context.board.fleet(|fleet| {
+        let variant = fleet
+            .target_of(own)
+            .map(|(name, t)| (name.clone(), t.message.clone()));
+        let upstream = fleet.revision(own).and_then(|r| fleet.upstream_of(r));
+        (variant, upstream.map(|u| name(u).to_owned()))
+    });
+    html! {
+        dl.facts {
+            div { dt { "Package" } dd { (spec("packageName")) } }
+            div { dt { "Repository" } dd { (spec("repository")) } }
+            div { dt { "Workspace" } dd { (spec("workspaceName")) } }
+            @if upgrade::number(revision) > 0 { div { dt { "Revision" } dd { (upgrade::number(revision)) } } }
+            @if let Some(upstream) = upstream { div { dt { "Upstream" } dd { a href=(format!("./revision?name={upstream}")) { (upstream) } } } }
+            @if let Some((variant, _)) = &variant { div { dt { "Variant" } dd { (variant) } } }
+            div { dt { "Tree" } dd { code.soft { (tree(revision)) } } }
+        }
+    }
+}
+
+async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, Failure> {
+    let own = name(revision);
+    let against = context.asked("against");
+    let base = context.board.fleet(|fleet| match against {
+        "upstream" => fleet
+            .revision(own)
+            .and_then(|r| fleet.upstream_of(r))
+            .map(|u| name(u).to_owned()),
+        _ => diff::published(fleet.package_of(own), revision),
+    });
+    let client = &context.board.client;
+    let (after, _) = diff::contents(client, own).await?;
+    let before = match &base {
+        Some(base) => diff::contents(client, base).await?.0,
+        None => Files::new(),
+    };
+    let mut found = package::merge::diff(&before, &after);
+    found.retain(|d| !diff::is_bookkeeping(d));
+    let against = if against == "upstream" {
+        "upstream"
+    } else {
+        "published"
+    };
+    let does = format!(
+        "offshoot rpkg diff {own} --against {against}{}",
+        actions::scope(&client.namespace)
+    );
+    Ok(html! {
+        p.tabs {
+            @for (value, word) in [("published", "Against what is published"), ("upstream", "Against its upstream")] {
+                a href=(format!("./revision?name={own}&against={value}")) aria-current=[(value == against).then_some("true")] { (word) }
+            }
+            span.soft { @match &base { Some(base) => (base), None => "there is none: everything is new" } }
+        }
+        (command(&does))
+        section.card aria-label="Fields" { h2 { "Fields" }
+            @if found.is_empty() { (nothing("No field differs.")) }
+            @else { pre.fields tabindex="0" aria-label="Fields that differ" { @for line in findings::differences(&found).lines() {
+                @let class = match line.trim_start().as_bytes() { [b'+', ..] => "plus", [b'-', ..] => "minus", [b'~', ..] => "tilde", _ => "place" };
+                span class=(class) { (line) "\n" }
+            } } }
+        }
+        section.card aria-label="Text" { h2 { "Text" } (text_diff(&unified(&before, &after))) }
+    })
+}
+
+/// All files as one diff; a file that may hold a Secret is not shown.
+fn unified(before: &Files, after: &Files) -> String {
+    let paths: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let mut out = String::new();
+    for path in paths {
+        let side = |files: &Files| files.get(path).map(planning::shown_text);
+        let (old, new) = (side(before), side(after));
+        if old == new {
+            continue;
+        }
+        let label = |side: &Option<String>, prefix: &str| match side {
+            Some(_) => format!("{prefix}/{path}"),
+            None => "/dev/null".to_owned(),
+        };
+        let (from, to) = (label(&old, "a"), label(&new, "b"));
+        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+        let text = TextDiff::from_lines(old.as_str(), new.as_str());
+        out.push_str(
+            &text
+                .unified_diff()
+                .context_radius(3)
+                .header(&from, &to)
+                .to_string(),
+        );
+    }
+    out
+}
+
+async fn files(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
+    let (files, complete) = diff::contents(&context.board.client, own).await?;
+    let does = format!(
+        "offshoot rpkg pull {own} DIR{}",
+        actions::scope(&context.board.client.namespace)
+    );
+    Ok(html! {
+        (command(&does))
+        @if !complete { p.trouble { "Files that are binary or too large are not shown." } }
+        @for (path, file) in &files {
+            details.card open[files.len() <= 6] id=(format!("file-{path}")) {
+                summary { (path) }
+                pre.file tabindex="0" aria-label=(path) { (planning::shown_text(file)) }
+            }
+        }
+    })
+}
+
+fn explained(context: &Context<'_>, revision: &Value) -> Markup {
+    let does = format!(
+        "offshoot why pkgrev/{}{}",
+        name(revision),
+        actions::scope(&context.board.client.namespace)
+    );
+    let list = |pointer: &str| {
+        revision
+            .pointer(pointer)
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
+    };
+    let text =
+        |object: &Value, key: &str| api::str_at(object, &[key]).unwrap_or_default().to_owned();
+    let conditions = list("/status/conditions");
+    let report = revision.pointer("/status/renderStatus");
+    html! {
+        (command(&does))
+        section.card aria-label="Why" { h2 { "Why" } pre.told tabindex="0" aria-label="Why" { (why::revision(revision)) } }
+        @if !conditions.is_empty() {
+            section.card aria-label="Conditions" { h2 { "Conditions" } table {
+                thead { tr { th scope="col" { "Type" } th scope="col" { "Status" } th scope="col" { "Reason" } th scope="col" { "Message" } } }
+                tbody { @for c in &conditions { tr { td { (text(c, "type")) } td { (text(c, "status")) } td { (text(c, "reason")) } td.message { (text(c, "message")) } } } }
+            } }
+        }
+        section.card aria-label="Render report" { h2 { "Render report" }
+            @match report {
+                Some(report) => pre.told tabindex="0" aria-label="Render report" { (format!("{report:#}")) },
+                None => (nothing("Nothing was reported of its last render.")),
+            }
+        }
+    }
+}
+
+async fn blamed(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
+    let client = &context.board.client;
+    let answer = client
+        .get(&object(
+            EXPLANATIONS,
+            &client.namespace,
+            &format!("blame.{own}"),
+        ))
+        .await?;
+    let (files, _) = diff::contents(client, own).await?;
+    let fields = answer.pointer("/status/fields").and_then(Value::as_array);
+    let mut by: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    for field in fields.into_iter().flatten() {
+        by.entry(api::str_at(field, &["file"]).unwrap_or_default())
+            .or_default()
+            .push(field);
+    }
+    Ok(html! {
+        (command(&format!("offshoot blame {own} FILE [FIELD]{}", actions::scope(&client.namespace))))
+        @if by.is_empty() { (nothing("Nothing is known of who wrote what.")) }
+        @for (file, fields) in &by {
+            @let text = files.iter().find(|(p, _)| p.as_str() == *file).and_then(|(_, f)| f.as_text()).unwrap_or_default();
+            details.card open[by.len() <= 6] id=(format!("blame-{file}")) { summary { (file) }
+                pre.told tabindex="0" aria-label=(file) { (blame::lines(fields, text)) }
+            }
+        }
+    })
+}
+
+fn history(context: &Context<'_>, own: &str) -> Markup {
+    let mut all = context.board.fleet(|fleet| fleet.package_of(own).to_vec());
+    all.sort_by_key(|r| {
+        let number = upgrade::number(r);
+        std::cmp::Reverse(if number == 0 { i64::MAX } else { number })
+    });
+    html! {
+        section.card aria-label="History" { h2 { "Revisions of this package" } table {
+            thead { tr { th scope="col" { "Revision" } th scope="col" { "Number" } th scope="col" { "Stage" } th scope="col" { "Upstream commit" } th scope="col" { "Commit" } } }
+            tbody { @for r in &all { tr aria-current=[(name(r) == own).then_some("true")] {
+                @let number = upgrade::number(r);
+                td { a href=(format!("./revision?name={}", name(r))) { (name(r)) } }
+                td { @if number > 0 { "v" (number) } @else if number < 0 { "branch" } @else { "–" } }
+                td { (stage(lifecycle(r))) }
+                td { code.soft { (commit(r, "upstreamLock")) } } td { code.soft { (commit(r, "selfLock")) } }
+            } } }
+        } }
+    }
+}
+
+fn commit(revision: &Value, which: &str) -> String {
+    let (.., commit) = upgrade::lock(revision, which);
+    commit.get(..10).unwrap_or(&commit).to_owned()
+}

@@ -1,0 +1,174 @@
+//! What waits for the user, given what they may do; and what stands still.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use model::Standing;
+
+use super::layout::{self, badge};
+use super::{Context, nothing};
+use crate::commands::board::fleet::{lifecycle, name, tree};
+
+/// How many lines a section shows.
+const SHOWN: usize = 12;
+
+/// A line: variant, revision, what is said of it.
+type Line = (String, String, String, String);
+
+/// The main part of the page.
+pub(super) fn main(context: &Context<'_>) -> Markup {
+    let by = lines(context);
+    let rights = context.rights;
+    let mine = |standing: Standing| match standing {
+        Standing::Proposed | Standing::DeletionProposed => rights.approve,
+        Standing::Draft => rights.propose,
+        Standing::Conflicts => rights.resolve,
+        _ => true,
+    };
+    let order = [
+        Standing::Failed,
+        Standing::Conflicts,
+        Standing::Proposed,
+        Standing::DeletionProposed,
+        Standing::Gates,
+        Standing::Draft,
+    ];
+    let (yours, others): (Vec<Standing>, Vec<Standing>) = order
+        .into_iter()
+        .filter(|s| by.contains_key(s))
+        .partition(|s| mine(*s));
+    html! {
+        div.title { h1 { "Waiting for you" } (tally(context)) }
+        @if yours.is_empty() { (nothing("Nothing waits for you. What is published is what is wanted, or others are to decide.")) }
+        @for standing in yours { (section(context, standing, &by)) }
+        @if !others.is_empty() {
+            h2.rule { "For others to decide" }
+            @for standing in others { (section(context, standing, &by)) }
+        }
+    }
+}
+
+fn lines(context: &Context<'_>) -> BTreeMap<Standing, Vec<Line>> {
+    let mut by: BTreeMap<Standing, Vec<Line>> = BTreeMap::new();
+    context.board.fleet(|fleet| {
+        for (variant, target) in &fleet.targets {
+            by.entry(target.standing).or_default().push((
+                variant.clone(),
+                target.revision.clone(),
+                target.versions.clone(),
+                target.message.clone(),
+            ));
+        }
+        // What no variant looks after waits as well.
+        let known: std::collections::BTreeSet<&str> = fleet
+            .targets
+            .values()
+            .map(|t| t.revision.as_str())
+            .collect();
+        for revision in fleet.open().filter(|r| !known.contains(name(r))) {
+            let standing = match lifecycle(revision) {
+                "Proposed" => Standing::Proposed,
+                "DeletionProposed" => Standing::DeletionProposed,
+                _ => Standing::Draft,
+            };
+            let line = (
+                String::new(),
+                name(revision).to_owned(),
+                String::new(),
+                String::new(),
+            );
+            by.entry(standing).or_default().push(line);
+        }
+    });
+    by
+}
+
+fn section(
+    context: &Context<'_>,
+    standing: Standing,
+    by: &BTreeMap<Standing, Vec<Line>>,
+) -> Markup {
+    let lines = by.get(&standing).map(Vec::as_slice).unwrap_or_default();
+    let members = context.board.fleet(|fleet| {
+        let seen = lines
+            .iter()
+            .filter_map(|(_, revision, ..)| fleet.revision(revision));
+        seen.map(|r| (name(r).to_owned(), tree(r).to_owned()))
+            .collect::<Vec<_>>()
+    });
+    let key = layout::key(standing);
+    let acts = matches!(
+        standing,
+        Standing::Draft | Standing::Proposed | Standing::DeletionProposed
+    );
+    html! {
+        section.card aria-labelledby=(format!("w-{key}")) {
+            div.head {
+                h2 id=(format!("w-{key}")) { (badge(standing)) " " span.number { (lines.len()) } }
+                @if standing == Standing::Conflicts { a href="./conflicts" { "Decide" } }
+                @if acts { a href=(format!("./changes?stage={}", stage(standing))) { "Look at the changes" } }
+                a href=(format!("./targets?state={key}")) { "In the grid" }
+                @if acts { (layout::verbs(context, &members)) }
+            }
+            table {
+                thead { tr { th scope="col" { "Revision" } th scope="col" { "Variant" } th scope="col" { "Upstream" } th scope="col" { "What is said" } } }
+                tbody {
+                    @for (variant, revision, versions, message) in lines.iter().take(SHOWN) {
+                        tr {
+                            td { @if revision.is_empty() { "–" } @else { a href=(format!("./revision?name={revision}")) { (revision) } } }
+                            td { (variant) } td { (versions) } td.message { span.clamp title=(message) { (message) } }
+                        }
+                    }
+                }
+            }
+            @if lines.len() > SHOWN { p.more { "and " (lines.len() - SHOWN) " more" } }
+        }
+    }
+}
+
+fn stage(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Proposed => "Proposed",
+        Standing::DeletionProposed => "DeletionProposed",
+        _ => "Draft",
+    }
+}
+
+/// The whole fleet as one bar.
+pub(super) fn tally(context: &Context<'_>) -> Markup {
+    let mut counts: BTreeMap<Standing, usize> = BTreeMap::new();
+    context.board.fleet(|fleet| {
+        for target in fleet.targets.values() {
+            *counts.entry(target.standing).or_default() += 1;
+        }
+    });
+    bar(&counts)
+}
+
+/// Counts as a bar, and in words. Widths are attributes of a drawing: no style stands in a page.
+pub(super) fn bar(counts: &BTreeMap<Standing, usize>) -> Markup {
+    let total: usize = counts.values().sum();
+    let words: Vec<String> = counts
+        .iter()
+        .map(|(s, n)| format!("{n} {}", s.words()))
+        .collect();
+    let mut at = 0.0;
+    let parts: Vec<(Standing, f64, f64)> = counts
+        .iter()
+        .map(|(standing, count)| {
+            #[expect(clippy::cast_precision_loss, reason = "a share of a bar")]
+            let width = *count as f64 * 1000.0 / total.max(1) as f64;
+            at += width;
+            (*standing, at - width, width)
+        })
+        .collect();
+    html! {
+        svg.bar role="img" aria-label=(words.join(", ")) viewBox="0 0 1000 10" preserveAspectRatio="none" {
+            @for (standing, x, width) in parts {
+                rect class=(format!("s-{}", layout::key(standing))) x=(format!("{x:.1}")) y="0" width=(format!("{width:.1}")) height="10" {
+                    title { (standing.words()) }
+                }
+            }
+        }
+    }
+}

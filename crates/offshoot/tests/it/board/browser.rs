@@ -1,0 +1,311 @@
+//! The board in Chromium, driven over its protocol; skipped, and said, where there is no Chromium. With `OFFSHOOT_AXE` (the
+//! path of `axe.min.js`) every view is checked for accessibility; with `OFFSHOOT_PICTURES` (a directory) pictures are kept.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::Board;
+use crate::bulk::{admin, drafts, lifecycles, revisions};
+use crate::edges::{VARIANTS, register, variant};
+use crate::process::Process;
+
+/// How long a page may take to show something.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A browser with one page.
+struct Browser {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    session: String,
+    sent: u64,
+    /// What pages complained of, and what they asked other hosts for.
+    complaints: Vec<String>,
+    _profile: tempfile::TempDir,
+}
+
+impl Browser {
+    /// Starts Chromium; `None` where there is none.
+    fn start() -> Option<Self> {
+        let known = ["chromium", "chromium-browser", "google-chrome"];
+        let name = known
+            .into_iter()
+            .find(|name| Command::new(name).arg("--version").output().is_ok())?;
+        let profile = tempfile::tempdir().unwrap();
+        // The protocol goes over the third and fourth file, each message ended by a zero byte.
+        let line = format!(
+            "exec {name} --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
+             --disable-background-networking --user-data-dir={} --remote-debugging-pipe 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null",
+            profile.path().display()
+        );
+        let mut child = Command::new("sh")
+            .args(["-c", &line])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut browser = Self {
+            child,
+            to,
+            from: BufReader::new(from),
+            session: String::new(),
+            sent: 0,
+            complaints: Vec::new(),
+            _profile: profile,
+        };
+        let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = browser.call("Target.attachToTarget", attach);
+        browser.session = session["sessionId"].as_str().unwrap().to_owned();
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.call(&format!("{domain}.enable"), json!({}));
+        }
+        browser.size(1280, 800);
+        Some(browser)
+    }
+
+    fn call(&mut self, method: &str, params: Value) -> Value {
+        self.sent += 1;
+        let mut message = json!({ "id": self.sent, "method": method, "params": params });
+        if !self.session.is_empty() {
+            message["sessionId"] = self.session.as_str().into();
+        }
+        self.to
+            .write_all(format!("{message}\0").as_bytes())
+            .unwrap();
+        self.to.flush().unwrap();
+        loop {
+            let mut bytes = Vec::new();
+            self.from.read_until(0, &mut bytes).unwrap();
+            bytes.pop();
+            let told: Value = serde_json::from_slice(&bytes).expect("the browser ended");
+            match told["method"].as_str() {
+                Some("Runtime.exceptionThrown" | "Log.entryAdded") => {
+                    self.complaints.push(told["params"].to_string());
+                }
+                Some("Network.requestWillBeSent") => {
+                    let url = told["params"]["request"]["url"]
+                        .as_str()
+                        .unwrap_or_default();
+                    if !url.starts_with("http://127.0.0.1:") {
+                        self.complaints.push(format!("asked for {url}"));
+                    }
+                }
+                _ => {}
+            }
+            if told["id"] == self.sent {
+                assert!(told.get("error").is_none(), "{method}: {told}");
+                return told["result"].clone();
+            }
+        }
+    }
+
+    fn size(&mut self, width: u32, height: u32) {
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size);
+    }
+
+    fn dark(&mut self, dark: bool) {
+        let value = if dark { "dark" } else { "light" };
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": value }] });
+        self.call("Emulation.setEmulatedMedia", features);
+    }
+
+    /// What a script gives.
+    fn run(&mut self, script: &str) -> Value {
+        let params = json!({ "expression": script, "awaitPromise": true, "returnByValue": true, "userGesture": true });
+        let told = self.call("Runtime.evaluate", params);
+        assert!(
+            told.get("exceptionDetails").is_none(),
+            "{script:.200}: {told}"
+        );
+        told["result"]["value"].clone()
+    }
+
+    fn until(&mut self, script: &str) {
+        let begun = Instant::now();
+        while self.run(script) != true {
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "waited in vain for {script}: {}",
+                self.run("document.body.innerText")
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn go(&mut self, url: &str) {
+        self.call("Page.navigate", json!({ "url": url }));
+        self.until("document.body?.dataset.ready === 'yes'");
+    }
+
+    fn click(&mut self, query: &str) {
+        self.until(&format!("document.querySelector({query:?}) !== null"));
+        self.run(&format!("document.querySelector({query:?}).click()"));
+    }
+
+    /// Checks the page with axe where it is to be had, and keeps a picture where it is wanted.
+    fn look(&mut self, name: &str) {
+        if let Ok(axe) = std::env::var("OFFSHOOT_AXE") {
+            self.run(&format!("{};true", std::fs::read_to_string(axe).unwrap()));
+            let found = self.run("axe.run().then((r) => r.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html).join(' | ')}`))");
+            assert_eq!(found, json!([]), "{name}");
+        }
+        if let Ok(directory) = std::env::var("OFFSHOOT_PICTURES") {
+            use base64::Engine as _;
+            let told = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+            let decode = base64::engine::general_purpose::STANDARD;
+            let bytes = decode.decode(told["data"].as_str().unwrap()).unwrap();
+            std::fs::write(Path::new(&directory).join(format!("{name}.png")), bytes).unwrap();
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn browser() -> Option<Browser> {
+    let browser = Browser::start();
+    if browser.is_none() {
+        eprintln!("skipped: there is no chromium here");
+    }
+    browser
+}
+
+fn address(board: &Board) -> String {
+    format!("http://{}/#{}", board.authority, board.token)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_class_is_approved_in_three_clicks_in_a_browser() {
+    let Some(mut browser) = browser() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let server = drafts(root.path(), 4).await;
+    let select = [
+        "rpkg",
+        "propose",
+        "--field-selector",
+        "spec.lifecycle=Draft",
+    ];
+    assert_eq!(admin(root.path(), &select).0, 0);
+    let board = Board::start(&root.path().join("data/kubeconfig"));
+    browser.go(&address(&board));
+    let base = browser.run("location.href").as_str().unwrap().to_owned();
+    assert!(
+        !base.contains(&board.token),
+        "the token left the address: {base}"
+    );
+    for (page, name) in [
+        ("", "waiting"),
+        ("sets", "sets"),
+        ("conflicts", "conflicts"),
+        ("plan", "plan"),
+    ] {
+        browser.go(&format!("{base}{page}"));
+        browser.look(name);
+    }
+    // What others do is seen without a reload, and within a second on a machine that is not busy.
+    browser.go(&base);
+    let name = revisions(&server).await.into_keys().next().unwrap();
+    for (verb, shown) in [("reject", true), ("propose", false)] {
+        assert_eq!(admin(root.path(), &["rpkg", verb, &name]).0, 0);
+        let begun = Instant::now();
+        browser.until(&format!(
+            "document.body?.innerText.includes('draft to propose') === {shown}"
+        ));
+        eprintln!("{verb} is visible after {:?}", begun.elapsed());
+    }
+    browser.go(&format!("{base}changes"));
+    browser.until("document.querySelector('.class h2 a') !== null && !document.body?.innerText.includes('comparing')");
+    browser.look("changes");
+    browser.click(".class h2 a");
+    browser
+        .until("document.body?.dataset.ready === 'yes' && document.querySelector('.diff') !== null");
+    browser.look("class");
+    browser.click("[data-act=approve]");
+    browser.click("#dialog .primary");
+    browser
+        .until("document.querySelector('#dialog .summary')?.textContent.startsWith('4 approved')");
+    browser.look("told");
+    assert_eq!(lifecycles(&server).await.get("Published"), Some(&4));
+    browser.go(&format!("{base}targets?state=uptodate&sort=state"));
+    browser.until("document.querySelectorAll('.cell.s-uptodate').length === 4");
+    assert_eq!(
+        browser.run("document.querySelector('[name=state]').value"),
+        "uptodate",
+        "the address restores the view"
+    );
+    browser.run("document.getElementById('grid').focus()");
+    for key in ["ArrowRight", " "] {
+        browser.run(&format!("document.getElementById('grid').dispatchEvent(new KeyboardEvent('keydown', {{key: {key:?}, bubbles: true}}))"));
+    }
+    assert_eq!(
+        browser.run("document.getElementById('chosen').textContent"),
+        "1",
+        "by keys alone"
+    );
+    browser.look("targets");
+    let name = browser.run("document.querySelector('#about a').textContent");
+    for part in ["", "files", "why", "blame", "history"] {
+        browser.go(&format!(
+            "{base}revision?name={}&part={part}",
+            name.as_str().unwrap()
+        ));
+        browser.look(&format!("revision-{part}"));
+    }
+    browser.dark(true);
+    browser.size(420, 800);
+    browser.go(&base);
+    browser.look("narrow-and-dark");
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+/// Measured, and printed: `cargo test -p offshoot --test it ten_thousand_cells -- --ignored --nocapture`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "measures; makes ten thousand variants"]
+async fn ten_thousand_cells_are_measured_in_a_browser() {
+    let Some(mut browser) = browser() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let server = Process::start(root.path(), &[]).await;
+    register(&server, root.path(), "deploy", true).await;
+    for n in 0..10_000 {
+        server
+            .create(VARIANTS, &variant(&format!("web-{n:05}"), "web"))
+            .await;
+    }
+    let board = Board::start(&root.path().join("data/kubeconfig"));
+    browser.go(&address(&board));
+    let base = browser.run("location.href").as_str().unwrap().to_owned();
+    browser.until("document.body?.innerText.includes('Targets 10000')");
+    let begun = Instant::now();
+    browser.go(&format!("{base}targets"));
+    browser.until("document.querySelectorAll('.cell').length === 10000");
+    eprintln!("10,000 cells usable after {:?}", begun.elapsed());
+    let timed = |script: &str| {
+        format!(
+            "(async () => {{ const t = performance.now(); {script}; await new Promise(requestAnimationFrame); document.body.offsetHeight; return performance.now() - t; }})()"
+        )
+    };
+    let filter = browser.run(&timed("document.querySelector('[name=q]').value = 'web-0'; document.querySelector('[name=q]').dispatchEvent(new Event('input', {bubbles: true}))"));
+    eprintln!("10,000 to fewer by a filter: {filter} ms");
+    browser.run("document.querySelector('[name=q]').value = 'web-00'; document.querySelector('[name=q]').dispatchEvent(new Event('input', {bubbles: true}))");
+    browser.run("document.querySelector('[name=q]').value = ''; document.querySelector('[name=q]').dispatchEvent(new Event('input', {bubbles: true}))");
+    let keys = "const g = document.getElementById('grid'); const c = g.querySelectorAll('.cell'); const press = (n, s) => c[n].dispatchEvent(new PointerEvent('pointerdown', {bubbles: true, shiftKey: s})); press(0, false); dispatchEvent(new Event('pointerup')); press(4999, true)";
+    let chosen = browser.run(&timed(keys));
+    assert_eq!(
+        browser.run("document.getElementById('chosen').textContent"),
+        "5000"
+    );
+    eprintln!("5,000 selected: {chosen} ms");
+    browser.look("ten-thousand");
+}
