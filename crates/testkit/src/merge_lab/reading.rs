@@ -91,7 +91,11 @@ pub(super) fn comments(text: &str) -> BTreeMap<String, Vec<Remark>> {
         let Some(comment) = row.comment else { continue };
         let code = |row: &&Row| !row.code.is_empty();
         let next = if row.code.is_empty() {
-            rows.iter().skip(at).find(code)
+            // What stands before the next document belongs to this one.
+            rows.iter()
+                .skip(at)
+                .find(code)
+                .filter(|row| row.code != "---")
         } else {
             Some(row)
         };
