@@ -211,3 +211,12 @@ fn v4_what_was_added_to_a_whole_that_upstream_deleted_is_a_conflict_and_a_label_
     let (text, _) = one(base, &local, upstream, &keep);
     assert_eq!(text, local.replace("  a: x\n", ""));
 }
+
+#[test]
+fn m4_what_upstream_only_took_from_comes_back_whole_and_no_skeleton() {
+    let base = "kind: A\nmetadata: {name: a}\nx: 1\ndata:\n  a: x\n  b: y\n";
+    let upstream = base.replace("  b: y\n", "");
+    let local = "kind: A\nmetadata: {name: a}\nx: 1\n";
+    let (text, conflicts) = one(base, local, &upstream, &block());
+    assert_eq!((text, conflicts.len()), (upstream, 1));
+}
