@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Conflict, ConflictValue, File, Files};
 use package::merge::{MergeOptions, merge};
 
-use super::reading::{self, Remark};
+use super::reading::{self, Remark, is_yaml};
 use super::spare;
 
 /// Something that does not hold: its kind, and what it is.
@@ -66,10 +66,6 @@ impl Side {
         }
         side
     }
-}
-
-pub(super) fn is_yaml(path: &str) -> bool {
-    path.ends_with(".yaml") || path.ends_with("Kptfile")
 }
 
 /// A text of several lines counts line by line: such texts merge by lines.

@@ -4,6 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+/// Whether a file is read as YAML, by its name.
+pub(super) fn is_yaml(path: &str) -> bool {
+    path.ends_with(".yaml") || path.ends_with("Kptfile")
+}
+
 /// Every scalar of a text with its place; `None` where the reader refuses the text.
 pub(super) fn values(text: &str) -> Option<Vec<(String, String)>> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text).ok()?;

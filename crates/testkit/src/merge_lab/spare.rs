@@ -5,7 +5,7 @@
 
 use model::{Conflict, Files, PackagePath};
 
-use super::oracle::is_yaml;
+use super::reading::is_yaml;
 
 /// The files and resources of the result that a record asks about as a whole, and the new files of one side beside a file
 /// that it deleted and a record asks about.
