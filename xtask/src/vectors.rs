@@ -136,8 +136,8 @@ fn sets(directory: &Path, only: Option<&str>) -> Result<Vec<(String, PathBuf)>, 
 
 /// Runs one set; how many failures there are.
 fn one(set: &str, folder: &Path, list: &str, report: &mut Vec<Value>) -> usize {
-    let known = match known::read(list, set) {
-        Ok(known) => known,
+    let listed = match known::read(list, set) {
+        Ok(listed) => listed,
         Err(error) => {
             crate::say(&format!("{set}: {error}"));
             return 1;
@@ -152,7 +152,7 @@ fn one(set: &str, folder: &Path, list: &str, report: &mut Vec<Value>) -> usize {
     };
     let (mut passed, mut differ, mut failed) = (0, BTreeMap::<String, usize>::new(), Vec::new());
     for case in &checked {
-        let verdict = known::judge(case, known.get(&case.name));
+        let verdict = known::judge(case, &listed);
         report.push(json!({
             "set": set,
             "case": case.name,
@@ -162,6 +162,7 @@ fn one(set: &str, folder: &Path, list: &str, report: &mut Vec<Value>) -> usize {
                 Verdict::Known(decision) => decision.clone(),
                 Verdict::Failed(_) => "failed".to_owned(),
             },
+            "more": case.more,
             "difference": case.difference,
         }));
         match verdict {

@@ -66,7 +66,7 @@ fn has_alias(node: Node<'_>) -> bool {
     false
 }
 
-/// The part of `upstream` that differs from `base`; `None` where that is all of it.
+/// The part of `upstream` that differs from `base`; `None` where that is all of it, or nothing but what it lacks.
 fn partial(base: Node<'_>, upstream: Node<'_>, list: Option<&[String]>) -> Option<Value> {
     let (base, upstream) = (value(base)?, value(upstream)?);
     let part = match (&base, &upstream, list) {
@@ -77,7 +77,13 @@ fn partial(base: Node<'_>, upstream: Node<'_>, list: Option<&[String]>) -> Optio
         }
         _ => return None,
     };
-    (part != upstream).then_some(part)
+    // Where upstream only took things away, nothing would be left but a skeleton (M4).
+    let nothing = match &part {
+        Value::Map(fields) => fields.is_empty(),
+        Value::Seq(items) => items.is_empty(),
+        _ => false,
+    };
+    (part != upstream && !nothing).then_some(part)
 }
 
 /// Whether an element stands unchanged in the base.

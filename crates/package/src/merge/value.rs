@@ -215,6 +215,13 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
                 local: Some(local),
                 upstream: None,
             };
+            if added && !is_flat(base) {
+                // What was added to a whole of several parts means nothing without them: a probe, a source of a volume.
+                return match self.record.field(&at.field, Some(base), Some(local), None) {
+                    Decision::Local => Verdict::Keep,
+                    Decision::Upstream => Verdict::Remove,
+                };
+            }
             let before = self.ops.len();
             let kept = self.fields(at, three, known);
             if added || kept {
@@ -251,11 +258,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             return self.null_upstream(at, base, local, upstream);
         }
         if local.is_null() && base.is_some() && !was_null {
-            if !same_opt(base, Some(upstream)) {
-                self.record
-                    .kept_local(&at.field, base, Some(local), Some(upstream));
-            }
-            return Verdict::Keep; // A local null is a deletion that somebody wrote down.
+            return self.null_local(at, base, local, upstream);
         }
         let three = Three {
             base,
@@ -333,6 +336,26 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         }
     }
 
+    /// A `null` that somebody wrote over a value is a deletion (M4): what upstream changed there is a conflict.
+    fn null_local(
+        &mut self,
+        at: &Place,
+        base: Option<Node<'a>>,
+        local: Node<'a>,
+        upstream: Node<'a>,
+    ) -> Verdict<'a> {
+        if same_opt(base, Some(upstream)) {
+            return Verdict::Keep;
+        }
+        match self
+            .record
+            .field(&at.field, base, Some(local), Some(upstream))
+        {
+            Decision::Local => Verdict::Keep,
+            Decision::Upstream => Verdict::Take(New::Node(upstream)),
+        }
+    }
+
     /// Merges the elements of a list; `None` where the list is one value.
     fn elements(&mut self, at: &Place, three: Three<'a>, known: Known<'_>) -> Option<Verdict<'a>> {
         if self.whole_lists.contains(&at.field) {
@@ -351,6 +374,12 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
                     .all(|(step, name)| *step == Step::from(*name))
         })
     }
+}
+
+/// Whether each entry of a map stands for itself, as labels do: all of them are scalars.
+fn is_flat(map: Node<'_>) -> bool {
+    map.entries()
+        .all(|entry| matches!(entry.value.kind(), Kind::Scalar | Kind::Alias))
 }
 
 /// Whether a node holds nothing: null, or a collection without entries.

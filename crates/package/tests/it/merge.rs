@@ -21,6 +21,42 @@ fn merges_agree_with_kpt() {
     );
 }
 
+#[test]
+fn a_lost_record_fails_a_case_whose_values_agree() {
+    let checked = |result: &str, more| known::Checked {
+        name: "case".to_owned(),
+        difference: None,
+        result: result.to_owned(),
+        more,
+    };
+    let listed = known::read("[agree.merge]\ncase = \"with\"\n", "merge").unwrap();
+    assert_eq!(
+        known::judge(&checked("with", true), &listed),
+        known::Verdict::Passed
+    );
+    for (result, more) in [("other", true), ("without", false)] {
+        let verdict = known::judge(&checked(result, more), &listed);
+        assert!(matches!(verdict, known::Verdict::Failed(_)), "{verdict:?}");
+    }
+    let unlisted = known::judge(&checked("new", true), &known::Listed::default());
+    assert!(
+        matches!(unlisted, known::Verdict::Failed(_)),
+        "{unlisted:?}"
+    );
+}
+
+#[test]
+fn an_error_that_says_something_else_is_a_difference() {
+    let case = cases()
+        .into_iter()
+        .find(|case| case.name == "merge-fast-forward-both-edit");
+    let case = case.unwrap();
+    let mut ours = vectors::run(&case);
+    assert_eq!(vectors::difference(&case, &ours), None);
+    ours.result = Err("something failed".to_owned());
+    assert!(vectors::difference(&case, &ours).is_some());
+}
+
 use std::collections::BTreeSet;
 
 use model::{ConflictPolicy, Files, Strategy};

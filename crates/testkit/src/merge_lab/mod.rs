@@ -8,6 +8,7 @@ mod model;
 mod oracle;
 mod packages;
 mod reading;
+mod spare;
 
 use ::model::{ConflictPolicy, File, Files, PackagePath, Strategy};
 use package::merge::{MergeOptions, Merged, merge};
@@ -107,6 +108,16 @@ impl Case {
         };
         Judged { faults, merged }
     }
+}
+
+/// The comments of a text, each with what it stands at.
+pub(crate) fn remarks(text: &str) -> Vec<String> {
+    let comments = reading::comments(text).into_iter();
+    let told = comments.flat_map(|(comment, places)| {
+        let place = |at: reading::Remark| format!("{comment} {} {} {}", at.own, at.node, at.next);
+        places.into_iter().map(place).collect::<Vec<_>>()
+    });
+    told.collect()
 }
 
 fn files(package: &Package) -> Files {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Conflict, ConflictValue, File, Files};
 use package::merge::{MergeOptions, merge};
 
-use super::reading::{self, Remark};
+use super::reading::{self, Remark, is_yaml};
+use super::spare;
 
 /// Something that does not hold: its kind, and what it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,10 +68,6 @@ impl Side {
     }
 }
 
-fn is_yaml(path: &str) -> bool {
-    path.ends_with(".yaml") || path.ends_with("Kptfile")
-}
-
 /// A text of several lines counts line by line: such texts merge by lines.
 fn parts(value: &str) -> Vec<String> {
     if value.contains('\n') {
@@ -95,6 +92,20 @@ fn generic(at: &str) -> String {
     out
 }
 
+/// Whether some side has no element of the name that a place has.
+fn renamed(at: &str, sides: &[Side; 3]) -> bool {
+    let Some(end) = at.rfind(']') else {
+        return false;
+    };
+    let element = at.get(..=end).unwrap_or_default();
+    let there = |side: &Side| {
+        let mut from = side.values.range((element.to_owned(), String::new())..);
+        from.next()
+            .is_some_and(|((at, _), _)| at.starts_with(element))
+    };
+    !sides.iter().all(there)
+}
+
 /// Everything that does not hold of a merge.
 pub(super) fn judge(
     [base, local, upstream]: [&Files; 3],
@@ -107,8 +118,15 @@ pub(super) fn judge(
     let after = Side::of(result, &mut faults);
     readable(result, &mut faults);
     let said = said(conflicts);
-    values(&sides, &after, &said, &mut faults);
-    comments(&sides, &after, &said, &mut faults);
+    let spare = spare::whole([base, local, upstream], result, conflicts);
+    let spare = Side::of(&spare, &mut Vec::new());
+    let beside = Beside {
+        said: &said,
+        spare: &spare,
+        deleted: &spare::deleted([base, local, upstream]),
+    };
+    values(&sides, &after, &beside, &mut faults);
+    comments(&sides, &after, &beside, &mut faults);
     faults.extend(names([base, local, upstream], result));
     faults
 }
@@ -142,6 +160,16 @@ fn said(conflicts: &[Conflict]) -> String {
     texts.chain(ids).collect::<Vec<_>>().join("\n")
 }
 
+/// What excuses what would be a fault.
+struct Beside<'s> {
+    /// Everything that the records show.
+    said: &'s str,
+    /// What stands whole because a record asks about all of it.
+    spare: &'s Side,
+    /// The texts of upstream's files that local deleted.
+    deleted: &'s str,
+}
+
 fn count<K: Ord>(counts: &BTreeMap<K, usize>, key: &K) -> usize {
     counts.get(key).copied().unwrap_or_default()
 }
@@ -155,7 +183,7 @@ fn wanted([base, local, upstream]: [usize; 3]) -> Option<usize> {
     }
 }
 
-fn values(sides: &[Side; 3], after: &Side, said: &str, faults: &mut Vec<Fault>) {
+fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec<Fault>) {
     let mut fault = |rule, key: &(String, String), what: String| {
         faults.push(Fault {
             rule,
@@ -170,8 +198,18 @@ fn values(sides: &[Side; 3], after: &Side, said: &str, faults: &mut Vec<Fault>) 
     for key in keys {
         let counts = [0, 1, 2].map(|at| sides.get(at).map_or(0, |side| count(&side.values, key)));
         let there = count(&after.values, key);
-        let known = || said.contains(key.1.as_str());
+        let known = || beside.said.contains(key.1.as_str());
         let [_, local, upstream] = counts;
+        // What one side calls otherwise is looked for without names.
+        let generic_key = (generic(&key.0), key.1.clone());
+        let total = [0, 1, 2].map(|at| {
+            let side = sides.get(at);
+            side.map_or(0, |side| count(&side.loose, &generic_key))
+        });
+        let in_all = |wanted: usize| wanted == count(&after.loose, &generic_key);
+        if renamed(&key.0, sides) && wanted(total).is_none_or(in_all) {
+            continue;
+        }
         match wanted(counts) {
             Some(wanted) if there < wanted && !known() => {
                 // An element of another name holds it where its name was changed.
@@ -180,7 +218,7 @@ fn values(sides: &[Side; 3], after: &Side, said: &str, faults: &mut Vec<Fault>) 
                     fault("value lost", key, format!("{there} of {wanted}"));
                 }
             }
-            Some(wanted) if there > wanted && !known() => {
+            Some(wanted) if there > wanted + count(&beside.spare.values, key) && !known() => {
                 fault("value came back", key, format!("{there} of {wanted}"))
             }
             _ => {}
@@ -191,6 +229,7 @@ fn values(sides: &[Side; 3], after: &Side, said: &str, faults: &mut Vec<Fault>) 
         let most = local_loose
             .max(upstream_loose)
             .max((local_loose + upstream_loose).saturating_sub(base));
+        let most = most + count(&beside.spare.loose, &loose);
         if count(&after.loose, &loose) > most && local + upstream + there > 0 {
             fault(
                 "value doubled",
@@ -201,7 +240,7 @@ fn values(sides: &[Side; 3], after: &Side, said: &str, faults: &mut Vec<Fault>) 
     }
 }
 
-fn comments(sides: &[Side; 3], after: &Side, said: &str, faults: &mut Vec<Fault>) {
+fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec<Fault>) {
     let all: BTreeSet<&String> = sides
         .iter()
         .chain([after])
@@ -224,12 +263,15 @@ fn comments(sides: &[Side; 3], after: &Side, said: &str, faults: &mut Vec<Fault>
         let counts = places.map(Vec::len);
         let found = after.comments.get(text).unwrap_or(&none);
         let [_, local, upstream] = counts;
-        let known = said.contains(text.trim_start_matches('#').trim());
+        let bare = text.trim_start_matches('#').trim();
+        let known = beside.said.contains(bare);
+        let spare = beside.spare.comments.get(text).map_or(0, Vec::len);
         // What goes takes upstream's comments with it; what stays as a whole keeps its own, and so does one that was moved.
         let theirs = places.get(2).copied().unwrap_or(&none);
-        let gone = theirs
-            .iter()
-            .all(|remark| !after.nodes.contains(&remark.node));
+        let gone = beside.deleted.contains(text.as_str())
+            || theirs
+                .iter()
+                .all(|remark| !after.nodes.contains(&remark.node));
         let moved = |remark: &Remark| {
             let old = places.first().copied().unwrap_or(&none);
             old.iter().all(|old| old.node != remark.node)
@@ -249,12 +291,12 @@ fn comments(sides: &[Side; 3], after: &Side, said: &str, faults: &mut Vec<Fault>
             Some(wanted) if found.len() < wanted && !known && !gone => {
                 fault("comment lost", format!("{} of {wanted}", found.len()))
             }
-            Some(wanted) if found.len() > wanted && !known && !whole => {
+            Some(wanted) if found.len() > wanted + spare && !known && !whole => {
                 fault("comment came back", format!("{} of {wanted}", found.len()))
             }
             _ => {}
         }
-        if found.len() > local.max(upstream) {
+        if found.len() > local.max(upstream) + spare {
             fault(
                 "comment doubled",
                 format!("{} of {}", found.len(), local.max(upstream)),

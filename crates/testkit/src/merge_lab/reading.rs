@@ -4,6 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+/// Whether a file is read as YAML, by its name.
+pub(super) fn is_yaml(path: &str) -> bool {
+    path.ends_with(".yaml") || path.ends_with("Kptfile")
+}
+
 /// Every scalar of a text with its place; `None` where the reader refuses the text.
 pub(super) fn values(text: &str) -> Option<Vec<(String, String)>> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text).ok()?;
@@ -91,7 +96,11 @@ pub(super) fn comments(text: &str) -> BTreeMap<String, Vec<Remark>> {
         let Some(comment) = row.comment else { continue };
         let code = |row: &&Row| !row.code.is_empty();
         let next = if row.code.is_empty() {
-            rows.iter().skip(at).find(code)
+            // What stands before the next document belongs to this one.
+            rows.iter()
+                .skip(at)
+                .find(code)
+                .filter(|row| row.code != "---")
         } else {
             Some(row)
         };

@@ -18,6 +18,7 @@ pub fn check(folder: &FilePath) -> std::io::Result<Vec<Checked>> {
         let name = case.get("name").and_then(Json::as_str).unwrap_or_default();
         let after = apply(&case);
         Checked {
+            more: false,
             name: name.to_owned(),
             difference: after
                 .as_ref()

@@ -112,6 +112,7 @@ pub fn run(case: &Case) -> Checked {
         compare(case, items, results, &mut differences);
     }
     Checked {
+        more: false,
         name: case.name.clone(),
         difference: (!differences.is_empty()).then(|| differences.join("\n")),
         result,

@@ -60,6 +60,7 @@ pub fn check(case: &Case) -> Checked {
         }
     };
     Checked {
+        more: false,
         name: case.name.clone(),
         difference: run(case),
         result: digest(said.iter().map(String::as_str)),

@@ -19,6 +19,8 @@ use serde_json::Value;
 use super::known::{self, Checked};
 use values::{contents_differ, documents, lines};
 
+#[path = "errors.rs"]
+mod errors;
 #[path = "values.rs"]
 mod values;
 
@@ -332,10 +334,31 @@ pub fn check(case: &Case) -> Checked {
         name: case.name.clone(),
         difference: difference(case, &ours),
         result: digest(&ours),
+        more: !ours.conflicts.is_empty() || !remarks(&ours).is_empty(),
     }
 }
 
-/// A digest of what a result means: values where a file is YAML, bytes where it is not.
+/// Where comments of the result stand.
+fn remarks(ours: &Ours) -> Vec<String> {
+    let files = ours.result.iter().flatten();
+    let files = files.filter(|(path, _)| is_yaml(path));
+    files
+        .flat_map(|(_, text)| crate::merge_lab::remarks(text))
+        .collect()
+}
+
+fn is_yaml(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name == "Kptfile" || name.ends_with(".yaml") || name.ends_with(".yml")
+}
+
+/// A record of a conflict, whole.
+fn record(conflict: &Conflict) -> String {
+    format!("{conflict:?}")
+}
+
+/// A digest of what a result means: values where a file is YAML, bytes where it is not; where its comments stand, and
+/// what was recorded.
 pub fn digest(ours: &Ours) -> String {
     let mut said: Vec<String> = Vec::new();
     let mut add = |text: &str| said.push(text.to_owned());
@@ -343,14 +366,15 @@ pub fn digest(ours: &Ours) -> String {
         Err(error) => add(error),
         Ok(tree) => {
             for (path, text) in tree {
-                let name = path.rsplit('/').next().unwrap_or(path);
-                let yaml = name == "Kptfile" || name.ends_with(".yaml") || name.ends_with(".yml");
-                let values = documents(text, name == "Kptfile").filter(|_| yaml);
+                let kptfile = path.rsplit('/').next() == Some("Kptfile");
+                let values = documents(text, kptfile).filter(|_| is_yaml(path));
                 add(path);
                 add(&values.map_or_else(|| text.clone(), |values| lines(&values)));
             }
         }
     }
+    said.extend(remarks(ours));
+    said.extend(ours.conflicts.iter().map(record));
     known::digest(said.iter().map(String::as_str))
 }
 
@@ -359,7 +383,7 @@ pub fn digest(ours: &Ours) -> String {
 /// A package without a Kptfile gains none (M5): that one of Porch's inventions is not compared.
 pub fn difference(case: &Case, ours: &Ours) -> Option<String> {
     let expected = match (&case.expected, &ours.result) {
-        (Err(_), Err(_)) => return None,
+        (Err(theirs), Err(ours)) => return errors::differ(theirs, ours),
         (Err(theirs), Ok(_)) => return Some(format!("the other side fails: {theirs}")),
         (Ok(_), Err(ours)) => return Some(format!("we fail: {ours}")),
         (Ok(expected), Ok(_)) => expected,

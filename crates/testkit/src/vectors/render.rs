@@ -237,6 +237,7 @@ pub fn run(case: &Case) -> Checked {
         .chain(rendered.files.iter().map(said))
         .collect();
     Checked {
+        more: false,
         name: case.name.clone(),
         difference: differences(case, &rendered),
         result: digest(said.iter().map(String::as_str)),

@@ -31,6 +31,7 @@ pub fn check(folder: &FilePath) -> std::io::Result<Vec<Checked>> {
                 document(case)
             };
             Checked {
+                more: false,
                 name: text(case, "name").to_owned(),
                 difference: (!wrong.is_empty()).then(|| wrong.join("\n")),
                 result: String::new(),

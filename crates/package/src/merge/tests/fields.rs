@@ -41,6 +41,25 @@ fn m2_nulls_that_nobody_touched_stay_and_new_ones_delete() {
 }
 
 #[test]
+fn m4_a_null_that_a_person_wrote_is_a_deletion_and_policy_decides() {
+    let base = "kind: A\nmetadata: {name: a}\nx: 1\ny: 1\n";
+    let local = base.replace("x: 1", "x: null");
+    // Left alone upstream it stays as it was written.
+    let (text, conflicts) = one(base, &local, &base.replace("y: 1", "y: 2"), &block());
+    assert_eq!(text, local.replace("y: 1", "y: 2"));
+    assert_eq!(conflicts, []);
+    let changed = base.replace("x: 1", "x: 2");
+    let (text, conflicts) = one(base, &local, &changed, &block());
+    assert_eq!((text, conflicts.len()), (changed.clone(), 1));
+    let keep = MergeOptions {
+        policy: ConflictPolicy::Local,
+        ..block()
+    };
+    let (text, conflicts) = one(base, &local, &changed, &keep);
+    assert_eq!((text, conflicts.len()), (local, 1));
+}
+
+#[test]
 fn m3_a_change_of_kind_is_a_change() {
     let base = "kind: A\nmetadata: {name: a}\nx: 1\ny: 1\n";
     let local = base.replace("y: 1", "y: 2");
@@ -174,4 +193,30 @@ fn m14_comments_belong_to_their_node() {
     let local = replaced(WORKLOAD, &[("a:1", "a:mine")]);
     let (text, _) = one(WORKLOAD, &local, &upstream, &block());
     assert_eq!(text, replaced(&upstream, &[("a:1", "a:mine")]));
+}
+
+#[test]
+fn v4_what_was_added_to_a_whole_that_upstream_deleted_is_a_conflict_and_a_label_is_not() {
+    let base = "kind: A\nmetadata: {name: a}\nlabels:\n  a: x\nprobe:\n  httpGet: {port: 80}\n";
+    let local = base.replace("  a: x\n", "  a: x\n  b: y\n") + "  timeoutSeconds: 5\n";
+    let upstream = "kind: A\nmetadata: {name: a}\n";
+    let (text, conflicts) = one(base, &local, upstream, &block());
+    assert_eq!(text, "kind: A\nmetadata: {name: a}\nlabels:\n  b: y\n");
+    let paths: Vec<&str> = conflicts.iter().map(|c| c.path.as_str()).collect();
+    assert_eq!(paths, ["probe"]);
+    let keep = MergeOptions {
+        policy: ConflictPolicy::Local,
+        ..block()
+    };
+    let (text, _) = one(base, &local, upstream, &keep);
+    assert_eq!(text, local.replace("  a: x\n", ""));
+}
+
+#[test]
+fn m4_what_upstream_only_took_from_comes_back_whole_and_no_skeleton() {
+    let base = "kind: A\nmetadata: {name: a}\nx: 1\ndata:\n  a: x\n  b: y\n";
+    let upstream = base.replace("  b: y\n", "");
+    let local = "kind: A\nmetadata: {name: a}\nx: 1\n";
+    let (text, conflicts) = one(base, local, &upstream, &block());
+    assert_eq!((text, conflicts.len()), (upstream, 1));
 }
