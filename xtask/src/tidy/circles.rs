@@ -17,7 +17,6 @@ use super::{Finding, shown, walk};
 const KNOWN: &[(&str, usize)] = &[
     ("apiserver", 23),
     ("engine", 6),
-    ("offshoot", 4),
     ("package", 20),
     ("plan", 11),
     ("store", 9),
