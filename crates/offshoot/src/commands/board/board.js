@@ -132,7 +132,7 @@ document.addEventListener("submit", async (event) => {
 });
 
 // ---- the grid.
-const MARKS = { unknown: "?", uptodate: "✓", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "▯", waiting: "…", suspended: "‖", failed: "✕" };
+const MARKS = { unknown: "?", uptodate: "✓", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "◇", waiting: "…", suspended: "‖", failed: "✕" };
 const ORDER = ["failed", "conflicts", "proposed", "deletion", "gates", "draft", "waiting", "suspended", "unknown", "uptodate"];
 class Grid {
   constructor(box, form) {

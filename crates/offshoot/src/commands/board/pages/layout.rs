@@ -123,7 +123,7 @@ pub(super) fn mark(standing: Standing) -> &'static str {
         Standing::Proposed => "▲",
         Standing::DeletionProposed => "−",
         Standing::Conflicts => "≠",
-        Standing::Gates => "▯",
+        Standing::Gates => "◇",
         Standing::Waiting => "…",
         Standing::Suspended => "‖",
         Standing::Failed => "✕",
