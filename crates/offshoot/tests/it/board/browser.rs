@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use super::Board;
@@ -278,11 +279,15 @@ async fn ten_thousand_cells_are_measured_in_a_browser() {
     let root = tempfile::tempdir().unwrap();
     let server = Process::start(root.path(), &[]).await;
     register(&server, root.path(), "deploy", true).await;
-    for n in 0..10_000 {
-        server
-            .create(VARIANTS, &variant(&format!("web-{n:05}"), "web"))
-            .await;
-    }
+    let server = &server;
+    futures::stream::iter(0..10_000)
+        .map(|n| async move {
+            let one = variant(&format!("web-{n:05}"), "web");
+            server.create(VARIANTS, &one).await;
+        })
+        .buffer_unordered(32)
+        .collect::<Vec<()>>()
+        .await;
     let board = Board::start(&root.path().join("data/kubeconfig"));
     browser.go(&address(&board));
     let base = browser.run("location.href").as_str().unwrap().to_owned();
