@@ -230,8 +230,9 @@ async fn a_class_is_approved_in_three_clicks_in_a_browser() {
     browser.until("document.querySelector('.class h2 a') !== null && !document.body?.innerText.includes('comparing')");
     browser.look("changes");
     browser.click(".class h2 a");
-    browser
-        .until("document.body?.dataset.ready === 'yes' && document.querySelector('.diff') !== null");
+    browser.until(
+        "document.body?.dataset.ready === 'yes' && document.querySelector('.diff') !== null",
+    );
     browser.look("class");
     browser.click("[data-act=approve]");
     browser.click("#dialog .primary");

@@ -142,7 +142,7 @@ fn one(context: &Context<'_>, group: &Grouped) -> Markup {
         .classes
         .document(&group.id, &group.members)
         .unwrap_or_default();
-    let all = serde_json::json!({ "classes": [document.clone()] });
+    let all = serde_json::json!({ "classes": [document] });
     let diff = planning::diff(&all, &group.id).unwrap_or_default();
     let show = format!(
         "offshoot rpkg diff {}{}",
