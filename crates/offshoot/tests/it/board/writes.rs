@@ -14,7 +14,7 @@ const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/ro
 /// What came of each revision.
 fn results(answer: &Value) -> Vec<(&str, &str, bool)> {
     let all = answer["results"].as_array();
-    let all = all.unwrap_or_else(|| panic!("{answer}")).iter();
+    let all = all.expect("results").iter();
     all.map(|r| {
         let text = |key: &str| r[key].as_str().unwrap();
         (text("name"), text("result"), r["changed"] == true)
