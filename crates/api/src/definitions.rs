@@ -61,6 +61,12 @@ pub const SERVED: [Definition; 6] = [
     },
 ];
 
+/// The CRD of records, for clusters that keep them (A10).
+pub const RECORDS: Definition = Definition {
+    plural: "revisionrecords",
+    text: include_str!("../records/revisionrecords.yaml"),
+};
+
 /// What `offshoot crds` prints.
 pub fn crd_texts() -> String {
     CRDS.map(|d| d.text).join("---\n")

@@ -15,6 +15,7 @@ mod meta;
 mod names;
 mod package;
 mod pipeline;
+mod record;
 mod rendering;
 mod repository;
 mod resolutions;
@@ -36,12 +37,15 @@ pub use bulk::{
 };
 pub use conditions::{merge_conditions, read_conditions};
 pub use convert::{ConvertError, V1ALPHA1_SPEC, convert_set};
-pub use definitions::{CRDS, Definition, SERVED, crd_texts, crds, embedded_crds, served};
+pub use definitions::{CRDS, Definition, RECORDS, SERVED, crd_texts, crds, embedded_crds, served};
 pub use fields::{object_at, object_of, str_at};
 pub use meta::{read_key, read_meta, write_meta};
 pub use names::revision_uid;
 pub use package::write_package;
 pub use pipeline::{read_pipeline, write_pipeline};
+pub use record::{
+    RECORD_FORMAT, RECORD_GROUP, RevisionRecord, UnreadRecord, read_record, write_record,
+};
 pub use rendering::{read_render_status, write_render_status, write_result_list};
 pub use repository::read_repository;
 pub use resolutions::{conflict_key, read_resolutions, write_resolution};

@@ -255,19 +255,28 @@ impl Decision {
     }
 }
 
-/// Decides who may do what.
+/// Decides who may do what. Another server may have to be asked for it.
+#[async_trait]
 pub trait Authorizer: Send + Sync {
     /// Decides a request.
-    fn decide(&self, request: &Attributes<'_>) -> Decision;
+    async fn decide(&self, request: &Attributes<'_>) -> Decision;
 
     /// Whether the request is allowed.
-    fn allows(&self, request: &Attributes<'_>) -> bool {
-        self.decide(request).allowed
+    async fn allows(&self, request: &Attributes<'_>) -> bool {
+        self.decide(request).await.allowed
     }
 
-    /// The rules that hold for a user in a namespace (empty: in the whole cluster).
-    fn held(&self, user: &User, namespace: &str) -> Held;
+    /// The rules that hold for a user in a namespace (empty: in the whole cluster). Asked only where roles are served.
+    fn held(&self, _user: &User, _namespace: &str) -> Held {
+        Held {
+            cut: true,
+            ..Held::default()
+        }
+    }
 
-    /// The rules of a role that a binding in `namespace` names; `None` if there is no such role.
-    fn role(&self, kind: &str, name: &str, namespace: &str) -> Option<Vec<Rule>>;
+    /// The rules of a role that a binding in `namespace` names; `None` if there is no such role. Asked only where roles are
+    /// served.
+    fn role(&self, _kind: &str, _name: &str, _namespace: &str) -> Option<Vec<Rule>> {
+        None
+    }
 }

@@ -16,7 +16,9 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
+use crate::aggregated::Host;
 use crate::audit::Audit;
 use crate::authn::{Authenticator, Certificates, TokenKeys};
 use crate::authz::Rbac;
@@ -92,6 +94,7 @@ pub struct ServerBuilder {
     tokens: Vec<(String, User)>,
     limits: Limits,
     audit: Option<Audit>,
+    host: Option<Arc<dyn Host>>,
 }
 
 impl std::fmt::Debug for ServerBuilder {
@@ -122,6 +125,7 @@ impl Default for ServerBuilder {
             tokens: Vec::new(),
             limits: Limits::default(),
             audit: None,
+            host: None,
         }
     }
 }
@@ -240,6 +244,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Serves its resources within a cluster that keeps everything else: no built-in kinds, roles, namespaces or collector
+    /// of its own, and records are kept there. Who may do what is for [`Self::authorizer`] to ask that cluster.
+    #[must_use]
+    pub fn aggregated(mut self, host: Arc<dyn Host>) -> Self {
+        self.host = Some(host);
+        self
+    }
+
     /// Opens the store and makes everything ready, without a socket: enough for in-process use.
     ///
     /// # Errors
@@ -261,16 +273,20 @@ impl ServerBuilder {
         let store = store.map_err(StartError::Store)?;
         let mut core = Core::new(store, Arc::clone(&self.clock), Arc::clone(&self.uids));
         core.converters = std::mem::take(&mut self.converters);
-        for resource in builtins::resources()
-            .into_iter()
-            .chain(self.resources.drain(..))
-        {
+        core.host = self.host.take();
+        let built_in = match core.host {
+            Some(_) => Vec::new(),
+            None => builtins::resources(),
+        };
+        for resource in built_in.into_iter().chain(self.resources.drain(..)) {
             core.registry.put(resource);
         }
         let first = core.store.rv() == 0;
-        core.bootstrap().await.map_err(StartError::Bootstrap)?;
-        let roles = core.bootstrap_roles(&self.roles).await;
-        roles.map_err(StartError::Bootstrap)?;
+        if core.host.is_none() {
+            core.bootstrap().await.map_err(StartError::Bootstrap)?;
+            let roles = core.bootstrap_roles(&self.roles).await;
+            roles.map_err(StartError::Bootstrap)?;
+        }
         let authorizer = self.authorizer.take();
         let rbac = || -> Arc<dyn Authorizer> { Arc::new(Rbac::new(core.store.clone())) };
         let authorizer = authorizer.unwrap_or_else(rbac);
@@ -278,8 +294,10 @@ impl ServerBuilder {
         for crd in &self.crds {
             install(&core, crd).await?;
         }
-        core.load_crds().await.map_err(StartError::Bootstrap)?;
-        if first {
+        if core.host.is_none() {
+            core.load_crds().await.map_err(StartError::Bootstrap)?;
+        }
+        if first && core.host.is_none() {
             // Nobody has seen the versions of the first objects.
             core.store.compact();
         }
@@ -415,12 +433,36 @@ impl Server {
     /// The certificates or the socket cannot be had.
     pub async fn listen(&self, address: SocketAddr) -> Result<Running, StartError> {
         let acceptor = self.identity.acceptor(address.ip());
+        let acceptor = acceptor.map_err(StartError::Tls)?;
+        self.listen_with(address, acceptor).await
+    }
+
+    /// The same with a certificate that somebody else made, PEM. Whatever certificate a client brings is taken, and judged
+    /// afterwards.
+    ///
+    /// # Errors
+    /// The certificate, its key or the socket cannot be used.
+    pub async fn listen_as(
+        &self,
+        address: SocketAddr,
+        given: &Issued,
+    ) -> Result<Running, StartError> {
+        let acceptor = tls::acceptor_of(given).map_err(StartError::Tls)?;
+        self.listen_with(address, acceptor).await
+    }
+
+    async fn listen_with(
+        &self,
+        address: SocketAddr,
+        acceptor: TlsAcceptor,
+    ) -> Result<Running, StartError> {
         let serving = Serving {
-            acceptor: acceptor.map_err(StartError::Tls)?,
+            acceptor,
             certificates: self.certificates.clone(),
             router: Router::new(),
             limits: self.limits,
             connections: self.guard.connections().clone(),
+            judged_by_host: self.core.host.is_some(),
         };
         let fail = |source| StartError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(fail)?;
@@ -430,7 +472,9 @@ impl Server {
         let serving = Serving { router, ..serving };
         let mut tasks = JoinSet::new();
         tasks.spawn(connections::accept(listener, serving, stopped.clone()));
-        tasks.spawn(housekeeping(Arc::clone(&self.core), stopped));
+        if self.core.host.is_none() {
+            tasks.spawn(housekeeping(Arc::clone(&self.core), stopped));
+        }
         Ok(Running {
             address: bound,
             ca: self.identity.ca_pem.clone(),

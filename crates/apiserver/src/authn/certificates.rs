@@ -26,11 +26,17 @@ pub struct Peer {
 
 impl Peer {
     /// The user, as long as the certificate is valid.
-    pub(super) fn user(&self, now: Timestamp) -> Option<User> {
+    #[must_use]
+    pub fn user(&self, now: Timestamp) -> Option<User> {
         let (user, until) = self.person.as_deref()?;
         (now <= *until).then(|| user.clone())
     }
 }
+
+/// The certificates that a connection brought, own one first: a request extension. The connection has proven that it holds
+/// the key; whether they are accepted is for others to say.
+#[derive(Debug, Clone)]
+pub struct Chain(pub Arc<Vec<CertificateDer<'static>>>);
 
 /// Judges client certificates by the server's authority.
 #[derive(Debug, Clone)]
@@ -44,8 +50,20 @@ impl Certificates {
     /// # Errors
     /// The authority's certificate cannot be used.
     pub fn signed_by(authority: CertificateDer<'static>) -> Result<Self, String> {
+        Self::signed_by_any([authority])
+    }
+
+    /// Accepts what one of several authorities signed for clients.
+    ///
+    /// # Errors
+    /// An authority's certificate cannot be used, or there is none.
+    pub fn signed_by_any(
+        authorities: impl IntoIterator<Item = CertificateDer<'static>>,
+    ) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
-        roots.add(authority).map_err(|e| e.to_string())?;
+        for authority in authorities {
+            roots.add(authority).map_err(|e| e.to_string())?;
+        }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
             .allow_unauthenticated()
@@ -139,5 +157,58 @@ impl ClientCertVerifier for JudgedLater {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.supported_verify_schemes()
+    }
+}
+
+/// The verifier of a server that leaves it to others whose certificates count: it names no authority, since a client
+/// that has none of a named one would show nothing.
+pub(crate) fn any_certificate() -> Arc<dyn ClientCertVerifier> {
+    Arc::new(Any(rustls::crypto::ring::default_provider()))
+}
+
+/// Checks that a client holds the key of its certificate, whoever signed it.
+#[derive(Debug)]
+struct Any(rustls::crypto::CryptoProvider);
+
+impl ClientCertVerifier for Any {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -57,43 +57,28 @@ pub(super) fn wanted(headers: &HeaderMap) -> Result<Option<Wanted>, Failure> {
 
 impl Wanted {
     /// The user to ask as, if `behind` may ask as every part of it.
-    pub(super) fn allowed(
+    pub(super) async fn allowed(
         self,
         behind: &User,
         authorizer: &dyn Authorizer,
     ) -> Result<User, Failure> {
-        let may = |group: &str, resource: &str, sub: &str, namespace: &str, name: &str| {
-            let attributes = Attributes {
-                user: behind,
-                verb: "impersonate",
-                group,
-                resource,
-                subresource: sub,
-                namespace,
-                name,
-                path: "",
-            };
-            let decision = authorizer.decide(&attributes);
-            if decision.allowed {
-                return Ok(());
-            }
-            let why = denied(&attributes, &decision);
-            Err(Failure::forbidden(group, resource, name, &why).unadmitted())
-        };
+        let by = Impersonator { behind, authorizer };
         let account = accounts::split(&self.user);
         match account {
-            Some((namespace, name)) => may("", "serviceaccounts", "", namespace, name)?,
-            None => may("", "users", "", "", &self.user)?,
+            Some((namespace, name)) => by.may("", "serviceaccounts", "", namespace, name).await?,
+            None => by.may("", "users", "", "", &self.user).await?,
         }
         for group in &self.groups {
-            may("", "groups", "", "", group)?;
+            by.may("", "groups", "", "", group).await?;
         }
         if !self.uid.is_empty() {
-            may("authentication.k8s.io", "uids", "", "", &self.uid)?;
+            by.may("authentication.k8s.io", "uids", "", "", &self.uid)
+                .await?;
         }
         for (key, values) in &self.extra {
             for value in values {
-                may("authentication.k8s.io", "userextras", key, "", value)?;
+                by.may("authentication.k8s.io", "userextras", key, "", value)
+                    .await?;
             }
         }
         let mut groups = self.groups;
@@ -115,5 +100,39 @@ impl Wanted {
             uid: self.uid,
             extra: self.extra,
         })
+    }
+}
+
+/// Who asks on behalf of others, and who decides whether they may.
+struct Impersonator<'a> {
+    behind: &'a User,
+    authorizer: &'a dyn Authorizer,
+}
+
+impl Impersonator<'_> {
+    async fn may(
+        &self,
+        group: &str,
+        resource: &str,
+        subresource: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<(), Failure> {
+        let attributes = Attributes {
+            user: self.behind,
+            verb: "impersonate",
+            group,
+            resource,
+            subresource,
+            namespace,
+            name,
+            path: "",
+        };
+        let decision = self.authorizer.decide(&attributes).await;
+        if decision.allowed {
+            return Ok(());
+        }
+        let why = denied(&attributes, &decision);
+        Err(Failure::forbidden(group, resource, name, &why).unadmitted())
     }
 }

@@ -17,7 +17,8 @@ use crate::gateway::{Authorizer, User};
 use crate::status::Failure;
 use crate::verbs::{Core, Whose};
 
-pub use certificates::{Certificates, Peer};
+pub(crate) use certificates::any_certificate;
+pub use certificates::{Certificates, Chain, Peer};
 pub(crate) use tokens::Wish;
 pub use tokens::{Bound, ISSUER, TokenKeys};
 
@@ -25,7 +26,7 @@ pub use tokens::{Bound, ISSUER, TokenKeys};
 const AUTHENTICATED: &str = "system:authenticated";
 
 /// Who comes without credentials.
-pub(crate) const ANONYMOUS: &str = "system:anonymous";
+pub const ANONYMOUS: &str = "system:anonymous";
 
 /// The extra that names the credential itself.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
@@ -65,15 +66,19 @@ impl Authenticator {
     ///
     /// # Errors
     /// 401 for credentials that are not accepted, 403 for an impersonation that is not allowed.
-    pub fn identify(&self, parts: &Parts, authorizer: &dyn Authorizer) -> Result<Caller, Failure> {
-        let whose = self.caller(parts)?;
+    pub async fn identify(
+        &self,
+        parts: &Parts,
+        authorizer: &dyn Authorizer,
+    ) -> Result<Caller, Failure> {
+        let whose = self.caller(parts).await?;
         match impersonate::wanted(&parts.headers)? {
             None => Ok(Caller {
                 whose,
                 behind: None,
             }),
             Some(wanted) => {
-                let user = wanted.allowed(&whose.user, authorizer)?;
+                let user = wanted.allowed(&whose.user, authorizer).await?;
                 Ok(Caller {
                     behind: Some(whose.user),
                     whose: Whose {
@@ -92,7 +97,7 @@ impl Authenticator {
     }
 
     /// Tells whose credentials these are; without credentials that is `system:anonymous`.
-    fn caller(&self, parts: &Parts) -> Result<Whose, Failure> {
+    async fn caller(&self, parts: &Parts) -> Result<Whose, Failure> {
         if let Some(whose) = parts.extensions.get::<Whose>() {
             return Ok(whose.clone());
         }
@@ -102,6 +107,10 @@ impl Authenticator {
         };
         let agent = header(http::header::USER_AGENT).unwrap_or_default();
         let agent = agent.split('/').next().unwrap_or_default().to_owned();
+        if let Some(host) = &self.core.host {
+            let user = host.identify(parts).await?;
+            return Ok(Whose { user, agent });
+        }
         let peer = parts.extensions.get::<Peer>();
         if let Some(user) = peer.and_then(|p| p.user(self.core.now())) {
             return Ok(Whose { user, agent });

@@ -18,7 +18,7 @@ impl Core {
     ///
     /// # Errors
     /// 403 naming what is not held; 404 of the role that a binding names.
-    pub(crate) fn check_grant(
+    pub(crate) async fn check_grant(
         &self,
         target: &Target,
         whose: &Whose,
@@ -38,8 +38,8 @@ impl Core {
             name: meta(new, "name"),
         };
         match target.resource.kind.as_str() {
-            "Role" | "ClusterRole" => grant.role(old, new),
-            "RoleBinding" | "ClusterRoleBinding" => grant.binding(old, new),
+            "Role" | "ClusterRole" => grant.role(old, new).await,
+            "RoleBinding" | "ClusterRoleBinding" => grant.binding(old, new).await,
             _ => Ok(()),
         }
     }
@@ -53,8 +53,8 @@ struct Grant<'a> {
 }
 
 impl Grant<'_> {
-    fn may(&self, verb: &str, resource: &str, name: &str) -> bool {
-        self.authorizer.allows(&Attributes {
+    async fn may(&self, verb: &str, resource: &str, name: &str) -> bool {
+        let asked = Attributes {
             user: &self.whose.user,
             verb,
             group: GROUP,
@@ -63,7 +63,8 @@ impl Grant<'_> {
             namespace: &self.target.namespace,
             name,
             path: "",
-        })
+        };
+        self.authorizer.allows(&asked).await
     }
 
     fn refuse(&self, why: &str) -> Failure {
@@ -71,13 +72,17 @@ impl Grant<'_> {
         Failure::forbidden(&resource.group, &resource.plural, self.name, why)
     }
 
-    fn role(&self, old: Option<&Value>, new: &Value) -> Result<(), Failure> {
+    async fn role(&self, old: Option<&Value>, new: &Value) -> Result<(), Failure> {
         let gathers = |role: &Value| role.get("aggregationRule").is_some_and(|v| !v.is_null());
         let rules = Rule::of_role(new);
         let same = old.is_some_and(|old| {
             Rule::of_role(old) == rules && old.get("aggregationRule") == new.get("aggregationRule")
         });
-        if same || self.may("escalate", &self.target.resource.plural, self.name) {
+        if same
+            || self
+                .may("escalate", &self.target.resource.plural, self.name)
+                .await
+        {
             return Ok(());
         }
         if gathers(new) || old.is_some_and(gathers) {
@@ -105,7 +110,7 @@ impl Grant<'_> {
         }
     }
 
-    fn binding(&self, old: Option<&Value>, new: &Value) -> Result<(), Failure> {
+    async fn binding(&self, old: Option<&Value>, new: &Value) -> Result<(), Failure> {
         let part = |value: &Value, field: &str| value.get(field).cloned();
         let same = |old: &Value| {
             ["roleRef", "subjects"]
@@ -126,7 +131,7 @@ impl Grant<'_> {
         } else {
             "clusterroles"
         };
-        if self.may("bind", plural, name) {
+        if self.may("bind", plural, name).await {
             return Ok(());
         }
         let rules = self.authorizer.role(kind, name, &self.target.namespace);

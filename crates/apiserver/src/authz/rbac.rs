@@ -2,6 +2,8 @@
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
+use async_trait::async_trait;
+
 use super::Held;
 use super::index::Index;
 use crate::gateway::{Attributes, Authorizer, Decision, User};
@@ -128,8 +130,9 @@ impl Followed {
     }
 }
 
+#[async_trait]
 impl Authorizer for Rbac {
-    fn decide(&self, request: &Attributes<'_>) -> Decision {
+    async fn decide(&self, request: &Attributes<'_>) -> Decision {
         if request.user.is_master() {
             return Decision::allowed();
         }

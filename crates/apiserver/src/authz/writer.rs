@@ -124,10 +124,9 @@ impl Core {
     }
 
     /// Decides a request that the program makes for somebody, as if they had made it.
-    #[must_use]
-    pub fn may(&self, request: &Attributes<'_>) -> Decision {
+    pub async fn may(&self, request: &Attributes<'_>) -> Decision {
         match self.authorizer.get() {
-            Some(authorizer) => authorizer.decide(request),
+            Some(authorizer) => authorizer.decide(request).await,
             None => Decision::allowed(),
         }
     }

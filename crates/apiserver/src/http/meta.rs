@@ -19,13 +19,16 @@ use crate::verbs::Whose;
 /// Paths that anyone may read, whatever roles say. Everybody may read the version by a default role.
 pub(super) const OPEN: [&str; 3] = ["healthz", "livez", "readyz"];
 
+/// Paths that say what is served.
+const DISCOVERY: [&str; 5] = ["", "api", "apis", "openapi", "version"];
+
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 const DISCOVERY_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 impl Door {
     /// Whether a user may read a path that is no resource.
-    pub(super) fn admit_path(
+    pub(super) async fn admit_path(
         &self,
         method: &Method,
         path: &str,
@@ -35,6 +38,10 @@ impl Door {
         let verb = method.as_str().to_lowercase();
         let verb = if verb == "head" { "get" } else { verb.as_str() };
         if OPEN.contains(&first) && verb == "get" {
+            return Ok(());
+        }
+        // In a cluster, what is served can be found out whatever that cluster's authorisation is doing.
+        if self.core.host.is_some() && DISCOVERY.contains(&first) && verb == "get" {
             return Ok(());
         }
         let attributes = Attributes {
@@ -47,7 +54,7 @@ impl Door {
             name: "",
             path,
         };
-        let decision = self.authorizer.decide(&attributes);
+        let decision = self.authorizer.decide(&attributes).await;
         if decision.allowed {
             return Ok(());
         }
@@ -64,7 +71,7 @@ impl Door {
     }
 
     /// Answers a path that is no resource.
-    pub(super) fn other(
+    pub(super) async fn other(
         &self,
         parts: &Parts,
         segments: &[String],
@@ -72,13 +79,18 @@ impl Door {
         accept: &Accept,
         catalog: &Catalog,
     ) -> Result<Response, Failure> {
-        self.admit_path(&parts.method, parts.uri.path(), whose)?;
+        self.admit_path(&parts.method, parts.uri.path(), whose)
+            .await?;
         let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
         if texts.len() > 1 && path::routed(parts.uri.path(), catalog) {
             restful::media(&parts.headers, None)?;
         }
         let query = parts.uri.query().unwrap_or_default();
         match texts.as_slice() {
+            ["readyz", ..] if self.core.host.as_ref().is_some_and(|h| !h.is_ready()) => {
+                let why = "the credentials of the cluster are not known yet";
+                Err(Failure::new(503, Reason::ServiceUnavailable, why))
+            }
             ["healthz" | "livez" | "readyz", ..] => Ok(respond::with(
                 200,
                 "text/plain; charset=utf-8",

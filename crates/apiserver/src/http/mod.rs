@@ -204,7 +204,8 @@ impl Door {
         }
         let caller = self
             .authenticator
-            .identify(parts, self.authorizer.as_ref())?;
+            .identify(parts, self.authorizer.as_ref())
+            .await?;
         if let Some(trail) = &mut seen.trail {
             trail.caller(&caller);
         }
@@ -216,15 +217,15 @@ impl Door {
         let (target, watching) = match path::parse(path, &catalog) {
             Some(Route::Resource { target, watch }) => (target, watch),
             Some(Route::Other(segments)) => {
-                return self.other(parts, &segments, &whose, accept, &catalog);
+                return self.other(parts, &segments, &whose, accept, &catalog).await;
             }
             None => {
-                self.admit_path(&parts.method, path, &whose)?;
+                self.admit_path(&parts.method, path, &whose).await?;
                 return Err(path::missing(path, &catalog));
             }
         };
         if target.name.is_empty() && !target.subresource.is_empty() {
-            self.admit_path(&parts.method, path, &whose)?;
+            self.admit_path(&parts.method, path, &whose).await?;
             return Err(match target.resource.custom() {
                 true => target.not_found(),
                 false => Failure::no_such_route(),
@@ -239,7 +240,9 @@ impl Door {
         }
         if let Some(verb) = verb {
             let name = named(&target, &query, verb);
-            let decision = target.authorize(self.authorizer.as_ref(), &whose, verb, &name)?;
+            let decision = target
+                .authorize(self.authorizer.as_ref(), &whose, verb, &name)
+                .await?;
             if let Some(trail) = &mut seen.trail {
                 trail.allowed(&decision.reason);
             }

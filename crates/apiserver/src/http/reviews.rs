@@ -43,9 +43,9 @@ impl Door {
             }
         }
         let status = match kind {
-            "SelfSubjectAccessReview" => self.access(user, &review),
+            "SelfSubjectAccessReview" => self.access(user, &review).await,
             "SubjectAccessReview" | "LocalSubjectAccessReview" => {
-                self.access(&subject(&review), &review)
+                self.access(&subject(&review), &review).await
             }
             "SelfSubjectReview" => json!({"userInfo": info(user)}),
             "SelfSubjectRulesReview" => self.rules_of(user, text(&review, "/spec/namespace"))?,
@@ -69,7 +69,7 @@ impl Door {
     }
 
     /// The status of an access review.
-    fn access(&self, user: &User, review: &Value) -> Value {
+    async fn access(&self, user: &User, review: &Value) -> Value {
         let resource = |field: &str| text(review, &format!("/spec/resourceAttributes/{field}"));
         let path = text(review, "/spec/nonResourceAttributes/path");
         let verb = if path.is_empty() {
@@ -81,7 +81,7 @@ impl Door {
         let decision = if open {
             Decision::allowed()
         } else {
-            self.authorizer.decide(&Attributes {
+            let asked = Attributes {
                 user,
                 verb,
                 group: resource("group"),
@@ -90,7 +90,8 @@ impl Door {
                 namespace: resource("namespace"),
                 name: resource("name"),
                 path,
-            })
+            };
+            self.authorizer.decide(&asked).await
         };
         let mut status = json!({"allowed": decision.allowed});
         if !decision.reason.is_empty() {

@@ -16,7 +16,7 @@ use crate::registry::Backing;
 use crate::schema::FieldError;
 use crate::status::Failure;
 use crate::verbs::read::Selection;
-use crate::verbs::{Target, Written};
+use crate::verbs::{Target, Whose, Written};
 
 /// The shapes that a written object can be answered in.
 pub(super) fn shapes(shape: Shape) -> bool {
@@ -136,7 +136,7 @@ impl Door {
         }
         let form = asked.accept.choose_of(asked.typed(), shapes)?;
         let mut options = options(&asked, "UpdateOptions")?;
-        self.may_create(&asked)?;
+        self.may_create(&asked.target, &asked.whose).await?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
         let kind = &asked.target.resource.kind;
         let decoded = body::object(
@@ -324,10 +324,10 @@ async fn delete_options(
 
 impl Door {
     /// A PUT that makes the object, as it does for some kinds, needs the right to create it.
-    fn may_create(&self, asked: &Asked) -> Result<(), Failure> {
-        if self.core.makes_on_update(&asked.target) {
+    async fn may_create(&self, target: &Target, whose: &Whose) -> Result<(), Failure> {
+        if self.core.makes_on_update(target) {
             let (rights, verb) = (self.authorizer.as_ref(), Verb::Create);
-            asked.target.authorize(rights, &asked.whose, verb, "")?;
+            target.authorize(rights, whose, verb, "").await?;
         }
         Ok(())
     }

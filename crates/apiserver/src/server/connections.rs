@@ -25,7 +25,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::gather::Gather;
 use super::meter::{Answer, Meter};
-use crate::authn::Certificates;
+use crate::authn::{Certificates, Chain};
 use crate::connections::{Connections, Ended, Entry, Lasting, Link, Open};
 use crate::limits::Limits;
 
@@ -49,6 +49,8 @@ pub(super) struct Serving {
     pub(super) router: Router,
     pub(super) limits: Limits,
     pub(super) connections: Connections,
+    /// Whether the cluster around the server judges certificates.
+    pub(super) judged_by_host: bool,
 }
 
 /// Accepts connections until the server stops, and waits for those that are open.
@@ -192,8 +194,17 @@ async fn connection(
     let (_, tls) = stream.get_ref();
     let two = tls.alpn_protocol() == Some(b"h2");
     let chain = tls.peer_certificates();
-    let router = match chain.and_then(|chain| serving.certificates.judge(chain)) {
-        Some(peer) => serving.router.layer(axum::Extension(peer)),
+    let router = match chain {
+        Some(chain) if serving.judged_by_host => {
+            let chain = chain.iter().map(|one| one.clone().into_owned()).collect();
+            serving
+                .router
+                .layer(axum::Extension(Chain(Arc::new(chain))))
+        }
+        Some(chain) => match serving.certificates.judge(chain) {
+            Some(peer) => serving.router.layer(axum::Extension(peer)),
+            None => serving.router,
+        },
         None => serving.router,
     };
     let service = Counted {

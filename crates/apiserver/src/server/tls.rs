@@ -10,6 +10,7 @@ use rcgen::{
 };
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::TlsAcceptor;
 
 use crate::authn::Certificates;
@@ -154,22 +155,24 @@ impl Identity {
     /// # Errors
     /// The certificates cannot be used.
     pub fn acceptor(&self, address: IpAddr) -> Result<TlsAcceptor, TlsError> {
-        let unusable = |e: String| TlsError::Use(e);
         let (certificate, key) = self.own(address)?;
-        let chain = CertificateDer::pem_slice_iter(certificate.as_bytes())
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|e| unusable(e.to_string()))?;
-        let key = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes())
-            .map_err(|e| unusable(e.to_string()))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|e| unusable(e.to_string()))?
-            .with_client_cert_verifier(self.certificates()?.for_connections())
-            .with_single_cert(chain, key)
-            .map_err(|e| unusable(e.to_string()))?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(TlsAcceptor::from(Arc::new(config)))
+        let own = Issued {
+            certificate,
+            key: key.serialize_pem(),
+        };
+        acceptor(&own, self.certificates()?.for_connections())
+    }
+
+    /// Signs a certificate for a server of these names.
+    ///
+    /// # Errors
+    /// See [`TlsError`].
+    pub fn issue_server(&self, names: Vec<String>) -> Result<Issued, TlsError> {
+        let (certificate, key) = self.serving(names)?;
+        Ok(Issued {
+            certificate,
+            key: key.serialize_pem(),
+        })
     }
 
     /// The server's own certificate: new at each start, so it fits the address.
@@ -186,6 +189,10 @@ impl Identity {
         if !address.is_loopback() && !address.is_unspecified() {
             names.push(address.to_string());
         }
+        self.serving(names)
+    }
+
+    fn serving(&self, names: Vec<String>) -> Result<(String, KeyPair), TlsError> {
         let mut leaf = CertificateParams::new(names).map_err(TlsError::Make)?;
         leaf.distinguished_name
             .push(DnType::CommonName, "apiserver");
@@ -197,6 +204,28 @@ impl Identity {
         let key = KeyPair::generate().map_err(TlsError::Make)?;
         Ok((self.sign(&leaf, &key)?, key))
     }
+}
+
+/// The acceptor of a server whose clients' certificates are judged elsewhere.
+pub(super) fn acceptor_of(given: &Issued) -> Result<TlsAcceptor, TlsError> {
+    acceptor(given, crate::authn::any_certificate())
+}
+
+fn acceptor(own: &Issued, clients: Arc<dyn ClientCertVerifier>) -> Result<TlsAcceptor, TlsError> {
+    let unusable = |e: &dyn std::fmt::Display| TlsError::Use(e.to_string());
+    let chain = CertificateDer::pem_slice_iter(own.certificate.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|e| unusable(&e))?;
+    let key = PrivateKeyDer::from_pem_slice(own.key.as_bytes()).map_err(|e| unusable(&e))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| unusable(&e))?
+        .with_client_cert_verifier(clients)
+        .with_single_cert(chain, key)
+        .map_err(|e| unusable(&e))?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 /// What the authority says of itself: the same each time, so its key alone can sign again.

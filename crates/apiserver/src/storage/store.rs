@@ -160,7 +160,34 @@ impl Store {
     /// An expectation failed, or the medium did.
     pub async fn commit(&self, ops: Vec<Op>) -> Result<Vec<Arc<Object>>, CommitError> {
         let (reply, answered) = oneshot::channel::<Answer>();
-        let request = Request { ops, reply };
+        let request = Request {
+            ops,
+            versions: None,
+            reply,
+        };
+        self.hand_in(request, answered).await
+    }
+
+    /// Takes over changes that somebody else gave versions to, in their order, and that nothing happened besides up to
+    /// `upto`. For a store that mirrors another one, and that nobody commits to.
+    ///
+    /// # Errors
+    /// The medium failed.
+    pub async fn ingest(&self, changes: Vec<(u64, Op)>, upto: u64) -> Result<(), CommitError> {
+        let (reply, answered) = oneshot::channel::<Answer>();
+        let (versions, ops) = changes.into_iter().unzip();
+        let request = Request {
+            ops,
+            versions: Some(versions),
+            reply,
+        };
+        self.hand_in(request, answered).await?;
+        let mut state = self.shared.write();
+        state.rv = state.rv.max(upto);
+        Ok(())
+    }
+
+    async fn hand_in(&self, request: Request, answered: oneshot::Receiver<Answer>) -> Answer {
         let stopped = || CommitError::Storage(StorageError::Stopped);
         match self.path.as_ref() {
             Path::Inline(writer) => lock(writer).process(vec![request]),

@@ -63,6 +63,8 @@ pub enum CommitError {
 /// A caller's batch and where its answer goes.
 pub(crate) struct Request {
     pub(crate) ops: Vec<Op>,
+    /// The version of each, where another store gave them out.
+    pub(crate) versions: Option<Vec<u64>>,
     pub(crate) reply: oneshot::Sender<Answer>,
 }
 
@@ -110,8 +112,13 @@ impl Writer {
     pub(crate) fn process(&mut self, group: Vec<Request>) {
         let mut staged = Staged::new(self.shared.read().rv);
         let mut winners = Vec::new();
-        for Request { ops, reply } in group {
-            match self.stage(&mut staged, ops) {
+        for Request {
+            ops,
+            versions,
+            reply,
+        } in group
+        {
+            match self.stage(&mut staged, ops, versions.as_deref()) {
                 Ok(objects) => winners.push((reply, objects)),
                 Err(error) => answer(reply, Err(error)),
             }
@@ -160,7 +167,7 @@ impl Writer {
     }
 
     /// Checks a batch against the state and what the group has staged so far; all of it or nothing is staged.
-    fn stage(&mut self, staged: &mut Staged, ops: Vec<Op>) -> Answer {
+    fn stage(&mut self, staged: &mut Staged, ops: Vec<Op>, versions: Option<&[u64]>) -> Answer {
         let state = self.shared.read();
         let mut seen: BTreeMap<ObjectRef, Option<Arc<Object>>> = BTreeMap::new();
         let mut changes = Vec::with_capacity(ops.len());
@@ -190,7 +197,10 @@ impl Writer {
             if op.put.is_none() && found.is_none() {
                 continue;
             }
-            rv += 1;
+            rv = match versions.and_then(|given| given.get(index)) {
+                Some(given) => *given,
+                None => rv + 1,
+            };
             let packer = self.packers.of(&op.resource);
             let seal = |draft: Draft| Arc::new(draft.seal_after(found.as_deref(), rv, packer));
             let new = op.put.map(seal);
@@ -209,7 +219,7 @@ impl Writer {
                 new,
             });
         }
-        staged.rv = rv;
+        staged.rv = staged.rv.max(rv);
         staged.seen.append(&mut seen);
         staged.changes.append(&mut changes);
         Ok(answers)

@@ -151,10 +151,15 @@ impl Core {
         if let Some(owners) = owners_of(&wanted) {
             set_owners(object, owners);
         }
-        let Ok(op) = self.op(target, Expect::Rv(found.rv), Some(wanted)) else {
-            return Ok(());
+        let written = if self.host.is_some() {
+            let write = (Expect::Rv(found.rv), Some(wanted));
+            vec![self.hand_to_host(target, write).await?]
+        } else {
+            let Ok(op) = self.op(target, Expect::Rv(found.rv), Some(wanted)) else {
+                return Ok(());
+            };
+            self.store.commit(vec![op]).await?
         };
-        let written = self.store.commit(vec![op]).await?;
         if let (Some(written), Some(metadata)) = (written.first(), metadata_mut(object)) {
             let version = written.rv.to_string();
             metadata.insert("resourceVersion".to_owned(), version.into());

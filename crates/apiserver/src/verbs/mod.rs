@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::aggregated::Host;
 use crate::authz::{Setters, Writers};
 use crate::clock::{Clock, Uids, seconds};
 use crate::gateway::{Authorizer, Gateway, Refusal, RefusalClass};
@@ -62,6 +63,8 @@ pub struct Core {
     /// Tells which namespaces may lack their service account.
     pub(crate) accounts: Mutex<Option<crate::authn::accounts::Followed>>,
     pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
+    /// The cluster that this server is a part of, if it is.
+    pub(crate) host: Option<Arc<dyn Host>>,
     /// Field owners of records that the embedding program is writing.
     claims: claims::Claims,
 }
@@ -146,6 +149,7 @@ impl Core {
             chores: chores::Chores::default(),
             accounts: Mutex::new(None),
             converters: BTreeMap::new(),
+            host: None,
             claims: claims::Claims::default(),
         }
     }

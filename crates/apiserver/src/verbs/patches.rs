@@ -79,7 +79,7 @@ impl Core {
         let moment = self.moment();
         let object = managed::applied(rules, None, config, Part::Main, options, &moment)?;
         check_name(&object, &target.name)?;
-        self.check_namespace(target, true)?;
+        self.check_namespace(target, true).await?;
         let uid = meta(&object, "uid");
         if !uid.is_empty() {
             let why = format!(

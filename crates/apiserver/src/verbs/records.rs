@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Core, Target, Whose, lost};
+use crate::aggregated::HostWrite;
 use crate::logic::part::Part;
 use crate::logic::update::differs;
 use crate::logic::{Moment, WriteOptions, managed, meta, metadata, metadata_mut};
@@ -68,6 +69,9 @@ impl Core {
     /// # Errors
     /// See [`RecordError`].
     pub async fn commit(&self, records: Vec<Record>) -> Result<Vec<Arc<Object>>, RecordError> {
+        if self.host.is_some() {
+            return self.commit_to_host(records).await;
+        }
         let mut ops = Vec::with_capacity(records.len());
         let mut retired = Vec::new();
         for (index, record) in records.into_iter().enumerate() {
@@ -113,14 +117,73 @@ impl Core {
         noted(&key) || noted(FORGOTTEN)
     }
 
+    /// Each record is written alone: nobody relies on a batch being atomic.
+    async fn commit_to_host(&self, records: Vec<Record>) -> Result<Vec<Arc<Object>>, RecordError> {
+        let mut written = Vec::with_capacity(records.len());
+        for (index, record) in records.into_iter().enumerate() {
+            let invalid = |failure: Failure| RecordError::Invalid {
+                index,
+                why: failure.message,
+            };
+            let (target, expect, object) = self.stamped(record).map_err(invalid)?;
+            match self.hand_to_host(&target, (expect, object)).await {
+                Ok(object) => written.push(object),
+                Err(CommitError::Conflict { found, .. }) => {
+                    return Err(RecordError::Conflict {
+                        index,
+                        found: found.map(|o| Box::new(o.value())),
+                    });
+                }
+                Err(CommitError::Storage(error)) => return Err(RecordError::Storage(error)),
+            }
+        }
+        Ok(written)
+    }
+
+    /// Has the cluster keep an object, or remove it; answers what was written, at its version.
+    pub(super) async fn hand_to_host(
+        &self,
+        target: &Target,
+        (expect, object): (Expect, Option<Value>),
+    ) -> Result<Arc<Object>, CommitError> {
+        let failed = |why: String| CommitError::Storage(StorageError::Write(why));
+        let host = self.host.as_ref();
+        let host = host.ok_or_else(|| failed("there is no cluster to write to".to_owned()))?;
+        let old = self.store.get(&target.resource.key(), &target.key());
+        let draft = object.as_ref().map(Draft::new).transpose();
+        let draft = draft.map_err(|e| failed(e.to_string()))?;
+        let write = HostWrite {
+            namespace: target.namespace.clone(),
+            name: target.name.clone(),
+            expect,
+            object,
+            old: old.clone(),
+        };
+        let version = host.write(write).await?;
+        match (draft, old) {
+            (Some(draft), _) => Ok(Arc::new(draft.seal(version))),
+            (None, Some(old)) => Ok(old),
+            // It was gone already.
+            (None, None) => empty()
+                .map(|nothing| Arc::new(nothing.seal(version)))
+                .map_err(|e| failed(e.to_string())),
+        }
+    }
+
     fn record(&self, record: Record) -> Result<Op, Failure> {
+        let (target, expect, object) = self.stamped(record)?;
+        self.op(&target, expect, object)
+    }
+
+    /// What a record becomes, with what only a server knows.
+    fn stamped(&self, record: Record) -> Result<(Target, Expect, Option<Value>), Failure> {
         let catalog = self.registry.catalog();
         let resource = catalog.get(&record.group, &record.resource);
         let resource =
             resource.ok_or_else(|| Failure::not_found(&record.group, &record.resource, ""))?;
         let target = Target::stored(resource, &record.namespace, &record.name);
         let Some(mut object) = record.object else {
-            return self.op(&target, record.expect, None);
+            return Ok((target, record.expect, None));
         };
         let old = self
             .store
@@ -145,7 +208,7 @@ impl Core {
                 None => managed::created(rules, &mut object, None, &options, &moment),
             }
         }
-        self.op(&target, record.expect, Some(object))
+        Ok((target, record.expect, Some(object)))
     }
 
     /// Turns a lost race into the conflict that clients know.

@@ -155,7 +155,7 @@ impl Target {
     ///
     /// # Errors
     /// 403 in the words of the real server.
-    pub fn authorize(
+    pub async fn authorize(
         &self,
         authorizer: &dyn Authorizer,
         whose: &Whose,
@@ -176,7 +176,7 @@ impl Target {
             name,
             path: "",
         };
-        let decision = authorizer.decide(&attributes);
+        let decision = authorizer.decide(&attributes).await;
         if decision.allowed {
             return Ok(decision);
         }

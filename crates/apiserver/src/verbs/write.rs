@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::claims::Claim;
 use super::{Core, Shown, Target, Whose, Written, lost, refused};
+use crate::aggregated::NamespacePhase;
 use crate::gateway::{Outcome, Verb};
 use crate::logic::part::Part;
 use crate::logic::update::{Means, Update, Updated, update};
@@ -36,7 +37,7 @@ impl Core {
         let rules = target.rules()?;
         let name = meta(&body, "name").to_owned();
         let target = &target.clone().at(&target.namespace, &name);
-        self.check_namespace(target, true)?;
+        self.check_namespace(target, true).await?;
         if name.is_empty() && target.resource.backing != Backing::Stored {
             return self.create_unnamed(target, whose, body, options).await;
         }
@@ -115,7 +116,8 @@ impl Core {
         if let Some(found) = found.filter(|_| target.resource.backing != Backing::Virtual) {
             return Err(exists(&found));
         }
-        self.check_grant(target, whose, None, &prepared.object)?;
+        self.check_grant(target, whose, None, &prepared.object)
+            .await?;
         self.sign(target, whose, None, &mut prepared.object);
         self.sign_field(target, whose, None, &mut prepared.object);
         if target.resource.backing != Backing::Stored {
@@ -242,7 +244,7 @@ impl Core {
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
         let part = Part::of(target.subresource.as_str(), rules);
-        self.check_namespace(target, false)?;
+        self.check_namespace(target, false).await?;
         let (found, old) = self.current(target, whose).await?;
         let (new, means) = compute(&old)?;
         let asked = Update {
@@ -302,7 +304,8 @@ impl Core {
             Updated::Unchanged(prepared) | Updated::Changed(prepared) => (prepared, false),
             Updated::Removed(prepared) => (prepared, true),
         };
-        self.check_grant(target, whose, Some(&old), &prepared.object)?;
+        self.check_grant(target, whose, Some(&old), &prepared.object)
+            .await?;
         self.sign(target, whose, Some(&old), &mut prepared.object);
         self.sign_field(target, whose, Some(&old), &mut prepared.object);
         if handed {
@@ -431,28 +434,47 @@ impl Core {
     }
 
     /// Writes need a namespace that exists; creates one that stays.
-    pub(crate) fn check_namespace(&self, target: &Target, creating: bool) -> Result<(), Failure> {
+    pub(crate) async fn check_namespace(
+        &self,
+        target: &Target,
+        creating: bool,
+    ) -> Result<(), Failure> {
         if !target.resource.namespaced {
             return Ok(());
         }
         let namespace = &target.namespace;
+        if let Some(host) = &self.host {
+            // What is there lies in a namespace that is: only what is new has to ask.
+            if !creating || target.resource.backing == Backing::Virtual {
+                return Ok(());
+            }
+            return match host.namespace(namespace).await? {
+                NamespacePhase::Active => Ok(()),
+                NamespacePhase::Terminating => Err(terminating(target)),
+                NamespacePhase::Absent => Err(Failure::not_found("", "namespaces", namespace)),
+            };
+        }
         let Some(found) = self.store.get("namespaces", &key_of("", namespace)) else {
             return Err(Failure::not_found("", "namespaces", namespace));
         };
         if creating && found.fields.deletion_timestamp.is_some() {
-            let (group, plural) = (&target.resource.group, &target.resource.plural);
-            let why = format!(
-                "unable to create new content in namespace {namespace} because it is being terminated"
-            );
-            let cause = serde_json::json!({
-                "reason": "NamespaceTerminating",
-                "message": format!("namespace {namespace} is being terminated"),
-                "field": "metadata.namespace",
-            });
-            return Err(
-                Failure::forbidden(group, plural, &target.name, &why).with_causes(vec![cause])
-            );
+            return Err(terminating(target));
         }
         Ok(())
     }
+}
+
+/// Nothing new is made in a namespace that goes.
+fn terminating(target: &Target) -> Failure {
+    let (group, plural) = (&target.resource.group, &target.resource.plural);
+    let namespace = &target.namespace;
+    let why = format!(
+        "unable to create new content in namespace {namespace} because it is being terminated"
+    );
+    let cause = serde_json::json!({
+        "reason": "NamespaceTerminating",
+        "message": format!("namespace {namespace} is being terminated"),
+        "field": "metadata.namespace",
+    });
+    Failure::forbidden(group, plural, &target.name, &why).with_causes(vec![cause])
 }

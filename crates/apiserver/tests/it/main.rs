@@ -1,6 +1,7 @@
 //! The crate's promises over real TLS and in process.
 
 mod access;
+mod aggregated;
 mod chores;
 mod connections;
 mod credentials;

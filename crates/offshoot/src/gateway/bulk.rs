@@ -99,7 +99,7 @@ impl Request<'_> {
         let mut places = Vec::new();
         let mut wishes = Vec::new();
         for ((at, (entry, act)), outcome) in entries.iter().enumerate().zip(&mut outcomes) {
-            match self.wish(entry, act)? {
+            match self.wish(entry, act).await? {
                 Ok(wish) => {
                     places.push(at);
                     wishes.push(wish);
@@ -140,27 +140,38 @@ impl Request<'_> {
     }
 
     /// What is asked for by an entry, or why that may not be.
-    fn wish(&self, entry: &BulkEntry, act: &Act) -> Result<Result<Wish, BulkOutcome>, Refusal> {
+    async fn wish(
+        &self,
+        entry: &BulkEntry,
+        act: &Act,
+    ) -> Result<Result<Wish, BulkOutcome>, Refusal> {
         let wrong = |e: model::NameError| Refusal::new(RefusalClass::BadRequest, e.to_string());
         let namespace = Namespace::parse(&self.call.namespace).map_err(wrong)?;
         let key = ObjectKey::new(namespace, entry.name.clone());
         let late = self.gateway.late.admit_name(&key);
-        if let Err(refusal) = self.may(act, &entry.name).and(late) {
+        if let Err(refusal) = self.may(act, &entry.name).await.and(late) {
             return Ok(Err(refused(&refusal)));
         }
         Ok(Ok(Wish {
             key,
             act: act.clone(),
             seen: entry.tree.clone(),
-            approver: self.allows("update", "approval", &entry.name),
+            approver: self.allows("update", "approval", &entry.name).await,
         }))
     }
 
-    fn allows(&self, verb: &str, subresource: &str, name: &ObjectName) -> bool {
+    async fn allows(&self, verb: &str, subresource: &str, name: &ObjectName) -> bool {
         self.allows_of("packagerevisions", verb, subresource, name)
+            .await
     }
 
-    fn allows_of(&self, resource: &str, verb: &str, subresource: &str, name: &ObjectName) -> bool {
+    async fn allows_of(
+        &self,
+        resource: &str,
+        verb: &str,
+        subresource: &str,
+        name: &ObjectName,
+    ) -> bool {
         let asked = Attributes {
             user: &self.call.user,
             verb,
@@ -171,11 +182,11 @@ impl Request<'_> {
             name: name.as_str(),
             path: "",
         };
-        self.gateway.handle.core().may(&asked).allowed
+        self.gateway.handle.core().may(&asked).await.allowed
     }
 
     /// Whether the caller may do this to a revision, as a request for it alone would be allowed.
-    fn may(&self, act: &Act, name: &ObjectName) -> Result<(), Refusal> {
+    async fn may(&self, act: &Act, name: &ObjectName) -> Result<(), Refusal> {
         let own = "packagerevisions";
         // Deciding a conflict saves files, or accepts what they hold.
         let wanted: &[(&str, &str, &str)] = match act {
@@ -187,9 +198,14 @@ impl Request<'_> {
                 ("packagerevisionresources", "update", ""),
             ],
         };
-        let denied = wanted
-            .iter()
-            .find(|(resource, verb, sub)| !self.allows_of(resource, verb, sub, name));
+        let mut denied = None;
+        for asked in wanted {
+            let (resource, verb, sub) = asked;
+            if !self.allows_of(resource, verb, sub, name).await {
+                denied = Some(asked);
+                break;
+            }
+        }
         let Some((resource, asked, subresource)) = denied else {
             return Ok(());
         };

@@ -37,7 +37,7 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
     }
     let wrong = |e: model::NameError| Refusal::new(RefusalClass::BadRequest, e.to_string());
     let namespace = Namespace::parse(&call.namespace).map_err(wrong)?;
-    may_see(gateway, &call)?;
+    may_see(gateway, &call).await?;
     let turn = tokio::time::timeout(gateway.answer_within, gateway.plans.acquire());
     let Ok(Ok(_turn)) = turn.await else {
         let text = "other plans are being made: try again when they are done";
@@ -51,14 +51,14 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
         objects.write(object, &field).await?;
     }
     for (at, named) in list(&spec, "delete").enumerate() {
-        objects.delete(named, &format!("spec.delete[{at}]"))?;
+        objects.delete(named, &format!("spec.delete[{at}]")).await?;
     }
     let (mut suppositions, overlay, mut unknown) = objects.supposed();
     for (at, named) in list(&spec, "upstreams").enumerate() {
         let field = format!("spec.upstreams[{at}]");
         let upstream = upstream(&namespace, named, &field);
         let upstream = upstream.map_err(|problem| invalid(&call, &[problem]))?;
-        may_write_packages(gateway, &call)?;
+        may_write_packages(gateway, &call).await?;
         suppositions.upstreams.push(upstream);
     }
     suppositions.run_functions = spec["runFunctions"].as_bool().unwrap_or_default();
@@ -87,7 +87,7 @@ fn list<'a>(spec: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use
 }
 
 /// Whether the caller may do this to objects of a kind in the namespace.
-fn may(
+async fn may(
     gateway: &PackageGateway,
     call: &Call,
     verb: &str,
@@ -103,7 +103,7 @@ fn may(
         name,
         path: "",
     };
-    let decision = gateway.handle.core().may(&asked);
+    let decision = gateway.handle.core().may(&asked).await;
     if decision.allowed {
         return Ok(());
     }
@@ -115,21 +115,22 @@ fn may(
 }
 
 /// A plan shows variants, revisions and contents: whoever may not read them is told nothing of them.
-fn may_see(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
+async fn may_see(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
     for (group, resource) in SEEN {
-        may(gateway, call, "list", (group, resource, ""))?;
+        may(gateway, call, "list", (group, resource, "")).await?;
     }
     Ok(())
 }
 
 /// Whoever supposes an upstream revision must be allowed to make one.
-fn may_write_packages(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
+async fn may_write_packages(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
     may(
         gateway,
         call,
         "create",
         (api::PACKAGE_GROUP, "packagerevisions", ""),
     )
+    .await
 }
 
 /// Reads a supposed upstream.

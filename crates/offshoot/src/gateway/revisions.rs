@@ -107,7 +107,7 @@ async fn update(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
 }
 
 async fn delete(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusal> {
-    may_approve(gateway, call)?;
+    may_approve(gateway, call).await?;
     let deleted = gateway
         .engine
         .delete(&caller(call), &key(call)?, &preconditions(call))
@@ -121,7 +121,7 @@ async fn delete(gateway: &PackageGateway, call: &Call) -> Result<Outcome, Refusa
 
 /// To delete what was published is to approve the proposal of its deletion: whoever may only make and propose drafts
 /// may not.
-fn may_approve(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
+async fn may_approve(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
     let old = call.old.as_ref();
     let lifecycle = old.and_then(|old| api::str_at(old, &["spec", "lifecycle"]));
     if lifecycle != Some("DeletionProposed") {
@@ -137,7 +137,7 @@ fn may_approve(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
         name: &call.name,
         path: "",
     };
-    if gateway.handle.core().may(&approval).allowed {
+    if gateway.handle.core().may(&approval).await.allowed {
         return Ok(());
     }
     let text = format!(

@@ -55,13 +55,13 @@ impl ServerCluster {
     }
 
     /// Whether the requester may read something: as whoever wrote what it is read for.
-    fn may(
+    async fn may(
         &self,
         requester: &Requester,
         wanted: &requester::Wanted<'_>,
     ) -> Result<Found<()>, PortError> {
         let writer = self.overlay.as_ref().and_then(|o| o.writer(requester));
-        requester::may(&self.handle, requester, writer, wanted)
+        requester::may(&self.handle, requester, writer, wanted).await
     }
 
     /// Writes `status` of an object that must be at this version; answers the new one. An equal status is no write.
@@ -227,7 +227,7 @@ impl Cluster for ServerCluster {
             namespace: key.namespace.as_str(),
             name: key.name.as_str(),
         };
-        if let Some(not) = self.may(requester, &wanted)?.why_not() {
+        if let Some(not) = self.may(requester, &wanted).await?.why_not() {
             return Ok(not);
         }
         let supposed = self.overlay.as_ref().and_then(|o| o.object(kind, key));
@@ -254,7 +254,7 @@ impl Cluster for ServerCluster {
             },
             name: "",
         };
-        if let Some(not) = self.may(requester, &wanted)?.why_not() {
+        if let Some(not) = self.may(requester, &wanted).await?.why_not() {
             return Ok(not);
         }
         if namespaced {
@@ -289,7 +289,7 @@ impl Cluster for ServerCluster {
             namespace,
             name,
         };
-        if let Some(not) = self.may(requester, &wanted)?.why_not() {
+        if let Some(not) = self.may(requester, &wanted).await?.why_not() {
             return Ok(not);
         }
         let supposed = self.overlay.as_ref().and_then(|o| o.object(&kind, key));

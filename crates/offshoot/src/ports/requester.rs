@@ -26,7 +26,7 @@ pub(super) struct Wanted<'a> {
 ///
 /// # Errors
 /// The requester cannot be read now.
-pub(super) fn may(
+pub(super) async fn may(
     handle: &ServerHandle,
     requester: &Requester,
     supposed: Option<&User>,
@@ -42,7 +42,7 @@ pub(super) fn may(
     let Some((resource, _)) = objects::served(handle, wanted.kind) else {
         return Ok(Found::KindMissing);
     };
-    let decision = handle.core().may(&Attributes {
+    let asked = Attributes {
         user: &user,
         verb: wanted.verb,
         group: &resource.group,
@@ -51,7 +51,8 @@ pub(super) fn may(
         namespace: wanted.namespace,
         name: wanted.name,
         path: "",
-    });
+    };
+    let decision = handle.core().may(&asked).await;
     if decision.allowed {
         return Ok(Found::Here(()));
     }

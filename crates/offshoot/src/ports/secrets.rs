@@ -87,7 +87,7 @@ async fn refused(
         name: key.name.as_str(),
         path: "",
     };
-    if handle.core().may(&asked).allowed {
+    if handle.core().may(&asked).await.allowed {
         return Ok(None);
     }
     Ok(Some(format!(

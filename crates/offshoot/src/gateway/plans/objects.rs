@@ -68,7 +68,7 @@ impl<'a> Objects<'a> {
             .get(&resource.key(), &target.key());
         let verb = if stored.is_some() { "update" } else { "create" };
         let asked = (resource.group.as_str(), resource.plural.as_str(), name);
-        may(self.gateway, self.call, verb, asked)?;
+        may(self.gateway, self.call, verb, asked).await?;
         let whose = Whose {
             user: self.call.user.clone(),
             agent: self.call.options.field_manager.clone(),
@@ -98,7 +98,7 @@ impl<'a> Objects<'a> {
     }
 
     /// An object that the caller would delete.
-    pub(super) fn delete(&mut self, asked: &Value, field: &str) -> Result<(), Refusal> {
+    pub(super) async fn delete(&mut self, asked: &Value, field: &str) -> Result<(), Refusal> {
         let (kind, name) = (named(asked, "kind"), named(asked, "name"));
         let wrong = |what: String| {
             let problem = Problem::new(field, format!("{field}: {what}"));
@@ -108,7 +108,7 @@ impl<'a> Objects<'a> {
         let target = target.ok_or_else(|| wrong(format!("kind {kind:?} is not served here")))?;
         let resource = &target.resource;
         let names = (resource.group.as_str(), resource.plural.as_str(), name);
-        may(self.gateway, self.call, "delete", names)?;
+        may(self.gateway, self.call, "delete", names).await?;
         let core = self.gateway.handle.core();
         if core.store.get(&resource.key(), &target.key()).is_none() {
             return Err(wrong(format!("{} {name:?} is not there", resource.plural)));
