@@ -82,7 +82,7 @@ const OWNED: &[(&str, &[&str])] = &[
     ("gix-pack", &["store"]),
     ("gix-odb", &["store"]),
     ("redb", &["apiserver"]),
-    ("axum", &["apiserver"]),
+    ("axum", &["apiserver", "offshoot"]),
     ("granit-parser", &["yaml"]),
     ("cel", &["expr"]),
     ("clap", &["offshoot", "xtask"]),

@@ -202,10 +202,8 @@ impl Door {
         if !query.flag("watch") {
             restful::deadline(query.get("timeout"))?;
         }
-        let caller = self
-            .authenticator
-            .identify(parts, self.authorizer.as_ref())
-            .await?;
+        let rules = self.authorizer.as_ref();
+        let caller = self.authenticator.identify(parts, rules).await?;
         if let Some(trail) = &mut seen.trail {
             trail.caller(&caller);
         }
@@ -240,9 +238,7 @@ impl Door {
         }
         if let Some(verb) = verb {
             let name = named(&target, &query, verb);
-            let decision = target
-                .authorize(self.authorizer.as_ref(), &whose, verb, &name)
-                .await?;
+            let decision = target.authorize(rules, &whose, verb, &name).await?;
             if let Some(trail) = &mut seen.trail {
                 trail.allowed(&decision.reason);
             }

@@ -125,7 +125,7 @@ impl Gateway for Clerk {
         };
         let written = self.0.commit(vec![record]).await;
         let written = written.map_err(|e| Refusal::new(RefusalClass::Conflict, e.to_string()))?;
-        let object = call.new.and(written.first()).map(|o| o.value());
+        let object = call.new.and_then(|_| written.first()).map(|o| o.value());
         Ok(Outcome {
             object: object.unwrap_or_default(),
             ..Outcome::default()

@@ -84,7 +84,9 @@ async fn export(server: &Process, root: &Path, dir: &Path) {
 fn offline(root: &Path, arguments: &[&str]) -> (i32, Value, String) {
     let all = [&["plan", "--offline", "fleet", "-o", "json"], arguments].concat();
     let (code, out, err) = typed(root, "none", &all);
-    let document = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
+    let document = serde_json::from_str(&out);
+    assert!(document.is_ok(), "{document:?}: {out}{err}");
+    let document = document.unwrap();
     (code, document, err)
 }
 

@@ -193,11 +193,10 @@ fn made(entries: &[(u8, u8, u8, u8)], package: &str, region: &str) -> Files {
     all
 }
 
-/// How many targets are generated; `OFFSHOOT_CLASSES` says otherwise.
+/// 500 targets are generated, more where `PROPTEST_CASES` asks for more.
 fn cases() -> ProptestConfig {
-    let wanted = std::env::var("OFFSHOOT_CLASSES").ok();
-    let wanted = wanted.and_then(|text| text.parse().ok());
-    ProptestConfig::with_cases(wanted.unwrap_or(500))
+    let asked = ProptestConfig::default();
+    ProptestConfig::with_cases(asked.cases.max(500))
 }
 
 proptest! {

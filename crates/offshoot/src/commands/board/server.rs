@@ -1,6 +1,5 @@
 //! The board over HTTP: who may pass, which page an address names, and what is sent along with every answer.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,6 +13,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 use serde_json::Value;
 
+use super::pages::Query;
 use super::{Board, actions, pages};
 
 /// The largest body that is read: the trees of twenty thousand revisions fit.
@@ -29,9 +29,6 @@ const ENTER: &str = include_str!("enter.js");
 pub(super) fn router(board: Arc<Board>) -> Router {
     Router::new().fallback(answer).with_state(board)
 }
-
-/// The parts of an address after `?`.
-pub(super) type Query = BTreeMap<String, String>;
 
 async fn answer(State(board): State<Arc<Board>>, request: Request) -> Response {
     let mut response = pass(&board, request).await;

@@ -4,11 +4,10 @@ use maud::{Markup, html};
 use model::Standing;
 use serde_json::{Map, Value, json};
 
-use super::Context;
 use super::layout::{self, key, mark};
+use super::{Context, Query};
 use crate::commands::board::Board;
 use crate::commands::board::fleet::{Fleet, Target, lifecycle, tree};
-use crate::commands::board::server::Query;
 
 /// Cells, those that changed since a version or all, with the labels of repositories.
 pub(in crate::commands::board) fn cells(board: &Board, query: &Query) -> Value {

@@ -9,6 +9,8 @@ mod revision;
 mod sets;
 mod waiting;
 
+use std::collections::BTreeMap;
+
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use maud::{Markup, html};
@@ -19,7 +21,9 @@ pub(super) use plan::planned;
 
 use super::Board;
 use super::rights::Rights;
-use super::server::Query;
+
+/// The parts of an address after `?`, decoded.
+pub(super) type Query = BTreeMap<String, String>;
 
 /// What every page is made from.
 struct Context<'b> {
