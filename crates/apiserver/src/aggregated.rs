@@ -182,7 +182,9 @@ impl Mirror {
     /// The store failed.
     pub async fn advance(&self, version: u64) -> Result<(), MirrorError> {
         self.store.ingest(Vec::new(), version).await?;
-        self.seen.send_replace(version.max(*self.seen.borrow()));
+        // Looked at first: what is borrowed while it is replaced waits for itself.
+        let seen = version.max(self.version());
+        self.seen.send_replace(seen);
         Ok(())
     }
 
