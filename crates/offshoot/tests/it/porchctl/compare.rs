@@ -39,7 +39,8 @@ pub(super) fn differences(world: &World, step: &Value, ran: &Ran) -> Vec<String>
         match std::fs::read(world.checkout().join(path)) {
             Err(error) => out.push(format!("{path}: {error}")),
             Ok(bytes) => {
-                let got = world.theirs(&String::from_utf8_lossy(&bytes));
+                let got = without_note(&String::from_utf8_lossy(&bytes));
+                let got = world.theirs(&got);
                 if !same_text(wanted, &got) {
                     out.push(format!("{path}: seen:\n{wanted}\nwritten:\n{got}"));
                 }
@@ -47,6 +48,14 @@ pub(super) fn differences(world: &World, step: &Value, ran: &Ran) -> Vec<String>
         }
     }
     out
+}
+
+/// A pulled directory's metadata without what `pull --update` will want to know: an annotation that porchctl passes over.
+fn without_note(text: &str) -> String {
+    match text.split_once("  annotations:\n    offshoot.dev/pulled: ") {
+        Some((before, _)) => before.to_owned(),
+        None => text.to_owned(),
+    }
 }
 
 /// Who may not do what, and where, as the server said it.

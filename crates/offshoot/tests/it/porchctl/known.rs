@@ -43,7 +43,7 @@ pub(super) const KNOWN: &[(&str, usize, &str)] = &[
     (
         "repo-get",
         10,
-        "a Go template sees the object, not a table without values",
+        "a Go template is kubectl's: its command is told",
     ),
     (
         "repo-register-basic-auth",
@@ -112,7 +112,7 @@ pub(super) const KNOWN: &[(&str, usize, &str)] = &[
     (
         "rpkg-get",
         13,
-        "a Go template sees the object, not a table without values",
+        "a Go template is kubectl's: its command is told",
     ),
     (
         "rpkg-init-errors",
