@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Class, Files, ObjectKey, Revision, Status};
 use package::changes::{self, ClassId, Inputs};
-use plan::variant::{BaseRef, Observed, Plan, Step, Subject};
+use plan::variant::{BaseRef, Observed, Plan, RevisionRef, Step, Subject};
 
 use super::{Fate, Leaving, PlannedClass, Target, UpstreamChange, Verdict};
 use crate::prepare::{self, Metadata, Prepared};
@@ -87,7 +87,12 @@ async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {
         let drafts = decided.steps.iter().find(|s| is_draft(s));
         if let Some(step) = drafts {
             let mut planned = draft(world, &observed, step, target).await?;
-            planned.leaving = leaving;
+            if let Some(goes) = leaving {
+                planned.leaving = Some(planned.leaving.map_or(goes.clone(), |withdrawn| Leaving {
+                    revisions: [goes.revisions.clone(), withdrawn.revisions].concat(),
+                    ..goes
+                }));
+            }
             return Ok(Some(planned));
         }
         if !carry_out(world, key, &decided) {
@@ -271,8 +276,10 @@ async fn draft(world: &Supposed, o: &Observed, step: &Step, mut target: Target) 
                 .to_owned()
         });
     }
-    let Some(Made { record, files }) = made else {
-        return Ok(done(target, None));
+    let Made { record, files } = match made {
+        Content::Draft(made) => *made,
+        Content::Published => return Ok(done(target, None)),
+        Content::Withdrawn(draft, published) => return Ok(withdrawn(target, &draft, &published)),
     };
     target.verdict = verdict(&target, base, &record);
     target.draft = Some(record.key.name.clone());
@@ -304,14 +311,42 @@ fn verdict(target: &Target, base: Option<&BaseRef>, record: &Revision) -> Verdic
     }
 }
 
+/// A draft that is deleted, since what is wanted is published already (V20): no content changes, but what waits for people does.
+fn withdrawn(mut target: Target, draft: &Revision, published: &RevisionRef) -> Planned {
+    let (name, stays) = (&draft.key.name, &published.key.name);
+    let why = format!("draft {name} is deleted: what is wanted equals {stays}");
+    target.verdict = Verdict::Edit;
+    target.why = ("DraftSuperseded".to_owned(), why.clone());
+    let leaving = Leaving {
+        variant: target.variant.clone(),
+        why,
+        revisions: vec![Fate {
+            name: name.clone(),
+            fate: "deleted",
+            tree: Some(draft.tree),
+        }],
+    };
+    done(target, Some(leaving))
+}
+
 /// What a step makes.
 struct Made {
     record: Revision,
     files: Files,
 }
 
-/// What a step on a draft would make; `None` where the result is what is published already.
-async fn make(world: &Supposed, o: &Observed, step: &Step) -> Result<Option<Made>> {
+/// What comes of a step on a draft.
+enum Content {
+    /// A draft.
+    Draft(Box<Made>),
+    /// Nothing: what is wanted is published, and no draft is open.
+    Published,
+    /// The open draft goes, since what is wanted is published.
+    Withdrawn(Arc<Revision>, RevisionRef),
+}
+
+/// What a step on a draft would make.
+async fn make(world: &Supposed, o: &Observed, step: &Step) -> Result<Content> {
     let engine = &world.engine;
     let key = o.variant.key();
     let prepared = match step {
@@ -334,16 +369,19 @@ async fn make(world: &Supposed, o: &Observed, step: &Step) -> Result<Option<Made
             let open = engine.open(&old.key.namespace, &old.repository).await?;
             let by = prepare::service(engine, key);
             let (record, files) = Box::pin(rendered(engine, &by, &open, &old)).await?;
-            return Ok(Some(Made { record, files }));
+            return Ok(Content::Draft(Box::new(Made { record, files })));
         }
-        _ => return Ok(None),
+        _ => return Ok(Content::Published),
     };
     Ok(match prepared {
-        Prepared::Draft(draft) => Some(Made {
+        Prepared::Draft(draft) => Content::Draft(Box::new(Made {
             record: draft.record,
             files: draft.files,
-        }),
-        Prepared::Equal(_) => None,
+        })),
+        Prepared::Equal(equal) => match equal.superseded {
+            Some((draft, _)) => Content::Withdrawn(draft, equal.published),
+            None => Content::Published,
+        },
     })
 }
 

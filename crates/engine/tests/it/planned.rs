@@ -103,6 +103,11 @@ pub(crate) fn came_true(
     for target in &plan.targets {
         let name = target.variant.name.as_str();
         match target.verdict {
+            // What is wanted is published: the open draft goes.
+            Verdict::Edit if target.why.0 == "DraftSuperseded" => {
+                assert!(before.contains_key(name), "{target:?}");
+                assert_eq!(after.get(name), None, "{target:?}");
+            }
             Verdict::Create | Verdict::Upgrade | Verdict::Edit | Verdict::Conflict => {
                 assert_eq!(after.get(name).copied(), target.tree, "{target:?}");
                 assert!(
@@ -217,6 +222,49 @@ async fn what_a_plan_foretells_of_one_variant_is_what_is_then_written() {
         ]
     );
     quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_draft_that_will_be_withdrawn_is_foretold() {
+    let world = ready().await;
+    let wanted = variant("shop", "shop");
+    world.twin.put_variant(wanted.clone());
+    world.rest().await;
+    world.publish("deploy.shop.packagevariant-1").await;
+    let mut other = wanted.clone();
+    let data = &mut other.spec.context.data;
+    data.insert("region".to_owned(), "us".to_owned());
+    world.twin.put_variant(other.clone());
+    world.rest().await;
+    let before = drafts(&world);
+    assert_eq!(before.len(), 1);
+    // Back to what is published: nothing changes there, but a draft that waits for people goes.
+    let supposition = Suppositions {
+        variants: vec![supposed(&world, &wanted)],
+        ..Suppositions::default()
+    };
+    let foretold = plan(&world, supposition).await;
+    assert_eq!(verdicts(&foretold), [("shop", "edit")]);
+    assert_eq!(foretold.leaving.len(), 1, "{:?}", foretold.leaving);
+    let leaving = &foretold.leaving[0];
+    assert_eq!(leaving.revisions.len(), 1, "{leaving:?}");
+    let fate = &leaving.revisions[0];
+    assert_eq!(
+        (fate.name.as_str(), fate.fate, fate.tree),
+        (
+            "deploy.shop.packagevariant-2",
+            "deleted",
+            before.get("shop").copied()
+        )
+    );
+    let target = &foretold.targets[0];
+    assert_eq!(
+        target.why.1,
+        "draft deploy.shop.packagevariant-2 is deleted: what is wanted equals deploy.shop.packagevariant-1"
+    );
+    world.twin.put_variant(wanted);
+    world.rest().await;
+    came_true(&foretold, &before, &drafts(&world));
 }
 
 async fn tag(world: &World, name: &str, commit: model::CommitId) {
