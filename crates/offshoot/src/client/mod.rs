@@ -7,7 +7,7 @@ mod output;
 mod paths;
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use http::Method;
 use http_body_util::BodyExt as _;
@@ -26,7 +26,7 @@ pub use paths::{
 
 /// A connection to a server.
 pub struct Client {
-    client: kube::Client,
+    client: RwLock<kube::Client>,
     log: log::Log,
     /// What the server warned about, the newest last.
     warnings: Mutex<Vec<String>>,
@@ -47,7 +47,32 @@ fn unreachable(server: &str, error: &kube::Error) -> Failure {
     )
 }
 
+fn no_kubeconfig(error: &dyn std::error::Error) -> Failure {
+    Failure::of("read the kubeconfig", error)
+        .hint("offshoot up prints the line `export KUBECONFIG=…`")
+}
+
+fn kubeconfig(flags: &Connect) -> Result<Kubeconfig, Failure> {
+    let file = match &flags.kubeconfig {
+        Some(path) => Kubeconfig::read_from(path),
+        None => Kubeconfig::read(),
+    };
+    file.map_err(|e| no_kubeconfig(&e))
+}
+
 impl Client {
+    /// The flags with the context that is the current one now: whoever reads the kubeconfig again later stays with it.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be read.
+    pub(crate) fn pinned(flags: &Connect) -> Result<Connect, Failure> {
+        let mut pinned = flags.clone();
+        if pinned.context.is_none() {
+            pinned.context = kubeconfig(flags)?.current_context;
+        }
+        Ok(pinned)
+    }
+
     /// The namespace that a listing is of: the connection's, or (empty) all.
     ///
     /// # Errors
@@ -68,20 +93,12 @@ impl Client {
     /// # Errors
     /// The kubeconfig cannot be read, or names something that it does not hold.
     pub(crate) async fn connect(flags: &Connect) -> Result<Self, Failure> {
-        let failed = |e: &dyn std::error::Error| {
-            Failure::of("read the kubeconfig", e)
-                .hint("offshoot up prints the line `export KUBECONFIG=…`")
-        };
         let options = KubeConfigOptions {
             context: flags.context.clone(),
             cluster: flags.cluster.clone(),
             user: flags.user.clone(),
         };
-        let file = match &flags.kubeconfig {
-            Some(path) => Kubeconfig::read_from(path),
-            None => Kubeconfig::read(),
-        };
-        let file = file.map_err(|e| failed(&e))?;
+        let file = kubeconfig(flags)?;
         // Without this check, a user that is not there would be nobody.
         if let Some(user) = &flags.user
             && !file.auth_infos.iter().any(|known| known.name == *user)
@@ -90,7 +107,7 @@ impl Client {
                 .hint("name a user of the kubeconfig with --user, or leave it out"));
         }
         let config = kube::Config::from_custom_kubeconfig(file, &options).await;
-        let mut config = config.map_err(|e| failed(&e))?;
+        let mut config = config.map_err(|e| no_kubeconfig(&e))?;
         // Whoever waits at a terminal hears at once that a repository cannot be reached.
         config.default_retry = false;
         if let Some(server) = &flags.server {
@@ -108,12 +125,28 @@ impl Client {
         let server = server.trim_end_matches('/').to_owned();
         let client = kube::Client::try_from(config).map_err(|e| Failure::of("connect", &e))?;
         Ok(Self {
-            client,
+            client: RwLock::new(client),
             log,
             warnings: Mutex::default(),
             server,
             namespace,
         })
+    }
+
+    fn http(&self) -> kube::Client {
+        let held = self.client.read().unwrap_or_else(PoisonError::into_inner);
+        held.clone()
+    }
+
+    /// Reads the kubeconfig again, for whoever stays longer than a token or a port does: a server that was started anew has
+    /// others. The namespace stays.
+    ///
+    /// # Errors
+    /// As [`Client::connect`]; the connection is then as it was.
+    pub(crate) async fn renew(&self, flags: &Connect) -> Result<(), Failure> {
+        let fresh = Self::connect(flags).await?.http();
+        *self.client.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
     }
 
     fn unreachable(&self, error: &kube::Error) -> Failure {
@@ -139,7 +172,7 @@ impl Client {
     pub async fn text(&self, path: &str) -> Result<String, Failure> {
         let request = http::Request::get(path).body(Vec::new());
         let request = request.map_err(|e| Failure::of("build the request", &e))?;
-        let answer = self.client.request_text(request).await;
+        let answer = self.http().request_text(request).await;
         answer.map_err(|e| Failure::of("read the page", &e))
     }
 
@@ -219,7 +252,7 @@ impl Client {
             .map_err(|e| Failure::of("build the request", &e))?;
         let failed = |e: kube::Error| self.unreachable(&e);
         let asked = self.log.asks(&request);
-        let answer = self.client.send(request.map(Body::from)).await;
+        let answer = self.http().send(request.map(Body::from)).await;
         let answer = answer.map_err(failed)?;
         self.note_warnings(answer.headers());
         asked.answered(&answer);
@@ -242,7 +275,7 @@ impl Client {
         request: http::Request<Vec<u8>>,
     ) -> Result<(u16, String, bytes::Bytes), Failure> {
         let failed = |e: kube::Error| self.unreachable(&e);
-        let answer = self.client.send(request.map(Body::from)).await;
+        let answer = self.http().send(request.map(Body::from)).await;
         let answer = answer.map_err(failed)?;
         let media = answer.headers().get(http::header::CONTENT_TYPE);
         let media = media.and_then(|v| v.to_str().ok()).unwrap_or_default();
@@ -266,7 +299,7 @@ impl Client {
             .map_err(|e| Failure::of("build the request", &e))?;
         let failed = |e: kube::Error| self.unreachable(&e);
         let asked = self.log.reads(path);
-        let answer = self.client.send(request).await.map_err(failed)?;
+        let answer = self.http().send(request).await.map_err(failed)?;
         asked.answered(&answer);
         let code = answer.status();
         if !code.is_success() {

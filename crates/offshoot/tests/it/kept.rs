@@ -2,6 +2,7 @@
 //! planned of another upstream is not approved.
 
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -200,4 +201,25 @@ async fn a_kept_plan_does_not_approve_what_came_later() {
         );
     }
     assert_eq!(drafts(&server).await, holds);
+}
+
+/// What others wrote into the directory leads nowhere else, and holds nobody up (X9).
+#[test]
+fn a_directory_that_leads_elsewhere_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let clone = root.join("fleet/git/blueprints.git/refs/heads");
+    std::fs::create_dir_all(&clone).unwrap();
+    let repository = crate::process::repository(root, "blueprints", false);
+    std::fs::write(root.join("fleet/a.json"), repository.to_string()).unwrap();
+    let refused = |told: &str| {
+        let (code, _, err) = typed(root, "none", &["plan", "--offline", "fleet"]);
+        assert!(code == 1 && err.contains(told), "{told}: {code} {err}");
+    };
+    std::os::unix::fs::symlink("/dev/zero", root.join("fleet/z.yaml")).unwrap();
+    refused("fleet/z.yaml is a symbolic link");
+    std::fs::remove_file(root.join("fleet/z.yaml")).unwrap();
+    let pipe = Command::new("mkfifo").arg(clone.join("pipe")).status();
+    assert!(pipe.unwrap().success());
+    refused("refs/heads/pipe is neither a file nor a directory");
 }

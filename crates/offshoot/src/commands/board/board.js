@@ -56,8 +56,12 @@ const keeps = (old, now) => {
   }
   return true;
 };
+// A browser keeps six connections to a host: only a page that is seen holds one, and looks again when it is.
+let events;
 const follow = () => {
-  const events = new EventSource("./events");
+  if (document.hidden) { events?.close(); events = undefined; return; }
+  if (events) return;
+  events = new EventSource("./events");
   events.onmessage = (event) => { if (Number(event.data) > version) { version = Number(event.data); refresh(); } };
   events.onerror = () => { $("trouble").replaceChildren(make("p", "The board does not answer: it was ended, or is being started again.", { class: "trouble" })); };
   events.onopen = () => { if ($("trouble").textContent.startsWith("The board")) $("trouble").replaceChildren(); };
@@ -300,4 +304,5 @@ class Grid {
 const grid = $("grid") ? new Grid($("grid"), $("filter")) : null;
 if (grid) grid.load().then(() => { document.body.dataset.ready = "yes"; });
 else document.body.dataset.ready = "yes";
+document.addEventListener("visibilitychange", follow);
 follow();

@@ -27,6 +27,8 @@ pub(super) async fn run(board: Arc<Board>) {
         board.change(|fleet| fleet.trouble = trouble.unwrap_or_default());
         if failed {
             tokio::time::sleep(AGAIN).await;
+            // Its token or its port may be others by now. What cannot be read is as it was, and told with the next failure.
+            drop(board.client.renew(&board.connect).await);
         }
     }
 }

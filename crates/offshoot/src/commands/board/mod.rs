@@ -22,6 +22,7 @@ use self::classes::Classes;
 use self::fleet::Fleet;
 use self::guard::Guard;
 use crate::cli::board::BoardArgs;
+use crate::cli::remote::Connect;
 use crate::client::Client;
 use crate::commands::say;
 use crate::exit::Failure;
@@ -29,6 +30,8 @@ use crate::exit::Failure;
 /// A running board.
 struct Board {
     client: Client,
+    /// How the server is reached; always by the context that was chosen when the board began.
+    connect: Connect,
     /// The user's name, as the server knows it.
     user: String,
     guard: Guard,
@@ -71,7 +74,8 @@ impl Board {
 /// # Errors
 /// The server refuses, or the port is taken.
 pub(super) async fn run(args: &BoardArgs) -> Result<ExitCode, Failure> {
-    let client = Client::connect(&args.connect).await?;
+    let connect = Client::pinned(&args.connect)?;
+    let client = Client::connect(&connect).await?;
     // Whoever may not look at the fleet hears it here, and not in a browser.
     let first = crate::client::collection(
         crate::client::VARIANTS,
@@ -90,6 +94,7 @@ pub(super) async fn run(args: &BoardArgs) -> Result<ExitCode, Failure> {
     let board = Arc::new(Board {
         user: rights::who(&client).await,
         client,
+        connect,
         guard: Guard::new(address.to_string()),
         rights: rights::Known::default(),
         classes: Classes::default(),

@@ -1,5 +1,6 @@
 //! `offshoot plan`: what applying, deleting or publishing something would do to every target, before it happens.
 
+mod contents;
 mod manifests;
 mod offline;
 mod suppose;

@@ -13,7 +13,7 @@ use apiserver::verbs::handle::ServerHandle;
 use engine::ports::Gvk;
 use serde_json::{Value, json};
 
-use super::manifests;
+use super::{contents, manifests};
 use crate::cli::remote::Connect;
 use crate::client::{Client, REPOSITORIES, collection};
 use crate::exit::Failure;
@@ -95,6 +95,7 @@ fn entries(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let manifest = path.is_dir() || ["yaml", "yml", "json"].contains(&&*ending);
         if manifest && name != CLONES && !name.starts_with('.') {
+            contents::check(&path, contents::MANIFESTS)?;
             found.push(path);
         }
     }
@@ -149,6 +150,8 @@ impl Read {
             if clones.contains_key(url) {
                 continue;
             }
+            // Git opens what it finds: a pipe would hold it for ever, a link leads out of the directory.
+            contents::check(&from, contents::CLONE)?;
             let to = root.join(CLONES).join(format!("{name}.git"));
             clone(&from, &to)?;
             clones.insert(url.to_owned(), to);

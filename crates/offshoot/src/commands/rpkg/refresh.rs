@@ -1,6 +1,7 @@
 //! A directory that was pushed, brought to what the server made of it: the next push starts from there.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::Path;
 
 use model::PackagePath;
@@ -18,7 +19,7 @@ pub(super) fn refresh(
 ) -> Result<Vec<String>, Failure> {
     let failed = |path: &Path, e: &std::io::Error| {
         Failure::of(&format!("write {}", path.display()), e)
-            .hint("the push itself is done: pull into a new directory")
+            .hint("the server has what was pushed: pull into a new directory")
     };
     let mut changed = Vec::new();
     for (name, text) in now {
@@ -33,7 +34,7 @@ pub(super) fn refresh(
         let path = directory.join(inside.as_str());
         let parent = path.parent().unwrap_or(directory);
         std::fs::create_dir_all(parent).map_err(|e| failed(parent, &e))?;
-        std::fs::write(&path, text).map_err(|e| failed(&path, &e))?;
+        put(&path, parent, text).map_err(|e| failed(&path, &e))?;
         changed.push(name.clone());
     }
     let kept: BTreeSet<&String> = now.iter().map(|(name, _)| name).collect();
@@ -43,6 +44,19 @@ pub(super) fn refresh(
         changed.push(name.clone());
     }
     Ok(changed)
+}
+
+/// Replaces a file as a whole: on a full disk the old one stays.
+fn put(path: &Path, parent: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = tempfile::Builder::new()
+        .prefix(".offshoot-")
+        .tempfile_in(parent)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(old) = std::fs::metadata(path) {
+        std::fs::set_permissions(file.path(), old.permissions())?;
+    }
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
 }
 
 #[cfg(test)]

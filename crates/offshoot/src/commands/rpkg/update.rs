@@ -65,6 +65,21 @@ pub(super) fn update(
         };
         wanted.extend(taken.map(|text| (path.to_owned(), text)));
     }
+    // A file of one side where the other one has a directory: both cannot stand.
+    let places: BTreeSet<&str> = wanted.iter().map(|(path, _)| path.as_str()).collect();
+    let above = |path: &str| {
+        path.match_indices('/')
+            .map(|(at, _)| at)
+            .collect::<Vec<_>>()
+    };
+    for (path, _) in &wanted {
+        if above(path)
+            .into_iter()
+            .any(|at| places.contains(&path[..at]))
+        {
+            both.push(path);
+        }
+    }
     if !both.is_empty() {
         let what = both.join(", ");
         return Err(Failure::new(format!(
@@ -179,6 +194,16 @@ mod tests {
             "{refused}"
         );
         assert_eq!(holds("b").as_deref(), Some("2"), "nothing was changed");
+        // A file there where a directory is here.
+        let mut below = vec![pair("a", "1"), pair("new", "1"), pair("sub", "2")];
+        std::fs::write(dir.join("sub/mine"), "mine").unwrap();
+        below.push(noted_of(&below));
+        std::fs::write(dir.join("new"), "1").unwrap();
+        let refused = update(dir, "r", &below).unwrap_err().to_string();
+        assert!(refused.starts_with("sub/mine: changed here"), "{refused}");
+        assert_eq!(holds("b").as_deref(), Some("2"), "nothing was changed");
+        std::fs::remove_file(dir.join("sub/mine")).unwrap();
+
         assert!(
             update(dir, "other", &now)
                 .unwrap_err()

@@ -1,7 +1,7 @@
 //! Who gets in: the browser that was given the token, and nobody's page besides (docs/board.md).
 
 use super::Board;
-use crate::process::Process;
+use crate::process::{Process, wait_for};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_browser_that_was_given_the_token_gets_in() {
@@ -90,4 +90,21 @@ async fn only_the_browser_that_was_given_the_token_gets_in() {
         board.send("POST", &act, &[cookie, write, origin], &large).0,
         413
     );
+}
+
+/// A server that was started anew has another token and another port: the board reads its kubeconfig again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_board_finds_a_server_that_was_started_anew() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let mut server = Process::start(root, &[]).await;
+    let board = Board::open(&root.join("data/kubeconfig"));
+    let trouble = || board.get("sets").2.contains("Not up to date");
+    wait_for("the fleet", async || !trouble()).await;
+    server.terminate();
+    server.ended();
+    wait_for("the board misses its server", async || trouble()).await;
+    drop(server);
+    let _server = Process::start(root, &[]).await;
+    wait_for("the board has found it", async || !trouble()).await;
 }
