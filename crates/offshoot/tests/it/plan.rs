@@ -249,6 +249,10 @@ async fn what_a_plan_says_is_what_is_then_there() {
         "{page}"
     );
     assert!(!page.contains("hunter"), "{page}");
+    // A revision that nobody wants is no news; somebody may have forgotten the manifest that names it.
+    let nobody = from.replace("blueprints/web@v2", "blueprints/other@v2");
+    let (code, _, err) = plan(root, &["--upstream", &nobody]);
+    assert!(code == 0 && err.contains("nobody follows"), "{code} {err}");
     let supposed = document(root, &["--upstream", &from]);
     assert!(
         !supposed.to_string().contains("hunter"),

@@ -54,6 +54,11 @@ pub(super) async fn run(args: &PlanArgs) -> Result<(String, ExitCode), Failure> 
         let written = std::fs::write(file, text);
         written.map_err(|e| Failure::of(&format!("write {}", file.display()), &e))?;
     }
+    if !args.upstream.is_empty() && planning::outcome(&document) == (false, false) {
+        super::say(
+            "nobody follows what --upstream supposes: who names a revision stays there; give the changed manifest, too, with -f",
+        );
+    }
     let text = print(args, &document)?;
     Ok((text, ExitCode::from(code(&document))))
 }
