@@ -87,11 +87,11 @@ async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {
         let drafts = decided.steps.iter().find(|s| is_draft(s));
         if let Some(step) = drafts {
             let mut planned = draft(world, &observed, step, target).await?;
-            if let Some(goes) = leaving {
-                planned.leaving = Some(planned.leaving.map_or(goes.clone(), |withdrawn| Leaving {
-                    revisions: [goes.revisions.clone(), withdrawn.revisions].concat(),
-                    ..goes
-                }));
+            if let Some(mut goes) = leaving {
+                let withdrawn = planned.leaving.take();
+                goes.revisions
+                    .extend(withdrawn.into_iter().flat_map(|w| w.revisions));
+                planned.leaving = Some(goes);
             }
             return Ok(Some(planned));
         }
