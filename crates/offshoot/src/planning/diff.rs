@@ -29,20 +29,24 @@ pub(crate) fn diff(document: &Value, class: &str) -> Option<String> {
                 .map(ToOwned::to_owned)
         };
         let (old, new) = (side(&before), side(&after));
-        let name = |side: &Option<String>, prefix: &str| match side {
-            Some(_) => format!("{prefix}/{path}"),
-            None => "/dev/null".to_owned(),
-        };
-        let (from, to) = (name(&old, "a"), name(&new, "b"));
-        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-        let text = TextDiff::from_lines(old.as_str(), new.as_str());
-        out.push_str(
-            &text
-                .unified_diff()
-                .context_radius(3)
-                .header(&from, &to)
-                .to_string(),
-        );
+        out.push_str(&unified(path, old, new));
     }
     Some(out)
+}
+
+/// One file's lines as git shows them; a side that lacks the file is `/dev/null`.
+pub(crate) fn unified(
+    path: impl std::fmt::Display,
+    old: Option<String>,
+    new: Option<String>,
+) -> String {
+    let name = |side: &Option<String>, prefix: &str| match side {
+        Some(_) => format!("{prefix}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let (from, to) = (name(&old, "a"), name(&new, "b"));
+    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+    let text = TextDiff::from_lines(old.as_str(), new.as_str());
+    let mut lines = text.unified_diff();
+    lines.context_radius(3).header(&from, &to).to_string()
 }

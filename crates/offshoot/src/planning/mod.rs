@@ -13,7 +13,7 @@ mod table;
 mod tests;
 
 pub(crate) use colour::coloured;
-pub(crate) use diff::diff;
+pub(crate) use diff::{diff, unified};
 pub(crate) use document::{document, of_changes, shown_text};
 pub(crate) use entries::entries;
 pub(crate) use markdown::markdown;

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use model::Files;
 use serde_json::Value;
-use similar::TextDiff;
 
 use super::changes::text_diff;
 use super::layout::{self, command, stage};
@@ -146,20 +145,7 @@ fn unified(before: &Files, after: &Files) -> String {
         if old == new {
             continue;
         }
-        let label = |side: &Option<String>, prefix: &str| match side {
-            Some(_) => format!("{prefix}/{path}"),
-            None => "/dev/null".to_owned(),
-        };
-        let (from, to) = (label(&old, "a"), label(&new, "b"));
-        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-        let text = TextDiff::from_lines(old.as_str(), new.as_str());
-        out.push_str(
-            &text
-                .unified_diff()
-                .context_radius(3)
-                .header(&from, &to)
-                .to_string(),
-        );
+        out.push_str(&planning::unified(path, old, new));
     }
     out
 }
