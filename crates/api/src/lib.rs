@@ -22,6 +22,7 @@ mod resolutions;
 mod resources;
 mod revision;
 mod revision_status;
+mod rollout;
 mod selector;
 mod set;
 mod shape;

@@ -7,6 +7,7 @@ use model::{
 use serde_json::{Map, Value};
 
 use crate::fields::{Fields, name};
+use crate::rollout::read_rollout;
 use crate::selector::read_selector;
 use crate::shape::{OBJECT_SELECTOR, REPOSITORY_SELECTOR, SET};
 use crate::sources::read_sources;
@@ -42,6 +43,7 @@ fn read_spec(spec: &Value) -> Result<VariantSetSpec, Vec<Problem>> {
     let on_error = read_on_error(&fields, &mut problems);
     let deletion_guard = read_guard(&fields, &mut problems);
     let max_in_flight = read_max_in_flight(&fields, &mut problems);
+    let rollout = read_rollout(&fields, &mut problems);
     fields.no_others(SET, &mut problems);
     let targets: Option<Vec<_>> = targets.into_iter().collect();
     match (upstreams, targets) {
@@ -51,6 +53,7 @@ fn read_spec(spec: &Value) -> Result<VariantSetSpec, Vec<Problem>> {
             on_error,
             deletion_guard,
             max_in_flight,
+            rollout,
             suspend: fields.flag("suspend"),
         }),
         _ => Err(problems),

@@ -86,6 +86,10 @@ const EXPRESSIONS: Shape = List(&[("key", Text), ("operator", Text), ("values", 
 pub(crate) const REVISION_SELECTOR: Shape =
     Map(&[("matchLabels", TextMap), ("matchExpressions", EXPRESSIONS)]);
 
+/// A selector of the targets of a step, by their repositories' labels.
+pub(crate) const STEP_SELECTOR: Shape =
+    Map(&[("matchLabels", TextMap), ("matchExpressions", EXPRESSIONS)]);
+
 /// A selector of repositories.
 pub(crate) const REPOSITORY_SELECTOR: Shape = Map(&[
     ("matchLabels", TextMap),
@@ -110,6 +114,17 @@ const UPSTREAM: Spec = &[
     ("workspaceName", Any),
     ("tag", Any),
     ("allowUnpublished", Any),
+];
+
+/// A variant's may name a commit; sets write it.
+const VARIANT_UPSTREAM: Spec = &[
+    ("repo", Any),
+    ("package", Any),
+    ("revision", Any),
+    ("workspaceName", Any),
+    ("tag", Any),
+    ("allowUnpublished", Any),
+    ("commit", Any),
 ];
 
 const UPSTREAMS: Spec = &[
@@ -157,7 +172,7 @@ const TEMPLATE_FUNCTION: Spec = &[
 
 /// What `spec` of a `PackageVariant` has.
 pub(crate) const VARIANT: Spec = &[
-    ("upstream", Map(UPSTREAM)),
+    ("upstream", Map(VARIANT_UPSTREAM)),
     ("downstream", Map(&[("repo", Any), ("package", Any)])),
     ("adoptionPolicy", Any),
     ("deletionPolicy", Any),
@@ -232,6 +247,20 @@ pub(crate) const SET: Spec = &[
     ("onError", Any),
     ("deletionGuard", Map(&[("enabled", Any), ("percent", Any)])),
     ("maxInFlight", Any),
+    (
+        "rollout",
+        Map(&[
+            (
+                "steps",
+                List(&[("name", Any), ("selector", STEP_SELECTOR), ("percent", Any)]),
+            ),
+            ("open", Map(&[("published", Any), ("soak", Any)])),
+            (
+                "halt",
+                Map(&[("conflicts", Any), ("failed", Any), ("rejected", Any)]),
+            ),
+        ]),
+    ),
     ("suspend", Any),
 ];
 

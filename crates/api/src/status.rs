@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::conditions::merge_conditions;
 use crate::fields::{Fields, put, put_list, put_number};
-use crate::guard;
 use crate::revision_status::{read_lock, write_lock};
+use crate::{guard, rollout};
 use crate::{read_conditions, read_render_status, write_render_status};
 
 /// Where the answered request to look now stands, as others name it.
@@ -49,6 +49,12 @@ pub fn write_variant_status(old: Option<&Value>, status: &VariantStatus, now: &s
     put(&mut ours, "drift", status.drift().unwrap_or_default());
     let state = Standing::of(status, status.observed_generation).words();
     put(&mut ours, "state", state);
+    if let Some(generation) = status.published_generation {
+        ours.insert("publishedGeneration".to_owned(), generation.into());
+    }
+    if let Some(mark) = &status.rollout {
+        ours.insert("rollout".to_owned(), rollout::write_member(mark));
+    }
     put(
         &mut ours,
         "deletedDownstream",
@@ -91,6 +97,9 @@ fn write_target(target: &DownstreamTarget) -> Value {
     if target.gates > 0 {
         out.insert("gates".to_owned(), target.gates.into());
     }
+    if target.rejected {
+        out.insert("rejected".to_owned(), true.into());
+    }
     if let Some(render) = &target.render_status {
         out.insert(
             "renderStatus".to_owned(),
@@ -132,6 +141,11 @@ pub fn read_variant_status(object: &Value) -> VariantStatus {
             .iter()
             .filter_map(read_note)
             .collect(),
+        published_generation: ours.as_ref().and_then(|o| o.int("publishedGeneration")),
+        rollout: ours
+            .as_ref()
+            .and_then(|o| o.child("rollout"))
+            .and_then(|r| rollout::read_member(&r)),
     }
 }
 
@@ -147,6 +161,7 @@ fn read_target(fields: &Fields<'_>) -> Option<DownstreamTarget> {
             .map(|status| PackedRenderStatus::from(&read_render_status(status))),
         conflicts: fields.count("conflicts"),
         gates: fields.count("gates"),
+        rejected: fields.flag("rejected"),
     })
 }
 
@@ -174,6 +189,9 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
     ];
     for (key, count) in counts {
         out.insert(key.to_owned(), count.into());
+    }
+    if let Some(rollout) = &status.rollout {
+        out.insert("rollout".to_owned(), rollout::write_status(rollout));
     }
     let mut ours = guard::write(&status.guard);
     put(&mut ours, "state", status.words());
@@ -205,6 +223,7 @@ pub fn read_set_status(object: &Value) -> SetStatus {
         gated: fields.count("gatedVariants"),
         failed: fields.count("failedTargets"),
         handled: fields.owned(HANDLED),
+        rollout: fields.child("rollout").map(|r| rollout::read_status(&r)),
         ..SetStatus::default()
     };
     if let Some(ours) = fields.child("offshoot") {

@@ -1,6 +1,8 @@
 //! `spec.upstream` of variants and sets, in all its forms (A2).
 
-use model::{PackageName, Problem, RepositoryName, Upstream, UpstreamVersion, WorkspaceName};
+use model::{
+    CommitId, PackageName, Problem, RepositoryName, Upstream, UpstreamVersion, WorkspaceName,
+};
 use serde_json::{Map, Value};
 
 use crate::fields::{Fields, name};
@@ -62,12 +64,33 @@ pub(crate) fn read_at(
         .text("package")
         .and_then(|t| name(problems, &upstream.field("package"), t, PackageName::parse));
     let version = read_version(upstream, problems);
+    let commit = match asker {
+        Asker::Variant => read_commit(upstream, problems),
+        Asker::Set => None,
+    };
     Some(Upstream {
         repo: repo?,
         package: package?,
         version: version?,
         allow_unpublished: upstream.flag("allowUnpublished"),
+        commit,
     })
+}
+
+/// A whole commit id: one that is cut short could come to name another one.
+fn read_commit(upstream: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<CommitId> {
+    let value = upstream.raw("commit")?;
+    let hex = |text: &&str| {
+        let lower = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        (text.len() == 40 || text.len() == 64) && text.bytes().all(lower)
+    };
+    let commit = value.as_str().filter(hex).and_then(CommitId::parse);
+    if commit.is_none() {
+        let field = upstream.field("commit");
+        let what = format!("{field} must be a whole commit id: 40 or 64 lower case hex digits");
+        problems.push(Problem::new(field, what).hint("leave it out to follow `revision`"));
+    }
+    commit
 }
 
 /// Two forms that disagree are a validation error (A2).
@@ -201,6 +224,9 @@ pub fn write_upstream(upstream: &Upstream) -> Value {
     }
     if upstream.allow_unpublished {
         out.insert("allowUnpublished".to_owned(), true.into());
+    }
+    if let Some(commit) = upstream.commit {
+        out.insert("commit".to_owned(), commit.to_string().into());
     }
     Value::Object(out)
 }

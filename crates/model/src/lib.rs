@@ -25,6 +25,7 @@ mod rendering;
 mod repository;
 mod resolution;
 mod revision;
+mod rollout;
 mod set;
 mod standing;
 mod status;
@@ -57,6 +58,10 @@ pub use rendering::{
 pub use repository::{GitSpec, Repository};
 pub use resolution::{Choice, ConflictSide, Resolution};
 pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
+pub use rollout::{
+    Before, HaltWhen, MemberMark, OpenWhen, Rollout, RolloutState, RolloutStatus, RolloutStep,
+    StepMembers, StepStatus,
+};
 pub use set::{
     DeletionGuard, FunctionTemplate, InjectorTemplate, LabelSelector, MapExpr, ObjectSelector,
     OnError, PackageContextTemplate, Requirement, SelectorOperator, Target, TargetSelection,

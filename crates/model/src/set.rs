@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     AdoptionPolicy, ConflictPolicy, DeletionPolicy, Function, ObjectKey, ObjectMeta, ObjectName,
-    PackageName, Pairs, ProposedPolicy, RepositoryName, Strategy, Upstream,
+    PackageName, Pairs, ProposedPolicy, RepositoryName, Rollout, Strategy, Upstream,
 };
 
 /// A `PackageVariantSet` object, parsed.
@@ -31,6 +31,8 @@ pub struct VariantSetSpec {
     pub deletion_guard: DeletionGuard,
     /// How many variants are changed at a time, if that is limited.
     pub max_in_flight: Option<usize>,
+    /// The steps in which changes reach the targets; all at once without (F7).
+    pub rollout: Option<Rollout>,
     /// Whether to leave everything as it is.
     pub suspend: bool,
 }

@@ -147,6 +147,8 @@ impl SetStatus {
                 "ConfirmationNeeded" => "deletions to confirm",
                 _ => "deletions wait",
             }
+        } else if let Some(words) = self.rollout.as_ref().and_then(|r| r.words()) {
+            words
         } else if holds("EmptySelection") {
             "nothing selected"
         } else if reason("Ready") == "Suspended" {
@@ -192,6 +194,7 @@ mod tests {
                 render_status: None,
                 conflicts: waits.0,
                 gates: waits.1,
+                rejected: false,
             }],
             ..VariantStatus::default()
         }

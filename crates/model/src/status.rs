@@ -1,8 +1,8 @@
 //! What variants and sets say about themselves (V6).
 
 use crate::{
-    Condition, GitLock, GuardMemory, Lifecycle, ObjectName, PackedRenderStatus, RevisionNumber,
-    WorkspaceName,
+    Condition, GitLock, GuardMemory, Lifecycle, MemberMark, ObjectName, PackedRenderStatus,
+    RevisionNumber, RolloutStatus, WorkspaceName,
 };
 
 /// The status of a variant. Plain values without times: equal statuses are not written twice.
@@ -27,6 +27,11 @@ pub struct VariantStatus {
     /// The injection points that hold nothing, or what nothing in the cluster stands for any more: told, and no verdict
     /// about the variant (R88, V22). In the order of their points.
     pub injection: Vec<InjectionNote>,
+    /// The generation of the spec of which the published revision is: at `spec.upstream.commit`, with the inputs that
+    /// the spec came to then (F7). Only where the spec names a commit.
+    pub published_generation: Option<i64>,
+    /// What a rollout wrote onto the variant when it reached it (F7).
+    pub rollout: Option<MemberMark>,
 }
 
 /// What is to be said of one injection point.
@@ -66,6 +71,8 @@ pub struct DownstreamTarget {
     pub conflicts: usize,
     /// How many gates that hold here are not true, that of conflicts aside.
     pub gates: usize,
+    /// Whether an approver rejected it, and nobody proposed it again (F7).
+    pub rejected: bool,
 }
 
 /// The status of a set.
@@ -101,6 +108,8 @@ pub struct SetStatus {
     pub failed: usize,
     /// What the deletion guard remembers (S3).
     pub guard: GuardMemory,
+    /// What is remembered of its rollout; `None` without `spec.rollout` (F7).
+    pub rollout: Option<RolloutStatus>,
     /// The request to look now (annotation `offshoot.dev/reconcile`) that was answered last.
     pub handled: Option<String>,
 }

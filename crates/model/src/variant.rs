@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::{
-    ConflictPolicy, ObjectKey, ObjectMeta, PackageName, Pairs, Pipeline, RepositoryName, Strategy,
-    WorkspaceName,
+    CommitId, ConflictPolicy, ObjectKey, ObjectMeta, PackageName, Pairs, Pipeline, RepositoryName,
+    Strategy, WorkspaceName,
 };
 
 /// A `PackageVariant` object, parsed.
@@ -64,6 +64,8 @@ pub struct Upstream {
     pub version: UpstreamVersion,
     /// Whether a draft will do (V24).
     pub allow_unpublished: bool,
+    /// This commit of it, whatever `version` names by now (F7).
+    pub commit: Option<CommitId>,
 }
 
 /// Which revision of the upstream is wanted (A2).

@@ -5,6 +5,8 @@
 //! an open draft depends on: its base and the policies of the merge. The encoding is ours alone,
 //! never that of a library or of our binary's version; changing it means a new [`FORMAT`].
 
+pub(crate) mod wanted;
+
 use std::collections::BTreeMap;
 
 use model::{CommitId, Digest, Function, InjectionOutcome, Recipe, Revision, Selector, TreeId};

@@ -15,6 +15,7 @@ mod injection;
 mod leave;
 mod observed;
 pub mod origin;
+pub(crate) mod pinned;
 mod published;
 mod recipe;
 mod seen;

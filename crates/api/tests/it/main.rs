@@ -9,6 +9,7 @@ mod definitions;
 mod forms;
 mod messages;
 mod records;
+mod rollouts;
 mod strict;
 mod versions;
 

@@ -141,6 +141,7 @@ fn statuses_come_back() {
             render_status: revision.render_status.clone(),
             conflicts: 2,
             gates: 1,
+            rejected: true,
         }],
         upstream: Some(revision.key.name),
         versions: "web/v1 → v2".to_owned(),
@@ -151,6 +152,8 @@ fn statuses_come_back() {
             reason: "InjectionStale".to_owned(),
             message: "'eu' is gone".to_owned(),
         }],
+        published_generation: Some(3),
+        rollout: model::MemberMark::parse("0123456789ab canary 00ff00ff"),
     };
     let written = api::write_variant_status(None, &status, "2026-01-01T00:00:00Z");
     assert_eq!(

@@ -138,13 +138,18 @@ fn set() -> Value {
         ],
         "onError": "Stop", "maxInFlight": 3, "suspend": true,
         "deletionGuard": { "enabled": true, "percent": 10 },
+        "rollout": {
+            "steps": [{ "name": "canary", "selector": labels() }, { "name": "tenth", "percent": 10 }, { "name": "rest" }],
+            "open": { "published": 95, "soak": "2h" },
+            "halt": { "conflicts": 1, "failed": 2, "rejected": 3 },
+        },
     })
 }
 
 /// Specs that together have every field at every level.
 fn specs() -> Vec<(Read, Value)> {
     let one = json!({
-        "upstream": upstream(),
+        "upstream": with(upstream(), json!({ "commit": "ab".repeat(20) })),
         "downstream": { "repo": "d", "package": "p" },
         "packageContext": { "data": { "a": "b" }, "removeKeys": ["c"], "create": true },
         "pipeline": { "mutators": [function()], "validators": [function()] },

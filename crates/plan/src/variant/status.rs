@@ -12,7 +12,7 @@ use model::{
 use super::decide::not_ready;
 use super::holdings::Holdings;
 use super::versions::versions;
-use super::{Failure, Observed, Outcome, Plan, Step, Subject, injection, words};
+use super::{Failure, Observed, Outcome, Plan, Step, Subject, injection, pinned, words};
 use crate::conflicts;
 use crate::news::turned;
 use crate::{News, Next};
@@ -56,6 +56,8 @@ pub(super) fn of(
         },
         handled: o.variant.meta().annotations.get(words::RECONCILE).cloned(),
         injection: injection::notes(o, &renewed(o, &[])),
+        published_generation: pinned::published_generation(o),
+        rollout: pinned::mark(o.variant.meta()),
     }
 }
 
@@ -134,6 +136,7 @@ pub(super) fn targets(o: &Observed, holdings: &Holdings, steps: &[Step]) -> Vec<
                 render_status: None,
                 conflicts: 0,
                 gates: 0,
+                rejected: false,
             });
         }
     }
@@ -161,6 +164,7 @@ fn target(o: &Observed, revision: &Revision) -> DownstreamTarget {
             .or_else(|| before.and_then(|t| t.render_status.clone())),
         conflicts: open_conflicts(revision),
         gates: open_gates(revision),
+        rejected: pinned::is_rejected(revision),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Lifecycle, Revision, Upstream, UpstreamVersion, WorkspaceName};
+use model::{CommitId, Lifecycle, Revision, Upstream, UpstreamVersion, WorkspaceName};
 
 /// How many revisions a message names.
 const NAMED: usize = 5;
@@ -24,12 +24,61 @@ pub enum Resolution {
 /// Finds the upstream revision among all revisions of the upstream package.
 ///
 /// `branch` is the upstream repository's branch: its name as a version means the branch's head
-/// (A2). The order of the revisions does not matter.
+/// (A2). The order of the revisions does not matter. A commit that the upstream states is taken whatever its version
+/// names by now (F7).
 pub fn resolve_upstream(
     revisions: &[Arc<Revision>],
     upstream: &Upstream,
     branch: &str,
 ) -> Resolution {
+    let candidates = || {
+        revisions
+            .iter()
+            .filter(|r| r.repository == upstream.repo && r.package == upstream.package)
+            .filter(|r| !r.meta.is_deleting())
+    };
+    let found = match upstream.commit {
+        Some(commit) => at_commit(candidates(), named_by(revisions, upstream, branch), commit),
+        None => named_by(revisions, upstream, branch),
+    };
+    match found {
+        None => Resolution::NotFound {
+            others: others(candidates(), upstream),
+        },
+        Some(r) if r.lifecycle.is_published() || upstream.allow_unpublished => {
+            Resolution::Found(Arc::clone(r))
+        }
+        Some(r) => Resolution::NotPublished(Arc::clone(r)),
+    }
+}
+
+/// The revision whose content is at a commit: the one that the version names where it is there, else a published one,
+/// the highest first.
+fn at_commit<'a>(
+    revisions: impl Iterator<Item = &'a Arc<Revision>>,
+    named: Option<&'a Arc<Revision>>,
+    commit: CommitId,
+) -> Option<&'a Arc<Revision>> {
+    let is_there = |r: &&Arc<Revision>| commit_of(r) == commit;
+    named.filter(is_there).or_else(|| {
+        revisions
+            .filter(is_there)
+            .max_by_key(|r| (r.lifecycle.is_published(), r.revision, r.workspace.clone()))
+    })
+}
+
+/// The commit that locks name for a revision's content (V1).
+pub(crate) fn commit_of(revision: &Revision) -> CommitId {
+    let lock = revision.self_lock.as_ref();
+    lock.and_then(|lock| lock.commit).unwrap_or(revision.commit)
+}
+
+/// The revision that the version names now.
+fn named_by<'a>(
+    revisions: &'a [Arc<Revision>],
+    upstream: &Upstream,
+    branch: &str,
+) -> Option<&'a Arc<Revision>> {
     let candidates = || {
         revisions
             .iter()
@@ -42,7 +91,7 @@ pub fn resolve_upstream(
             .filter(|r| !r.placeholder && r.workspace == *workspace)
             .max_by_key(|r| (r.lifecycle.is_published(), r.revision))
     };
-    let found = match &upstream.version {
+    match &upstream.version {
         UpstreamVersion::Latest => latest_published(candidates()).or_else(|| {
             upstream
                 .allow_unpublished
@@ -56,15 +105,6 @@ pub fn resolve_upstream(
         UpstreamVersion::Workspace(name) => named(name),
         UpstreamVersion::Tag(name) => tagged(candidates(), name),
         UpstreamVersion::BranchHead => head(),
-    };
-    match found {
-        None => Resolution::NotFound {
-            others: others(candidates(), upstream),
-        },
-        Some(r) if r.lifecycle.is_published() || upstream.allow_unpublished => {
-            Resolution::Found(Arc::clone(r))
-        }
-        Some(r) => Resolution::NotPublished(Arc::clone(r)),
     }
 }
 
@@ -139,9 +179,20 @@ fn tagged<'a>(
         })
 }
 
+/// How many digits of a commit messages name.
+const DIGITS: usize = 7;
+
+/// The first digits of a commit.
+pub(crate) fn short(commit: CommitId) -> String {
+    commit.to_string().chars().take(DIGITS).collect()
+}
+
 /// The wanted upstream as messages name it: `app/v3` (as its tag is called), `app/stable`, or `app` for the latest (R113).
 pub(crate) fn display(upstream: &Upstream) -> String {
     let package = &upstream.package;
+    if let Some(commit) = upstream.commit {
+        return format!("{package}@{}", short(commit));
+    }
     match &upstream.version {
         UpstreamVersion::Latest => package.to_string(),
         UpstreamVersion::Revision(number) => format!("{package}/v{number}"),

@@ -28,6 +28,11 @@ pub const RELOCK: &str = "offshoot.dev/relock";
 pub const RECREATE: &str = "offshoot.dev/recreate";
 /// On a variant or a set: look now, also at what failed before; any new value asks again.
 pub const RECONCILE: &str = "offshoot.dev/reconcile";
+/// On a variant: the rollout that reached it, in which step, and what it had published before (F7). Its set writes it
+/// together with the spec.
+pub const ROLLOUT: &str = "offshoot.dev/rollout";
+/// On a draft of a variant under a rollout: who rejected its proposal last; gone once it is proposed again (F7).
+pub const REJECTED_BY: &str = "offshoot.dev/rejected-by";
 /// The prefix of gates that are ours and hold everywhere (V3, V12).
 pub const OUR_GATES: &str = "offshoot.dev/";
 /// The gate of a draft that nobody rendered, or whose render failed (V14, M12).

@@ -1,0 +1,441 @@
+//! `spec.rollout` of a set, and what a set and its variants say of a rollout in their status (F7, F8).
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use model::{
+    HaltWhen, MemberMark, OpenWhen, Problem, Rollout, RolloutState, RolloutStatus, RolloutStep,
+    StepMembers, StepStatus, UidMark,
+};
+use serde_json::{Map, Value, json};
+
+use crate::fields::{Fields, put, put_list};
+use crate::selector::read_selector;
+use crate::shape::STEP_SELECTOR;
+
+/// The most steps of a rollout.
+const MAX_STEPS: usize = 50;
+/// The longest soak: a year, in seconds.
+const LONGEST: i64 = 366 * 24 * 3600;
+
+pub(crate) fn read_rollout(spec: &Fields<'_>, problems: &mut Vec<Problem>) -> Option<Rollout> {
+    let fields = spec.child("rollout")?;
+    let steps = read_steps(&fields, problems);
+    Some(Rollout {
+        steps,
+        open: read_open(&fields, problems),
+        halt: read_halt(&fields, problems),
+    })
+}
+
+fn refuse(problems: &mut Vec<Problem>, field: String, what: &str) {
+    let what = format!("{field} {what}");
+    problems.push(Problem::new(field, what));
+}
+
+fn read_steps(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<RolloutStep> {
+    let list = fields.list("steps");
+    let field = fields.field("steps");
+    if list.is_empty() {
+        refuse(problems, field, "must have at least one entry");
+        return Vec::new();
+    }
+    if list.len() > MAX_STEPS {
+        let what = format!("must not have more than {MAX_STEPS} entries");
+        refuse(problems, field, &what);
+        return Vec::new();
+    }
+    let mut names = BTreeSet::new();
+    let mut percent = 0;
+    let mut steps = Vec::new();
+    for (i, entry) in list.iter().enumerate() {
+        let name = read_name(entry, problems);
+        if !name.is_empty() && !names.insert(name.clone()) {
+            let what = format!("must be unique: there are two steps {name:?}");
+            refuse(problems, entry.field("name"), &what);
+        }
+        let members = read_members(entry, problems);
+        match members {
+            StepMembers::Percent(given) if given <= percent => {
+                let what = format!(
+                    "counts the earlier steps' targets, too: it must be more than the {percent} of an earlier step"
+                );
+                refuse(problems, entry.field("percent"), &what);
+            }
+            StepMembers::Percent(given) => percent = given,
+            StepMembers::Rest if i + 1 < list.len() => {
+                let what = "needs `selector` or `percent`: only the last step takes the rest";
+                refuse(problems, entry.path().to_owned(), what);
+            }
+            _ => {}
+        }
+        steps.push(RolloutStep { name, members });
+    }
+    steps
+}
+
+fn read_name(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> String {
+    let name = entry.owned("name").unwrap_or_default();
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let fits = name.len() <= 63
+        && name.bytes().all(|b| plain(b) || b == b'-')
+        && name.bytes().next().is_some_and(plain)
+        && name.bytes().last().is_some_and(plain);
+    if !fits {
+        let what = "must be 1 to 63 lower case letters, digits or '-', with a letter or digit at both ends";
+        refuse(problems, entry.field("name"), what);
+        return String::new();
+    }
+    name
+}
+
+fn read_members(entry: &Fields<'_>, problems: &mut Vec<Problem>) -> StepMembers {
+    let selector = entry.child("selector");
+    let percent = entry.raw("percent").is_some();
+    match (selector, percent) {
+        (Some(_), true) => {
+            let what = "cannot have both `selector` and `percent`";
+            refuse(problems, entry.path().to_owned(), what);
+            StepMembers::Rest
+        }
+        (Some(selector), false) => {
+            if !entry.has_shape("selector", STEP_SELECTOR, problems) {
+                return StepMembers::Selector(model::LabelSelector::default());
+            }
+            let read = read_selector(&selector, problems);
+            if read.match_labels.is_empty() && read.requirements.is_empty() {
+                refuse(
+                    problems,
+                    entry.field("selector"),
+                    "must name at least one label",
+                );
+            }
+            StepMembers::Selector(read)
+        }
+        (None, true) => StepMembers::Percent(within(entry, "percent", (1, 100), problems, 100)),
+        (None, false) => StepMembers::Rest,
+    }
+}
+
+/// A number within bounds; `other` where it is absent, or not one.
+fn within<T: TryFrom<i64> + Copy>(
+    fields: &Fields<'_>,
+    key: &str,
+    (least, most): (i64, i64),
+    problems: &mut Vec<Problem>,
+    other: T,
+) -> T {
+    if fields.raw(key).is_none() {
+        return other;
+    }
+    let given = fields.int(key).filter(|n| (least..=most).contains(n));
+    match given.and_then(|n| T::try_from(n).ok()) {
+        Some(given) => given,
+        None => {
+            let what = format!("must be at least {least} and at most {most}");
+            refuse(problems, fields.field(key), &what);
+            other
+        }
+    }
+}
+
+fn read_open(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> OpenWhen {
+    let mut open = OpenWhen::default();
+    let Some(fields) = fields.child("open") else {
+        return open;
+    };
+    open.published = within(&fields, "published", (1, 100), problems, open.published);
+    if let Some(value) = fields.raw("soak") {
+        match value.as_str().and_then(seconds) {
+            Some(soak) => open.soak = soak,
+            None => {
+                let what =
+                    "must be a duration of at most 8784h, such as \"30m\", \"2h\" or \"1h30m\"";
+                refuse(problems, fields.field("soak"), what);
+            }
+        }
+    }
+    open
+}
+
+/// A duration as Go writes it, in whole seconds: hours, minutes and seconds.
+fn seconds(text: &str) -> Option<i64> {
+    if text == "0" {
+        return Some(0);
+    }
+    let mut rest = text;
+    let mut total: i64 = 0;
+    let mut units = ['h', 'm', 's'].iter().zip([3600, 60, 1]);
+    while !rest.is_empty() {
+        let at = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (digits, behind) = rest.split_at_checked(at)?;
+        let unit = behind.chars().next()?;
+        let (_, worth) = units.by_ref().find(|(known, _)| **known == unit)?;
+        let part = digits.parse::<i64>().ok()?.checked_mul(worth)?;
+        total = total.checked_add(part)?;
+        rest = behind.get(1..)?;
+    }
+    (!text.is_empty() && total <= LONGEST).then_some(total)
+}
+
+fn read_halt(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> HaltWhen {
+    let Some(fields) = fields.child("halt") else {
+        return HaltWhen::default();
+    };
+    let mut of = |key: &str| within(&fields, key, (0, 1_000_000), problems, 0_usize);
+    HaltWhen {
+        conflicts: of("conflicts"),
+        failed: of("failed"),
+        rejected: of("rejected"),
+    }
+}
+
+/// The wire form of what a set remembers.
+pub(crate) fn write_status(status: &RolloutStatus) -> Value {
+    let mut out = Map::new();
+    put(&mut out, "id", &status.id);
+    put(&mut out, "state", status.state.word());
+    put(&mut out, "progress", &status.progress());
+    if let Some((_, step)) = status.current() {
+        put(&mut out, "step", &step.name);
+    }
+    put(&mut out, "message", &status.message);
+    put(&mut out, "wants", &status.wants);
+    put(&mut out, "asked", &status.asked);
+    out.insert("targets".to_owned(), status.total.into());
+    out.insert("began".to_owned(), status.began.into());
+    if status.complete {
+        out.insert("complete".to_owned(), true.into());
+    }
+    put(
+        &mut out,
+        "halted",
+        status.halted.as_deref().unwrap_or_default(),
+    );
+    put(
+        &mut out,
+        "retried",
+        status.retried.as_deref().unwrap_or_default(),
+    );
+    put_list(
+        &mut out,
+        "steps",
+        status.steps.iter().map(write_step).collect(),
+    );
+    let mut marks = String::with_capacity(status.awaited.len() * UidMark::TEXT);
+    for mark in &status.awaited {
+        // Writing to a String cannot fail.
+        _ = write!(marks, "{mark}");
+    }
+    put(&mut out, "awaited", &marks);
+    let created = status.created.iter().map(|name| name.as_str().into());
+    put_list(&mut out, "created", created.collect());
+    Value::Object(out)
+}
+
+const COUNTS: [&str; 8] = [
+    "members",
+    "published",
+    "deleted",
+    "unreachable",
+    "diverged",
+    "conflicts",
+    "failed",
+    "rejected",
+];
+
+fn write_step(step: &StepStatus) -> Value {
+    let mut out = Map::new();
+    put(&mut out, "name", &step.name);
+    for (key, time) in [("opened", step.opened), ("filled", step.filled)] {
+        if let Some(time) = time {
+            out.insert(key.to_owned(), time.into());
+        }
+    }
+    if step.frozen {
+        out.insert("frozen".to_owned(), true.into());
+    }
+    let counts = [
+        step.members,
+        step.published,
+        step.deleted,
+        step.unreachable,
+        step.diverged,
+        step.conflicts,
+        step.failed,
+        step.rejected,
+    ];
+    for (at, (key, count)) in COUNTS.iter().zip(counts).enumerate() {
+        if at < 2 || count > 0 {
+            out.insert((*key).to_owned(), count.into());
+        }
+    }
+    Value::Object(out)
+}
+
+/// Reads it leniently.
+pub(crate) fn read_status(fields: &Fields<'_>) -> RolloutStatus {
+    let marks = fields.text("awaited").unwrap_or_default().as_bytes();
+    let marks = marks.chunks(UidMark::TEXT);
+    RolloutStatus {
+        id: fields.owned("id").unwrap_or_default(),
+        wants: fields.owned("wants").unwrap_or_default(),
+        asked: fields.owned("asked").unwrap_or_default(),
+        total: fields.count("targets"),
+        began: fields.int("began").unwrap_or_default(),
+        state: fields
+            .text("state")
+            .and_then(RolloutState::parse)
+            .unwrap_or_default(),
+        message: fields.owned("message").unwrap_or_default(),
+        complete: fields.flag("complete"),
+        halted: fields.owned("halted"),
+        retried: fields.owned("retried"),
+        steps: fields.list("steps").iter().map(read_step).collect(),
+        awaited: marks
+            .filter_map(|text| UidMark::parse(std::str::from_utf8(text).ok()?))
+            .collect(),
+        created: fields.texts("created"),
+    }
+}
+
+fn read_step(fields: &Fields<'_>) -> StepStatus {
+    StepStatus {
+        name: fields.owned("name").unwrap_or_default(),
+        opened: fields.int("opened"),
+        frozen: fields.flag("frozen"),
+        filled: fields.int("filled"),
+        members: fields.count("members"),
+        published: fields.count("published"),
+        deleted: fields.count("deleted"),
+        unreachable: fields.count("unreachable"),
+        diverged: fields.count("diverged"),
+        conflicts: fields.count("conflicts"),
+        failed: fields.count("failed"),
+        rejected: fields.count("rejected"),
+    }
+}
+
+/// What a variant's status says of the rollout that reached it.
+pub(crate) fn write_member(mark: &MemberMark) -> Value {
+    let mut out = Map::new();
+    put(&mut out, "rollout", &mark.rollout);
+    put(&mut out, "step", &mark.step);
+    put(&mut out, "spec", &mark.spec);
+    if let Some(before) = &mark.before {
+        let before = json!({
+            "repo": before.repo.as_str(),
+            "package": before.package.as_str(),
+            "commit": before.commit.to_string(),
+        });
+        out.insert("before".to_owned(), before);
+    }
+    Value::Object(out)
+}
+
+/// Reads it leniently.
+pub(crate) fn read_member(fields: &Fields<'_>) -> Option<MemberMark> {
+    let mut words = Vec::from(["rollout", "step", "spec"].map(|key| fields.text(key)));
+    if let Some(before) = fields.child("before") {
+        words.extend(["repo", "package", "commit"].map(|key| before.text(key)));
+    }
+    let words: Option<Vec<&str>> = words.into_iter().collect();
+    MemberMark::parse(&words?.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_soak_is_a_duration() {
+        for (text, wanted) in [
+            ("0", Some(0)),
+            ("0s", Some(0)),
+            ("90s", Some(90)),
+            ("2h", Some(7200)),
+            ("1h30m", Some(5400)),
+            ("1h30m5s", Some(5405)),
+            ("8784h", Some(LONGEST)),
+            ("8785h", None),
+            ("30m1h", None),
+            ("2", None),
+            ("", None),
+            ("h", None),
+            ("-1h", None),
+            ("2 h", None),
+            ("1d", None),
+            ("99999999999999999999h", None),
+        ] {
+            assert_eq!(seconds(text), wanted, "{text:?}");
+        }
+    }
+
+    /// F8: a process that dies forgets nothing.
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let step = StepStatus {
+            name: "canary".to_owned(),
+            opened: Some(100),
+            frozen: true,
+            filled: Some(120),
+            members: 8,
+            published: 7,
+            deleted: 1,
+            unreachable: 2,
+            diverged: 3,
+            conflicts: 4,
+            failed: 5,
+            rejected: 6,
+        };
+        let rollout = RolloutStatus {
+            id: "0123456789ab".to_owned(),
+            wants: "aa".to_owned(),
+            asked: "bb".to_owned(),
+            total: 9,
+            began: 90,
+            state: RolloutState::Halted,
+            message: "why".to_owned(),
+            complete: true,
+            halted: Some("2 conflicts".to_owned()),
+            retried: Some("17".to_owned()),
+            steps: vec![
+                step,
+                StepStatus {
+                    name: "rest".to_owned(),
+                    ..StepStatus::default()
+                },
+            ],
+            awaited: [
+                UidMark::new([1, 2, 3, 4, 5, 6]),
+                UidMark::new([9, 9, 9, 9, 9, 9]),
+            ]
+            .into(),
+            created: vec!["fan-east-web".to_owned()],
+        };
+        let status = model::SetStatus {
+            rollout: Some(rollout.clone()),
+            ..model::SetStatus::default()
+        };
+        let wire = crate::write_set_status(None, &status, "2026-01-31T12:00:00Z");
+        let read = crate::read_set_status(&json!({ "status": wire }));
+        assert_eq!(read.rollout, Some(rollout));
+
+        let mark = MemberMark::parse(&format!(
+            "0123456789ab canary 00ff up web {}",
+            "ab".repeat(20)
+        ));
+        let status = model::VariantStatus {
+            rollout: mark.clone(),
+            published_generation: Some(7),
+            ..model::VariantStatus::default()
+        };
+        let wire = crate::write_variant_status(None, &status, "2026-01-31T12:00:00Z");
+        let read = crate::read_variant_status(&json!({ "status": wire }));
+        assert_eq!(
+            (read.rollout, read.published_generation),
+            (mark.clone(), Some(7))
+        );
+        assert!(mark.is_some());
+    }
+}
