@@ -14,6 +14,7 @@ mod guard;
 mod names;
 mod observed;
 mod render;
+mod rollout;
 mod status;
 mod step;
 mod unroll;
@@ -26,9 +27,10 @@ pub use explain::explain;
 pub use guard::uid_mark;
 pub use names::{CONFIRM, EXPLICIT, LABEL, WRITTEN_BY, variant_name};
 pub use observed::{
-    Existing, Followed, Object, Observed, QuietTime, RepositoryObject, SelectionFailure, Subject,
-    Unread,
+    Existing, Followed, Object, Observed, Published, QuietTime, RepositoryObject, SelectionFailure,
+    Subject, Unread,
 };
+pub use rollout::{PAUSE, RETRY, UNDO};
 pub use status::{news, next_after, status_after};
 pub use step::{Outcome, Plan, Step};
 pub use waits::waits;

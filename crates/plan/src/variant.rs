@@ -42,5 +42,7 @@ pub use step::{
     BaseRef, CreateDraft, MachineBase, OnEqual, Outcome, Plan, RevisionRef, Step, UpdateDraft,
 };
 pub use upstream::{Resolution, resolve_upstream};
-pub(crate) use upstream::{display as display_upstream, not_found as upstream_not_found};
+pub(crate) use upstream::{
+    commit_of, display as display_upstream, not_found as upstream_not_found,
+};
 pub use validate::validate;

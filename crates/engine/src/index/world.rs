@@ -254,6 +254,8 @@ fn existing_of(stored: &StoredVariant) -> Existing {
         stalled: condition(STALLED).is_some_and(|c| c.status == Status::True),
         lifecycle: status.downstream_targets.first().map(|t| t.lifecycle),
         standing: Standing::of(status, stored.meta.generation),
+        published: status.published_generation == Some(stored.meta.generation),
+        rejected: status.downstream_targets.iter().any(|t| t.rejected),
     }
 }
 

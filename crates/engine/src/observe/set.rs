@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{ObjectKey, ObjectSelector, RepositoryName, TargetSelection, VariantSet};
-use plan::set::{Compiled, Object, Observed, RepositoryObject, SelectionFailure, Subject};
+use model::{ObjectKey, ObjectName, ObjectSelector, RepositoryName, TargetSelection, VariantSet};
+use plan::set::{
+    Compiled, Existing, Object, Observed, Published, RepositoryObject, SelectionFailure, Subject,
+};
+use plan::variant::base_of;
 
 use super::{Sink, upstreams};
 use crate::controllers::port;
 use crate::engine::Templates;
-use crate::index::World;
-use crate::ports::{Found, Gvk, ObjectSummary, OurKind, Requester, StoredRepository, StoredSet};
+use crate::index::{World, downstream_of};
+use crate::ports::{
+    Found, Gvk, ObjectSummary, OurKind, Requester, StoredRepository, StoredSet, seconds,
+};
 use crate::{Engine, Result};
 
 /// Observes one set; `None` if it is gone.
@@ -55,8 +60,31 @@ pub(crate) async fn set(
         repositories: Arc::new(repositories(w, key)),
         selected,
         variants: w.existing_in(&key.namespace),
+        published: published(w, &stored),
+        whole_rollout: false,
         failure: engine.inner.set_failures.get(key),
     })))
+}
+
+/// What a set's variants have published, by the records: a status may be of yesterday (F7).
+fn published(world: &World, set: &StoredSet) -> BTreeMap<ObjectName, Published> {
+    let rolls = set.parsed.as_ref().is_ok_and(|s| s.spec.rollout.is_some());
+    let Some(uid) = set.meta.uid.as_ref().filter(|_| rolls) else {
+        return BTreeMap::new();
+    };
+    let all = world.existing_in(&set.key.namespace).into_iter();
+    let ours = all.filter(|v| v.meta.is_owned_by(uid));
+    let of = |existing: Arc<Existing>| {
+        let variant = existing.variant.as_ref()?;
+        let revisions = world.revisions.of_package(&downstream_of(variant));
+        let latest = base_of(&revisions)?.revision;
+        let published = Published {
+            commit: latest.upstream_lock.as_ref()?.commit?,
+            at: seconds(&latest.published_at),
+        };
+        Some((existing.key.name.clone(), published))
+    };
+    ours.filter_map(of).collect()
 }
 
 /// Compiled once per generation (S4).

@@ -138,6 +138,7 @@ fn packages(world: &World, set: &VariantSet, source: &UpstreamSource) -> Vec<Ups
         package: r.package.clone(),
         version: UpstreamVersion::Revision(r.revision.0),
         allow_unpublished: false,
+        commit: None,
     });
     wanted.collect()
 }

@@ -112,6 +112,7 @@ async fn decide(world: &Supposed, key: &ObjectKey) -> Result<Option<(Observed, P
     let Some(mut observed) = observed else {
         return Ok(None);
     };
+    observed.whole_rollout = true;
     if let Subject::Valid { set, .. } = &mut observed.set {
         std::sync::Arc::make_mut(set).spec.max_in_flight = None;
     }

@@ -21,6 +21,7 @@ pub(crate) fn set(name: &str, targets: Vec<Target>) -> VariantSet {
                 package: PackageName::parse("app").expect("a name"),
                 version: UpstreamVersion::Latest,
                 allow_unpublished: false,
+                commit: None,
             })],
             targets,
             on_error: OnError::Continue,
@@ -29,6 +30,7 @@ pub(crate) fn set(name: &str, targets: Vec<Target>) -> VariantSet {
                 percent: 20,
             },
             max_in_flight: None,
+            rollout: None,
             suspend: false,
         },
     }

@@ -17,6 +17,7 @@ fn named(package: &str, version: UpstreamVersion) -> UpstreamSource {
         package: PackageName::parse(package).expect("a name"),
         version,
         allow_unpublished: false,
+        commit: None,
     })
 }
 

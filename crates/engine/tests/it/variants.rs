@@ -28,6 +28,7 @@ pub(crate) fn variant(name: &str, package: &str) -> Variant {
                 package: PackageName::parse("app").expect("a name"),
                 version: UpstreamVersion::Revision(1),
                 allow_unpublished: false,
+                commit: None,
             },
             downstream: Downstream {
                 repo: RepositoryName::parse("deploy").expect("a name"),

@@ -1,5 +1,6 @@
 //! What follows from the comparison: which changes are made now, which wait, and what the status says (S2, S3).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use model::{Condition, ObjectName, OnError, Status, VariantSet};
 use super::diff::{Desired, Diff};
 use super::guard::{self, Candidates, Doubt, Verdict};
 use super::observed::{Existing, Observed};
+use super::rollout::{self, Steered};
 use super::status::{self, Failure};
 use super::unroll::Unrolled;
 use super::{Plan, Step};
@@ -35,6 +37,7 @@ pub(super) fn conclude(
     unrolled: &Unrolled,
     desired: &Desired,
     difference: Diff,
+    steered: Option<&Steered>,
 ) -> Plan {
     let mut report = Report::of("up to date");
     let failures = failures(unrolled, desired);
@@ -71,12 +74,26 @@ pub(super) fn conclude(
     let mut status = status::of(o, unrolled, &ours, &steps, &failures, &verdict, stopped);
     status::deleting(&mut status.conditions, due);
     pace.tell(&mut status.conditions, &mut report);
+    status.rollout = steered.map(|s| s.status.clone());
+    if stopped && steered.is_some() {
+        status.rollout.clone_from(&o.status.rollout);
+    }
+    status
+        .conditions
+        .extend(status.rollout.as_ref().map(rollout::condition));
+    for note in steered.iter().flat_map(|s| &s.notes) {
+        report.note(note.clone());
+    }
+    let soaked = steered
+        .and_then(|s| s.after)
+        .and_then(|s| u64::try_from(s).ok());
     Plan {
+        targets: BTreeMap::new(),
         steps,
         report,
         status,
         held: held(&verdict),
-        next: next(o, &verdict),
+        next: sooner(next(o, &verdict), soaked),
     }
 }
 
@@ -99,6 +116,15 @@ fn next(o: &Observed, verdict: &Verdict) -> Next {
     match verdict.look_after {
         Some(seconds) => Next::After(Duration::from_secs(seconds)),
         None => Next::Rest,
+    }
+}
+
+/// The earlier of two times to look again.
+fn sooner(next: Next, seconds: Option<u64>) -> Next {
+    match (next, seconds.map(Duration::from_secs)) {
+        (Next::Rest, Some(time)) => Next::After(time),
+        (Next::After(a), Some(b)) => Next::After(a.min(b)),
+        (next, _) => next,
     }
 }
 

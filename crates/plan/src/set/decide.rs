@@ -12,11 +12,12 @@ use super::conclude::conclude;
 use super::diff::{Desired, diff};
 use super::observed::{Existing, Followed, Observed, Subject};
 use super::render::Renderer;
+use super::rollout::steer;
 use super::status::{self, Failure};
 use super::unroll::{Origin, Unrolled, unroll};
 use super::{Compiled, Plan};
-use crate::variant::Resolution;
 use crate::variant::words::{WRITER_UNKNOWN, writer_unknown};
+use crate::variant::{Resolution, commit_of};
 use crate::{Next, Report};
 
 /// An upstream package and its revision to follow.
@@ -63,6 +64,7 @@ fn still(o: &Observed, state: &str) -> Plan {
         report: Report::of(state),
         status: o.status.clone(),
         held: Vec::new(),
+        targets: BTreeMap::new(),
         next: Next::Rest,
     }
 }
@@ -74,7 +76,13 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
     if let Some(problem) = secrets(set) {
         return status::stop(o, "ValidationError", &problem);
     }
-    let (upstreams, lost) = upstreams(o);
+    let (mut upstreams, lost) = upstreams(o);
+    if set.spec.rollout.is_some() {
+        // Who waits for its step follows no ref meanwhile.
+        for source in &mut upstreams {
+            source.wanted.commit = Some(commit_of(&source.revision));
+        }
+    }
     if let (true, Some((reason, message))) = (upstreams.is_empty(), hopeless(&lost)) {
         return status::stop(o, reason, &message);
     }
@@ -91,8 +99,23 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
         Ok(desired) => desired,
         Err(bytes) => return status::stop(o, "TooMuch", &bytes),
     };
+    let certain = unrolled.unknown() == 0 && !desired.unknown;
+    let steered = set.spec.rollout.as_ref().map(|rollout| {
+        let steered = steer(
+            o,
+            (set, uid),
+            rollout,
+            &upstreams,
+            desired.all(uid, o),
+            certain,
+        );
+        desired.obey(uid, o, &steered);
+        steered
+    });
     let difference = diff(o, set, uid, &mut desired);
-    conclude(o, set, &unrolled, &desired, difference)
+    let mut plan = conclude(o, set, &unrolled, &desired, difference, steered.as_ref());
+    plan.targets = steered.map(|s| s.steps).unwrap_or_default();
+    plan
 }
 
 /// Secrets are never selectable (S4).

@@ -4,19 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Downstream, ObjectKey, ObjectMeta, ObjectName, Pairs, Uid, Variant, VariantSet, VariantSpec,
+    Downstream, MemberMark, ObjectKey, ObjectMeta, ObjectName, Pairs, Uid, Variant, VariantSet,
+    VariantSpec,
 };
 
 use super::Step;
 use super::names::{EXPLICIT, LABEL, WRITTEN_BY, owner, variant_name};
 use super::observed::{Existing, Observed};
 use super::render::Failed;
-use crate::variant::words::FINALIZER;
+use super::rollout::{self, Fate, Steered};
+use crate::variant::words::{FINALIZER, ROLLOUT};
 
 /// One variant that shall be.
 struct Wanted {
     spec: Spec,
     explicit: bool,
+    /// What a rollout notes on it; `None` leaves what stands there (F7).
+    mark: Option<MemberMark>,
 }
 
 /// What a variant shall be. Most already are what they shall be; those are not held twice.
@@ -89,7 +93,14 @@ impl Desired {
                 Some(variant) => Spec::Is(Arc::clone(variant)),
                 None => Spec::Rendered(Box::new(spec)),
             };
-            self.wanted.insert(name, Wanted { spec, explicit });
+            self.wanted.insert(
+                name,
+                Wanted {
+                    spec,
+                    explicit,
+                    mark: None,
+                },
+            );
             return;
         };
         if same(first.spec.as_ref(), &spec) {
@@ -99,7 +110,11 @@ impl Desired {
         let (a, b) = (first.spec.as_ref().downstream.clone(), place);
         if let Some(variant) = is {
             let spec = Spec::Is(Arc::clone(variant));
-            *first = Wanted { spec, explicit };
+            *first = Wanted {
+                spec,
+                explicit,
+                mark: None,
+            };
         }
         let message = if a == b {
             format!(
@@ -113,6 +128,55 @@ impl Desired {
             )
         };
         self.failed.push(failed(b, "TargetsCollide", message));
+    }
+
+    /// What is wanted, and whether it is so already.
+    pub(super) fn all<'a>(
+        &'a self,
+        uid: &'a Uid,
+        o: &'a Observed,
+    ) -> impl Iterator<Item = (&'a ObjectName, &'a VariantSpec, bool)> {
+        let ours = o.variants.iter().filter(|v| v.meta.is_owned_by(uid));
+        let ours: BTreeSet<&ObjectName> = ours.map(|v| &v.key.name).collect();
+        self.wanted.iter().map(move |(name, wanted)| {
+            let is = matches!(wanted.spec, Spec::Is(_)) && ours.contains(name);
+            (name, wanted.spec.as_ref(), is)
+        })
+    }
+
+    /// Leaves what waits for its step as it is.
+    pub(super) fn obey(&mut self, uid: &Uid, o: &Observed, steered: &Steered) {
+        let ours = o.variants.iter().filter(|v| v.meta.is_owned_by(uid));
+        let ours: BTreeMap<&ObjectName, &Arc<Existing>> = ours.map(|v| (&v.key.name, v)).collect();
+        for (name, fate) in &steered.fates {
+            let is = ours.get(name).and_then(|v| v.variant.as_ref());
+            let explicit = ours
+                .get(name)
+                .is_some_and(|v| v.meta.annotations.contains_key(EXPLICIT));
+            match (fate, self.wanted.get_mut(name), is) {
+                (Fate::Stay, ..) => {}
+                (Fate::Write(mark), Some(wanted), _) => wanted.mark = Some(mark.clone()),
+                (Fate::Wait, Some(wanted), Some(is)) => wanted.spec = Spec::Is(Arc::clone(is)),
+                (Fate::Wait, Some(_), None) => {
+                    self.wanted.remove(name);
+                    self.kept.insert(name.clone());
+                }
+                (Fate::Instead(spec), Some(wanted), _) => {
+                    wanted.spec = Spec::Rendered(spec.clone());
+                }
+                // It cannot be rendered now, and goes back all the same.
+                (Fate::Instead(spec), None, _) if self.kept.contains(name) => {
+                    let spec = Spec::Rendered(spec.clone());
+                    let wanted = Wanted {
+                        spec,
+                        explicit,
+                        mark: None,
+                    };
+                    self.wanted.insert(name.clone(), wanted);
+                }
+                (Fate::Write(_) | Fate::Wait | Fate::Instead(_), None, _) => {}
+            }
+        }
     }
 
     /// Adds a target that cannot be rendered: its variant stays as it is, if it is known which.
@@ -196,6 +260,7 @@ fn create(o: &Observed, set: &VariantSet, uid: &Uid, name: ObjectName, wanted: W
         ..ObjectMeta::default()
     };
     mark(&mut meta, set, wanted.explicit);
+    reached(&mut meta, set, wanted.mark.as_ref());
     Step::Create(Box::new(Variant {
         key: ObjectKey::new(set.key.namespace.clone(), name),
         meta: Arc::new(meta),
@@ -205,12 +270,14 @@ fn create(o: &Observed, set: &VariantSet, uid: &Uid, name: ObjectName, wanted: W
 
 /// Only the spec and what the set notes are written, and only where they differ; a person's `suspend` stays (R165).
 fn update(set: &VariantSet, existing: &Existing, wanted: Wanted) -> Option<Step> {
-    let known = is_marked(&existing.meta, set, wanted.explicit);
+    let ended = set.spec.rollout.is_none() && existing.meta.annotations.contains_key(ROLLOUT);
+    let known = is_marked(&existing.meta, set, wanted.explicit) && !ended;
     if known && matches!(wanted.spec, Spec::Is(_)) {
         return None;
     }
     let mut meta = ObjectMeta::clone(&existing.meta);
     mark(&mut meta, set, wanted.explicit);
+    reached(&mut meta, set, wanted.mark.as_ref());
     let is = existing.variant.as_ref();
     let mut spec = wanted.spec.rendered();
     spec.suspend = is.is_some_and(|v| v.spec.suspend);
@@ -257,6 +324,7 @@ fn adopt(set: &VariantSet, uid: &Uid, existing: &Existing, wanted: Wanted) -> Re
     meta.owners.push(owner(&set.key, uid));
     meta.labels.insert(LABEL.to_owned(), uid.to_string());
     mark(&mut meta, set, wanted.explicit);
+    reached(&mut meta, set, wanted.mark.as_ref());
     Ok(Step::Update {
         resource_version: existing.meta.resource_version.clone(),
         variant: Box::new(Variant {
@@ -274,6 +342,13 @@ fn is_marked(meta: &ObjectMeta, set: &VariantSet, explicit: bool) -> bool {
     let writer = |annotations: &Pairs| annotations.get(WRITTEN_BY).cloned();
     found == explicit.then_some("true")
         && writer(&meta.annotations) == writer(&set.meta.annotations)
+}
+
+/// Notes on a variant that a rollout reached it; without rollouts nothing of one stays.
+fn reached(meta: &mut ObjectMeta, set: &VariantSet, mark: Option<&MemberMark>) {
+    if set.spec.rollout.is_none() || mark.is_some() {
+        rollout::write(&mut meta.annotations, mark);
+    }
 }
 
 /// Notes on a variant that it follows from an explicit list, and who wrote the set: its spec is theirs (X6).

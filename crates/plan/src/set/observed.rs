@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    ObjectKey, ObjectMeta, Pairs, Problem, RepositoryName, SetStatus, Standing, Status, Upstream,
-    Variant, VariantSet,
+    CommitId, ObjectKey, ObjectMeta, ObjectName, Pairs, Problem, RepositoryName, SetStatus,
+    Standing, Status, Upstream, Variant, VariantSet,
 };
 
 use super::Compiled;
@@ -74,6 +74,10 @@ pub struct Observed {
     pub selected: BTreeMap<usize, Result<Vec<Arc<Object>>, SelectionFailure>>,
     /// All variants of the namespace, in any order.
     pub variants: Vec<Arc<Existing>>,
+    /// What each of the set's variants has published, by the records; only of a set with a rollout (F7).
+    pub published: BTreeMap<ObjectName, Published>,
+    /// Whether all steps of a rollout are supposed to be open: a plan tells what becomes of every target.
+    pub whole_rollout: bool,
     /// Whether the last apply failed in a way that passes by itself, how often in a row, and
     /// whether the time to try again has come.
     pub failure: Option<crate::variant::Failure>,
@@ -171,4 +175,17 @@ pub struct Existing {
     pub lifecycle: Option<model::Lifecycle>,
     /// Where it stands itself: what of it a person has to look at first.
     pub standing: Standing,
+    /// Whether its published revision is of its spec as it is now, at the commit that this names (F7).
+    pub published: bool,
+    /// Whether an approver rejected its draft (F7).
+    pub rejected: bool,
+}
+
+/// What a variant has published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// The upstream commit that it stems from.
+    pub commit: CommitId,
+    /// When it was published, in Unix seconds, where that is known.
+    pub at: Option<i64>,
 }

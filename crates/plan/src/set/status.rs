@@ -1,5 +1,6 @@
 //! A set's status: conditions in Porch's words, counts, and what applying brought (S6).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{Condition, Lifecycle, ObjectName, SetStatus, Standing, Status};
@@ -61,6 +62,7 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
         report,
         status,
         held: Vec::new(),
+        targets: BTreeMap::new(),
         next: Next::Rest,
     }
 }
@@ -142,6 +144,7 @@ pub(super) fn suspended(
         report,
         status,
         held: Vec::new(),
+        targets: BTreeMap::new(),
         next: Next::Rest,
     }
 }
@@ -414,6 +417,7 @@ pub fn news(before: &SetStatus, after: &SetStatus, plan: &Plan, outcomes: &[Outc
     let kinds = [
         ("Stalled", true),
         (GUARDED, true),
+        (super::rollout::ROLLED_OUT, false),
         ("EmptySelection", false),
         (WRITER_UNKNOWN, true),
     ];

@@ -1,5 +1,7 @@
 //! What a set's plan says.
 
+use std::collections::BTreeMap;
+
 use model::{ObjectKey, ObjectName, SetStatus, Uid, Variant};
 
 use crate::variant::Failure;
@@ -17,6 +19,8 @@ pub struct Plan {
     pub status: SetStatus,
     /// The variants whose deletion waits for a confirmation, by name.
     pub held: Vec<ObjectName>,
+    /// The step of each target, under a rollout (F7).
+    pub targets: BTreeMap<ObjectName, String>,
     /// When to look again.
     pub next: Next,
 }

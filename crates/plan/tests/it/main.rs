@@ -18,6 +18,7 @@ mod many;
 mod matrix;
 mod repository;
 mod revision;
+mod rollouts;
 mod set;
 mod set_bounds;
 mod set_guard;

@@ -150,6 +150,8 @@ pub(crate) fn observed(world: &Json) -> Observed {
             .map(|(i, list)| (i.parse().expect("a target"), objects(&list)))
             .collect(),
         variants: world.list("variants").iter().map(existing).collect(),
+        published: crate::rollouts::published(world),
+        whole_rollout: world.flag("wholeRollout"),
         failure: None,
     }
 }
@@ -225,6 +227,7 @@ fn subject(world: &Json) -> Subject {
         max_in_flight: world
             .text("maxInFlight")
             .map(|n| n.parse().expect("a number")),
+        rollout: world.get("rollout").map(|r| crate::rollouts::rollout(&r)),
         suspend: world.flag("suspend"),
     };
     let templates = Arc::new(Compiled::of(&spec));
@@ -470,5 +473,7 @@ fn existing(world: &Json) -> Arc<Existing> {
             .text("at")
             .map(|t| model::Lifecycle::parse(&t).expect("a lifecycle")),
         standing: crate::waits::standing(world),
+        published: world.flag("published"),
+        rejected: world.flag("rejected"),
     })
 }

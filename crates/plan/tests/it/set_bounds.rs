@@ -50,6 +50,7 @@ fn all_template_problems_are_found_at_once_with_their_place() {
             on_error: OnError::Continue,
             deletion_guard: DeletionGuard::default(),
             max_in_flight: None,
+            rollout: None,
             suspend: false,
         };
         Compiled::of(&spec).map(|_| ()).expect_err("problems")
@@ -104,6 +105,7 @@ fn what_all_expressions_of_a_set_may_cost_is_bounded() {
                 on_error: OnError::Continue,
                 deletion_guard: DeletionGuard::default(),
                 max_in_flight: None,
+                rollout: None,
                 suspend: false,
             };
             Compiled::of(&spec).map_or_else(

@@ -97,6 +97,8 @@ fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
                     stalled: false,
                     lifecycle: None,
                     standing: model::Standing::UpToDate,
+                    published: false,
+                    rejected: false,
                 };
                 variants.insert(variant.key.clone(), Arc::new(existing));
             }

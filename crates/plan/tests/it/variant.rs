@@ -198,10 +198,13 @@ fn status(world: &Json, generation: i64) -> VariantStatus {
                 render_status: None,
                 conflicts: 0,
                 gates: 0,
+                rejected: false,
             })
             .collect(),
         upstream: None,
         versions: String::new(),
+        published_generation: None,
+        rollout: None,
         deleted_downstream: status.text("deleted").map(|n| name(&n)),
         handled: status.text("handled"),
         injection: Vec::new(),

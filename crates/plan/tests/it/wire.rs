@@ -146,6 +146,7 @@ pub(crate) fn upstream(text: &str) -> Upstream {
         package,
         version,
         allow_unpublished: false,
+        commit: None,
     }
 }
 

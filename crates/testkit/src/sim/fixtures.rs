@@ -231,6 +231,7 @@ fn latest() -> Upstream {
         package: PackageName::parse("app").expect("a name"),
         version: UpstreamVersion::Latest,
         allow_unpublished: false,
+        commit: None,
     }
 }
 
@@ -341,6 +342,7 @@ pub(super) fn set(region: &str) -> VariantSet {
                 percent: 20,
             },
             max_in_flight: None,
+            rollout: None,
             suspend: false,
         },
     }

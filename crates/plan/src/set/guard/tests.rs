@@ -91,6 +91,7 @@ impl Life {
                 on_error: OnError::Continue,
                 deletion_guard: DeletionGuard::default(),
                 max_in_flight: None,
+                rollout: None,
                 suspend: false,
             },
         };
@@ -110,6 +111,8 @@ impl Life {
             repositories: Arc::default(),
             selected: BTreeMap::new(),
             variants: Vec::new(),
+            published: BTreeMap::new(),
+            whole_rollout: false,
             failure: None,
         };
         let mut life = Self {
@@ -143,6 +146,8 @@ impl Life {
                     stalled: false,
                     lifecycle: None,
                     standing: model::Standing::UpToDate,
+                    published: false,
+                    rejected: false,
                 }));
             }
         }

@@ -1,0 +1,111 @@
+//! How far a step is: counted by what is published at the wanted commit, never by `Ready` (F7).
+
+use model::{OpenWhen, RolloutStep, Standing, StepMembers, StepStatus};
+
+use super::super::observed::Observed;
+use super::members::Target;
+
+/// Why no further step opens, or that the step is done.
+pub(super) enum Verdict {
+    /// Too few of its members are published.
+    Open,
+    /// Enough are, and so many seconds are left until the next step opens.
+    Soaking(i64),
+    /// It is done.
+    Done,
+    /// It has no members that could be published.
+    Empty(String),
+}
+
+/// Counts the members of a step that is open.
+pub(super) fn count(
+    o: &Observed,
+    id: &str,
+    members: &[&Target<'_>],
+    step: &mut StepStatus,
+) -> Vec<i64> {
+    let mut times = Vec::new();
+    *step = StepStatus {
+        name: std::mem::take(&mut step.name),
+        opened: step.opened,
+        frozen: step.frozen,
+        filled: step.filled,
+        members: if step.frozen {
+            step.members
+        } else {
+            members.len()
+        },
+        ..StepStatus::default()
+    };
+    let all_reached = |t: &&Target<'_>| t.is_written || t.reached(id).is_some();
+    if !step.frozen && members.iter().all(all_reached) {
+        step.frozen = true;
+    }
+    step.deleted = step.members.saturating_sub(members.len());
+    for target in members {
+        let Some(variant) = target.variant else {
+            continue;
+        };
+        let published = o.published.get(target.name);
+        let commit = published.map(|p| p.commit);
+        let wanted = target.wanted.upstream.commit;
+        if target.is_written && variant.published && commit.is_some() && commit == wanted {
+            step.published += 1;
+            times.push(published.and_then(|p| p.at).unwrap_or(o.now).min(o.now));
+            continue;
+        }
+        let reason = variant.ready.1.as_str();
+        match reason {
+            "RepositoryNotReady" => step.unreachable += 1,
+            "DownstreamDeleted" | "DownstreamDeletionProposed" => step.deleted += 1,
+            _ => {
+                step.conflicts += usize::from(variant.standing == Standing::Conflicts);
+                step.failed += usize::from(variant.standing == Standing::Failed);
+                step.rejected += usize::from(variant.rejected);
+            }
+        }
+        let before = target.reached(id).and_then(|m| m.before.as_ref());
+        let moved = commit.is_some() && commit != wanted && commit != before.map(|b| b.commit);
+        step.diverged += usize::from(target.is_written && target.reached(id).is_some() && moved);
+    }
+    times
+}
+
+/// Whether an open step is done.
+pub(super) fn judge(
+    now: i64,
+    open: OpenWhen,
+    (wanted, matched): (&RolloutStep, bool),
+    step: &mut StepStatus,
+    mut times: Vec<i64>,
+) -> Verdict {
+    let able = step.members.saturating_sub(step.deleted + step.unreachable);
+    if able == 0 && (step.members > 0 || (!matched && is_selector(wanted))) {
+        step.filled = None;
+        return Verdict::Empty(match step.members {
+            0 => format!("step '{}' selects no target", wanted.name),
+            n => format!(
+                "none of the {n} members of step '{}' is left: deleted {}, unreachable {}",
+                wanted.name, step.deleted, step.unreachable
+            ),
+        });
+    }
+    let needed = (able * usize::from(open.published)).div_ceil(100);
+    if step.published < needed {
+        step.filled = None;
+        return Verdict::Open;
+    }
+    times.sort_unstable();
+    // Of the publication that filled the share, whoever looked when.
+    let nth = needed.checked_sub(1).and_then(|n| times.get(n)).copied();
+    let filled = step.filled.or(nth).unwrap_or(now).min(now);
+    step.filled = Some(filled);
+    match filled.saturating_add(open.soak) - now {
+        left @ 1.. => Verdict::Soaking(left),
+        _ => Verdict::Done,
+    }
+}
+
+fn is_selector(step: &RolloutStep) -> bool {
+    matches!(step.members, StepMembers::Selector(_))
+}

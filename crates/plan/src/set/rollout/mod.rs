@@ -1,0 +1,354 @@
+//! Rolls out what a set wants in steps (F7): which targets are written now, and which wait for their step.
+//!
+//! It gates on commits that are published, never on `Ready`; what it remembers stands in the set's status, and what it
+//! did to a variant on the variant, written together with its spec. So a process that dies in any step forgets nothing.
+
+mod measure;
+mod members;
+mod undo;
+
+use std::collections::BTreeMap;
+
+use model::{
+    Before, Condition, MemberMark, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, Status,
+    StepStatus, Uid, VariantSet, VariantSpec,
+};
+
+use super::decide::Source;
+use super::guard::uid_mark;
+use super::observed::Observed;
+use crate::digest::wanted;
+use measure::Verdict;
+use members::Target;
+
+/// On a set (any value): no further step opens while it stands.
+pub const PAUSE: &str = "offshoot.dev/rollout-pause";
+/// On a set: try again after a halt; any new value asks again.
+pub const RETRY: &str = "offshoot.dev/rollout-retry";
+/// On a set: the id of the rollout to take back (F8). It ends when it is removed, or with another `spec.upstream`.
+pub const UNDO: &str = "offshoot.dev/rollout-undo";
+
+/// What becomes of a target.
+#[derive(Debug)]
+pub(super) enum Fate {
+    /// It is written as it is wanted, with this mark.
+    Write(MemberMark),
+    /// It is as it is wanted already.
+    Stay,
+    /// It waits for its step: its variant stays as it is, and none is made.
+    Wait,
+    /// Its variant gets this spec instead (F8).
+    Instead(Box<VariantSpec>),
+}
+
+/// What a rollout comes to.
+#[derive(Debug)]
+pub(super) struct Steered {
+    pub(super) status: RolloutStatus,
+    pub(super) fates: BTreeMap<ObjectName, Fate>,
+    /// The name of each target's step.
+    pub(super) steps: BTreeMap<ObjectName, String>,
+    /// In how many seconds the next step may open.
+    pub(super) after: Option<i64>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Decides which of the wanted targets are written now.
+pub(super) fn steer<'a>(
+    o: &'a Observed,
+    (set, uid): (&VariantSet, &Uid),
+    rollout: &Rollout,
+    upstreams: &[Source],
+    all: impl Iterator<Item = (&'a ObjectName, &'a VariantSpec, bool)>,
+    certain: bool,
+) -> Steered {
+    let ours: BTreeMap<&ObjectName, _> = o
+        .variants
+        .iter()
+        .filter(|v| v.meta.is_owned_by(uid))
+        .map(|v| (&v.key.name, v))
+        .collect();
+    let targets: Vec<Target<'a>> = all
+        .map(|(name, wanted, is_written)| {
+            let variant = ours.get(name).copied();
+            Target {
+                name,
+                wanted,
+                variant,
+                mark: variant.and_then(|v| members::mark(v)),
+                is_written: is_written && variant.is_some(),
+                labels: o
+                    .repositories
+                    .get(&wanted.downstream.repo)
+                    .map(|r| &r.labels),
+            }
+        })
+        .collect();
+    if let Some(undone) = undo::of(o, set, &ours, &targets) {
+        return undone;
+    }
+    let mut notes = Vec::new();
+    let mut status = begin(o, set, upstreams, &targets, certain, &mut notes);
+    named(rollout, &mut status);
+    answer(set, &mut status);
+    Walk {
+        o,
+        rollout,
+        paused: set.meta.annotations.contains_key(PAUSE),
+        certain,
+        targets: &targets,
+        notes,
+    }
+    .walk(status)
+}
+
+/// The rollout that goes on, or the one that begins: with other upstream commits, or where what is wanted changed
+/// after every step was done.
+fn begin(
+    o: &Observed,
+    set: &VariantSet,
+    upstreams: &[Source],
+    targets: &[Target<'_>],
+    certain: bool,
+    notes: &mut Vec<String>,
+) -> RolloutStatus {
+    let wants = wanted::wants(upstreams.iter().map(|s| &s.wanted));
+    let asked = wanted::asked(&set.spec.upstreams);
+    let before = o.status.rollout.as_ref();
+    // Somebody edited a variant by hand: it is written back, and nothing else is wanted.
+    let by_hand = |t: &Target<'_>| {
+        let mark = t.mark.as_ref();
+        mark.is_some_and(|mark| mark.spec == wanted::spec(t.wanted))
+    };
+    let anew = |t: &Target<'_>| t.variant.is_some() && !t.is_written && !by_hand(t);
+    if let Some(before) = before {
+        let same = before.wants == wants && !(before.complete && targets.iter().any(anew));
+        if same || !certain {
+            let mut status = before.clone();
+            status.asked = asked;
+            // What was taken back is rolled out again, step by step.
+            if status.state == RolloutState::Undone {
+                status.created.clear();
+                status.steps.iter_mut().for_each(|s| s.filled = None);
+            }
+            let waits = |t: &&Target<'_>| t.variant.is_none();
+            let waiting = targets.iter().filter(waits);
+            let waiting: Vec<_> = waiting.map(|t| uid_mark(t.name.as_str())).collect();
+            status.awaited.retain(|mark| waiting.contains(mark));
+            return status;
+        }
+        if !before.complete && before.state != RolloutState::Undone {
+            notes.push(format!(
+                "rollout {} is restarted: another upstream is wanted",
+                before.id
+            ));
+        }
+    }
+    let id = before.map_or("", |b| b.id.as_str());
+    let new = targets.iter().filter(|t| t.variant.is_none());
+    RolloutStatus {
+        id: wanted::rollout(id, o.now, &wants),
+        wants,
+        asked,
+        total: targets.len(),
+        began: o.now,
+        retried: before.and_then(|b| b.retried.clone()),
+        awaited: new.map(|t| uid_mark(t.name.as_str())).collect(),
+        ..RolloutStatus::default()
+    }
+}
+
+/// The steps as they are asked for now, each with what is remembered under its name.
+fn named(rollout: &Rollout, status: &mut RolloutStatus) {
+    let old = std::mem::take(&mut status.steps);
+    let steps = rollout.steps.iter().map(|step| {
+        let known = old.iter().find(|s| s.name == step.name).cloned();
+        known.unwrap_or_else(|| StepStatus {
+            name: step.name.clone(),
+            ..StepStatus::default()
+        })
+    });
+    status.steps = steps.collect();
+}
+
+/// A request to try again ends a halt; what halts it still does so anew.
+fn answer(set: &VariantSet, status: &mut RolloutStatus) {
+    let asked = set.meta.annotations.get(RETRY);
+    if asked.is_some() && status.retried.as_ref() != asked {
+        status.halted = None;
+        status.retried = asked.cloned();
+    }
+}
+
+struct Walk<'a, 'b> {
+    o: &'a Observed,
+    rollout: &'b Rollout,
+    paused: bool,
+    certain: bool,
+    targets: &'b [Target<'a>],
+    notes: Vec<String>,
+}
+
+impl Walk<'_, '_> {
+    fn walk(self, mut status: RolloutStatus) -> Steered {
+        let steps = members::assign(self.rollout, &status, self.targets);
+        let of = |at: usize| -> Vec<&Target<'_>> {
+            let both = self.targets.iter().zip(&steps);
+            both.filter(|(_, s)| **s == at).map(|(t, _)| t).collect()
+        };
+        let mut times = Vec::new();
+        for (at, step) in status.steps.iter_mut().enumerate() {
+            times.push(measure::count(self.o, &status.id, &of(at), step));
+        }
+        self.halt(&mut status);
+        // The first step that is not done: nothing behind it is written.
+        let mut current = None;
+        let (mut after, mut state, mut message) = (None, RolloutState::Complete, String::new());
+        for (at, wanted) in self.rollout.steps.iter().enumerate() {
+            let holds = self.held(&status);
+            let Some(step) = status.steps.get_mut(at) else {
+                break;
+            };
+            if step.opened.is_none() {
+                if let Some((why, text)) = holds {
+                    (state, message) = (why, text);
+                    break;
+                }
+                step.opened = Some(self.o.now);
+            }
+            current = Some(at);
+            let matched = self
+                .targets
+                .iter()
+                .any(|t| members::selected(self.rollout, t) == Some(at));
+            let open = self.rollout.open;
+            let last = at + 1 == self.rollout.steps.len();
+            let times = times.get_mut(at).map(std::mem::take).unwrap_or_default();
+            match measure::judge(self.o.now, open, (wanted, matched), step, times) {
+                Verdict::Done => continue,
+                Verdict::Soaking(_) if last => continue,
+                Verdict::Soaking(left) => {
+                    (after, state) = (Some(left), RolloutState::Soaking);
+                }
+                Verdict::Empty(why) => (state, message) = (RolloutState::Halted, why),
+                Verdict::Open => state = RolloutState::Progressing,
+            }
+            if let Some((why, text)) = holds {
+                (state, message) = (why, text);
+            }
+            break;
+        }
+        status.complete |= state == RolloutState::Complete;
+        (status.state, status.message) = (state, message);
+        let fates = self.targets.iter().zip(&steps);
+        let fates = fates.map(|(t, step)| (t.name.clone(), self.fate(&status, t, *step, current)));
+        let name = |at: usize| {
+            self.rollout
+                .steps
+                .get(at)
+                .map_or("", |s| &s.name)
+                .to_owned()
+        };
+        Steered {
+            fates: fates.collect(),
+            steps: self
+                .targets
+                .iter()
+                .zip(&steps)
+                .map(|(t, at)| (t.name.clone(), name(*at)))
+                .collect(),
+            status,
+            after,
+            notes: self.notes,
+        }
+    }
+
+    /// A count beyond what is borne halts the rollout until somebody asks for another try.
+    fn halt(&self, status: &mut RolloutStatus) {
+        let open = || status.steps.iter().filter(|s| s.opened.is_some());
+        let sum = |of: fn(&StepStatus) -> usize| open().map(of).sum::<usize>();
+        let halt = self.rollout.halt;
+        let found = [
+            ("with conflicts", sum(|s| s.conflicts), halt.conflicts),
+            ("failed", sum(|s| s.failed), halt.failed),
+            ("rejected", sum(|s| s.rejected), halt.rejected),
+        ];
+        if let Some((what, count, most)) = found.into_iter().find(|(_, count, most)| count > most) {
+            status.halted = Some(format!("{count} member(s) {what}, more than {most}"));
+        }
+    }
+
+    /// Why no further step opens.
+    fn held(&self, status: &RolloutStatus) -> Option<(RolloutState, String)> {
+        if let Some(why) = &status.halted {
+            return Some((RolloutState::Halted, why.clone()));
+        }
+        if self.paused {
+            return Some((
+                RolloutState::Paused,
+                format!("the set is annotated with {PAUSE}"),
+            ));
+        }
+        (!self.certain).then(|| {
+            let why = "a target or an upstream of the set is unknown".to_owned();
+            (RolloutState::Halted, why)
+        })
+    }
+
+    fn fate(
+        &self,
+        status: &RolloutStatus,
+        t: &Target<'_>,
+        step: usize,
+        current: Option<usize>,
+    ) -> Fate {
+        if t.is_written {
+            return Fate::Stay;
+        }
+        if !self.o.whole_rollout && current.is_none_or(|current| step > current) {
+            return Fate::Wait;
+        }
+        let reached = t.reached(&status.id);
+        let before = match (reached, t.variant.and_then(|v| v.variant.as_ref())) {
+            (Some(mark), _) => mark.before.clone(),
+            (None, Some(variant)) => self.o.published.get(t.name).map(|p| Before {
+                repo: variant.spec.upstream.repo.clone(),
+                package: variant.spec.upstream.package.clone(),
+                commit: p.commit,
+            }),
+            (None, None) => None,
+        };
+        let name = self.rollout.steps.get(step).map_or("", |s| &s.name);
+        Fate::Write(MemberMark {
+            rollout: status.id.clone(),
+            step: reached.map_or(name, |mark| &mark.step).to_owned(),
+            spec: wanted::spec(t.wanted),
+            before,
+        })
+    }
+}
+
+/// `RolledOut`: whether every step is done.
+pub(super) fn condition(status: &RolloutStatus) -> Condition {
+    let verdict = match status.state {
+        RolloutState::Complete => Status::True,
+        _ => Status::False,
+    };
+    let mut message = format!("rollout {}: {}", status.id, status.progress());
+    if !status.message.is_empty() {
+        message = format!("{message}: {}", status.message);
+    }
+    Condition::new(ROLLED_OUT, verdict, status.state.word(), message)
+}
+
+/// Condition: every step of the rollout is done (F7).
+pub(super) const ROLLED_OUT: &str = "RolledOut";
+
+/// The annotations of a variant with its mark; without any, where it has none.
+pub(super) fn write(annotations: &mut Pairs, mark: Option<&MemberMark>) {
+    let name = crate::variant::words::ROLLOUT;
+    match mark {
+        Some(mark) => drop(annotations.insert(name.to_owned(), mark.to_string())),
+        None => drop(annotations.remove(name)),
+    }
+}

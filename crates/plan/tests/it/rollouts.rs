@@ -1,0 +1,369 @@
+//! Rollouts of sets: cases, and any order of events (F7, F8).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{
+    HaltWhen, LabelSelector, ObjectName, OpenWhen, Rollout, RolloutState, RolloutStep, Standing,
+    StepMembers, Variant,
+};
+use plan::set::{Existing, Observed, Published, Step, decide};
+
+use crate::set::{observed, on_large_stack};
+use crate::wire::{Json, commit, name, uid};
+
+/// `steps` as `name`, `name 10%` or `name label=value`; `soak`, `share`, and what is borne.
+pub(crate) fn rollout(world: &Json) -> Rollout {
+    let step = |text: &String| {
+        let (name, members) = text.split_once(' ').unwrap_or((text, ""));
+        let members = match (members.strip_suffix('%'), members.split_once('=')) {
+            (Some(percent), _) => StepMembers::Percent(percent.parse().expect("a share")),
+            (None, Some((key, value))) => StepMembers::Selector(LabelSelector {
+                match_labels: model::Pairs::from_iter([(key.to_owned(), value.to_owned())]),
+                requirements: Vec::new(),
+            }),
+            (None, None) => StepMembers::Rest,
+        };
+        RolloutStep {
+            name: name.to_owned(),
+            members,
+        }
+    };
+    let number = |key: &str, other: &str| world.or(key, other).parse().expect("a number");
+    Rollout {
+        steps: world.texts("steps").iter().map(step).collect(),
+        open: OpenWhen {
+            published: u8::try_from(number("share", "100")).expect("a share"),
+            soak: i64::try_from(number("soak", "0")).expect("seconds"),
+        },
+        halt: HaltWhen {
+            conflicts: number("conflicts", "0"),
+            failed: number("failed", "0"),
+            rejected: number("rejected", "0"),
+        },
+    }
+}
+
+/// `publishedAt`: a variant's name, and `commit-word` or `commit-word seconds`.
+pub(crate) fn published(world: &Json) -> BTreeMap<ObjectName, Published> {
+    let one = |(variant, text): (String, String)| {
+        let (word, at) = text.split_once(' ').unwrap_or((&text, "0"));
+        let published = Published {
+            commit: commit(word),
+            at: Some(at.parse().expect("seconds")),
+        };
+        (name(&variant), published)
+    };
+    world.map("publishedAt").into_iter().map(one).collect()
+}
+
+const FLEET: usize = 20;
+
+/// A set over twenty repositories, two of them in ring 0.
+fn fleet(extra: &str) -> Observed {
+    let mut text = format!(
+        "{{\"set\": {{\"targets\": [{{\"labels\": {{\"all\": \"yes\"}}}}], \"rollout\": {{\"steps\": [\"canary ring=0\", \"quarter 25%\", \"rest\"]{extra}}}}}, \"repositories\": {{"
+    );
+    for i in 0..FLEET {
+        let comma = if i == 0 { "" } else { "," };
+        let ring = i32::from(i >= 2);
+        text.push_str(&format!(
+            "{comma}\"edge-{i:02}\": {{\"labels\": {{\"all\": \"yes\", \"ring\": \"{ring}\"}}}}"
+        ));
+    }
+    text.push_str("}}");
+    observed(&Json(serde_json::from_str(&text).expect("a world")))
+}
+
+/// Carries a plan out; answers how many variants were written.
+fn carry_out(o: &mut Observed) -> usize {
+    let plan = decide(o);
+    let mut written = 0;
+    for step in &plan.steps {
+        let (variant, old) = match step {
+            Step::Create(variant) => (variant, None),
+            Step::Update { variant, .. } => {
+                let at = o.variants.iter().position(|v| v.key == variant.key);
+                (variant, at)
+            }
+            Step::Delete { .. } => panic!("nothing is deleted here"),
+        };
+        written += 1;
+        let mut variant = Variant::clone(variant);
+        let meta = Arc::make_mut(&mut variant.meta);
+        meta.uid = Some(uid(&format!("uid-{}", variant.key.name)));
+        meta.generation += 1;
+        let existing = Arc::new(Existing {
+            key: variant.key.clone(),
+            meta: Arc::clone(&variant.meta),
+            variant: Some(Arc::new(variant)),
+            // Stale on purpose: it never opens a step.
+            ready: (model::Status::True, "NoErrors".to_owned(), String::new()),
+            stalled: false,
+            lifecycle: None,
+            standing: Standing::UpToDate,
+            published: false,
+            rejected: false,
+        });
+        match old {
+            Some(at) => o.variants[at] = existing,
+            None => o.variants.push(existing),
+        }
+    }
+    o.status = plan.status;
+    written
+}
+
+/// Publishes what a variant wants.
+fn publish(o: &mut Observed, at: usize) {
+    let now = o.now;
+    let existing = Arc::make_mut(&mut o.variants[at]);
+    let wanted = existing
+        .variant
+        .as_ref()
+        .expect("a variant")
+        .spec
+        .upstream
+        .commit;
+    existing.published = true;
+    existing.standing = Standing::UpToDate;
+    let published = Published {
+        commit: wanted.expect("a commit"),
+        at: Some(now),
+    };
+    o.published.insert(existing.key.name.clone(), published);
+}
+
+fn settle(o: &mut Observed) {
+    for _ in 0..20 {
+        if carry_out(o) == 0 {
+            let status = o.status.clone();
+            carry_out(o);
+            assert_eq!(o.status, status, "at rest nothing is written");
+            return;
+        }
+    }
+    panic!("no rest");
+}
+
+fn state(o: &Observed) -> RolloutState {
+    o.status.rollout.as_ref().expect("a rollout").state
+}
+
+fn publish_all(o: &mut Observed) {
+    for at in 0..o.variants.len() {
+        publish(o, at);
+    }
+    settle(o);
+}
+
+/// The steps open one after the other, by what is published, never by `Ready`.
+#[test]
+fn a_step_opens_once_the_one_before_is_published() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        settle(&mut o);
+        assert_eq!(o.variants.len(), 2, "a stale Ready opens nothing");
+        publish(&mut o, 0);
+        settle(&mut o);
+        assert_eq!(o.variants.len(), 2);
+        publish(&mut o, 1);
+        settle(&mut o);
+        // A quarter of twenty, with the two before.
+        assert_eq!(o.variants.len(), 5);
+        publish_all(&mut o);
+        assert_eq!(o.variants.len(), FLEET);
+        assert_eq!(state(&o), RolloutState::Progressing);
+        publish_all(&mut o);
+        assert_eq!(state(&o), RolloutState::Complete);
+    });
+}
+
+/// The soak counts from the publication that filled the share, and the time to look again is told.
+#[test]
+fn a_step_soaks_from_the_publication_that_filled_the_share() {
+    on_large_stack(|| {
+        let mut o = fleet(", \"soak\": \"100\"");
+        settle(&mut o);
+        publish(&mut o, 0);
+        publish(&mut o, 1);
+        o.now += 40;
+        settle(&mut o);
+        assert_eq!(state(&o), RolloutState::Soaking);
+        let next = decide(&o).next;
+        assert_eq!(next, plan::Next::After(std::time::Duration::from_secs(60)));
+        o.now += 60;
+        settle(&mut o);
+        assert_eq!(o.variants.len(), 5);
+    });
+}
+
+/// A conflict halts at once, also after it was decided, until somebody asks for another try.
+#[test]
+fn a_conflict_halts_until_somebody_tries_again() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        settle(&mut o);
+        publish(&mut o, 0);
+        Arc::make_mut(&mut o.variants[1]).standing = Standing::Conflicts;
+        settle(&mut o);
+        assert_eq!(state(&o), RolloutState::Halted);
+        publish(&mut o, 1);
+        settle(&mut o);
+        assert_eq!((state(&o), o.variants.len()), (RolloutState::Halted, 2));
+        annotate(&mut o, plan::set::RETRY, "1");
+        settle(&mut o);
+        assert_eq!(o.variants.len(), 5);
+    });
+}
+
+fn annotate(o: &mut Observed, key: &str, value: &str) {
+    let plan::set::Subject::Valid { set, .. } = &mut o.set else {
+        panic!("a set");
+    };
+    let annotations = &mut Arc::make_mut(set).meta.annotations;
+    match value {
+        "" => drop(annotations.remove(key)),
+        _ => drop(annotations.insert(key.to_owned(), value.to_owned())),
+    }
+}
+
+/// Another commit of the upstream.
+fn upstream(o: &mut Observed, word: &str) {
+    let plan::variant::Resolution::Found(revision) = &mut o.upstreams[0].found else {
+        panic!("an upstream");
+    };
+    let revision = Arc::make_mut(revision);
+    revision.commit = commit(word);
+    if let Some(lock) = &mut revision.self_lock {
+        lock.commit = Some(commit(word));
+    }
+}
+
+/// Each member goes back to what it had published, and stays there until somebody resumes.
+#[test]
+fn an_undo_takes_the_opened_members_back_and_keeps_them_there() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        for _ in 0..4 {
+            publish_all(&mut o);
+        }
+        assert_eq!(state(&o), RolloutState::Complete);
+        let first = commit_of(&o, 0);
+        upstream(&mut o, "two");
+        settle(&mut o);
+        let reached = |o: &Observed, at| commit_of(o, at) == Some(commit("two"));
+        let count = |o: &Observed| (0..FLEET).filter(|at| reached(o, *at)).count();
+        assert_eq!(count(&o), 2);
+        for at in 0..FLEET {
+            if reached(&o, at) {
+                publish(&mut o, at);
+            }
+        }
+        settle(&mut o);
+        assert_eq!(count(&o), 5);
+        let id = o.status.rollout.as_ref().expect("a rollout").id.clone();
+        annotate(&mut o, plan::set::UNDO, &id);
+        settle(&mut o);
+        assert_eq!((count(&o), state(&o)), (0, RolloutState::Undone));
+        assert!((0..FLEET).all(|at| commit_of(&o, at) == first));
+        publish_all(&mut o);
+        // A floating upstream moves on: nothing goes forward.
+        upstream(&mut o, "three");
+        settle(&mut o);
+        assert!((0..FLEET).all(|at| commit_of(&o, at) == first));
+        annotate(&mut o, plan::set::UNDO, "");
+        settle(&mut o);
+        let forward = (0..FLEET).filter(|at| commit_of(&o, *at) == Some(commit("three")));
+        assert_eq!(forward.count(), 2, "step by step again");
+    });
+}
+
+fn commit_of(o: &Observed, at: usize) -> Option<model::CommitId> {
+    o.variants[at]
+        .variant
+        .as_ref()
+        .expect("a variant")
+        .spec
+        .upstream
+        .commit
+}
+
+/// Any order of events: whoever is at a wanted commit has all earlier steps published behind it.
+#[test]
+fn no_target_is_ever_ahead_of_its_step() {
+    let seeds = std::env::var("OFFSHOOT_ROLLOUT_SEEDS").ok();
+    let seeds: u64 = seeds.and_then(|n| n.parse().ok()).unwrap_or(300);
+    on_large_stack(|| (0..seeds).for_each(one_walk));
+}
+
+fn one_walk(seed: u64) {
+    let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut roll = |n: u64| {
+        dice ^= dice << 13;
+        dice ^= dice >> 7;
+        dice ^= dice << 17;
+        dice % n
+    };
+    let mut o = fleet(", \"conflicts\": \"99\"");
+    let words = ["one", "two", "three"];
+    for _ in 0..40 {
+        match roll(8) {
+            0 => upstream(&mut o, words[usize::try_from(roll(3)).expect("small")]),
+            1..=4 if !o.variants.is_empty() => {
+                let at = roll(o.variants.len() as u64);
+                publish(&mut o, usize::try_from(at).expect("small"));
+            }
+            5 => o.now += 10,
+            _ => {}
+        }
+        let before: BTreeMap<_, _> = (0..o.variants.len())
+            .map(|at| (o.variants[at].key.name.clone(), commit_of(&o, at)))
+            .collect();
+        let seen = o.clone();
+        carry_out(&mut o);
+        ahead(&seen, &o, &before, seed);
+    }
+}
+
+/// Outside the canary nothing is written while a canary is not published at the wanted commit.
+fn ahead(
+    seen: &Observed,
+    now: &Observed,
+    before: &BTreeMap<ObjectName, Option<model::CommitId>>,
+    seed: u64,
+) {
+    let plan::variant::Resolution::Found(revision) = &seen.upstreams[0].found else {
+        panic!("an upstream");
+    };
+    let wanted = revision
+        .self_lock
+        .as_ref()
+        .and_then(|l| l.commit)
+        .unwrap_or(revision.commit);
+    let canary = |name: &ObjectName| {
+        ["edge-00", "edge-01"]
+            .iter()
+            .any(|repo| name.as_str().contains(repo))
+    };
+    let done = seen
+        .variants
+        .iter()
+        .filter(|v| canary(&v.key.name))
+        .filter(|v| {
+            let spec = &v.variant.as_ref().expect("a variant").spec;
+            let at = seen.published.get(&v.key.name).map(|p| p.commit);
+            v.published && spec.upstream.commit == Some(wanted) && at == Some(wanted)
+        });
+    if done.count() == 2 {
+        return;
+    }
+    for (at, v) in now.variants.iter().enumerate() {
+        let moved = before.get(&v.key.name) != Some(&commit_of(now, at));
+        assert!(
+            canary(&v.key.name) || !moved,
+            "seed {seed}: {} is ahead",
+            v.key.name
+        );
+    }
+}
