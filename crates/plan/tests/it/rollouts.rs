@@ -293,7 +293,7 @@ fn commit_of(o: &Observed, at: usize) -> Option<model::CommitId> {
 #[test]
 fn no_target_is_ever_ahead_of_its_step() {
     let seeds = std::env::var("OFFSHOOT_ROLLOUT_SEEDS").ok();
-    let seeds: u64 = seeds.and_then(|n| n.parse().ok()).unwrap_or(300);
+    let seeds: u64 = seeds.and_then(|n| n.parse().ok()).unwrap_or(40);
     on_large_stack(|| (0..seeds).for_each(one_walk));
 }
 
