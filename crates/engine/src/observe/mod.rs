@@ -5,6 +5,7 @@
 mod base;
 mod facts;
 mod injections;
+mod pinned;
 mod set;
 mod sink;
 mod upstreams;

@@ -12,7 +12,7 @@ use plan::variant::{
     Subject, Writer, base_of, resolve_upstream,
 };
 
-use super::{Sink, base, injections};
+use super::{Sink, base, injections, pinned};
 use crate::controllers::port;
 use crate::discover::{OBJECTS, is_broken};
 use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
@@ -283,6 +283,9 @@ async fn contents(
     let namespace = &variant.key.namespace;
     let spec = &variant.spec;
     let mut points = BTreeSet::new();
+    if let Some(revision) = pinned::revision(engine, variant, &o.upstream).await? {
+        o.upstream = Resolution::Found(revision);
+    }
     if let Resolution::Found(upstream) = &o.upstream {
         // A repository that is not said to be ready may be readable all the same, and then its
         // points count: what is derived of it must not lack them.

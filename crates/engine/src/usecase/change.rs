@@ -5,6 +5,7 @@ use std::sync::Arc;
 use model::{Door, Files, Lifecycle, ObjectKey, Revision};
 use package::render::Options;
 use plan::revision::{Change, EXPECTED_TREE, UpdateObserved, update as judge};
+use plan::variant::words;
 use store::Content;
 
 use super::{Caller, Held, Input, Made, Preconditions, approve, content, delete, lifecycle};
@@ -185,6 +186,7 @@ async fn carry_out(
         let to = change.lifecycle.map_or(old.lifecycle, |(_, to)| to);
         publication.refs = lifecycle::refs(open, old, to, new.commit)?;
         lifecycle::moved(open, &mut new, to);
+        note_rejection(engine, by, old, &mut new);
     }
     if let Some(drafted) = drafted {
         drafted.publish(&mut publication);
@@ -204,6 +206,27 @@ async fn carry_out(
         made.revision = stored;
     }
     Ok(made)
+}
+
+/// Notes on a draft of a variant under a rollout who rejected its proposal, until it is proposed again (F7).
+fn note_rejection(engine: &Engine, by: &Caller, old: &Revision, new: &mut Revision) {
+    match (old.lifecycle, new.lifecycle) {
+        (Lifecycle::Proposed, Lifecycle::Draft) => {
+            let mut uids = new.meta.owners.iter().map(|owner| &owner.uid);
+            let rolled = engine.world(|w| {
+                let variant = uids.find_map(|uid| w.variant_of_uid(uid));
+                variant.is_some_and(|v| v.meta.annotations.contains_key(words::ROLLOUT))
+            });
+            if rolled {
+                let note = (words::REJECTED_BY.to_owned(), by.user.clone());
+                new.meta.annotations.extend([note]);
+            }
+        }
+        (Lifecycle::Draft, Lifecycle::Proposed) => {
+            new.meta.annotations.remove(words::REJECTED_BY);
+        }
+        _ => {}
+    }
 }
 
 /// Writes what the Kptfile mirrors, and renders; `None` where no byte changes.

@@ -1,7 +1,7 @@
 //! Hashes of what a set wants: of one variant's spec, and of the upstream packages (F7).
 
 use model::{
-    Injector, LabelSelector, SelectorOperator, Upstream, UpstreamSource, UpstreamVersion,
+    Injector, LabelSelector, SelectorOperator, Uid, Upstream, UpstreamSource, UpstreamVersion,
     VariantSpec,
 };
 
@@ -105,11 +105,12 @@ fn labels(e: &mut Encoder, selector: &LabelSelector) {
     });
 }
 
-/// The name of the rollout of this after that one; no two of a set's are alike.
-pub(crate) fn rollout(before: &str, began: i64, wants: &str) -> String {
+/// The name of a set's rollout of this after that one; no two of a set's are alike. The same events give the same name:
+/// a process that dies before it is remembered finds its own marks again.
+pub(crate) fn rollout(set: &Uid, before: &str, wants: &str) -> String {
     let mut e = Encoder::new("offshoot.dev/rollout");
+    e.text(set.as_str());
     e.text(before);
-    e.text(&began.to_string());
     e.text(wants);
     let mut id = short(e);
     id.truncate(12);

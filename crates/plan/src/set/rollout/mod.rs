@@ -7,7 +7,7 @@ mod measure;
 mod members;
 mod undo;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Before, Condition, MemberMark, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, Status,
@@ -88,7 +88,7 @@ pub(super) fn steer<'a>(
         return undone;
     }
     let mut notes = Vec::new();
-    let mut status = begin(o, set, upstreams, &targets, certain, &mut notes);
+    let mut status = begin(o, (set, uid), upstreams, &targets, certain, &mut notes);
     named(rollout, &mut status);
     answer(set, &mut status);
     Walk {
@@ -106,7 +106,7 @@ pub(super) fn steer<'a>(
 /// after every step was done.
 fn begin(
     o: &Observed,
-    set: &VariantSet,
+    (set, uid): (&VariantSet, &Uid),
     upstreams: &[Source],
     targets: &[Target<'_>],
     certain: bool,
@@ -133,7 +133,7 @@ fn begin(
             }
             let waits = |t: &&Target<'_>| t.variant.is_none();
             let waiting = targets.iter().filter(waits);
-            let waiting: Vec<_> = waiting.map(|t| uid_mark(t.name.as_str())).collect();
+            let waiting: BTreeSet<_> = waiting.map(|t| uid_mark(t.name.as_str())).collect();
             status.awaited.retain(|mark| waiting.contains(mark));
             return status;
         }
@@ -147,7 +147,7 @@ fn begin(
     let id = before.map_or("", |b| b.id.as_str());
     let new = targets.iter().filter(|t| t.variant.is_none());
     RolloutStatus {
-        id: wanted::rollout(id, o.now, &wants),
+        id: wanted::rollout(uid, id, &wants),
         wants,
         asked,
         total: targets.len(),
