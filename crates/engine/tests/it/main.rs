@@ -20,6 +20,7 @@ mod planned_worlds;
 mod reach;
 mod rendering;
 mod resolve;
+mod rollouts;
 mod schedule;
 mod sets;
 mod tenancy;
