@@ -64,6 +64,18 @@ impl Failure {
         self
     }
 
+    /// The same of a request that met something else than it expected.
+    #[must_use]
+    pub(crate) fn conflict(mut self) -> Self {
+        self.class = Some(Class::Conflict);
+        self
+    }
+
+    /// Whether the request met something else than it expected: reading anew and asking again may help.
+    pub(crate) fn is_conflict(&self) -> bool {
+        self.class == Some(Class::Conflict)
+    }
+
     /// What is wrong, without the way out.
     pub fn message(&self) -> &str {
         &self.message

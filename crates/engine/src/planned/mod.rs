@@ -41,6 +41,8 @@ pub struct FleetPlan {
     pub stalled: Vec<(ObjectKey, String, String)>,
     /// What cannot be known, and why.
     pub unknown: Vec<(String, String)>,
+    /// The step of each variant under a rollout, until it is put into its target.
+    pub(crate) steps: BTreeMap<ObjectKey, String>,
 }
 
 /// What a set comes to.
@@ -54,6 +56,8 @@ pub struct PlannedSet {
     pub deleting: usize,
     /// Of how many that it has.
     pub of: usize,
+    /// The names of the steps of its rollout, in their order (F7).
+    pub steps: Vec<String>,
 }
 
 /// What comes of a target.
@@ -114,6 +118,8 @@ pub struct Target {
     pub set: Option<ObjectKey>,
     /// Where its package is.
     pub place: Option<(RepositoryName, PackageName)>,
+    /// The step of its set's rollout in which it is reached (F7); `None` without rollout.
+    pub step: Option<String>,
     /// What comes of it.
     pub verdict: Verdict,
     /// Why its tree is not exactly what would be written; `None` where it is.
@@ -212,6 +218,9 @@ impl Engine {
         let mut variants = BTreeSet::new();
         set::plan(&world, namespace, keys, &mut variants, &mut plan).await?;
         targets(&world, namespace, variants, &mut plan).await?;
+        for target in &mut plan.targets {
+            target.step = plan.steps.remove(&target.variant);
+        }
         plan.targets.sort_by(|a, b| a.variant.cmp(&b.variant));
         plan.leaving.sort_by(|a, b| a.variant.cmp(&b.variant));
         Ok(plan)

@@ -7,7 +7,7 @@ use plan::set::{Observed, Plan, Step, Subject};
 
 use super::{FleetPlan, PlannedSet, known};
 use crate::controllers::queue::Key;
-use crate::ports::Gvk;
+use crate::ports::{Gvk, StoredSet};
 use crate::suppose::Supposed;
 use crate::{Result, observe};
 
@@ -84,6 +84,7 @@ async fn one(
         held: false,
         deleting: 0,
         of: present,
+        steps: steps(&stored),
     };
     let mut theirs: BTreeSet<ObjectKey> = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -92,6 +93,10 @@ async fn one(
         };
         let again = carry_out(world, key, &decided, &mut summary);
         say(key, &observed, &decided, plan);
+        for (name, step) in &decided.targets {
+            let variant = ObjectKey::new(key.namespace.clone(), name.clone());
+            plan.steps.entry(variant).or_insert_with(|| step.clone());
+        }
         if decided.held.len() > summary.deleting {
             summary.deleting = decided.held.len();
         }
@@ -103,6 +108,14 @@ async fn one(
     }
     theirs.extend(world.engine.world(|w| w.variants_of(&stored)));
     Ok(Some((summary, theirs.into_iter().collect())))
+}
+
+/// The names of the steps of a set's rollout.
+fn steps(stored: &StoredSet) -> Vec<String> {
+    let set = stored.parsed.as_ref().ok();
+    let rollout = set.and_then(|set| set.spec.rollout.as_ref());
+    let steps = rollout.into_iter().flat_map(|rollout| &rollout.steps);
+    steps.map(|step| step.name.clone()).collect()
 }
 
 /// What is decided about a set as it is supposed. All of its changes are wanted, however many it makes at a time.

@@ -150,6 +150,7 @@ fn unseen(world: &Supposed, key: &ObjectKey, error: &Error) -> Planned {
             let place = &v.spec.downstream;
             (place.repo.clone(), place.package.clone())
         }),
+        step: None,
         verdict: Verdict::Unknown,
         inexact: None,
         class: None,

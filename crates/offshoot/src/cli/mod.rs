@@ -6,6 +6,7 @@ pub(crate) mod fleet;
 pub(crate) mod local;
 pub(crate) mod plan;
 pub(crate) mod remote;
+pub(crate) mod rollout;
 
 use std::path::PathBuf;
 
@@ -106,6 +107,9 @@ pub(crate) enum Command {
         after_help = "offshoot why pkgrev/NAME shows the keys of open conflicts.\n\nExample:\n  offshoot resolve k77d2c1a0 --take local\n  offshoot resolve k77d2c1a0 --value 7 -l region=eu\n  offshoot resolve --like edge-eu.web.packagevariant-2 -l team=web"
     )]
     Resolve(Box<remote::ResolveArgs>),
+    /// The steps in which a set reaches its targets: how they stand; hold them, go on, or take them back.
+    #[command(after_help = "Example:\n  offshoot rollout status web\n  offshoot rollout undo web")]
+    Rollout(Box<rollout::RolloutArgs>),
     /// Who wrote each field of a file last: upstream, the clone, context, an injected object, a function, a merge or a person.
     #[command(
         after_help = "Where the machine's output cannot be made again as it was recorded, its layer is unknown, and that is said.\n\nExample:\n  offshoot blame edge-eu.web.packagevariant-2 deployment.yaml spec.replicas"

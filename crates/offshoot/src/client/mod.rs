@@ -395,6 +395,7 @@ impl Client {
 /// An answer that is no success, as a failure.
 pub(crate) fn refused(code: u16, answer: &Value) -> Failure {
     match answer.get("message").and_then(Value::as_str) {
+        Some(message) if code == 409 => Failure::new(message.to_owned()).conflict(),
         Some(message) => Failure::new(message.to_owned()),
         None => {
             let text = answer.as_str().unwrap_or_default().trim();

@@ -11,6 +11,7 @@ mod pkg;
 mod plan;
 mod repo;
 mod resolve;
+mod rollout;
 mod rpkg;
 mod status;
 mod template;
@@ -54,6 +55,7 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Pkg(args) => pkg::run(args),
         Command::Fn(args) => function::run(args),
         Command::Resolve(args) => print(&wait(resolve::run(args))?),
+        Command::Rollout(args) => print(&wait(rollout::run(args))?),
         Command::Blame(args) => print(&wait(blame::run(args))?),
         Command::Board(args) => serve(board::run(args)),
         Command::Status(args) => wait(status::run(args)).map(|()| ExitCode::SUCCESS),

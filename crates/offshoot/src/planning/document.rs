@@ -89,11 +89,15 @@ fn of_set(set: &PlannedSet, counts: &BTreeMap<(&ObjectKey, Verdict), usize>) -> 
             (verdict.word().to_owned(), count.unwrap_or_default().into())
         })
         .collect();
-    json!({
+    let mut object = json!({
         "set": set.key.to_string(),
         "counts": counts,
         "fuse": {"holds": set.held, "deleting": set.deleting, "of": set.of},
-    })
+    });
+    if !set.steps.is_empty() {
+        object["steps"] = set.steps.as_slice().into();
+    }
+    object
 }
 
 fn of_leaving(leaving: &Leaving) -> Value {
@@ -118,7 +122,7 @@ fn of_target(target: &Target) -> Value {
         "verdict": target.verdict.word(),
         "exact": target.inexact.is_none() && !matches!(target.verdict, Verdict::Unknown | Verdict::Failed),
         "class": target.class.map(|id| id.to_string()),
-        "step": null,
+        "step": target.step,
         "upstream": target.upstream.as_ref().map(of_upstream),
         "draft": target.draft.as_ref().map(|name| name.as_str()),
         "tree": target.tree.map(|tree| tree.to_string()),

@@ -72,6 +72,7 @@ fn head(document: &Value, out: &mut String) {
     for set in list(document, "sets") {
         let name = text(set, "set");
         _ = writeln!(out, "set {name}: {}", upstreams(document, Some(name)));
+        out.push_str(&steps(document, set));
     }
     let total: usize = counts.values().sum();
     let words = [
@@ -91,6 +92,24 @@ fn head(document: &Value, out: &mut String) {
         counts.get("failed").copied().unwrap_or_default()
     ));
     _ = writeln!(out, "plan {plan}: {total} targets: {}\n", said.join(" · "));
+}
+
+/// How many targets of a set change in each step of its rollout; nothing without a rollout.
+fn steps(document: &Value, set: &Value) -> String {
+    let names: Vec<&str> = list(set, "steps").filter_map(Value::as_str).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for target in list(document, "targets") {
+        let changes = !["unchanged", "leave"].contains(&text(target, "verdict"));
+        if changes && text(target, "set") == text(set, "set") {
+            *counts.entry(text(target, "step")).or_default() += 1;
+        }
+    }
+    let of = |name: &&str| counts.get(name).copied().unwrap_or_default();
+    let said: Vec<String> = names.iter().map(|n| format!("{n} {}", of(n))).collect();
+    match said.is_empty() {
+        true => String::new(),
+        false => format!("  in steps: {}\n", said.join(" · ")),
+    }
 }
 
 fn counts(document: &Value) -> BTreeMap<&str, usize> {

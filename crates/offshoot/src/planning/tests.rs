@@ -72,6 +72,7 @@ fn target(plan: &mut FleetPlan, name: &str, verdict: Verdict) -> usize {
             RepositoryName::parse("edge").unwrap(),
             PackageName::parse("web").unwrap(),
         )),
+        step: None,
         verdict,
         inexact: None,
         class: None,
@@ -180,6 +181,7 @@ fn fleet() -> FleetPlan {
         held: false,
         deleting: 5,
         of: 300,
+        steps: Vec::new(),
     });
     plan
 }

@@ -32,6 +32,7 @@ mod process;
 mod recorded;
 mod requests;
 mod resolve;
+mod rollout;
 mod secrets;
 mod story;
 mod stranger;

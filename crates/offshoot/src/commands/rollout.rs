@@ -1,0 +1,249 @@
+//! `offshoot rollout`: how a set's rollout stands, and what a person says to it (F7, F8).
+//!
+//! All that is said is an annotation of the set, never its spec: whoever applies the manifest again changes nothing of it.
+
+use std::fmt::Write as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use model::{RolloutState, RolloutStatus, StepStatus};
+use plan::set::{LABEL, PAUSE, RETRY, UNDO};
+use serde_json::{Value, json};
+
+use crate::cli::rollout::{RolloutArgs, RolloutVerb};
+use crate::client::{Client, SETS, VARIANTS, collection, object};
+use crate::exit::Failure;
+
+/// How many members are named.
+const NAMED: usize = 20;
+/// How often a change is tried anew where the set was written meanwhile.
+const TRIES: usize = 5;
+
+/// Tells or says it; what is to be printed.
+///
+/// # Errors
+/// There is no such set or rollout, or the verb is not for it as it stands.
+pub(super) async fn run(args: &RolloutArgs) -> Result<String, Failure> {
+    let client = Client::connect(&args.connect).await?;
+    let name = args.verb.name();
+    let done = match &args.verb {
+        RolloutVerb::Status { output, .. } => {
+            let set = read(&client, name).await?;
+            match output {
+                Some(_) => Ok(format!("{:#}\n", wire(&set))),
+                None => told(&client, &set).await,
+            }
+        }
+        verb => act(&client, verb).await,
+    };
+    super::say_warnings(&client);
+    done
+}
+
+/// The set, if it rolls out.
+async fn read(client: &Client, name: &str) -> Result<Value, Failure> {
+    let set = client.get(&object(SETS, &client.namespace, name)).await?;
+    if set.pointer("/spec/rollout").is_none_or(Value::is_null) {
+        let failure = Failure::new(format!("packagevariantset '{name}' has no spec.rollout"));
+        return Err(failure.hint("without it, what it wants reaches all targets at once"));
+    }
+    Ok(set)
+}
+
+fn status(set: &Value) -> Result<RolloutStatus, Failure> {
+    let status = api::read_set_status(set).rollout;
+    status.ok_or_else(|| {
+        let name = api::str_at(set, &["metadata", "name"]).unwrap_or_default();
+        Failure::new(format!(
+            "no rollout of packagevariantset '{name}' has begun"
+        ))
+        .hint(format!("offshoot why pvset/{name} tells what it waits for"))
+    })
+}
+
+fn annotation<'a>(set: &'a Value, key: &str) -> Option<&'a str> {
+    api::str_at(set, &["metadata", "annotations", key])
+}
+
+/// What the verb writes into the annotations, and what is said of it.
+fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
+    let name = verb.name();
+    Ok(match verb {
+        RolloutVerb::Pause { .. } | RolloutVerb::Status { .. } => (
+            json!({ PAUSE: "true" }),
+            format!("{name} paused: no further step opens until offshoot rollout resume {name}"),
+        ),
+        RolloutVerb::Resume { .. } => {
+            let held = [PAUSE, UNDO]
+                .iter()
+                .any(|key| annotation(set, key).is_some());
+            if !held {
+                let failure = Failure::new(format!("{name} is neither paused nor undone"));
+                return Err(failure.hint("after a halt it is offshoot rollout retry"));
+            }
+            let wish = json!({ PAUSE: null, UNDO: null });
+            (wish, format!("{name} resumed"))
+        }
+        RolloutVerb::Retry { .. } => {
+            let rollout = status(set)?;
+            if rollout.halted.is_none() {
+                let state = rollout.state.word();
+                return Err(Failure::new(format!(
+                    "rollout {} of {name} is {state}: no count halted it",
+                    rollout.id
+                )));
+            }
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let now = now.map_or(0, |since| since.as_millis());
+            let wish = json!({ RETRY: now.to_string() });
+            (
+                wish,
+                format!("{name} goes on, unless what halted it is still so"),
+            )
+        }
+        RolloutVerb::Undo { .. } => {
+            let rollout = status(set)?;
+            let said = format!(
+                "rollout {} of {name} is taken back: each member returns to what it had published before; offshoot rollout resume {name} ends that",
+                rollout.id
+            );
+            (json!({ UNDO: rollout.id }), said)
+        }
+    })
+}
+
+/// Says it of the set as it was read: what was meant for one rollout never meets another.
+async fn act(client: &Client, verb: &RolloutVerb) -> Result<String, Failure> {
+    let name = verb.name();
+    let path = object(SETS, &client.namespace, name);
+    let mut tries = 0;
+    loop {
+        let set = read(client, name).await?;
+        let (annotations, said) = wish(verb, &set)?;
+        let version = api::str_at(&set, &["metadata", "resourceVersion"]);
+        let patch = json!({"metadata": {"annotations": annotations, "resourceVersion": version}});
+        tries += 1;
+        match client.patch(&path, &patch).await {
+            Ok(_) => return Ok(format!("{said}\n")),
+            Err(failure) if failure.is_conflict() && tries < TRIES => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+}
+
+/// The rollout for programs: as the set's status has it.
+fn wire(set: &Value) -> Value {
+    set.pointer("/status/rollout").cloned().unwrap_or_default()
+}
+
+/// The rollout for people.
+async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
+    let rollout = status(set)?;
+    let name = api::str_at(set, &["metadata", "name"]).unwrap_or_default();
+    let mut out = format!(
+        "rollout {} of {name}: {}",
+        rollout.id,
+        rollout.state.word().to_lowercase()
+    );
+    match rollout.message.as_str() {
+        "" => out.push('\n'),
+        // Writing to a String cannot fail.
+        message => _ = writeln!(out, ", {message}"),
+    }
+    out.push_str(&table(&rollout));
+    out.push_str(&members(client, set, &rollout).await?);
+    if let Some(hint) = hint(&rollout, name) {
+        _ = writeln!(out, "hint: {hint}");
+    }
+    Ok(out)
+}
+
+/// How one step stands, in a word.
+fn word(rollout: &RolloutStatus, at: usize, step: &StepStatus) -> &'static str {
+    let current = rollout.current().map(|(current, _)| current);
+    match (step.opened, rollout.state) {
+        (None, _) => "closed",
+        (_, RolloutState::Undone) => "undone",
+        (_, RolloutState::Complete) => "done",
+        (_, RolloutState::Soaking) if current == Some(at) => "soaking",
+        _ if current.is_some_and(|current| at < current) => "done",
+        _ => "open",
+    }
+}
+
+fn table(rollout: &RolloutStatus) -> String {
+    let mut out = format!(
+        "{:<16} {:<8} {:>9}  {}\n",
+        "STEP", "STATE", "PUBLISHED", "BESIDES"
+    );
+    for (at, step) in rollout.steps.iter().enumerate() {
+        let counts = [
+            ("conflicts", step.conflicts),
+            ("failed", step.failed),
+            ("rejected", step.rejected),
+            ("diverged", step.diverged),
+            ("unreachable", step.unreachable),
+            ("deleted", step.deleted),
+        ];
+        let besides = counts.into_iter().filter(|(_, count)| *count > 0);
+        let besides: Vec<String> = besides.map(|(what, n)| format!("{what} {n}")).collect();
+        let published = format!("{} of {}", step.published, step.members);
+        let line = format!(
+            "{:<16} {:<8} {published:>9}  {}",
+            step.name,
+            word(rollout, at, step),
+            besides.join(", ")
+        );
+        // Writing to a String cannot fail.
+        _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+/// The members that were reached and are not published as they are wanted, with what each waits for.
+async fn members(client: &Client, set: &Value, rollout: &RolloutStatus) -> Result<String, Failure> {
+    let uid = api::str_at(set, &["metadata", "uid"]).unwrap_or_default();
+    let query = format!("{LABEL}={uid}");
+    let path = collection(
+        VARIANTS,
+        &client.namespace,
+        &[("labelSelector", query.as_str())],
+    );
+    let list = client.get(&path).await?;
+    let mut lines = Vec::new();
+    for variant in super::rpkg::items(&list) {
+        let status = api::read_variant_status(variant);
+        let generation = variant
+            .pointer("/metadata/generation")
+            .and_then(Value::as_i64);
+        let reached = status.rollout.as_ref().filter(|m| m.rollout == rollout.id);
+        let Some(mark) = reached else { continue };
+        if status.published_generation == generation {
+            continue;
+        }
+        let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
+        let state = api::str_at(variant, &["status", "offshoot", "state"]);
+        let state = state.unwrap_or("not looked at yet");
+        lines.push(format!("- {name} ({}): {state}\n", mark.step));
+    }
+    let more = lines.len().saturating_sub(NAMED);
+    lines.truncate(NAMED);
+    if more > 0 {
+        lines.push(format!("- and {more} more\n"));
+    }
+    Ok(match lines.is_empty() {
+        true => String::new(),
+        false => format!("not published yet:\n{}", lines.concat()),
+    })
+}
+
+fn hint(rollout: &RolloutStatus, name: &str) -> Option<String> {
+    match rollout.state {
+        RolloutState::Halted if rollout.halted.is_some() => Some(format!(
+            "mend what halted it, then offshoot rollout retry {name}; or offshoot rollout undo {name}"
+        )),
+        RolloutState::Paused | RolloutState::Undone => {
+            Some(format!("offshoot rollout resume {name} goes on"))
+        }
+        _ => None,
+    }
+}

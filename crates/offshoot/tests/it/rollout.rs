@@ -1,0 +1,206 @@
+//! `offshoot rollout` against the running server: steps, pause, a rejection, the way back.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::edges::{REVISIONS, VARIANTS, register, until_there};
+use crate::plan::{DEPLOYMENT, SETS, document, started, typed, upstream};
+use crate::process::{Process, repository, wait_for};
+
+const REPOSITORIES: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/repositories";
+
+fn set() -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha2",
+        "kind": "PackageVariantSet",
+        "metadata": { "name": "web" },
+        "spec": {
+            "upstream": { "repo": "blueprints", "package": "web" },
+            "targets": [{
+                "repositories": [
+                    { "name": "canary", "packageNames": ["web"] },
+                    { "name": "deploy", "packageNames": ["web-00", "web-01"] },
+                ],
+            }],
+            "rollout": {
+                "steps": [
+                    { "name": "canary", "selector": { "matchLabels": { "ring": "0" } } },
+                    { "name": "rest" },
+                ],
+            },
+        },
+    })
+}
+
+fn rollout(root: &Path, verb: &str) -> (i32, String, String) {
+    typed(root, "data/kubeconfig", &["rollout", verb, "web"])
+}
+
+/// A verb that is carried out; what it prints.
+fn said(root: &Path, verb: &str) -> String {
+    let (code, out, err) = rollout(root, verb);
+    assert_eq!(code, 0, "{verb}: {out}{err}");
+    out
+}
+
+async fn state(server: &Process) -> String {
+    let set = server.get(&format!("{SETS}/web")).await;
+    let state = set.pointer("/status/rollout/state").and_then(Value::as_str);
+    state.unwrap_or_default().to_owned()
+}
+
+async fn until(server: &Process, wanted: &str) {
+    wait_for(wanted, async || state(server).await == wanted).await;
+}
+
+async fn names(server: &Process) -> Vec<String> {
+    let list = server.get(REVISIONS).await;
+    let items = list["items"].as_array().unwrap().iter();
+    let names = items.map(|r| r["metadata"]["name"].as_str().unwrap_or_default());
+    names.map(str::to_owned).collect()
+}
+
+/// Proposes and approves a draft once it is there.
+async fn publish(server: &Process, root: &Path, name: &str) {
+    until_there(server, &format!("{REVISIONS}/{name}")).await;
+    for verb in ["propose", "approve"] {
+        let typed = typed(root, "data/kubeconfig", &["rpkg", verb, name]);
+        assert_eq!(typed.0, 0, "{verb} {name}: {typed:?}");
+    }
+}
+
+/// A set over a canary repository and another one, all of it published at v1.
+async fn fleet(root: &Path) -> Process {
+    let server = started(root).await;
+    register(&server, root, "canary", true).await;
+    let mut labelled = repository(root, "canary", true);
+    labelled["metadata"]["labels"] = json!({ "ring": "0" });
+    let path = format!("{REPOSITORIES}/canary");
+    server.client.patch(&path, &labelled).await.unwrap();
+    server.client.post(SETS, &set()).await.unwrap();
+    publish(&server, root, "canary.web.packagevariant-1").await;
+    for name in ["web-00", "web-01"] {
+        publish(&server, root, &format!("deploy.{name}.packagevariant-1")).await;
+    }
+    until(&server, "Complete").await;
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_is_held_halted_and_taken_back_by_hand() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = fleet(root).await;
+    let told = said(root, "status");
+    assert!(told.contains("of web: complete\n"), "{told}");
+    assert_eq!(rollout(root, "retry").0, 1, "nothing halted it");
+    assert_eq!(rollout(root, "resume").0, 1, "nothing holds it");
+
+    said(root, "pause");
+    let next = DEPLOYMENT.replace("web:1.4", "web:1.5");
+    upstream(root, &next, "hunter1", Some("v2"));
+    until_there(&server, &format!("{REVISIONS}/blueprints.web.v2")).await;
+    until(&server, "Paused").await;
+    assert!(!names(&server).await.iter().any(|n| n.ends_with("-2")));
+    let plan = document(root, &[]);
+    let steps: Vec<(&str, &str, &str)> = plan["targets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| {
+            let text = |key: &str| t[key].as_str().unwrap_or_default();
+            (text("repository"), text("step"), text("verdict"))
+        })
+        .collect();
+    let wanted = [
+        ("canary", "canary", "upgrade"),
+        ("deploy", "rest", "upgrade"),
+        ("deploy", "rest", "upgrade"),
+    ];
+    assert_eq!(steps, wanted);
+    assert_eq!(plan["sets"][0]["steps"], json!(["canary", "rest"]));
+    let (_, table, _) = typed(root, "data/kubeconfig", &["plan"]);
+    assert!(table.contains("in steps: canary 1 · rest 2"), "{table}");
+
+    said(root, "resume");
+    let draft = "canary.web.packagevariant-2";
+    until_there(&server, &format!("{REVISIONS}/{draft}")).await;
+    let (code, ..) = typed(root, "data/kubeconfig", &["rpkg", "propose", draft]);
+    assert_eq!(code, 0);
+    let (code, ..) = typed(root, "data/kubeconfig", &["rpkg", "reject", draft]);
+    assert_eq!(code, 0);
+    until(&server, "Halted").await;
+    let told = said(root, "status");
+    assert!(told.contains("1 member(s) rejected, more than 0"), "{told}");
+    assert!(told.contains("- web-canary-web (canary)"), "{told}");
+    assert!(told.contains("offshoot rollout retry web"), "{told}");
+    let (_, why, _) = typed(root, "data/kubeconfig", &["why", "pvset/web"]);
+    assert!(why.contains("RolledOut=False Halted"), "{why}");
+
+    publish(&server, root, draft).await;
+    said(root, "retry");
+    let next = "deploy.web-00.packagevariant-2";
+    until_there(&server, &format!("{REVISIONS}/{next}")).await;
+
+    said(root, "undo");
+    until(&server, "Undone").await;
+    let gone = async || !names(&server).await.iter().any(|n| n == next);
+    wait_for("the open drafts to go", gone).await;
+    publish(&server, root, "canary.web.packagevariant-3").await;
+    let (_, out, _) = typed(
+        root,
+        "data/kubeconfig",
+        &[
+            "rpkg",
+            "diff",
+            "canary.web.packagevariant-3",
+            "--against",
+            "upstream",
+        ],
+    );
+    assert!(!out.contains("web:1.5"), "{out}");
+    wait_for("all to be back", async || {
+        let set = server.get(&format!("{SETS}/web")).await;
+        let message = set.pointer("/status/rollout/message");
+        let message = message.and_then(Value::as_str).unwrap_or_default();
+        message.starts_with("3 of 3 members")
+    })
+    .await;
+    // A tool applies the manifest again, as it has done before.
+    let mut again = set();
+    again["metadata"]["namespace"] = "default".into();
+    crate::fleet::apply(&server.client, &format!("{SETS}/web"), &again).await;
+    assert_eq!(state(&server).await, "Undone");
+    let commits = async || {
+        let list = server.get(VARIANTS).await;
+        let items = list["items"].as_array().unwrap().clone();
+        let commit = |v: &Value| v.pointer("/spec/upstream/commit").cloned();
+        items.iter().map(commit).collect::<Vec<_>>()
+    };
+    let pinned = commits().await;
+    assert!(pinned.iter().all(|c| c.is_some() && *c == pinned[0]));
+
+    said(root, "resume");
+    until_there(&server, &format!("{REVISIONS}/canary.web.packagevariant-4")).await;
+    assert!(
+        !names(&server)
+            .await
+            .iter()
+            .any(|n| n.starts_with("deploy") && n.ends_with("-3"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_set_without_a_rollout_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = started(root).await;
+    let one = crate::plan::set(1);
+    server.client.post(SETS, &one).await.unwrap();
+    for verb in ["status", "pause", "resume", "retry", "undo"] {
+        let (code, _, err) = rollout(root, verb);
+        assert_eq!(code, 1);
+        assert!(err.contains("has no spec.rollout"), "{verb}: {err}");
+    }
+}
