@@ -41,8 +41,6 @@ pub struct FleetPlan {
     pub stalled: Vec<(ObjectKey, String, String)>,
     /// What cannot be known, and why.
     pub unknown: Vec<(String, String)>,
-    /// The step of each variant under a rollout, until it is put into its target.
-    pub(crate) steps: BTreeMap<ObjectKey, String>,
 }
 
 /// What a set comes to.
@@ -216,10 +214,10 @@ impl Engine {
         keys.extend(gone.into_iter().map(Key::Variant));
         keys.extend(written);
         let mut variants = BTreeSet::new();
-        set::plan(&world, namespace, keys, &mut variants, &mut plan).await?;
+        let steps = set::plan(&world, namespace, keys, &mut variants, &mut plan).await?;
         targets(&world, namespace, variants, &mut plan).await?;
         for target in &mut plan.targets {
-            target.step = plan.steps.remove(&target.variant);
+            target.step = steps.get(&target.variant).cloned();
         }
         plan.targets.sort_by(|a, b| a.variant.cmp(&b.variant));
         plan.leaving.sort_by(|a, b| a.variant.cmp(&b.variant));

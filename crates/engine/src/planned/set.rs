@@ -1,6 +1,6 @@
 //! What a set would make, write and delete, put into the supposed world so that its variants are planned as they would be.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Namespace, ObjectKey, TargetSelection};
 use plan::set::{Observed, Plan, Step, Subject};
@@ -14,14 +14,18 @@ use crate::{Result, observe};
 /// How often a set is decided on until nothing more follows: deletions are remembered first and carried out then.
 const ROUNDS: usize = 4;
 
-/// Plans the sets that are touched, and collects the variants to be planned.
+/// The step of each variant under a rollout.
+pub(super) type Steps = BTreeMap<ObjectKey, String>;
+
+/// Plans the sets that are touched, and collects the variants to be planned; answers the steps of theirs.
 pub(super) async fn plan(
     world: &Supposed,
     namespace: &Namespace,
     keys: BTreeSet<Key>,
     variants: &mut BTreeSet<ObjectKey>,
     plan: &mut FleetPlan,
-) -> Result<()> {
+) -> Result<Steps> {
+    let mut steps = Steps::new();
     let mut open: Vec<ObjectKey> = Vec::new();
     let mut done = BTreeSet::new();
     let mut take = |keys: BTreeSet<Key>, open: &mut Vec<ObjectKey>, done: &BTreeSet<ObjectKey>| {
@@ -40,7 +44,7 @@ pub(super) async fn plan(
         if !done.insert(key.clone()) {
             continue;
         }
-        let planned = one(world, &key, plan).await?;
+        let planned = one(world, &key, plan, &mut steps).await?;
         if let Some((set, theirs)) = planned {
             plan.sets.push(set);
             take(
@@ -52,7 +56,7 @@ pub(super) async fn plan(
         take(world.touched(), &mut open, &done);
     }
     plan.sets.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok(())
+    Ok(steps)
 }
 
 /// Plans one set; answers its variants, too. `None` if it is gone.
@@ -60,6 +64,7 @@ async fn one(
     world: &Supposed,
     key: &ObjectKey,
     plan: &mut FleetPlan,
+    steps: &mut Steps,
 ) -> Result<Option<(PlannedSet, Vec<ObjectKey>)>> {
     let Some(stored) = world.engine.world(|w| w.sets.get(key).cloned()) else {
         return Ok(None);
@@ -84,7 +89,7 @@ async fn one(
         held: false,
         deleting: 0,
         of: present,
-        steps: steps(&stored),
+        steps: named(&stored),
     };
     let mut theirs: BTreeSet<ObjectKey> = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -95,7 +100,7 @@ async fn one(
         say(key, &observed, &decided, plan);
         for (name, step) in &decided.targets {
             let variant = ObjectKey::new(key.namespace.clone(), name.clone());
-            plan.steps.entry(variant).or_insert_with(|| step.clone());
+            steps.entry(variant).or_insert_with(|| step.clone());
         }
         if decided.held.len() > summary.deleting {
             summary.deleting = decided.held.len();
@@ -111,7 +116,7 @@ async fn one(
 }
 
 /// The names of the steps of a set's rollout.
-fn steps(stored: &StoredSet) -> Vec<String> {
+fn named(stored: &StoredSet) -> Vec<String> {
     let set = stored.parsed.as_ref().ok();
     let rollout = set.and_then(|set| set.spec.rollout.as_ref());
     let steps = rollout.into_iter().flat_map(|rollout| &rollout.steps);

@@ -478,6 +478,59 @@ async fn a_death_in_any_step_forgets_nothing() {
     }
 }
 
+/// Where the wanted commit is published already, the steps open one after the other, and nobody has to approve anything.
+#[tokio::test(start_paused = true)]
+async fn a_rollout_that_is_added_to_a_published_set_makes_no_draft() {
+    let world = published_everywhere(0).await;
+    put_fan(&world, None, UpstreamVersion::Latest);
+    world.rest().await;
+    put_fan(&world, Some(rollout(0)), UpstreamVersion::Latest);
+    world.rest().await;
+    assert_eq!(status(&world).state, RolloutState::Complete);
+    assert_eq!(reached(&world, 2), [0_usize; 0]);
+    quiet(&world).await;
+}
+
+/// The template changes amid a rollout: what was reached follows, what waits does not.
+#[tokio::test(start_paused = true)]
+async fn a_person_who_edits_a_members_draft_amid_a_step_loses_nothing() {
+    let world = published_everywhere(0).await;
+    push(&world, &image("v2"), "v2").await;
+    world.rest().await;
+    let draft = revision(0, 2);
+    let paused = |text: &str| text.replace("paused: false", "paused: true");
+    world.edit(&draft, "deployment.yaml", paused).await;
+    world.rest().await;
+    push(&world, &image("v3"), "v3").await;
+    world.rest().await;
+    let text = world.file(&draft, "deployment.yaml").await;
+    assert!(text.contains("paused: true"), "{text}");
+    assert!(text.contains("app:v3"), "{text}");
+    assert_eq!(reached(&world, 2), [0]);
+}
+
+/// A target that appears amid a rollout waits for the last step, whatever its labels.
+#[tokio::test(start_paused = true)]
+async fn a_target_that_appears_later_belongs_to_the_last_step() {
+    let world = fleet(0).await;
+    let stored = world.twin.set(NS, "fan").expect("the set");
+    let mut fan = stored.parsed.expect("a set");
+    if let TargetSelection::Repositories(places) = &mut fan.spec.targets[0].selection {
+        let late = PackageName::parse("late").expect("a name");
+        places[0].1.push(late);
+        assert_eq!(places[0].0.as_str(), "canary");
+    }
+    world.twin.put_set(fan);
+    world.rest().await;
+    let late = "canary.late.packagevariant-1".to_owned();
+    publish(&world, 0, 1).await;
+    assert_eq!(reached(&world, 1), [0, 1]);
+    assert!(!world.names().contains(&late));
+    publish(&world, 1, 1).await;
+    assert!(world.names().contains(&late));
+    quiet(&world).await;
+}
+
 /// What the rollout wrote goes with it, and all members get what is wanted at once.
 #[tokio::test(start_paused = true)]
 async fn a_set_whose_rollout_is_taken_out_writes_all_at_once() {

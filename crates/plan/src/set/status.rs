@@ -417,7 +417,6 @@ pub fn news(before: &SetStatus, after: &SetStatus, plan: &Plan, outcomes: &[Outc
     let kinds = [
         ("Stalled", true),
         (GUARDED, true),
-        (super::rollout::ROLLED_OUT, false),
         ("EmptySelection", false),
         (WRITER_UNKNOWN, true),
     ];
@@ -440,6 +439,8 @@ pub fn news(before: &SetStatus, after: &SetStatus, plan: &Plan, outcomes: &[Outc
             message: format!("package variants that would be deleted, continued: {list}"),
         }));
     }
+    let (old, new) = (before.rollout.as_ref(), after.rollout.as_ref());
+    news.extend(super::rollout::news(old, new));
     let done = |kind: fn(&Step) -> bool| {
         let steps = plan.steps.iter().zip(outcomes);
         steps

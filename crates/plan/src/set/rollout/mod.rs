@@ -5,6 +5,7 @@
 
 mod measure;
 mod members;
+mod news;
 mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,7 @@ use super::observed::Observed;
 use crate::digest::wanted;
 use measure::Verdict;
 use members::Target;
+pub(super) use news::news;
 
 /// On a set (any value): no further step opens while it stands.
 pub const PAUSE: &str = "offshoot.dev/rollout-pause";
@@ -342,7 +344,7 @@ pub(super) fn condition(status: &RolloutStatus) -> Condition {
 }
 
 /// Condition: every step of the rollout is done (F7).
-pub(super) const ROLLED_OUT: &str = "RolledOut";
+const ROLLED_OUT: &str = "RolledOut";
 
 /// The annotations of a variant with its mark; without any, where it has none.
 pub(super) fn write(annotations: &mut Pairs, mark: Option<&MemberMark>) {
