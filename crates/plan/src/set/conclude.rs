@@ -81,8 +81,11 @@ pub(super) fn conclude(
     status
         .conditions
         .extend(status.rollout.as_ref().map(rollout::condition));
-    for note in steered.iter().flat_map(|s| &s.notes) {
-        report.note(note.clone());
+    if let Some(steered) = steered {
+        for note in &steered.notes {
+            report.note(note.clone());
+        }
+        rollout::tell(set, steered, &mut status.conditions, &mut report);
     }
     let soaked = steered
         .and_then(|s| s.after)

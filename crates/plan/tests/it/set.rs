@@ -69,7 +69,7 @@ fn answer(world: &Json) -> String {
         }
         writeln!(text, "next: {}", next_after(&plan, &outcomes)).expect("a text");
     }
-    text + &remembered(&observed, &plan.status.guard)
+    text + &remembered(&observed, &plan.status.guard) + &crate::rollouts::told(&plan)
 }
 
 /// What the guard remembers, with the names that its marks stand for.
@@ -449,6 +449,10 @@ fn existing(world: &Json) -> Arc<Existing> {
         metadata
             .annotations
             .insert(EXPLICIT.to_owned(), "true".to_owned());
+    }
+    if let Some(mark) = world.text("mark") {
+        let name = plan::variant::words::ROLLOUT.to_owned();
+        metadata.annotations.insert(name, mark);
     }
     let key = key(&world.or("name", ""));
     let ready = world.or("ready", "True");

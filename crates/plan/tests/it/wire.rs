@@ -167,6 +167,7 @@ pub(crate) fn functions(world: &Json, key: &str) -> Vec<Function> {
 pub(crate) fn spec(world: &Json) -> VariantSpec {
     let mut up = upstream(&world.or("upstream", "blueprints/nginx@v1"));
     up.allow_unpublished = world.flag("allowUnpublished");
+    up.commit = world.text("commit").map(|word| commit(&word));
     let deletion = world.text("deletion");
     VariantSpec {
         upstream: up,

@@ -18,6 +18,7 @@ use model::{
 use super::decide::Source;
 use super::guard::uid_mark;
 use super::observed::Observed;
+use crate::Report;
 use crate::digest::wanted;
 use measure::Verdict;
 use members::Target;
@@ -50,6 +51,8 @@ pub(super) struct Steered {
     pub(super) fates: BTreeMap<ObjectName, Fate>,
     /// The name of each target's step.
     pub(super) steps: BTreeMap<ObjectName, String>,
+    /// How many targets are not as they are wanted, and wait for their step or for the end of an undo.
+    pub(super) waiting: usize,
     /// In how many seconds the next step may open.
     pub(super) after: Option<i64>,
     pub(super) notes: Vec<String>,
@@ -244,6 +247,8 @@ impl Walk<'_, '_> {
         (status.state, status.message) = (state, message);
         let fates = self.targets.iter().zip(&steps);
         let fates = fates.map(|(t, step)| (t.name.clone(), self.fate(&status, t, *step, current)));
+        let fates: BTreeMap<ObjectName, Fate> = fates.collect();
+        let waits = |fate: &&Fate| matches!(fate, Fate::Wait);
         let name = |at: usize| {
             self.rollout
                 .steps
@@ -252,7 +257,8 @@ impl Walk<'_, '_> {
                 .to_owned()
         };
         Steered {
-            fates: fates.collect(),
+            waiting: fates.values().filter(waits).count(),
+            fates,
             steps: self
                 .targets
                 .iter()
@@ -336,11 +342,57 @@ pub(super) fn condition(status: &RolloutStatus) -> Condition {
         RolloutState::Complete => Status::True,
         _ => Status::False,
     };
-    let mut message = format!("rollout {}: {}", status.id, status.progress());
-    if !status.message.is_empty() {
-        message = format!("{message}: {}", status.message);
-    }
+    let message = format!("rollout {}: {}", status.id, told(status));
     Condition::new(ROLLED_OUT, verdict, status.state.word(), message)
+}
+
+/// Says in the report how the rollout stands, and who ends what holds it. The set is not `Ready` while targets wait for
+/// their step: `Ready` says that all variants are as specified (S6).
+pub(super) fn tell(
+    set: &VariantSet,
+    steered: &Steered,
+    conditions: &mut [Condition],
+    report: &mut Report,
+) {
+    let (status, name) = (&steered.status, &set.key.name);
+    let how = format!("rollout {}: {}", status.id, told(status));
+    let resume = format!("offshoot rollout resume {name}");
+    match status.state {
+        RolloutState::Halted if status.halted.is_some() => report.hint(
+            how,
+            format!("mend it, then offshoot rollout retry {name}; or offshoot rollout undo {name}"),
+        ),
+        RolloutState::Paused | RolloutState::Undone => report.hint(how, resume),
+        RolloutState::Complete => {}
+        _ => report.note(how),
+    }
+    if steered.waiting == 0 {
+        return;
+    }
+    if report.state == "up to date" {
+        "rolling out".clone_into(&mut report.state);
+    }
+    let message = match status.state {
+        RolloutState::Undone => {
+            format!("{} target(s) wait until somebody resumes", steered.waiting)
+        }
+        _ => format!(
+            "{} target(s) wait for their step of the rollout",
+            steered.waiting
+        ),
+    };
+    let ready = conditions.iter_mut().find(|c| c.kind == "Ready");
+    if let Some(ready) = ready.filter(|c| c.status == Status::True) {
+        *ready = Condition::new("Ready", Status::False, "RollingOut", message);
+    }
+}
+
+/// How it stands, with the reason.
+fn told(status: &RolloutStatus) -> String {
+    match status.message.as_str() {
+        "" => status.progress(),
+        message => format!("{}: {message}", status.progress()),
+    }
 }
 
 /// Condition: every step of the rollout is done (F7).

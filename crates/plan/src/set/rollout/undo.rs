@@ -65,6 +65,7 @@ pub(super) fn of(
     status.message = format!("{back} of {of} members are published as they were before{made}");
     Some(Steered {
         status,
+        waiting: targets.iter().filter(|t| !t.is_written).count(),
         fates,
         steps: BTreeMap::new(),
         after: None,
