@@ -271,7 +271,9 @@ fn create(o: &Observed, set: &VariantSet, uid: &Uid, name: ObjectName, wanted: W
 /// Only the spec and what the set notes are written, and only where they differ; a person's `suspend` stays (R165).
 fn update(set: &VariantSet, existing: &Existing, wanted: Wanted) -> Option<Step> {
     let ended = set.spec.rollout.is_none() && existing.meta.annotations.contains_key(ROLLOUT);
-    let known = is_marked(&existing.meta, set, wanted.explicit) && !ended;
+    let note = wanted.mark.as_ref().map(ToString::to_string);
+    let noted = note.is_none() || existing.meta.annotations.get(ROLLOUT) == note.as_ref();
+    let known = is_marked(&existing.meta, set, wanted.explicit) && noted && !ended;
     if known && matches!(wanted.spec, Spec::Is(_)) {
         return None;
     }

@@ -37,10 +37,6 @@ pub(super) fn count(
         },
         ..StepStatus::default()
     };
-    let all_reached = |t: &&Target<'_>| t.is_written || t.reached(id).is_some();
-    if !step.frozen && members.iter().all(all_reached) {
-        step.frozen = true;
-    }
     step.deleted = step.members.saturating_sub(members.len());
     for target in members {
         let Some(variant) = target.variant else {

@@ -243,6 +243,10 @@ impl Walk<'_, '_> {
             }
             break;
         }
+        for (at, step) in status.steps.iter_mut().enumerate() {
+            let all_reached = || of(at).iter().all(|t| t.reached(&status.id).is_some());
+            step.frozen = step.frozen || (step.opened.is_some() && all_reached());
+        }
         status.complete |= state == RolloutState::Complete;
         (status.state, status.message) = (state, message);
         let fates = self.targets.iter().zip(&steps);
@@ -310,13 +314,15 @@ impl Walk<'_, '_> {
         step: usize,
         current: Option<usize>,
     ) -> Fate {
-        if t.is_written {
-            return Fate::Stay;
-        }
-        if !self.o.whole_rollout && current.is_none_or(|current| step > current) {
-            return Fate::Wait;
-        }
+        let open = self.o.whole_rollout || current.is_some_and(|current| step <= current);
         let reached = t.reached(&status.id);
+        match (t.is_written, open) {
+            (true, false) => return Fate::Stay,
+            // What is as it is wanted already gets its mark, too: it is a member from now on, whatever becomes of its spec.
+            (true, true) if reached.is_some() => return Fate::Stay,
+            (false, false) => return Fate::Wait,
+            (_, true) => {}
+        }
         let before = match (reached, t.variant.and_then(|v| v.variant.as_ref())) {
             (Some(mark), _) => mark.before.clone(),
             (None, Some(variant)) => self.o.published.get(t.name).map(|p| Before {
