@@ -176,8 +176,8 @@ pub struct StepStatus {
 impl RolloutStatus {
     /// The step that is worked on: the last that is open; `None` before the first is.
     pub fn current(&self) -> Option<(usize, &StepStatus)> {
-        let opened = self.steps.iter().enumerate();
-        opened.filter(|(_, s)| s.opened.is_some()).next_back()
+        let mut steps = self.steps.iter().enumerate();
+        steps.rfind(|(_, s)| s.opened.is_some())
     }
 
     /// A few words where a person has to look at the rollout first.

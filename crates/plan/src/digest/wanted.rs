@@ -105,16 +105,22 @@ fn labels(e: &mut Encoder, selector: &LabelSelector) {
     });
 }
 
-/// The name of a set's rollout of this after that one; no two of a set's are alike. The same events give the same name:
-/// a process that dies before it is remembered finds its own marks again.
-pub(crate) fn rollout(set: &Uid, before: &str, wants: &str) -> String {
+/// The name of a set's rollout of this after that one: a number, and a hash. The same events give the same name: a process
+/// that dies before it is remembered finds its own marks again.
+pub(crate) fn rollout(set: &Uid, number: u64, before: &str, wants: &str) -> String {
     let mut e = Encoder::new("offshoot.dev/rollout");
     e.text(set.as_str());
     e.text(before);
     e.text(wants);
-    let mut id = short(e);
-    id.truncate(12);
-    id
+    let mut hash = short(e);
+    hash.truncate(10);
+    format!("{number}-{hash}")
+}
+
+/// Which of a set's rollouts a name is of: a later one has a higher number.
+pub(crate) fn number(rollout: &str) -> u64 {
+    let digits = rollout.split_once('-').map(|(digits, _)| digits);
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 /// Where a target stands among those of a share: by a hash of its variant's uid, or of its place before it has one.

@@ -66,7 +66,7 @@ pub(crate) fn told(plan: &plan::set::Plan) -> String {
     for step in &rollout.steps {
         let opened = step
             .opened
-            .map_or("closed".to_owned(), |at| format!("opened {at}"));
+            .map_or_else(|| "closed".to_owned(), |at| format!("opened {at}"));
         let filled = step
             .filled
             .map_or(String::new(), |at| format!(", filled {at}"));

@@ -7,11 +7,12 @@ mod measure;
 mod members;
 mod news;
 mod undo;
+mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Before, Condition, MemberMark, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, Status,
+    Condition, MemberMark, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, Status,
     StepStatus, Uid, VariantSet, VariantSpec,
 };
 
@@ -20,9 +21,9 @@ use super::guard::uid_mark;
 use super::observed::Observed;
 use crate::Report;
 use crate::digest::wanted;
-use measure::Verdict;
 use members::Target;
 pub(super) use news::news;
+use walk::Walk;
 
 /// On a set (any value): no further step opens while it stands.
 pub const PAUSE: &str = "offshoot.dev/rollout-pause";
@@ -127,7 +128,9 @@ fn begin(
     };
     let anew = |t: &Target<'_>| t.variant.is_some() && !t.is_written && !by_hand(t);
     if let Some(before) = before {
-        let same = before.wants == wants && !(before.complete && targets.iter().any(anew));
+        let known = newest(targets) <= wanted::number(&before.id);
+        let same = known && before.wants == wants;
+        let same = same && !(before.complete && targets.iter().any(anew));
         if same || !certain {
             let mut status = before.clone();
             status.asked = asked;
@@ -149,10 +152,9 @@ fn begin(
             ));
         }
     }
-    let id = before.map_or("", |b| b.id.as_str());
     let new = targets.iter().filter(|t| t.variant.is_none());
     RolloutStatus {
-        id: wanted::rollout(uid, id, &wants),
+        id: next(uid, before.map_or("", |b| b.id.as_str()), &wants, targets),
         wants,
         asked,
         total: targets.len(),
@@ -160,6 +162,26 @@ fn begin(
         retried: before.and_then(|b| b.retried.clone()),
         awaited: new.map(|t| uid_mark(t.name.as_str())).collect(),
         ..RolloutStatus::default()
+    }
+}
+
+/// The highest number of a rollout that a target was reached by. One that is beyond what is remembered was begun by a
+/// process that died before it could note it.
+fn newest(targets: &[Target<'_>]) -> u64 {
+    let marks = targets.iter().filter_map(|t| t.mark.as_ref());
+    let numbers = marks.map(|mark| wanted::number(&mark.rollout));
+    numbers.max().unwrap_or(0)
+}
+
+/// The name of the rollout that begins: another one than all that ever reached a target, unless it is that very one.
+fn next(uid: &Uid, before: &str, wants: &str, targets: &[Target<'_>]) -> String {
+    let number = newest(targets).max(wanted::number(before) + 1);
+    let id = wanted::rollout(uid, number, before, wants);
+    let mut marks = targets.iter().filter_map(|t| t.mark.as_ref());
+    let other = marks.any(|m| wanted::number(&m.rollout) == number && m.rollout != id);
+    match other {
+        true => wanted::rollout(uid, number + 1, before, wants),
+        false => id,
     }
 }
 
@@ -183,173 +205,6 @@ fn answer(set: &VariantSet, status: &mut RolloutStatus) {
         status.halted = None;
         status.retried = asked.cloned();
     }
-}
-
-struct Walk<'a, 'b> {
-    o: &'a Observed,
-    rollout: &'b Rollout,
-    paused: bool,
-    certain: bool,
-    targets: &'b [Target<'a>],
-    notes: Vec<String>,
-}
-
-impl Walk<'_, '_> {
-    fn walk(self, mut status: RolloutStatus) -> Steered {
-        let steps = members::assign(self.rollout, &status, self.targets);
-        let of = |at: usize| -> Vec<&Target<'_>> {
-            let both = self.targets.iter().zip(&steps);
-            both.filter(|(_, s)| **s == at).map(|(t, _)| t).collect()
-        };
-        let mut times = Vec::new();
-        for (at, step) in status.steps.iter_mut().enumerate() {
-            times.push(measure::count(self.o, &status.id, &of(at), step));
-        }
-        self.halt(&mut status);
-        // The first step that is not done: nothing behind it is written.
-        let mut current = None;
-        let (mut after, mut state, mut message) = (None, RolloutState::Complete, String::new());
-        for (at, wanted) in self.rollout.steps.iter().enumerate() {
-            let holds = self.held(&status);
-            let Some(step) = status.steps.get_mut(at) else {
-                break;
-            };
-            if step.opened.is_none() {
-                if let Some((why, text)) = holds {
-                    (state, message) = (why, text);
-                    break;
-                }
-                step.opened = Some(self.o.now);
-            }
-            current = Some(at);
-            let matched = self
-                .targets
-                .iter()
-                .any(|t| members::selected(self.rollout, t) == Some(at));
-            let open = self.rollout.open;
-            let last = at + 1 == self.rollout.steps.len();
-            let times = times.get_mut(at).map(std::mem::take).unwrap_or_default();
-            match measure::judge(self.o.now, open, (wanted, matched), step, times) {
-                Verdict::Done => continue,
-                Verdict::Soaking(_) if last => continue,
-                Verdict::Soaking(left) => {
-                    (after, state) = (Some(left), RolloutState::Soaking);
-                }
-                Verdict::Empty(why) => (state, message) = (RolloutState::Halted, why),
-                Verdict::Open => state = RolloutState::Progressing,
-            }
-            if let Some((why, text)) = holds {
-                (state, message) = (why, text);
-            }
-            break;
-        }
-        for (at, step) in status.steps.iter_mut().enumerate() {
-            let all_reached = || of(at).iter().all(|t| t.reached(&status.id).is_some());
-            step.frozen = step.frozen || (step.opened.is_some() && all_reached());
-        }
-        status.complete |= state == RolloutState::Complete;
-        (status.state, status.message) = (state, message);
-        let fates = self.targets.iter().zip(&steps);
-        let fates = fates.map(|(t, step)| (t.name.clone(), self.fate(&status, t, *step, current)));
-        let fates: BTreeMap<ObjectName, Fate> = fates.collect();
-        let waits = |fate: &&Fate| matches!(fate, Fate::Wait);
-        let name = |at: usize| {
-            self.rollout
-                .steps
-                .get(at)
-                .map_or("", |s| &s.name)
-                .to_owned()
-        };
-        Steered {
-            waiting: fates.values().filter(waits).count(),
-            fates,
-            steps: self
-                .targets
-                .iter()
-                .zip(&steps)
-                .map(|(t, at)| (t.name.clone(), name(*at)))
-                .collect(),
-            status,
-            after,
-            notes: self.notes,
-        }
-    }
-
-    /// A count beyond what is borne halts the rollout until somebody asks for another try.
-    fn halt(&self, status: &mut RolloutStatus) {
-        let open = || status.steps.iter().filter(|s| s.opened.is_some());
-        let sum = |of: fn(&StepStatus) -> usize| open().map(of).sum::<usize>();
-        let halt = self.rollout.halt;
-        let found = [
-            ("with conflicts", sum(|s| s.conflicts), halt.conflicts),
-            ("failed", sum(|s| s.failed), halt.failed),
-            ("rejected", sum(|s| s.rejected), halt.rejected),
-        ];
-        if let Some((what, count, most)) = found.into_iter().find(|(_, count, most)| count > most) {
-            status.halted = Some(format!("{count} member(s) {what}, more than {most}"));
-        }
-    }
-
-    /// Why no further step opens.
-    fn held(&self, status: &RolloutStatus) -> Option<(RolloutState, String)> {
-        if let Some(why) = &status.halted {
-            return Some((RolloutState::Halted, why.clone()));
-        }
-        if self.paused {
-            return Some((
-                RolloutState::Paused,
-                format!("the set is annotated with {PAUSE}"),
-            ));
-        }
-        (!self.certain).then(|| {
-            let why = "a target or an upstream of the set is unknown".to_owned();
-            (RolloutState::Halted, why)
-        })
-    }
-
-    fn fate(
-        &self,
-        status: &RolloutStatus,
-        t: &Target<'_>,
-        step: usize,
-        current: Option<usize>,
-    ) -> Fate {
-        let open = self.o.whole_rollout || current.is_some_and(|current| step <= current);
-        let reached = t.reached(&status.id);
-        match (t.is_written, open) {
-            (true, false) => return Fate::Stay,
-            // What is as it is wanted already gets its mark, too: it is a member from now on, whatever becomes of its spec.
-            (true, true) if reached.is_some() => return Fate::Stay,
-            (false, false) => return Fate::Wait,
-            (_, true) => {}
-        }
-        let before = match (reached, t.variant.and_then(|v| v.variant.as_ref())) {
-            (Some(mark), _) => mark.before.clone(),
-            (None, Some(variant)) => self.o.published.get(t.name).map(|p| Before {
-                repo: variant.spec.upstream.repo.clone(),
-                package: variant.spec.upstream.package.clone(),
-                commit: p.commit,
-            }),
-            (None, None) => None,
-        };
-        let name = self.rollout.steps.get(step).map_or("", |s| &s.name);
-        Fate::Write(MemberMark {
-            rollout: status.id.clone(),
-            step: reached.map_or(name, |mark| &mark.step).to_owned(),
-            spec: wanted::spec(t.wanted),
-            before,
-        })
-    }
-}
-
-/// `RolledOut`: whether every step is done.
-pub(super) fn condition(status: &RolloutStatus) -> Condition {
-    let verdict = match status.state {
-        RolloutState::Complete => Status::True,
-        _ => Status::False,
-    };
-    let message = format!("rollout {}: {}", status.id, told(status));
-    Condition::new(ROLLED_OUT, verdict, status.state.word(), message)
 }
 
 /// Says in the report how the rollout stands, and who ends what holds it. The set is not `Ready` while targets wait for
@@ -399,6 +254,16 @@ fn told(status: &RolloutStatus) -> String {
         "" => status.progress(),
         message => format!("{}: {message}", status.progress()),
     }
+}
+
+/// `RolledOut`: whether every step is done.
+pub(super) fn condition(status: &RolloutStatus) -> Condition {
+    let verdict = match status.state {
+        RolloutState::Complete => Status::True,
+        _ => Status::False,
+    };
+    let message = format!("rollout {}: {}", status.id, told(status));
+    Condition::new(ROLLED_OUT, verdict, status.state.word(), message)
 }
 
 /// Condition: every step of the rollout is done (F7).

@@ -19,7 +19,9 @@ pub(super) fn of(
 ) -> Option<Steered> {
     let before = o.status.rollout.as_ref()?;
     let asked = set.meta.annotations.get(UNDO)?;
-    if *asked != before.id || before.asked != wanted::asked(&set.spec.upstreams) {
+    // Another one has begun since, and is only not remembered yet.
+    let later = super::newest(targets) > wanted::number(&before.id);
+    if later || *asked != before.id || before.asked != wanted::asked(&set.spec.upstreams) {
         return None;
     }
     let mut status = before.clone();

@@ -1,0 +1,179 @@
+//! Walks the steps of a rollout: which is open, which target is written, and what holds the next one (F7).
+
+use std::collections::BTreeMap;
+
+use model::{Before, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus, StepStatus};
+
+use super::super::observed::Observed;
+use super::measure::{self, Verdict};
+use super::members::{self, Target};
+use super::{Fate, PAUSE, Steered};
+use crate::digest::wanted;
+
+/// A rollout, and what its steps are walked over.
+pub(super) struct Walk<'a, 'b> {
+    pub(super) o: &'a Observed,
+    pub(super) rollout: &'b Rollout,
+    pub(super) paused: bool,
+    pub(super) certain: bool,
+    pub(super) targets: &'b [Target<'a>],
+    pub(super) notes: Vec<String>,
+}
+
+/// Where the walk ended.
+struct End {
+    /// The first step that is not done: nothing behind it is written.
+    current: Option<usize>,
+    /// In how many seconds the next step may open.
+    after: Option<i64>,
+    state: RolloutState,
+    message: String,
+}
+
+impl Walk<'_, '_> {
+    /// Counts the members of each step, opens what may be open, and says what becomes of each target.
+    pub(super) fn walk(self, mut status: RolloutStatus) -> Steered {
+        let steps = members::assign(self.rollout, &status, self.targets);
+        let of = |at: usize| -> Vec<&Target<'_>> {
+            let both = self.targets.iter().zip(&steps);
+            both.filter(|(_, s)| **s == at).map(|(t, _)| t).collect()
+        };
+        let mut times = Vec::new();
+        for (at, step) in status.steps.iter_mut().enumerate() {
+            times.push(measure::count(self.o, &status.id, &of(at), step));
+        }
+        self.halt(&mut status);
+        let end = self.open(&mut status, times);
+        for (at, step) in status.steps.iter_mut().enumerate() {
+            let all_reached = || of(at).iter().all(|t| t.reached(&status.id).is_some());
+            step.frozen = step.frozen || (step.opened.is_some() && all_reached());
+        }
+        status.complete |= end.state == RolloutState::Complete;
+        (status.state, status.message) = (end.state, end.message);
+        let placed = || self.targets.iter().zip(&steps);
+        let fate = |(t, step): (&Target<'_>, &usize)| {
+            (t.name.clone(), self.fate(&status, t, *step, end.current))
+        };
+        let fates: BTreeMap<ObjectName, Fate> = placed().map(fate).collect();
+        let waits = |fate: &&Fate| matches!(fate, Fate::Wait);
+        let name = |at: usize| self.rollout.steps.get(at).map_or("", |s| &s.name);
+        let named = placed().map(|(t, at)| (t.name.clone(), name(*at).to_owned()));
+        Steered {
+            waiting: fates.values().filter(waits).count(),
+            fates,
+            steps: named.collect(),
+            status,
+            after: end.after,
+            notes: self.notes,
+        }
+    }
+
+    /// Opens the steps whose turn it is, one after the other, up to the first that is not done.
+    fn open(&self, status: &mut RolloutStatus, mut times: Vec<Vec<i64>>) -> End {
+        let mut end = End {
+            current: None,
+            after: None,
+            state: RolloutState::Complete,
+            message: String::new(),
+        };
+        for (at, wanted) in self.rollout.steps.iter().enumerate() {
+            let holds = self.held(status);
+            let Some(step) = status.steps.get_mut(at) else {
+                break;
+            };
+            if step.opened.is_none() {
+                if let Some((why, text)) = holds {
+                    (end.state, end.message) = (why, text);
+                    break;
+                }
+                step.opened = Some(self.o.now);
+            }
+            end.current = Some(at);
+            let selected = |t: &Target<'_>| members::selected(self.rollout, t) == Some(at);
+            let matched = self.targets.iter().any(selected);
+            let last = at + 1 == self.rollout.steps.len();
+            let times = times.get_mut(at).map(std::mem::take).unwrap_or_default();
+            let open = self.rollout.open;
+            match measure::judge(self.o.now, open, (wanted, matched), step, times) {
+                Verdict::Done => continue,
+                Verdict::Soaking(_) if last => continue,
+                Verdict::Soaking(left) => {
+                    (end.after, end.state) = (Some(left), RolloutState::Soaking);
+                }
+                Verdict::Empty(why) => (end.state, end.message) = (RolloutState::Halted, why),
+                Verdict::Open => end.state = RolloutState::Progressing,
+            }
+            if let Some((why, text)) = holds {
+                (end.state, end.message) = (why, text);
+            }
+            break;
+        }
+        end
+    }
+
+    /// A count beyond what is borne halts the rollout until somebody asks for another try.
+    fn halt(&self, status: &mut RolloutStatus) {
+        let open = || status.steps.iter().filter(|s| s.opened.is_some());
+        let sum = |of: fn(&StepStatus) -> usize| open().map(of).sum::<usize>();
+        let halt = self.rollout.halt;
+        let found = [
+            ("with conflicts", sum(|s| s.conflicts), halt.conflicts),
+            ("failed", sum(|s| s.failed), halt.failed),
+            ("rejected", sum(|s| s.rejected), halt.rejected),
+        ];
+        if let Some((what, count, most)) = found.into_iter().find(|(_, count, most)| count > most) {
+            status.halted = Some(format!("{count} member(s) {what}, more than {most}"));
+        }
+    }
+
+    /// Why no further step opens.
+    fn held(&self, status: &RolloutStatus) -> Option<(RolloutState, String)> {
+        if let Some(why) = &status.halted {
+            return Some((RolloutState::Halted, why.clone()));
+        }
+        if self.paused {
+            return Some((
+                RolloutState::Paused,
+                format!("the set is annotated with {PAUSE}"),
+            ));
+        }
+        (!self.certain).then(|| {
+            let why = "a target or an upstream of the set is unknown".to_owned();
+            (RolloutState::Halted, why)
+        })
+    }
+
+    fn fate(
+        &self,
+        status: &RolloutStatus,
+        t: &Target<'_>,
+        step: usize,
+        current: Option<usize>,
+    ) -> Fate {
+        let open = self.o.whole_rollout || current.is_some_and(|current| step <= current);
+        let reached = t.reached(&status.id);
+        match (t.is_written, open) {
+            (true, false) => return Fate::Stay,
+            // What is as it is wanted already gets its mark, too: it is a member from now on, whatever becomes of its spec.
+            (true, true) if reached.is_some() => return Fate::Stay,
+            (false, false) => return Fate::Wait,
+            (_, true) => {}
+        }
+        let before = match (reached, t.variant.and_then(|v| v.variant.as_ref())) {
+            (Some(mark), _) => mark.before.clone(),
+            (None, Some(variant)) => self.o.published.get(t.name).map(|p| Before {
+                repo: variant.spec.upstream.repo.clone(),
+                package: variant.spec.upstream.package.clone(),
+                commit: p.commit,
+            }),
+            (None, None) => None,
+        };
+        let name = self.rollout.steps.get(step).map_or("", |s| &s.name);
+        Fate::Write(MemberMark {
+            rollout: status.id.clone(),
+            step: reached.map_or(name, |mark| &mark.step).to_owned(),
+            spec: wanted::spec(t.wanted),
+            before,
+        })
+    }
+}
