@@ -21,6 +21,7 @@ mod reach;
 mod rendering;
 mod resolve;
 mod rollouts;
+mod rollouts_undone;
 mod schedule;
 mod sets;
 mod tenancy;

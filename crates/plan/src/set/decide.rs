@@ -101,11 +101,12 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
     };
     let certain = unrolled.unknown() == 0 && !desired.unknown;
     let steered = set.spec.rollout.as_ref().map(|rollout| {
+        let follow: Vec<&Upstream> = upstreams.iter().map(|s| &s.wanted).collect();
         let steered = steer(
             o,
             (set, uid),
             rollout,
-            &upstreams,
+            &follow,
             desired.all(uid, o),
             certain,
         );

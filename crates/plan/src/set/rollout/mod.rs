@@ -13,10 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Condition, MemberMark, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, Status,
-    StepStatus, Uid, VariantSet, VariantSpec,
+    StepStatus, Uid, Upstream, VariantSet, VariantSpec,
 };
 
-use super::decide::Source;
 use super::guard::uid_mark;
 use super::observed::Observed;
 use crate::Report;
@@ -64,7 +63,7 @@ pub(super) fn steer<'a>(
     o: &'a Observed,
     (set, uid): (&VariantSet, &Uid),
     rollout: &Rollout,
-    upstreams: &[Source],
+    upstreams: &[&Upstream],
     all: impl Iterator<Item = (&'a ObjectName, &'a VariantSpec, bool)>,
     certain: bool,
 ) -> Steered {
@@ -113,12 +112,12 @@ pub(super) fn steer<'a>(
 fn begin(
     o: &Observed,
     (set, uid): (&VariantSet, &Uid),
-    upstreams: &[Source],
+    upstreams: &[&Upstream],
     targets: &[Target<'_>],
     certain: bool,
     notes: &mut Vec<String>,
 ) -> RolloutStatus {
-    let wants = wanted::wants(upstreams.iter().map(|s| &s.wanted));
+    let wants = wanted::wants(upstreams.iter().copied());
     let asked = wanted::asked(&set.spec.upstreams);
     let before = o.status.rollout.as_ref();
     // Somebody edited a variant by hand: it is written back, and nothing else is wanted.
