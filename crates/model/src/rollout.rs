@@ -173,6 +173,23 @@ pub struct StepStatus {
     pub rejected: usize,
 }
 
+impl StepStatus {
+    /// What there is to say of its members beside those that are published: `conflicts 1, failed 2`; empty where nothing is.
+    pub fn besides(&self) -> String {
+        let counts = [
+            ("conflicts", self.conflicts),
+            ("failed", self.failed),
+            ("rejected", self.rejected),
+            ("diverged", self.diverged),
+            ("unreachable", self.unreachable),
+            ("deleted", self.deleted),
+        ];
+        let found = counts.into_iter().filter(|(_, count)| *count > 0);
+        let said: Vec<String> = found.map(|(what, n)| format!("{what} {n}")).collect();
+        said.join(", ")
+    }
+}
+
 impl RolloutStatus {
     /// The step that is worked on: the last that is open; `None` before the first is.
     pub fn current(&self) -> Option<(usize, &StepStatus)> {

@@ -176,22 +176,12 @@ fn table(rollout: &RolloutStatus) -> String {
         "STEP", "STATE", "PUBLISHED", "BESIDES"
     );
     for (at, step) in rollout.steps.iter().enumerate() {
-        let counts = [
-            ("conflicts", step.conflicts),
-            ("failed", step.failed),
-            ("rejected", step.rejected),
-            ("diverged", step.diverged),
-            ("unreachable", step.unreachable),
-            ("deleted", step.deleted),
-        ];
-        let besides = counts.into_iter().filter(|(_, count)| *count > 0);
-        let besides: Vec<String> = besides.map(|(what, n)| format!("{what} {n}")).collect();
         let published = format!("{} of {}", step.published, step.members);
         let line = format!(
             "{:<16} {:<8} {published:>9}  {}",
             step.name,
             word(rollout, at, step),
-            besides.join(", ")
+            step.besides()
         );
         // Writing to a String cannot fail.
         _ = writeln!(out, "{}", line.trim_end());

@@ -6,6 +6,7 @@ mod grid;
 mod layout;
 mod plan;
 mod revision;
+mod rollout;
 mod sets;
 mod waiting;
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use model::Standing;
+use model::{RolloutStatus, Standing};
 
-use super::layout;
 use super::waiting::bar;
 use super::{Context, nothing};
+use super::{layout, rollout};
+use crate::commands::board::actions;
 
 /// One set of the page.
 struct Row {
@@ -15,16 +16,18 @@ struct Row {
     upstream: (String, String, String),
     counts: BTreeMap<Standing, usize>,
     said: Vec<String>,
+    rollout: Option<RolloutStatus>,
 }
 
 /// The main part of the page.
 pub(super) fn main(context: &Context<'_>) -> Markup {
     let rows = rows(context);
+    let scope = actions::scope(&context.board.client.namespace);
     html! {
         div.title { h1 { "Sets" } }
         @if rows.is_empty() { (nothing("There is no set in this namespace.")) }
         div.cards {
-            @for row in &rows { (card(row)) }
+            @for row in &rows { (card(row, &scope)) }
         }
     }
 }
@@ -50,6 +53,7 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
                 .filter(|c| !c.message.is_empty())
                 .map(|c| format!("{}: {}", c.kind, c.message))
                 .collect(),
+            rollout: set.status.rollout.clone(),
         });
         let mut rows: Vec<Row> = sets.collect();
         let lone = counts.remove("").unwrap_or_default();
@@ -59,13 +63,14 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
                 upstream: Default::default(),
                 counts: lone,
                 said: Vec::new(),
+                rollout: None,
             });
         }
         rows
     })
 }
 
-fn card(row: &Row) -> Markup {
+fn card(row: &Row, scope: &str) -> Markup {
     let total: usize = row.counts.values().sum();
     let (repository, package, revision) = &row.upstream;
     let title = if row.name.is_empty() {
@@ -89,6 +94,7 @@ fn card(row: &Row) -> Markup {
                     li { a href=(format!("./targets?set={}&state={}", row.name, layout::key(*standing))) { (layout::badge(*standing)) " " span.number { (count) } } }
                 }
             }
+            @if let Some(rollout) = &row.rollout { (rollout::part(&row.name, rollout, scope)) }
             @if !row.said.is_empty() { details { summary { "Conditions" } ul { @for line in &row.said { li { (line) } } } } }
         }
     }
