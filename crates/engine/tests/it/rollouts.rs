@@ -430,3 +430,42 @@ async fn a_set_whose_rollout_is_taken_out_writes_all_at_once() {
     }));
     quiet(&world).await;
 }
+
+/// A target that another set claims as well follows its owner; the other set's rollout halts and says why.
+#[tokio::test(start_paused = true)]
+async fn a_target_that_two_sets_claim_follows_its_owner() {
+    let world = fleet(0).await;
+    let stored = world.twin.set(NS, "fan").expect("the set");
+    let mut other = set("other", stored.parsed.expect("a set").spec.targets);
+    other.spec.rollout = Some(rollout(0));
+    world.twin.put_set(other);
+    world.rest().await;
+    let (_, why) = ready_of(&world, "other", "RolledOut");
+    assert!(why.contains("1 member(s) failed, more than 0"), "{why}");
+    assert_eq!(reached(&world, 1), [0]);
+    publish(&world, 0, 1).await;
+    assert_eq!(reached(&world, 1), [0, 1]);
+    assert_eq!(status(&world).state, RolloutState::Progressing);
+    quiet(&world).await;
+}
+
+/// A tag that is moved after its commit was rolled out to a step takes nothing from it.
+#[tokio::test(start_paused = true)]
+async fn a_moved_tag_bypasses_no_step() {
+    let world = fleet(0).await;
+    let stable = model::WorkspaceName::parse("stable").expect("a name");
+    push(&world, &image("first"), "stable").await;
+    put_fan(&world, Some(rollout(0)), UpstreamVersion::Tag(stable));
+    world.rest().await;
+    publish(&world, 0, 1).await;
+    assert_eq!(reached(&world, 1), [0, 1]);
+    push(&world, &image("second"), "stable").await;
+    world.rest().await;
+    assert_eq!(reached(&world, 2), [0]);
+    let name = format!("fan-{}-{}", PLACES[1].0, PLACES[1].1);
+    let (is, why) = condition(&world, &name, "Ready");
+    assert_eq!(is, Status::True, "{name}: {why}");
+    let text = world.file(&revision(1, 1), "deployment.yaml").await;
+    assert!(text.contains("app:first"), "{text}");
+    quiet(&world).await;
+}
