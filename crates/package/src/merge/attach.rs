@@ -36,11 +36,53 @@ pub(super) struct Found {
 }
 
 /// Decides the comments of a merged document.
+///
+/// What stands before the first entry is the document's header. Where a side put another entry first or took the first one
+/// away, nobody can say whether the header is the document's or that entry's: it is the entry's, unless both sides changed it then.
 pub(super) fn merge(
     merged: Document<'_>,
     sides: [Option<Document<'_>>; 3],
     schema: Schema<'_>,
 ) -> Found {
+    let of_entry = (!alike_first(merged, sides)).then(|| walked(merged, sides, schema, true));
+    match of_entry {
+        Some(found) if found.clashes.is_empty() => found,
+        Some(found) => {
+            let of_document = walked(merged, sides, schema, false);
+            match of_document.clashes.len() < found.clashes.len() {
+                true => of_document,
+                false => found,
+            }
+        }
+        None => walked(merged, sides, schema, false),
+    }
+}
+
+/// Whether a merged document begins with the same entry as each side.
+fn alike_first(merged: Document<'_>, sides: [Option<Document<'_>>; 3]) -> bool {
+    let first = |document: Document<'_>| {
+        let mut entries = document.root().entries();
+        let entry = entries.next();
+        entry.and_then(|entry| Some(entry.key.key_text()?.to_owned()))
+    };
+    let known = first(merged);
+    let mut sides = sides.into_iter().flatten();
+    sides.all(|side| first(side) == known)
+}
+
+fn walked(
+    merged: Document<'_>,
+    sides: [Option<Document<'_>>; 3],
+    schema: Schema<'_>,
+    header_at_entry: bool,
+) -> Found {
+    fn shared(document: Document<'_>, header_at_entry: bool) -> Attachments<'_> {
+        let attachments = document.attachments();
+        match header_at_entry {
+            true => attachments.with_header_at_entry(document),
+            false => attachments,
+        }
+    }
     let mut walk = Walk {
         text: merged.text(),
         eol: if merged.text().contains("\r\n") {
@@ -48,9 +90,11 @@ pub(super) fn merge(
         } else {
             "\n"
         },
-        merged: merged.attachments(),
+        merged: shared(merged, header_at_entry),
         sides: sides.map(|side| {
-            side.map_or_else(Default::default, |side| (side.text(), side.attachments()))
+            side.map_or_else(Default::default, |side| {
+                (side.text(), shared(side, header_at_entry))
+            })
         }),
         found: Found::default(),
     };

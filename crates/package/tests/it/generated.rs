@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::merge_lab::Case;
 
-/// The seeds of the share, or those that `OFFSHOOT_MERGE_SEEDS` names as `FROM..TO`.
+/// The seeds of the share, or those that `OFFSHOOT_MERGE_SEEDS` names as `FROM..TO`; with `OFFSHOOT_MERGE_MOVES` what moves, too.
 fn seeds() -> std::ops::Range<u64> {
     let named = std::env::var("OFFSHOOT_MERGE_SEEDS").unwrap_or_else(|_| "0..60".to_owned());
     let (from, to) = named.split_once("..").unwrap();
@@ -14,8 +14,9 @@ fn seeds() -> std::ops::Range<u64> {
 #[test]
 fn generated_merges_lose_double_and_move_nothing() {
     let mut rules: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let moves = std::env::var_os("OFFSHOOT_MERGE_MOVES").is_some();
     for seed in seeds() {
-        let case = Case::of(seed, false);
+        let case = Case::of(seed, moves);
         let judged = case.judge();
         assert!(judged.merged.is_some(), "{seed}");
         for fault in judged.faults {
@@ -30,7 +31,7 @@ fn generated_merges_lose_double_and_move_nothing() {
             format!(
                 "{} × {rule}, first\n{}\n",
                 told.len(),
-                told[..told.len().min(6)].join("\n")
+                told[..told.len().min(20)].join("\n")
             )
         })
         .collect();

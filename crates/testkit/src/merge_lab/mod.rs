@@ -4,6 +4,7 @@
 //! texts: values by another YAML reader, comments line by line. Nothing here asks the merge what it did.
 
 mod edits;
+mod excuses;
 mod model;
 mod oracle;
 mod packages;

@@ -6,7 +6,7 @@ use model::{Conflict, ConflictValue, File, Files};
 use package::merge::{MergeOptions, merge};
 
 use super::reading::{self, Remark, is_yaml};
-use super::spare;
+use super::{excuses, spare};
 
 /// Something that does not hold: its kind, and what it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,16 +18,26 @@ pub struct Fault {
 }
 
 /// The texts of one side.
-struct Side {
-    values: Counts,
+pub(super) struct Side {
+    pub(super) values: Counts,
     loose: Counts,
     comments: BTreeMap<String, Vec<Remark>>,
     nodes: BTreeSet<String>,
 }
 
-type Counts = BTreeMap<(String, String), usize>;
+pub(super) type Counts = BTreeMap<(String, String), usize>;
 
 impl Side {
+    /// Whether a node of this way is there.
+    pub(super) fn has(&self, node: &str) -> bool {
+        self.nodes.contains(node)
+    }
+
+    /// Whether a resource is there, as the way to a node names it.
+    pub(super) fn has_resource(&self, resource: &str) -> bool {
+        self.nodes.iter().any(|node| node.starts_with(resource))
+    }
+
     fn of(files: &Files, faults: &mut Vec<Fault>) -> Self {
         let mut side = Self {
             values: Counts::new(),
@@ -78,7 +88,7 @@ fn parts(value: &str) -> Vec<String> {
 }
 
 /// A place without the names of elements.
-fn generic(at: &str) -> String {
+pub(super) fn generic(at: &str) -> String {
     let mut out = String::new();
     let mut inside = false;
     for c in at.chars() {
@@ -124,6 +134,7 @@ pub(super) fn judge(
         said: &said,
         spare: &spare,
         deleted: &spare::deleted([base, local, upstream]),
+        asked: &excuses::asked(conflicts),
     };
     values(&sides, &after, &beside, &mut faults);
     comments(&sides, &after, &beside, &mut faults);
@@ -168,6 +179,8 @@ struct Beside<'s> {
     spare: &'s Side,
     /// The texts of upstream's files that local deleted.
     deleted: &'s str,
+    /// The places that records ask about as a whole.
+    asked: &'s [String],
 }
 
 fn count<K: Ord>(counts: &BTreeMap<K, usize>, key: &K) -> usize {
@@ -210,6 +223,9 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
         if renamed(&key.0, sides) && wanted(total).is_none_or(in_all) {
             continue;
         }
+        let again = excuses::within(beside.asked, &generic_key.0)
+            || excuses::emptied(key, sides)
+            || excuses::added_apart(&key.0, sides);
         match wanted(counts) {
             Some(wanted) if there < wanted && !known() => {
                 // An element of another name holds it where its name was changed.
@@ -218,7 +234,9 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
                     fault("value lost", key, format!("{there} of {wanted}"));
                 }
             }
-            Some(wanted) if there > wanted + count(&beside.spare.values, key) && !known() => {
+            Some(wanted)
+                if there > wanted + count(&beside.spare.values, key) && !known() && !again =>
+            {
                 fault("value came back", key, format!("{there} of {wanted}"))
             }
             _ => {}
@@ -230,7 +248,7 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
             .max(upstream_loose)
             .max((local_loose + upstream_loose).saturating_sub(base));
         let most = most + count(&beside.spare.loose, &loose);
-        if count(&after.loose, &loose) > most && local + upstream + there > 0 {
+        if count(&after.loose, &loose) > most && local + upstream + there > 0 && !again {
             fault(
                 "value doubled",
                 key,
@@ -281,6 +299,7 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
             moved(remark) || sides.iter().skip(1).any(lacks)
         };
         let whole = found.iter().all(kept);
+        let again = excuses::all_asked(beside.asked, found) || excuses::resources(found, sides);
         let mut fault = |rule, what: String| {
             faults.push(Fault {
                 rule,
@@ -291,12 +310,12 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
             Some(wanted) if found.len() < wanted && !known && !gone => {
                 fault("comment lost", format!("{} of {wanted}", found.len()))
             }
-            Some(wanted) if found.len() > wanted + spare && !known && !whole => {
+            Some(wanted) if found.len() > wanted + spare && !known && !whole && !again => {
                 fault("comment came back", format!("{} of {wanted}", found.len()))
             }
             _ => {}
         }
-        if found.len() > local.max(upstream) + spare {
+        if found.len() > local.max(upstream) + spare && !again {
             fault(
                 "comment doubled",
                 format!("{} of {}", found.len(), local.max(upstream)),
@@ -306,6 +325,7 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
         // One that stands once everywhere can be followed.
         if let ([now], [_] | [], [_] | [], [_] | []) = (found.as_slice(), base, local, upstream)
             && !stands([base.first(), local.first(), upstream.first()], now, &keys)
+            && !excuses::renamed([local.first(), upstream.first()], now, sides)
         {
             fault("comment moved", String::new());
         }
@@ -331,7 +351,22 @@ fn stands(sides: [Option<&Remark>; 3], now: &Remark, there: &BTreeSet<&String>) 
     let gone = choices
         .iter()
         .all(|side| side.behind || !there.contains(&side.next));
-    next || (previous && gone) || (previous && all.iter().any(|side| side.next == now.next))
+    // What stands behind all that a map holds stays behind it, whatever comes last there now.
+    let inside = now.behind
+        && all
+            .iter()
+            .any(|side| side.behind && holder(side) == holder(now));
+    next || inside
+        || (previous && gone)
+        || (previous && all.iter().any(|side| side.next == now.next))
+}
+
+/// What holds the entry that a comment stands behind.
+fn holder(remark: &Remark) -> &str {
+    remark
+        .node
+        .rsplit_once(' ')
+        .map_or("", |(holder, _)| holder)
 }
 
 /// Whether two lines are the same entry: its value may have changed.

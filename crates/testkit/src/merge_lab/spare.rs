@@ -1,7 +1,7 @@
 //! What a merge may leave standing beside its other form: what a record asks a person about as a whole (M16, M23).
 //!
 //! A file that upstream renamed and changed at once is another file (M23): where local changed the old one, both stand
-//! until somebody decides.
+//! until somebody decides. Where the other side deleted the old one, or renamed and changed it too, what is new is new.
 
 use model::{Conflict, Files, PackagePath};
 
@@ -21,10 +21,15 @@ pub(super) fn whole(
         files.any(|c| base.contains_key(&c.file) && !side.contains_key(&c.file))
     };
     let deleting = [local, upstream].map(|side| asked(side).then_some(side));
+    let both = base
+        .keys()
+        .any(|path| !local.contains_key(path) && !upstream.contains_key(path));
     let mut out = Files::new();
     for (path, file) in result {
         let mut sides = deleting.iter().flatten();
-        if !base.contains_key(path) && sides.any(|side| side.contains_key(path)) {
+        let own = local.contains_key(path) != upstream.contains_key(path);
+        let new = both && own || sides.any(|side| side.contains_key(path));
+        if !base.contains_key(path) && new {
             out.insert(path.clone(), file.clone());
             continue;
         }

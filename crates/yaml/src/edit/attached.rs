@@ -39,6 +39,19 @@ impl<'a> Attachments<'a> {
     pub fn of(&self, node: Node<'_>, place: Place) -> Option<&Attached<'a>> {
         self.all.get(&(node.id, place as u8))
     }
+
+    /// The same, with what stands before the first entry of a document above that entry instead of above the document.
+    #[must_use]
+    pub fn with_header_at_entry(mut self, document: Document<'a>) -> Self {
+        let view = document.stream.view(document.index);
+        let root = view.tree.root;
+        let header = self.all.remove(&(root, Place::Head as u8));
+        if let Some(header) = header.filter(|_| view.slots(root) > 0) {
+            let first = view.slot(root, 0).value;
+            self.all.insert((first, Place::Head as u8), header);
+        }
+        self
+    }
 }
 
 impl<'a> Document<'a> {
@@ -328,6 +341,19 @@ c:
                 );
             }
         }
+    }
+
+    #[test]
+    fn m14_a_header_can_be_seen_as_the_first_entry_s() {
+        let stream = Stream::parse(TEXT, &Limits::default()).unwrap();
+        let document = stream.document(0).unwrap();
+        let attachments = document.attachments().with_header_at_entry(document);
+        let root = document.root();
+        let first = attachments.of(root.get("a").unwrap(), Place::Head).unwrap();
+        assert_eq!(first.comments, ["# licence", "# about it"]);
+        assert_eq!(attachments.of(root, Place::Head), None);
+        let foot = attachments.of(root, Place::Foot).unwrap();
+        assert_eq!(foot.comments, ["# the end"]);
     }
 
     #[test]

@@ -79,6 +79,45 @@ fn m14_a_header_stays_where_a_blank_line_comes_behind_it() {
 }
 
 #[test]
+fn m14_a_header_below_a_new_first_entry_stays_with_the_entry_that_it_stood_above() {
+    let base = "# Values.\n\n# how many\nreplicas: 2\nsize: 1\n";
+    let first = "owner: me\n# Values.\n\n# how many\nreplicas: 2\nsize: 1\n";
+    let remark = "# Values.\n\n# how many\n# not more\nreplicas: 2\nsize: 1\n";
+    let wanted = "owner: me\n# Values.\n# how many\n# not more\nreplicas: 2\nsize: 1\n";
+    for (local, upstream) in [(first, remark), (remark, first)] {
+        let (text, conflicts) = one(base, local, upstream, &block());
+        assert_eq!(bare(&text), bare(wanted), "local:\n{local}");
+        assert_eq!(conflicts, []);
+    }
+}
+
+#[test]
+fn m14_a_new_header_is_not_the_new_first_entry_s() {
+    let base = "replicas: 2\nsize: 1\n";
+    let first = "owner: me\nreplicas: 2\nsize: 1\n";
+    let remark = "# how many\nreplicas: 2\nsize: 1\n";
+    both(
+        base,
+        first,
+        remark,
+        "owner: me\n# how many\nreplicas: 2\nsize: 1\n",
+    );
+}
+
+#[test]
+fn m14_a_header_above_a_new_first_entry_stays_above_it_and_takes_what_changes_in_it() {
+    let base = "# Licence 1\nreplicas: 2\nsize: 1\n";
+    let first = "# Licence 1\nowner: me\nreplicas: 2\nsize: 1\n";
+    let remark = "# Licence 2\nreplicas: 2\nsize: 1\n";
+    both(
+        base,
+        first,
+        remark,
+        "# Licence 2\nowner: me\nreplicas: 2\nsize: 1\n",
+    );
+}
+
+#[test]
 fn m14_a_header_that_goes_is_gone_once_and_one_that_changes_is_there_once() {
     let values = &VALUES[..2];
     let spaced = replaced(LICENSED, &[("Apache-2.0\napi", "Apache-2.0\n\napi")]);
