@@ -38,23 +38,30 @@ pub(super) struct Found {
 /// Decides the comments of a merged document.
 ///
 /// What stands before the first entry is the document's header. Where a side put another entry first or took the first one
-/// away, nobody can say whether the header is the document's or that entry's: it is the entry's, unless both sides changed it then.
+/// away, nobody can say whether the header is the document's or that entry's: it is the entry's, unless both sides changed
+/// what base had there then.
 pub(super) fn merge(
     merged: Document<'_>,
     sides: [Option<Document<'_>>; 3],
     schema: Schema<'_>,
 ) -> Found {
-    let of_entry = (!alike_first(merged, sides)).then(|| walked(merged, sides, schema, true));
-    match of_entry {
-        Some(found) if found.clashes.is_empty() => found,
-        Some(found) => {
-            let of_document = walked(merged, sides, schema, false);
-            match of_document.clashes.len() < found.clashes.len() {
-                true => of_document,
-                false => found,
-            }
-        }
-        None => walked(merged, sides, schema, false),
+    if alike_first(merged, sides) {
+        return walked(merged, sides, schema, false);
+    }
+    let found = walked(merged, sides, schema, true);
+    let [base, ..] = sides;
+    let had = base.is_some_and(|base| {
+        let attachments = base.attachments();
+        let header = attachments.of(base.root(), Place::Head);
+        header.is_some_and(|header| !header.comments.is_empty())
+    });
+    if !had || found.clashes.is_empty() {
+        return found;
+    }
+    let of_document = walked(merged, sides, schema, false);
+    match of_document.clashes.len() < found.clashes.len() {
+        true => of_document,
+        false => found,
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use yaml::Node;
 
+use super::compare::same;
 use super::list::Slot;
 use super::value::Three;
 use super::{pairs, sequence};
@@ -31,7 +32,10 @@ pub(super) fn partners<'a>(
     };
     let slots = match list {
         List::Atomic => None,
-        list => pairs::slots(three, list).or_else(|| sequence::slots(three, list == List::Grants)),
+        list => pairs::slots(three, list).or_else(|| {
+            let slots = sequence::slots(three, list == List::Grants)?;
+            Some(moves_joined(slots, three))
+        }),
     };
     let mine = local.map(|side| Likeness::of(merged, side, list));
     let theirs = upstream.map(|side| Likeness::of(merged, side, list));
@@ -76,6 +80,43 @@ pub(super) fn partners<'a>(
         None => ([None; 3], None),
     });
     partners.collect()
+}
+
+/// In a sequence an item that one side moved went at one place and came at another: its comments are those of one item.
+fn moves_joined(mut slots: Vec<Slot>, three: Three<'_>) -> Vec<Slot> {
+    let same = |mine: usize, theirs: usize| {
+        let mine = three.local.and_then(|side| side.at(mine));
+        let theirs = three.upstream.and_then(|side| side.at(theirs));
+        mine.zip(theirs).is_some_and(|(a, b)| same(a, b))
+    };
+    let lone = |slot: &Slot| match (slot.base, slot.local, slot.upstream) {
+        (None, Some(mine), None) => Some((Some(mine), None)),
+        (None, None, Some(theirs)) => Some((None, Some(theirs))),
+        _ => None,
+    };
+    let mut at = 0;
+    while let Some(slot) = slots.get(at).cloned() {
+        let went = |(mine, theirs)| match (slot.local, slot.upstream, mine, theirs) {
+            (Some(mine), None, None, Some(theirs)) => same(mine, theirs),
+            (None, Some(theirs), Some(mine), None) => same(mine, theirs),
+            _ => false,
+        };
+        let came = |other: &Slot| lone(other).is_some_and(went);
+        let came = slots.iter().position(came).filter(|_| slot.base.is_some());
+        let Some(came) = came else {
+            at += 1;
+            continue;
+        };
+        let other = slots.remove(came);
+        // What stood before it has gone one place further to the front.
+        at = at.saturating_sub(usize::from(came < at));
+        if let Some(slot) = slots.get_mut(at) {
+            slot.local = slot.local.or(other.local);
+            slot.upstream = slot.upstream.or(other.upstream);
+        }
+        at += 1;
+    }
+    slots
 }
 
 /// Which items of a merged list are which of a side.

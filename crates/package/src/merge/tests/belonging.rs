@@ -105,6 +105,28 @@ fn m14_a_new_header_is_not_the_new_first_entry_s() {
 }
 
 #[test]
+fn m14_two_new_headers_at_one_entry_leave_the_local_one_and_a_record() {
+    let base = "replicas: 2\nsize: 1\n";
+    let local = "owner: me\n# mine\nreplicas: 2\nsize: 1\n";
+    let upstream = "# theirs\nreplicas: 3\nsize: 1\n";
+    let (text, conflicts) = one(base, local, upstream, &block());
+    assert_eq!(text, "owner: me\n# mine\nreplicas: 3\nsize: 1\n");
+    assert_eq!(conflicts.len(), 1);
+}
+
+#[test]
+fn m14_a_comment_that_local_took_away_stays_away_where_upstream_moves_its_element_first() {
+    let list = |items: &str| format!("apiVersion: e.com/v1\nkind: A\nrules:\n{items}");
+    let base = list("- when: night\n  then: stop\n# else\n- when: day\n  then: run\n");
+    let local = list("- when: night\n  then: stop\n- when: day\n  then: run\n");
+    let upstream = list("# else\n- when: day\n  then: run\n- when: night\n  # not\n  then: stop\n");
+    let (text, conflicts) = one(&base, &local, &upstream, &block());
+    let wanted = list("- when: day\n  then: run\n- when: night\n  # not\n  then: stop\n");
+    assert_eq!(text, wanted);
+    assert_eq!(conflicts, []);
+}
+
+#[test]
 fn m14_a_header_above_a_new_first_entry_stays_above_it_and_takes_what_changes_in_it() {
     let base = "# Licence 1\nreplicas: 2\nsize: 1\n";
     let first = "# Licence 1\nowner: me\nreplicas: 2\nsize: 1\n";
