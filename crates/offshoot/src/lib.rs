@@ -18,6 +18,7 @@ mod ports;
 mod runtimes;
 mod stack;
 pub mod up;
+mod visible;
 
 use std::process::ExitCode;
 

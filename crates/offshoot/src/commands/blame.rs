@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::cli::fleet::BlameArgs;
 use crate::client::{self, Client, EXPLANATIONS, RESOURCES, object};
 use crate::exit::Failure;
+use crate::visible::visible;
 
 /// How much of a value is shown, in characters.
 const LONGEST: usize = 40;
@@ -119,7 +120,7 @@ pub(super) fn lines(fields: &[&Value], text: &str) -> String {
             path
         };
         let place = match value {
-            Some(value) => format!("{place}: {value}"),
+            Some(value) => format!("{place}: {}", visible(&value)),
             None => place.to_owned(),
         };
         rows.push(vec![

@@ -4,6 +4,7 @@ use serde_json::Value;
 use similar::TextDiff;
 
 use super::{list, text};
+use crate::visible::visible;
 
 /// The diff of a class; `None` if there is no such class. What is aside in classes (upstream, lock, render report) is
 /// aside here, too.
@@ -34,7 +35,7 @@ pub(crate) fn diff(document: &Value, class: &str) -> Option<String> {
     Some(out)
 }
 
-/// One file's lines as git shows them; a side that lacks the file is `/dev/null`.
+/// One file's lines as git shows them, for people; a side that lacks the file is `/dev/null`.
 pub(crate) fn unified(
     path: impl std::fmt::Display,
     old: Option<String>,
@@ -48,5 +49,6 @@ pub(crate) fn unified(
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
     let text = TextDiff::from_lines(old.as_str(), new.as_str());
     let mut lines = text.unified_diff();
-    lines.context_radius(3).header(&from, &to).to_string()
+    let shown = lines.context_radius(3).header(&from, &to).to_string();
+    visible(&shown).into_owned()
 }

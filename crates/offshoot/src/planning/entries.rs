@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{list, text};
+use crate::visible::visible;
 
 /// One change as people read it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,7 +77,11 @@ fn lines(change: &Value, known: &BTreeMap<&str, &str>) -> (String, String) {
         ("binary", _) => format!("~ binary  {before} → {after}"),
         _ => format!("~ text  {before} → {after}"),
     };
-    (format!("{file} {resource}").trim_end().to_owned(), line)
+    let place = format!("{file} {resource}");
+    (
+        visible(place.trim_end()).into_owned(),
+        visible(&line).into_owned(),
+    )
 }
 
 /// How much of a value a line shows, in characters.

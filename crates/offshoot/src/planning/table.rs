@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::entries::{Entry, entries};
 use super::{list, number, short, text, who};
+use crate::visible::visible;
 
 /// How many names a line lists.
 const NAMED: usize = 3;
@@ -326,7 +327,7 @@ pub(super) fn sides(all: &[(&str, &Value)]) -> String {
         if rest > 0 {
             shown.push(format!("{rest} more"));
         }
-        shown.join(" | ")
+        visible(&shown.join(" | ")).into_owned()
     };
     format!(
         "base {}, upstream {}, local {}",

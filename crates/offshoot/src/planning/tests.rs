@@ -295,3 +295,25 @@ fn the_id_of_a_plan_is_of_what_it_says_whatever_the_order_of_keys() {
     other["targets"][0]["verdict"] = "edit".into();
     assert_ne!(id_of(&other), id_of(&document));
 }
+
+#[test]
+fn no_file_hides_a_change_from_whoever_reads_a_plan() {
+    let document = serde_json::json!({"classes": [{
+        "id": "5f02", "count": 1, "first": "default/web",
+        "before": {"web.yaml": "image: a\n"},
+        "contents": {"web.yaml": "image: b\u{1b}[1A\u{202e}\n"},
+        "changes": [{
+            "kind": "changed", "file": "web.yaml", "path": "image",
+            "before": {"parts": [{"literal": "a"}]},
+            "after": {"parts": [{"literal": "b\u{1b}[1A\u{202e}"}]},
+        }],
+    }]});
+    for page in [
+        table(&document, true),
+        markdown(&document, true),
+        diff(&document, "5f02").unwrap(),
+    ] {
+        assert!(page.contains("b<U+001B>[1A<U+202E>"), "{page:?}");
+        assert!(!page.contains(['\u{1b}', '\u{202e}']), "{page:?}");
+    }
+}

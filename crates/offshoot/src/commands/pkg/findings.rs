@@ -6,6 +6,8 @@ use model::{Conflict, ConflictValue, Decision};
 use package::merge::Difference;
 use serde_json::{Value, json};
 
+use crate::visible::visible;
+
 /// Values longer than this are cut in lines for people.
 const WIDTH: usize = 120;
 
@@ -28,7 +30,7 @@ pub(super) fn conflicts(all: &[Conflict]) -> String {
             shown(&conflict.upstream),
         );
     }
-    out
+    visible(&out).into_owned()
 }
 
 /// The same as JSON.
@@ -77,7 +79,7 @@ pub(in crate::commands) fn differences(all: &[Difference]) -> String {
             _ = writeln!(out, "  + {path}: {}", shown(&difference.after));
         }
     }
-    out
+    visible(&out).into_owned()
 }
 
 /// The same as JSON.

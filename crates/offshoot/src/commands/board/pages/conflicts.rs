@@ -9,6 +9,7 @@ use super::layout::{command, entries};
 use super::{Context, nothing};
 use crate::commands::board::actions;
 use crate::commands::board::fleet::{lifecycle, name, tree};
+use crate::visible::visible;
 
 /// How many drafts a conflict names.
 const SHOWN: usize = 100;
@@ -53,7 +54,7 @@ fn value(value: &ConflictValue) -> Markup {
     match value {
         ConflictValue::Absent => html! { span.soft { "nothing" } },
         ConflictValue::Hash(_) => html! { span.soft { "not shown" } },
-        ConflictValue::Json(text) => html! { code { (text) } },
+        ConflictValue::Json(text) => html! { code { (visible(text)) } },
     }
 }
 

@@ -17,6 +17,7 @@ use crate::commands::rpkg::{diff, upgrade};
 use crate::commands::{blame, why};
 use crate::exit::Failure;
 use crate::planning;
+use crate::visible::visible;
 
 /// What the page shows of a revision.
 const PARTS: [(&str, &str); 5] = [
@@ -162,7 +163,7 @@ async fn files(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
         @for (path, file) in &files {
             details.card open[files.len() <= 6] id=(format!("file-{path}")) {
                 summary { (path) }
-                pre.file tabindex="0" aria-label=(path) { (planning::shown_text(file)) }
+                pre.file tabindex="0" aria-label=(path) { (visible(&planning::shown_text(file))) }
             }
         }
     })
