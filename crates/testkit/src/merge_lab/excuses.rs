@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use model::{Conflict, ConflictState, ConflictValue};
 
-use super::oracle::{Side, generic};
 use super::reading::Remark;
+use super::side::{Side, generic};
 
 /// The places (`Kind/name.field.field`) that open records ask about as a whole, because one side has nothing there or it is
 /// a list or a map that is one value: the policy decides what stands there, whole, and the record shows the rest.

@@ -9,12 +9,13 @@ mod model;
 mod oracle;
 mod packages;
 mod reading;
+mod side;
 mod spare;
 
 use ::model::{ConflictPolicy, File, Files, PackagePath, Strategy};
 use package::merge::{MergeOptions, Merged, merge};
 
-pub use oracle::Fault;
+pub use side::Fault;
 
 use edits::Author;
 use model::{Content, Package};
