@@ -184,7 +184,7 @@ fn next(uid: &Uid, before: &str, wants: &str, targets: &[Target<'_>]) -> String 
     }
 }
 
-/// The steps as they are asked for now, each with what is remembered under its name.
+/// The steps of the spec, each with what is remembered under its name.
 fn named(rollout: &Rollout, status: &mut RolloutStatus) {
     let old = std::mem::take(&mut status.steps);
     let steps = rollout.steps.iter().map(|step| {
