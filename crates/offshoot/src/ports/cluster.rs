@@ -1,13 +1,9 @@
-//! Variants, sets, repositories and Secrets over the server.
+//! Variants, sets, repositories and Secrets, over whoever keeps them.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
 
-use apiserver::Failure;
-use apiserver::logic::delete::DeleteOptions;
-use apiserver::logic::update::Means;
-use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use apiserver::verbs::handle::ResourceName;
 use async_trait::async_trait;
 use engine::ports::{
     Cluster, ClusterEvent, Feed, Found, Gvk, Known, ObjectContent, ObjectSummary, OurKind,
@@ -19,37 +15,33 @@ use model::{
 };
 use serde_json::{Value, json};
 
+use super::object_api::{ObjectApi, Part, Served};
+use super::objects::{holds, read_feed, summary};
 use super::stored::{read_repository, read_set, read_variant};
-use super::{
-    Overlay, controllers, events, failed, feed, objects, repositories, requester, secrets, sets,
-    variants,
-};
+use super::{Overlay, events, failed, repositories, requester, revisions, secrets, sets, variants};
 
-/// The cluster that the embedded server is.
-pub(super) struct ServerCluster {
-    handle: ServerHandle,
+/// The objects of a cluster, embedded or real.
+pub(super) struct ApiCluster {
+    api: Arc<dyn ObjectApi>,
     /// What is supposed to be otherwise, where somebody plans.
     overlay: Option<Overlay>,
 }
 
-impl fmt::Debug for ServerCluster {
+impl fmt::Debug for ApiCluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerCluster").finish_non_exhaustive()
+        f.debug_struct("ApiCluster").finish_non_exhaustive()
     }
 }
 
-impl ServerCluster {
-    pub(super) fn new(handle: ServerHandle) -> Self {
-        Self {
-            handle,
-            overlay: None,
-        }
+impl ApiCluster {
+    pub(super) fn new(api: Arc<dyn ObjectApi>) -> Self {
+        Self { api, overlay: None }
     }
 
     /// The same with what somebody supposes.
-    pub(super) fn with(handle: ServerHandle, overlay: Overlay) -> Self {
+    pub(super) fn with(api: Arc<dyn ObjectApi>, overlay: Overlay) -> Self {
         Self {
-            handle,
+            api,
             overlay: Some(overlay),
         }
     }
@@ -61,34 +53,27 @@ impl ServerCluster {
         wanted: &requester::Wanted<'_>,
     ) -> Result<Found<()>, PortError> {
         let writer = self.overlay.as_ref().and_then(|o| o.writer(requester));
-        requester::may(&self.handle, requester, writer, wanted).await
+        requester::may(&*self.api, requester, writer, wanted).await
     }
 
-    /// Writes `status` of an object that must be at this version; answers the new one. An equal status is no write.
-    async fn write_status(
+    /// An object of ours as it is now.
+    async fn read<T>(
         &self,
+        what: &str,
         resource: &ResourceName,
         key: &ObjectKey,
-        version: &str,
-        status: impl Fn(Option<&Value>, &str) -> Value + Send + Sync,
-        becomes: Option<&Mutex<Value>>,
-    ) -> Result<String, PortError> {
-        let now = jiff::Timestamp::now()
-            .strftime("%Y-%m-%dT%H:%M:%SZ")
-            .to_string();
-        let change = |new: &mut Value| {
-            new["status"] = status(new.get("status"), &now);
-            if let Some(becomes) = becomes {
-                *becomes.lock().unwrap_or_else(PoisonError::into_inner) = new.clone();
-            }
-        };
-        let written = self.write(resource, key, version, ("status", Means::Put), change);
-        let attempt = || format!("write the status of {} {key}", resource.plural);
-        written.await.map_err(|f| failed(attempt(), &f))
+        read: fn(&Value) -> Option<T>,
+    ) -> Result<Option<T>, PortError> {
+        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
+        let found = self.api.get(resource, namespace, name).await;
+        let object = found.map_err(|f| failed(format!("read {what} {key}"), &f))?;
+        object
+            .map(|object| readable(key, read(&object)))
+            .transpose()
     }
 
-    /// The same, and reads what stands then.
-    async fn write_status_of<T, S>(
+    /// Writes the status of an object that must be at this version, and reads what stands then.
+    async fn write_status<T, S>(
         &self,
         resource: &ResourceName,
         key: &ObjectKey,
@@ -96,107 +81,83 @@ impl ServerCluster {
         status: impl Fn(Option<&Value>, &str) -> Value + Send + Sync,
         read: fn(&Value) -> Option<Stored<T, S>>,
     ) -> Result<Stored<T, S>, PortError> {
-        let becomes = Mutex::new(Value::Null);
-        let written = self.write_status(resource, key, version, status, Some(&becomes));
-        let version = written.await?;
-        let mut object = becomes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        object["metadata"]["resourceVersion"] = version.into();
+        let now = now();
+        let change = |new: &mut Value| new["status"] = status(new.get("status"), &now);
+        let written = self
+            .api
+            .write_and_read(resource, key, version, Part::Status, &change)
+            .await;
+        let attempt = || format!("write the status of {} {key}", resource.plural);
+        let object = written.map_err(|f| failed(attempt(), &f))?;
         readable(key, read(&object))
     }
 
-    /// Changes an object, or a part of it, at a version; answers the new one.
-    async fn write(
-        &self,
-        resource: &ResourceName,
-        key: &ObjectKey,
-        version: &str,
-        (subresource, means): (&str, Means),
-        change: impl Fn(&mut Value) + Send + Sync,
-    ) -> Result<String, Failure> {
-        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let compute = |old: &Value| {
-            if api::str_at(old, &["metadata", "resourceVersion"]) != Some(version) {
-                return Err(Failure::modified(&resource.group, &resource.plural, name));
-            }
-            let mut new = old.clone();
-            change(&mut new);
-            Ok((new, means))
-        };
-        let whose = controllers(&self.handle);
-        let changed =
-            self.handle
-                .change(resource, (namespace, name), subresource, &compute, &whose);
-        changed.await
+    /// Where a kind is served.
+    async fn served(&self, kind: &Gvk) -> Result<Option<Served>, PortError> {
+        let served = self.api.served(kind).await;
+        served.map_err(|f| failed(format!("look for kind {kind}"), &f))
+    }
+
+    /// The same of a kind that is there to stay (S3).
+    async fn selectable(&self, kind: &Gvk) -> Result<Option<Served>, PortError> {
+        Ok(self.served(kind).await?.filter(|served| !served.leaving))
     }
 
     async fn namespace(&self, name: &Namespace) -> Result<Option<Value>, PortError> {
         let resource = ResourceName::new("", "v1", "namespaces");
-        let found = self.handle.get(&resource, "", name.as_str()).await;
+        let found = self.api.seen(&resource, "", name.as_str()).await;
         found.map_err(|f| failed(format!("read namespace {name}"), &f))
     }
 }
 
 #[async_trait]
-impl Cluster for ServerCluster {
+impl Cluster for ApiCluster {
     fn variants(&self, known: Known) -> Feed<StoredVariant> {
-        feed::feed_of_unknown(&self.handle, &variants(), read_variant, known)
+        read_feed(self.api.feed(&variants(), known), read_variant)
     }
 
     async fn variant(&self, key: &ObjectKey) -> Result<Option<StoredVariant>, PortError> {
-        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let found = self.handle.get(&variants(), namespace, name).await;
-        let object = found.map_err(|f| failed(format!("read variant {key}"), &f))?;
-        object
-            .map(|object| readable(key, read_variant(&object)))
-            .transpose()
+        self.read("variant", &variants(), key, read_variant).await
     }
 
     async fn variant_is_at(&self, key: &ObjectKey, version: &str) -> Result<bool, PortError> {
-        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let found = self.handle.stored(&variants(), namespace, name);
-        let found = found.map_err(|f| failed(format!("read variant {key}"), &f))?;
-        Ok(found.is_some_and(|object| version.parse() == Ok(object.rv)))
+        let found = self.api.is_at(&variants(), key, version).await;
+        found.map_err(|f| failed(format!("read variant {key}"), &f))
     }
 
     async fn repository(&self, key: &ObjectKey) -> Result<Option<StoredRepository>, PortError> {
-        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let found = self.handle.get(&repositories(), namespace, name).await;
-        let object = found.map_err(|f| failed(format!("read repository {key}"), &f))?;
-        object
-            .map(|object| readable(key, read_repository(&object)))
-            .transpose()
+        self.read("repository", &repositories(), key, read_repository)
+            .await
     }
 
     fn sets(&self) -> Feed<StoredSet> {
-        feed::feed(&self.handle, &sets(), read_set)
+        read_feed(self.api.feed(&sets(), Known::nothing()), read_set)
     }
 
     async fn set(&self, key: &ObjectKey) -> Result<Option<StoredSet>, PortError> {
-        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let found = self.handle.get(&sets(), namespace, name).await;
-        let object = found.map_err(|f| failed(format!("read set {key}"), &f))?;
-        object
-            .map(|object| readable(key, read_set(&object)))
-            .transpose()
+        self.read("set", &sets(), key, read_set).await
     }
 
     fn repositories(&self) -> Feed<StoredRepository> {
-        feed::feed(&self.handle, &repositories(), read_repository)
+        let feed = self.api.feed(&repositories(), Known::nothing());
+        read_feed(feed, read_repository)
     }
 
     async fn repositories_now(
         &self,
         namespace: &Namespace,
     ) -> Result<Vec<StoredRepository>, PortError> {
-        let resource = repositories();
-        let listed = self.handle.list(&resource, namespace.as_str(), "").await;
+        let listed = self.api.list(&repositories(), namespace.as_str()).await;
         let listed =
             listed.map_err(|f| failed(format!("list the repositories of {namespace}"), &f))?;
-        Ok(listed.items.iter().filter_map(read_repository).collect())
+        Ok(listed.iter().filter_map(read_repository).collect())
     }
 
     async fn objects(&self, kind: &Gvk) -> Result<Option<Feed<ObjectSummary>>, PortError> {
-        Ok(objects::all(&self.handle, kind))
+        Ok(self.served(kind).await?.map(|served| {
+            let feed = self.api.feed_of(kind, &served);
+            read_feed(feed, move |object| summary(object, !served.namespaced))
+        }))
     }
 
     async fn objects_now(
@@ -204,15 +165,22 @@ impl Cluster for ServerCluster {
         kind: &Gvk,
         namespace: &Namespace,
     ) -> Result<Option<Vec<ObjectSummary>>, PortError> {
-        let all = objects::now(&self.handle, kind, namespace).await?;
-        Ok(match (&self.overlay, all) {
-            (Some(overlay), Some(all)) => {
-                let cluster_scoped = !objects::is_namespaced(&self.handle, kind);
-                let read = |object: &Value| objects::summary(object, cluster_scoped);
-                Some(overlay.over(kind, all, read))
-            }
-            (_, all) => all,
-        })
+        let Some(served) = self.selectable(kind).await? else {
+            return Ok(None);
+        };
+        let within = if served.namespaced {
+            namespace.as_str()
+        } else {
+            ""
+        };
+        let listed = self.api.list(&served.resource, within).await;
+        let listed = listed.map_err(|f| failed(format!("list {kind} of {namespace}"), &f))?;
+        let read = |object: &Value| summary(object, !served.namespaced);
+        let all = listed.iter().filter_map(read).collect();
+        Ok(Some(match &self.overlay {
+            Some(overlay) => overlay.over(kind, all, read),
+            None => all,
+        }))
     }
 
     async fn object(
@@ -232,9 +200,22 @@ impl Cluster for ServerCluster {
         }
         let supposed = self.overlay.as_ref().and_then(|o| o.object(kind, key));
         if let Some(supposed) = supposed {
-            return Ok(supposed.map_or(Found::Absent, |o| Found::Here(objects::holds(o))));
+            return Ok(supposed.map_or(Found::Absent, |o| Found::Here(holds(o))));
         }
-        objects::content(&self.handle, kind, key).await
+        let Some(served) = self.served(kind).await? else {
+            return Ok(Found::KindMissing);
+        };
+        if !served.namespaced {
+            return Ok(Found::Forbidden(format!(
+                "{kind} is cluster-scoped and cannot be injected"
+            )));
+        }
+        let found = self
+            .api
+            .get(&served.resource, wanted.namespace, wanted.name)
+            .await;
+        let found = found.map_err(|f| failed(format!("read {kind} {key}"), &f))?;
+        Ok(found.map_or(Found::Absent, |object| Found::Here(holds(&object))))
     }
 
     async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
@@ -242,13 +223,13 @@ impl Cluster for ServerCluster {
             // S4: Secrets are never selectable.
             return Ok(Found::Forbidden("Secrets cannot be selected".to_owned()));
         }
-        let Some((_, namespaced)) = objects::selectable(&self.handle, kind) else {
+        let Some(served) = self.selectable(kind).await? else {
             return Ok(Found::KindMissing);
         };
         let wanted = requester::Wanted {
             verb: "list",
             kind,
-            namespace: match namespaced {
+            namespace: match served.namespaced {
                 true => requester.key.namespace.as_str(),
                 false => "",
             },
@@ -257,7 +238,7 @@ impl Cluster for ServerCluster {
         if let Some(not) = self.may(requester, &wanted).await?.why_not() {
             return Ok(not);
         }
-        if namespaced {
+        if served.namespaced {
             return Ok(Found::Here(()));
         }
         // S5: cluster-scoped kinds only where the namespace says so.
@@ -298,7 +279,7 @@ impl Cluster for ServerCluster {
             return Ok(supposed.map_or(Found::Absent, read));
         }
         let resource = ResourceName::new(api::CONFIG_GROUP, "v1alpha1", "packagerevisionsets");
-        let found = self.handle.get(&resource, namespace, name).await;
+        let found = self.api.get(&resource, namespace, name).await;
         let found = found.map_err(|f| failed(format!("read package revision set {key}"), &f))?;
         Ok(found.map_or(Found::Absent, |object| {
             Found::Here(api::read_revision_set(&object))
@@ -306,11 +287,11 @@ impl Cluster for ServerCluster {
     }
 
     async fn secret(&self, key: &ObjectKey, reader: &Reader) -> Result<Found<Secret>, PortError> {
-        secrets::secret(&self.handle, key, reader).await
+        secrets::secret(&*self.api, key, reader).await
     }
 
     async fn trusted(&self, namespace: &Namespace) -> Result<Option<Vec<u8>>, PortError> {
-        secrets::trusted(&self.handle, namespace).await
+        secrets::trusted(&*self.api, namespace).await
     }
 
     async fn set_variant_status(
@@ -319,9 +300,15 @@ impl Cluster for ServerCluster {
         version: &str,
         status: &VariantStatus,
     ) -> Result<String, PortError> {
-        let write = |old: Option<&Value>, now: &str| api::write_variant_status(old, status, now);
-        self.write_status(&variants(), key, version, write, None)
-            .await
+        let (resource, now) = (variants(), now());
+        let change = |new: &mut Value| {
+            new["status"] = api::write_variant_status(new.get("status"), status, &now);
+        };
+        let written = self
+            .api
+            .write(&resource, key, version, Part::Status, &change)
+            .await;
+        written.map_err(|f| failed(format!("write the status of {} {key}", resource.plural), &f))
     }
 
     async fn set_set_status(
@@ -331,7 +318,7 @@ impl Cluster for ServerCluster {
         status: &SetStatus,
     ) -> Result<StoredSet, PortError> {
         let write = |old: Option<&Value>, now: &str| api::write_set_status(old, status, now);
-        self.write_status_of(&sets(), key, version, write, read_set)
+        self.write_status(&sets(), key, version, write, read_set)
             .await
     }
 
@@ -342,7 +329,7 @@ impl Cluster for ServerCluster {
         status: &RepositoryStatus,
     ) -> Result<StoredRepository, PortError> {
         let write = |old: Option<&Value>, now: &str| api::write_repository_status(old, status, now);
-        self.write_status_of(&repositories(), key, version, write, read_repository)
+        self.write_status(&repositories(), key, version, write, read_repository)
             .await
     }
 
@@ -357,23 +344,25 @@ impl Cluster for ServerCluster {
             OurKind::Variant => variants(),
             OurKind::Set => sets(),
             OurKind::Repository => repositories(),
-            OurKind::Revision => super::revisions(),
+            OurKind::Revision => revisions(),
         };
         let change = |new: &mut Value| new["metadata"]["finalizers"] = json!(finalizers);
-        let written = self.write(&resource, key, version, ("", Means::Patch), change);
+        let written = self
+            .api
+            .write(&resource, key, version, Part::Some, &change)
+            .await;
         let attempt = || format!("write the finalizers of {} {key}", resource.plural);
-        written.await.map_err(|f| failed(attempt(), &f))
+        written.map_err(|f| failed(attempt(), &f))
     }
 
     async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
-        let attempt = format!("create variant {}", variant.key);
-        let whose = controllers(&self.handle);
         let namespace = variant.key.namespace.as_str();
         let created = self
-            .handle
-            .create(&variants(), namespace, write_variant(variant), &whose)
+            .api
+            .create(&variants(), namespace, write_variant(variant))
             .await;
-        let object = created.map_err(|f| failed(attempt, &f))?;
+        let attempt = || format!("create variant {}", variant.key);
+        let object = created.map_err(|f| failed(attempt(), &f))?;
         readable(&variant.key, read_variant(&object))
     }
 
@@ -384,53 +373,22 @@ impl Cluster for ServerCluster {
     ) -> Result<StoredVariant, PortError> {
         let key = &variant.key;
         let wanted = write_variant(variant);
-        let becomes = Mutex::new(None);
-        let change = |new: &mut Value| {
-            put_whole(new, &wanted);
-            *becomes.lock().unwrap_or_else(PoisonError::into_inner) = read_variant(new);
-        };
-        let resource = variants();
-        let written = self.write(&resource, key, version, ("", Means::Put), change);
-        let attempt = || format!("update variant {key}");
-        let version = written.await.map_err(|f| failed(attempt(), &f))?;
-        let becomes = becomes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let stored = self.handle.stored(&resource, namespace, name);
-        let stored = stored.map_err(|f| failed(attempt(), &f))?;
-        match (stored, becomes) {
-            (Some(stored), Some(mut new)) if version.parse() == Ok(stored.rv) => {
-                let meta = Arc::make_mut(&mut new.meta);
-                meta.resource_version = version;
-                meta.generation = stored.fields.generation;
-                if let Ok(parsed) = &mut new.parsed {
-                    Arc::make_mut(parsed).meta = Arc::clone(&new.meta);
-                }
-                Ok(new)
-            }
-            // Somebody wrote since.
-            _ => {
-                let gone = || PortError::new(Class::NotFound, attempt(), "it is gone");
-                self.variant(key).await?.ok_or_else(gone)
-            }
-        }
+        let change = |new: &mut Value| put_whole(new, &wanted);
+        let written = self
+            .api
+            .write_and_read(&variants(), key, version, Part::Whole, &change)
+            .await;
+        let object = written.map_err(|f| failed(format!("update variant {key}"), &f))?;
+        readable(key, read_variant(&object))
     }
 
     async fn delete_variant(&self, key: &ObjectKey, uid: &Uid) -> Result<(), PortError> {
-        let how = DeleteOptions {
-            uid: Some(uid.as_str().to_owned()),
-            ..DeleteOptions::default()
-        };
-        let whose = controllers(&self.handle);
-        let (namespace, name) = (key.namespace.as_str(), key.name.as_str());
-        let deleted = self
-            .handle
-            .delete(&variants(), namespace, name, &how, &whose)
-            .await;
+        let deleted = self.api.delete(&variants(), key, uid.as_str()).await;
         deleted.map_err(|f| failed(format!("delete variant {key}"), &f))
     }
 
     async fn event(&self, event: ClusterEvent) {
-        events::tell(&self.handle, event).await;
+        events::tell(&*self.api, event).await;
     }
 
     async fn namespace_active(&self, namespace: &Namespace) -> Result<bool, PortError> {
@@ -440,6 +398,13 @@ impl Cluster for ServerCluster {
                 && !api::read_meta(&o).is_deleting()
         }))
     }
+}
+
+/// Now, as objects write it.
+fn now() -> String {
+    jiff::Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string()
 }
 
 /// Puts what a set says of a variant into the object; what others put there stays.

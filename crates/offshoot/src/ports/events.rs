@@ -3,11 +3,13 @@
 //! An event of the same reason and message about the same object is counted, not made again. Each says when it was first told
 //! (`eventTime`), by whom and at what: typed clients of `events.k8s.io` refuse a whole list for one event without that time.
 
-use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use apiserver::verbs::handle::ResourceName;
+use apiserver::{Failure, Reason};
 use engine::ports::{ClusterEvent, EventType, OurKind};
 use serde_json::{Value, json};
 
-use super::{controllers, repositories, revisions, sets, variants};
+use super::object_api::{ObjectApi, Part};
+use super::{repositories, revisions, sets, variants};
 
 /// Who tells events.
 const COMPONENT: &str = "offshoot";
@@ -16,13 +18,13 @@ const COMPONENT: &str = "offshoot";
 const ACTION: &str = "Reconcile";
 
 /// Tells people about something. A failure is logged: nobody waits for an event.
-pub(super) async fn tell(handle: &ServerHandle, event: ClusterEvent) {
-    if let Err(failure) = write(handle, &event).await {
+pub(super) async fn tell(api: &dyn ObjectApi, event: ClusterEvent) {
+    if let Err(failure) = write(api, &event).await {
         tracing::warn!(about = %event.about, reason = %event.reason, %failure, "an event was lost");
     }
 }
 
-async fn write(handle: &ServerHandle, event: &ClusterEvent) -> Result<(), apiserver::Failure> {
+async fn write(api: &dyn ObjectApi, event: &ClusterEvent) -> Result<(), Failure> {
     let resource = match event.kind {
         OurKind::Variant => variants(),
         OurKind::Set => sets(),
@@ -30,30 +32,66 @@ async fn write(handle: &ServerHandle, event: &ClusterEvent) -> Result<(), apiser
         OurKind::Revision => revisions(),
     };
     let namespace = event.about.namespace.as_str();
-    let about = handle.stored(&resource, namespace, event.about.name.as_str())?;
-    let uid = about.as_ref().map_or("", |about| &about.fields.uid);
+    let about = api
+        .signed(&resource, namespace, event.about.name.as_str())
+        .await?;
+    let uid = about.map(|about| about.uid).unwrap_or_default();
     let now = jiff::Timestamp::now();
     let precisely = now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
     let now = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let events = ResourceName::new("", "v1", "events");
-    let name = name(event, uid);
-    let whose = controllers(handle);
-    if let Some(old) = handle.stored(&events, namespace, &name)? {
-        let old = old.value();
-        let count = old.get("count").and_then(Value::as_i64).unwrap_or(1) + 1;
-        let mut patch = json!({ "count": count, "lastTimestamp": now });
-        if old.get("eventTime").is_none_or(Value::is_null) {
-            // One that an older version told.
-            patch["eventTime"] = precisely.into();
-            patch["reportingInstance"] = COMPONENT.into();
-            patch["action"] = ACTION.into();
+    let name = name(event, &uid);
+    let object = object(event, &resource, (&name, &uid), (&now, &precisely));
+    match api.create(&events(), namespace, object).await {
+        Err(failure) if failure.reason == Reason::AlreadyExists => {
+            again(api, (namespace, &name), &now, &precisely).await
         }
-        return handle
-            .patch(&events, namespace, &name, "", &patch, &whose)
-            .await
-            .map(drop);
+        created => created.map(drop),
     }
-    let object = json!({
+}
+
+/// The same happened once more.
+async fn again(
+    api: &dyn ObjectApi,
+    (namespace, name): (&str, &str),
+    now: &str,
+    precisely: &str,
+) -> Result<(), Failure> {
+    let Some(old) = api.get(&events(), namespace, name).await? else {
+        // It expired since: it will be told again when it happens again.
+        return Ok(());
+    };
+    let count = old.get("count").and_then(Value::as_i64).unwrap_or(1) + 1;
+    let change = |new: &mut Value| {
+        new["count"] = count.into();
+        new["lastTimestamp"] = now.into();
+        if new.get("eventTime").is_none_or(Value::is_null) {
+            // One that an older version told.
+            new["eventTime"] = precisely.into();
+            new["reportingInstance"] = COMPONENT.into();
+            new["action"] = ACTION.into();
+        }
+    };
+    let Some(key) = api::read_key(&old) else {
+        return Ok(());
+    };
+    let version = api::str_at(&old, &["metadata", "resourceVersion"]).unwrap_or_default();
+    api.write(&events(), &key, version, Part::Some, &change)
+        .await
+        .map(drop)
+}
+
+fn events() -> ResourceName {
+    ResourceName::new("", "v1", "events")
+}
+
+fn object(
+    event: &ClusterEvent,
+    resource: &ResourceName,
+    (name, uid): (&str, &str),
+    (now, precisely): (&str, &str),
+) -> Value {
+    let namespace = event.about.namespace.as_str();
+    json!({
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": { "name": name, "namespace": namespace },
@@ -75,11 +113,7 @@ async fn write(handle: &ServerHandle, event: &ClusterEvent) -> Result<(), apiser
         "reportingComponent": COMPONENT,
         "reportingInstance": COMPONENT,
         "source": { "component": COMPONENT },
-    });
-    handle
-        .create(&events, namespace, object, &whose)
-        .await
-        .map(drop)
+    })
 }
 
 /// The same event about the same object has the same name.

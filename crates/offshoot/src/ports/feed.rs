@@ -1,7 +1,6 @@
-//! A watch as the engine wants it: first everything, then what changes, and everything again
+//! A watch of the embedded server as the engine wants it: first everything, then what changes, and everything again
 //! when the watch was too slow.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::storage::{EventKind, Gone, Object};
@@ -17,9 +16,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 type Events = BoxStream<'static, Result<WatchEvent, Gone>>;
 
-/// Makes an object of the engine of one of the wire; `None` leaves it out.
-type Read<T> = dyn Fn(&Value) -> Option<T> + Send + Sync;
-
 /// Under which key the engine knows an object; `None` leaves its deletion out.
 pub(super) type Key = fn(&Value) -> Option<ObjectKey>;
 
@@ -31,50 +27,19 @@ enum State {
     Follow(Events),
 }
 
-/// A feed of one resource; objects that `read` cannot make sense of are left out.
-pub(super) fn feed<T: Send + 'static>(
+/// A feed of one resource without what is known already.
+pub(super) fn feed_of(
     handle: &ServerHandle,
     resource: &ResourceName,
-    read: fn(&Value) -> Option<T>,
-) -> Feed<T> {
-    feed_of(
-        handle,
-        resource,
-        Arc::new(read),
-        api::read_key,
-        Known::nothing(),
-    )
-}
-
-/// The same, without what is known already.
-pub(super) fn feed_of_unknown<T: Send + 'static>(
-    handle: &ServerHandle,
-    resource: &ResourceName,
-    read: fn(&Value) -> Option<T>,
-    known: Known,
-) -> Feed<T> {
-    feed_of(handle, resource, Arc::new(read), api::read_key, known)
-}
-
-/// The same of objects of any kind, known by a key of their own.
-pub(super) fn feed_of<T: Send + 'static>(
-    handle: &ServerHandle,
-    resource: &ResourceName,
-    read: Arc<Read<T>>,
     key: Key,
     known: Known,
-) -> Feed<T> {
-    let start = (
-        handle.clone(),
-        resource.clone(),
-        (read, key, known),
-        State::List,
-    );
+) -> Feed<Value> {
+    let start = (handle.clone(), resource.clone(), (key, known), State::List);
     let deltas = stream::unfold(start, |(handle, resource, reader, state)| async move {
-        let (read, key, known) = &reader;
+        let (key, known) = &reader;
         let (delta, state) = match state {
-            State::List => list(&handle, &resource, &**read).await?,
-            State::Follow(events) => follow(events, &**read, *key, known).await,
+            State::List => list(&handle, &resource).await?,
+            State::Follow(events) => follow(events, *key, known).await,
         };
         Some((delta, (handle, resource, reader, state)))
     });
@@ -82,11 +47,10 @@ pub(super) fn feed_of<T: Send + 'static>(
 }
 
 /// Lists until the server can; ends when the resource is no longer served.
-async fn list<T>(
+async fn list(
     handle: &ServerHandle,
     resource: &ResourceName,
-    read: &Read<T>,
-) -> Option<(Option<Delta<T>>, State)> {
+) -> Option<(Option<Delta<Value>>, State)> {
     let list = match handle.list(resource, "", "").await {
         Ok(list) => list,
         Err(failure) if failure.code == 404 => return None,
@@ -98,19 +62,14 @@ async fn list<T>(
     };
     match handle.watch(resource, "", list.rv) {
         Ok(events) => {
-            let items = list.items.iter().filter_map(read).collect();
-            Some((Some(Delta::Snapshot(items)), State::Follow(events.boxed())))
+            let all = Delta::Snapshot(list.items);
+            Some((Some(all), State::Follow(events.boxed())))
         }
         Err(_) => Some((None, State::List)),
     }
 }
 
-async fn follow<T>(
-    mut events: Events,
-    read: &Read<T>,
-    key: Key,
-    known: &Known,
-) -> (Option<Delta<T>>, State) {
+async fn follow(mut events: Events, key: Key, known: &Known) -> (Option<Delta<Value>>, State) {
     let Some(Ok(event)) = events.next().await else {
         return (None, State::List);
     };
@@ -129,7 +88,7 @@ async fn follow<T>(
             key,
             version: event.object.rv.to_string(),
         }),
-        EventKind::Added | EventKind::Modified => read(&object).map(Delta::Put),
+        EventKind::Added | EventKind::Modified => Some(Delta::Put(object)),
     };
     (delta, State::Follow(events))
 }

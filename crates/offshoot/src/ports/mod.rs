@@ -1,9 +1,11 @@
-//! The engine's ports over the embedded API server: wire objects on one side, `model` on the
+//! The engine's ports over an API server, embedded or of a cluster: wire objects on one side, `model` on the
 //! other. A port carries one thing and decides nothing.
 
 mod cluster;
+mod embedded;
 mod events;
 mod feed;
+mod object_api;
 mod objects;
 mod overlay;
 mod records;
@@ -47,7 +49,9 @@ pub(crate) fn over(handle: &ServerHandle, functions: Arc<dyn functions::Runner>)
     });
     Ports {
         records: Arc::new(records::ServerRecords::new(handle.clone())),
-        cluster: Arc::new(cluster::ServerCluster::new(handle.clone())),
+        cluster: Arc::new(cluster::ApiCluster::new(embedded::Embedded::new(
+            handle.clone(),
+        ))),
         clock: Arc::new(time::SystemClock),
         ids: Arc::new(time::RandomIds),
         functions,
@@ -57,7 +61,10 @@ pub(crate) fn over(handle: &ServerHandle, functions: Arc<dyn functions::Runner>)
 
 /// The cluster as it would be with what somebody supposes.
 pub(crate) fn supposed(handle: &ServerHandle, overlay: Overlay) -> Arc<dyn engine::ports::Cluster> {
-    Arc::new(cluster::ServerCluster::with(handle.clone(), overlay))
+    Arc::new(cluster::ApiCluster::with(
+        embedded::Embedded::new(handle.clone()),
+        overlay,
+    ))
 }
 
 /// The identity of the controllers.

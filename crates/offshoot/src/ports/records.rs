@@ -9,6 +9,7 @@ use futures::future::join_all;
 use model::{Class, ObjectKey, Revision, Uid};
 use serde_json::Value;
 
+use super::objects::read_feed;
 use super::{failed, feed, revisions};
 
 /// The resource that records are.
@@ -84,7 +85,8 @@ impl Records for ServerRecords {
                 None
             }
         };
-        feed::feed_of_unknown(&self.handle, &revisions(), read, known)
+        let feed = feed::feed_of(&self.handle, &revisions(), api::read_key, known);
+        read_feed(feed, read)
     }
 
     async fn get(&self, key: &ObjectKey) -> Result<Option<Revision>, PortError> {

@@ -3,11 +3,10 @@
 //! nothing is read.
 
 use apiserver::gateway::{Attributes, User};
-use apiserver::storage::{Object, Owner};
-use apiserver::verbs::handle::ServerHandle;
 use engine::ports::{Found, Gvk, OurKind, PortError, Requester};
 
-use super::{failed, objects, sets, variants};
+use super::object_api::ObjectApi;
+use super::{failed, sets, variants};
 
 /// What is to be read.
 pub(super) struct Wanted<'a> {
@@ -27,21 +26,24 @@ pub(super) struct Wanted<'a> {
 /// # Errors
 /// The requester cannot be read now.
 pub(super) async fn may(
-    handle: &ServerHandle,
+    api: &dyn ObjectApi,
     requester: &Requester,
     supposed: Option<&User>,
     wanted: &Wanted<'_>,
 ) -> Result<Found<()>, PortError> {
     let user = match supposed {
         Some(user) => Some(user.clone()),
-        None => writer(handle, requester)?,
+        None => writer(api, requester).await?,
     };
     let Some(user) = user else {
         return Ok(Found::WriterUnknown);
     };
-    let Some((resource, _)) = objects::served(handle, wanted.kind) else {
+    let served = api.served(wanted.kind).await;
+    let attempt = || format!("look for kind {}", wanted.kind);
+    let Some(served) = served.map_err(|f| failed(attempt(), &f))? else {
         return Ok(Found::KindMissing);
     };
+    let resource = &served.resource;
     let asked = Attributes {
         user: &user,
         verb: wanted.verb,
@@ -52,9 +54,9 @@ pub(super) async fn may(
         name: wanted.name,
         path: "",
     };
-    let decision = handle.core().may(&asked).await;
-    if decision.allowed {
-        return Ok(Found::Here(()));
+    if api.may(&asked).await.allowed {
+        let own = api.unreadable(&served, wanted.verb, wanted.namespace);
+        return Ok(own.await.map_or(Found::Here(()), Found::Forbidden));
     }
     let Wanted {
         verb, namespace, ..
@@ -71,7 +73,7 @@ pub(super) async fn may(
 
 /// Who last wrote a variant or a set. A variant that only its set wrote is the set's writer's, also one of a time before
 /// sets noted that on their variants: whoever else makes the set its controller is its writer.
-fn writer(handle: &ServerHandle, requester: &Requester) -> Result<Option<User>, PortError> {
+async fn writer(api: &dyn ObjectApi, requester: &Requester) -> Result<Option<User>, PortError> {
     let resource = match requester.kind {
         OurKind::Variant => variants(),
         OurKind::Set => sets(),
@@ -82,26 +84,19 @@ fn writer(handle: &ServerHandle, requester: &Requester) -> Result<Option<User>, 
         requester.key.name.as_str(),
     );
     let attempt = || format!("read who wrote {}", requester.key);
-    let read = handle.stored(&resource, namespace, name);
+    let read = api.signed(&resource, namespace, name).await;
     let Some(object) = read.map_err(|f| failed(attempt(), &f))? else {
         return Ok(None);
     };
-    if let Some(user) = handle.core().writer_of(&object) {
-        return Ok(Some(user));
+    if object.writer.is_some() {
+        return Ok(object.writer);
     }
-    let Some(owner) = set_of(&object) else {
+    let Some((name, uid)) = object.set else {
         return Ok(None);
     };
-    let read = handle.stored(&sets(), namespace, &owner.name);
+    let read = api.signed(&sets(), namespace, &name).await;
     let set = read.map_err(|f| failed(attempt(), &f))?;
-    let set = set.filter(|set| set.fields.uid == owner.uid);
-    Ok(set.and_then(|set| handle.core().writer_of(&set)))
-}
-
-/// The set that makes a variant.
-fn set_of(variant: &Object) -> Option<&Owner> {
-    let mut owners = variant.fields.owners.iter();
-    owners.find(|owner| owner.kind == "PackageVariantSet" && owner.controller)
+    Ok(set.filter(|set| set.uid == uid).and_then(|set| set.writer))
 }
 
 #[cfg(test)]

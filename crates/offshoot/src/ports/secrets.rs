@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use apiserver::gateway::{Attributes, User};
-use apiserver::verbs::handle::{ResourceName, ServerHandle};
+use apiserver::verbs::handle::ResourceName;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::ports::{Found, PortError, Reader, Secret};
 use model::{Namespace, ObjectKey};
 use serde_json::Value;
 
+use super::object_api::ObjectApi;
 use super::{SECRET_SET_BY, failed, repositories};
 
 /// The hosts that a Secret is bound to.
@@ -20,14 +21,14 @@ const HOSTS: &str = "offshoot.dev/hosts";
 /// # Errors
 /// The store cannot be read.
 pub(super) async fn secret(
-    handle: &ServerHandle,
+    api: &dyn ObjectApi,
     key: &ObjectKey,
     reader: &Reader,
 ) -> Result<Found<Secret>, PortError> {
-    if let Some(why) = refused(handle, key, reader).await? {
+    if let Some(why) = refused(api, key, reader).await? {
         return Ok(Found::Forbidden(why));
     }
-    let object = read(handle, &key.namespace, key.name.as_str()).await?;
+    let object = read(api, &key.namespace, key.name.as_str()).await?;
     Ok(object
         .as_ref()
         .map_or(Found::Absent, |object| Found::Here(read_secret(object))))
@@ -38,26 +39,26 @@ pub(super) async fn secret(
 /// # Errors
 /// The store cannot be read.
 pub(super) async fn trusted(
-    handle: &ServerHandle,
+    api: &dyn ObjectApi,
     namespace: &Namespace,
 ) -> Result<Option<Vec<u8>>, PortError> {
-    let object = read(handle, namespace, &format!("{namespace}-ca-bundle")).await?;
+    let object = read(api, namespace, &format!("{namespace}-ca-bundle")).await?;
     Ok(object.and_then(|object| read_secret(&object).data.remove("ca.crt")))
 }
 
 async fn read(
-    handle: &ServerHandle,
+    api: &dyn ObjectApi,
     namespace: &Namespace,
     name: &str,
 ) -> Result<Option<Value>, PortError> {
     let secrets = ResourceName::new("", "v1", "secrets");
-    let found = handle.get(&secrets, namespace.as_str(), name).await;
+    let found = api.get(&secrets, namespace.as_str(), name).await;
     found.map_err(|f| failed(format!("read secret {namespace}/{name}"), &f))
 }
 
 /// Why the reader may not read the Secret; `None` if they may.
 async fn refused(
-    handle: &ServerHandle,
+    api: &dyn ObjectApi,
     key: &ObjectKey,
     reader: &Reader,
 ) -> Result<Option<String>, PortError> {
@@ -69,7 +70,7 @@ async fn refused(
         Reader::Repository {
             key: repository,
             address,
-        } => match setter(handle, repository, key, address).await? {
+        } => match setter(api, repository, key, address).await? {
             Ok(user) => {
                 let named = format!(", who named secret {key} in repository {repository},");
                 (user, named)
@@ -87,7 +88,7 @@ async fn refused(
         name: key.name.as_str(),
         path: "",
     };
-    if handle.core().may(&asked).await.allowed {
+    if api.may(&asked).await.allowed {
         return Ok(None);
     }
     Ok(Some(format!(
@@ -100,13 +101,13 @@ async fn refused(
 /// Who named a Secret and an address in a repository, or why nobody did. An address that stands there no more, or is not
 /// there yet, is not vouched for by whoever wrote the other one.
 async fn setter(
-    handle: &ServerHandle,
+    api: &dyn ObjectApi,
     repository: &ObjectKey,
     secret: &ObjectKey,
     address: &str,
 ) -> Result<Result<User, String>, PortError> {
     let (namespace, name) = (repository.namespace.as_str(), repository.name.as_str());
-    let found = handle.get(&repositories(), namespace, name).await;
+    let found = api.get(&repositories(), namespace, name).await;
     let object = found.map_err(|f| failed(format!("read repository {repository}"), &f))?;
     let object = object.unwrap_or_default();
     let names = api::str_at(&object, &["spec", "git", "secretRef", "name"]);
@@ -117,7 +118,7 @@ async fn setter(
         let why = format!("repository {repository} names another Secret or address by now");
         return Ok(Err(why));
     }
-    Ok(handle.core().setter_of(&object).ok_or_else(|| {
+    Ok(api.setter_of(&object).ok_or_else(|| {
         format!(
             "it is not known who named secret {secret} in repository {repository}: whoever may read the Secret says so with \
              `kubectl annotate --overwrite -n {namespace} repositories.config.porch.kpt.dev/{name} {SECRET_SET_BY}=me`"

@@ -6,7 +6,11 @@ use engine::ports::{Cluster as _, Delta, OurKind, Requester};
 use serde_json::json;
 
 use super::*;
-use crate::ports::cluster::ServerCluster;
+use crate::ports::cluster::ApiCluster;
+use crate::ports::embedded::{Embedded, definitions};
+use apiserver::verbs::handle::ResourceName;
+use engine::ports::{Found, Gvk};
+use std::time::Duration;
 
 const NS: &str = "default";
 
@@ -95,7 +99,7 @@ fn key(namespace: &str, name: &str) -> ObjectKey {
 #[tokio::test]
 async fn a_kind_whose_definition_goes_is_heard_of() {
     let server = server("Namespaced").await;
-    let cluster = ServerCluster::new(server.handle());
+    let cluster = ApiCluster::new(Embedded::new(server.handle()));
     put(&server, NS, "one", &["example.test/hold"]).await;
     let mut feed = cluster.objects(&kind()).await.unwrap().expect("served");
     let Some(Delta::Snapshot(all)) = next(&mut feed).await else {
@@ -149,7 +153,7 @@ async fn a_kind_whose_definition_goes_is_heard_of() {
 #[tokio::test]
 async fn a_cluster_scoped_object_that_goes_is_heard_of() {
     let server = server("Cluster").await;
-    let cluster = ServerCluster::new(server.handle());
+    let cluster = ApiCluster::new(Embedded::new(server.handle()));
     put(&server, "", "one", &[]).await;
     let mut feed = cluster.objects(&kind()).await.unwrap().expect("served");
     let Some(Delta::Snapshot(all)) = next(&mut feed).await else {

@@ -7,7 +7,8 @@ use model::{Namespace, ObjectKey, ObjectName};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::ports::cluster::ServerCluster;
+use crate::ports::cluster::ApiCluster;
+use crate::ports::embedded::Embedded;
 
 const NS: &str = "default";
 
@@ -71,7 +72,7 @@ fn variant(package: &str) -> Value {
 const FORGED: &str = "offshoot.dev/written-by";
 
 async fn read(server: &Server) -> Found<()> {
-    let cluster = ServerCluster::new(server.handle());
+    let cluster = ApiCluster::new(Embedded::new(server.handle()));
     let requester = Requester {
         kind: OurKind::Variant,
         key: key("v"),
@@ -195,7 +196,7 @@ async fn x6_a_variant_that_a_set_made_reads_as_whoever_wrote_the_set() {
     let set = handle.create(&sets(), NS, set(), &bob()).await.unwrap();
     made_by(&server, &set).await;
     assert!(!injected(&server).await, "bob wrote the set");
-    let cluster = ServerCluster::new(handle.clone());
+    let cluster = ApiCluster::new(Embedded::new(handle.clone()));
     let requester = Requester {
         kind: OurKind::Set,
         key: key("fan"),
@@ -304,7 +305,7 @@ async fn x6_nothing_is_read_for_nobody() {
     })
     .await;
     assert_eq!(read(&server).await, Found::Here(()));
-    let cluster = ServerCluster::new(handle);
+    let cluster = ApiCluster::new(Embedded::new(handle));
     let nobody = Requester {
         kind: OurKind::Set,
         key: key("nobody"),

@@ -7,7 +7,9 @@ use model::ObjectName;
 use serde_json::json;
 
 use super::*;
-use crate::ports::cluster::ServerCluster;
+use crate::ports::cluster::ApiCluster;
+use crate::ports::embedded::Embedded;
+use apiserver::verbs::handle::ServerHandle;
 
 const NS: &str = "default";
 const GOOD: &str = "https://git.test/a.git";
@@ -103,7 +105,7 @@ impl World {
 
     /// Whether the engine gets the Secret for an address.
     async fn given(&self, secret: &str, address: &str) -> Result<(), String> {
-        let cluster = ServerCluster::new(self.handle.clone());
+        let cluster = ApiCluster::new(Embedded::new(self.handle.clone()));
         let reader = Reader::Repository {
             key: key("r"),
             address: address.to_owned(),
@@ -195,7 +197,7 @@ async fn x8_whoever_takes_the_record_over_answers_for_it() {
 #[tokio::test]
 async fn x8_a_caller_reads_what_the_caller_may_read() {
     let world = World::new().await;
-    let cluster = ServerCluster::new(world.handle.clone());
+    let cluster = ApiCluster::new(Embedded::new(world.handle.clone()));
     let read = async |whose: Whose, name: &str| {
         let reader = Reader::Caller {
             user: whose.user.name,
