@@ -8,7 +8,7 @@ pub const PACKAGES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisions");
 /// Their files.
 pub const RESOURCES: Kind = ("/apis/porch.kpt.dev/v1alpha1", "packagerevisionresources");
 /// Explanations.
-pub const EXPLANATIONS: Kind = ("/apis/offshoot.dev/v1alpha1", "explanations");
+pub const EXPLANATIONS: Kind = ("/apis/fleet.offshoot.dev/v1alpha1", "explanations");
 /// Plans.
 pub const PLANS: Kind = ("/apis/fleet.offshoot.dev/v1alpha1", "plans");
 /// Changes of many package revisions at once.

@@ -24,6 +24,7 @@ use engine::Engine;
 use engine::usecase::{Caller, Preconditions};
 use model::{Namespace, ObjectKey, ObjectName, Uid};
 
+use crate::ports::ObjectApi;
 pub(crate) use definitions::definitions;
 pub(crate) use roles::roles;
 pub(crate) use versions::versions;
@@ -33,6 +34,8 @@ pub(crate) use versions::versions;
 pub(crate) struct PackageGateway {
     engine: Engine,
     handle: ServerHandle,
+    /// Where the objects around packages are kept.
+    api: Arc<dyn ObjectApi>,
     /// How long anybody is made to wait for a remote.
     answer_within: Duration,
     late: Arc<late::Late>,
@@ -42,10 +45,16 @@ pub(crate) struct PackageGateway {
 
 impl PackageGateway {
     /// A gateway to this engine.
-    pub(crate) fn new(engine: Engine, handle: ServerHandle, answer_within: Duration) -> Arc<Self> {
+    pub(crate) fn new(
+        engine: Engine,
+        handle: ServerHandle,
+        api: Arc<dyn ObjectApi>,
+        answer_within: Duration,
+    ) -> Arc<Self> {
         Arc::new(Self {
             engine,
             handle,
+            api,
             answer_within,
             late: Arc::default(),
             plans: Arc::new(tokio::sync::Semaphore::new(plans::AT_ONCE)),

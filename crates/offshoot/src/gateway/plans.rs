@@ -5,6 +5,8 @@
 
 mod objects;
 
+use std::sync::Arc;
+
 use apiserver::gateway::{Attributes, Call, Outcome, Refusal, RefusalClass, Verb};
 use base64::Engine as _;
 use engine::{SupposedContent, SupposedUpstream};
@@ -62,7 +64,7 @@ pub(super) async fn handle(gateway: &PackageGateway, call: Call) -> Result<Outco
         suppositions.upstreams.push(upstream);
     }
     suppositions.run_functions = spec["runFunctions"].as_bool().unwrap_or_default();
-    let cluster = supposed(&gateway.handle, overlay);
+    let cluster = supposed(Arc::clone(&gateway.api), overlay);
     let planned = gateway
         .engine
         .plan_fleet(&namespace, suppositions, cluster)

@@ -31,7 +31,7 @@ pub(crate) fn roles() -> Vec<Value> {
             json!([
                 {"verbs": READ, "apiGroups": [packages], "resources": ["packagerevisionresources", "packagerevisions", "packagerevisions/approval", "packages"]},
                 {"verbs": READ, "apiGroups": [config], "resources": ["packagerevisionsets", "packagevariants", "packagevariantsets", "repositories"]},
-                {"verbs": ["get"], "apiGroups": ["offshoot.dev"], "resources": ["explanations"]},
+                {"verbs": ["get"], "apiGroups": ["fleet.offshoot.dev"], "resources": ["explanations"]},
                 // Each thing that it supposes must be allowed besides, and it shows what may be listed alone.
                 {"verbs": ["create"], "apiGroups": [api::FLEET_GROUP], "resources": ["plans"]},
             ]),

@@ -13,7 +13,7 @@ pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outc
         return Err(unsupported(call.verb, &call.resource));
     }
     let missing = || {
-        let text = format!("explanations.offshoot.dev {:?} not found", call.name);
+        let text = format!("explanations.fleet.offshoot.dev {:?} not found", call.name);
         Refusal::new(RefusalClass::NotFound, text)
     };
     let (kind, name) = call.name.split_once('.').ok_or_else(missing)?;
@@ -36,7 +36,7 @@ pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outc
     let report = report.map_err(|e| refusal(call, &e))?.ok_or_else(gone)?;
     Ok(Outcome {
         object: json!({
-            "apiVersion": "offshoot.dev/v1alpha1",
+            "apiVersion": "fleet.offshoot.dev/v1alpha1",
             "kind": "Explanation",
             "metadata": { "name": call.name, "namespace": call.namespace },
             "spec": { "kind": shown, "name": name },
@@ -66,7 +66,7 @@ async fn blame(gateway: &PackageGateway, call: &Call, key: &ObjectKey) -> Result
     };
     Ok(Outcome {
         object: json!({
-            "apiVersion": "offshoot.dev/v1alpha1",
+            "apiVersion": "fleet.offshoot.dev/v1alpha1",
             "kind": "Explanation",
             "metadata": { "name": call.name, "namespace": call.namespace },
             "spec": { "kind": "PackageRevision", "name": key.name.as_str() },

@@ -22,6 +22,8 @@ use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use engine::ports::{NoFaults, PortError, Ports};
 use model::Class;
 
+pub(crate) use object_api::{Change, ObjectApi, Part, Served, Signed};
+pub(crate) use objects::cluster_key;
 pub(crate) use overlay::Overlay;
 pub(crate) use stored::{read_repository, read_set, read_variant};
 
@@ -31,9 +33,49 @@ const MANAGER: &str = "offshoot-controllers";
 /// Who named the Secret of a repository, or its address, by the server's word (X8).
 const SECRET_SET_BY: &str = "offshoot.dev/secret-set-by";
 
-/// Every port over one server; from now on variants and sets say who wrote them, and repositories who named
-/// their Secret.
+/// Every port over the embedded server.
 pub(crate) fn over(handle: &ServerHandle, functions: Arc<dyn functions::Runner>) -> Ports {
+    Ports {
+        faults: Arc::new(NoFaults),
+        ids: Arc::new(time::RandomIds),
+        ..of(handle, embedded(handle), functions)
+    }
+}
+
+/// Every port where a cluster keeps the objects, and their records through the server's host. `faults` ends what may not
+/// go on; names of removed records are not remembered there, so that no uid is given out twice.
+pub(crate) fn within(
+    handle: &ServerHandle,
+    api: Arc<dyn ObjectApi>,
+    functions: Arc<dyn functions::Runner>,
+    faults: Arc<dyn engine::ports::Faults>,
+) -> Ports {
+    Ports {
+        faults,
+        ids: Arc::new(time::FreshIds),
+        ..of(handle, api, functions)
+    }
+}
+
+/// From now on variants and sets say who wrote them, and repositories who named their Secret.
+fn of(
+    handle: &ServerHandle,
+    api: Arc<dyn ObjectApi>,
+    functions: Arc<dyn functions::Runner>,
+) -> Ports {
+    record_writers(handle);
+    Ports {
+        records: Arc::new(records::ServerRecords::new(handle.clone())),
+        cluster: Arc::new(cluster::ApiCluster::new(api)),
+        clock: Arc::new(time::SystemClock),
+        ids: Arc::new(time::RandomIds),
+        functions,
+        faults: Arc::new(NoFaults),
+    }
+}
+
+/// Says what is recorded of who writes.
+fn record_writers(handle: &ServerHandle) {
     let resource = |r: ResourceName| (r.group, r.plural);
     handle.core().record_writers(Writers {
         annotation: plan::set::WRITTEN_BY,
@@ -47,24 +89,19 @@ pub(crate) fn over(handle: &ServerHandle, functions: Arc<dyn functions::Runner>)
         beside: &["/spec/git/repo"],
         own: controllers(handle).user.name,
     });
-    Ports {
-        records: Arc::new(records::ServerRecords::new(handle.clone())),
-        cluster: Arc::new(cluster::ApiCluster::new(embedded::Embedded::new(
-            handle.clone(),
-        ))),
-        clock: Arc::new(time::SystemClock),
-        ids: Arc::new(time::RandomIds),
-        functions,
-        faults: Arc::new(NoFaults),
-    }
+}
+
+/// The embedded server as the one that keeps objects.
+pub(crate) fn embedded(handle: &ServerHandle) -> Arc<dyn ObjectApi> {
+    embedded::Embedded::new(handle.clone())
 }
 
 /// The cluster as it would be with what somebody supposes.
-pub(crate) fn supposed(handle: &ServerHandle, overlay: Overlay) -> Arc<dyn engine::ports::Cluster> {
-    Arc::new(cluster::ApiCluster::with(
-        embedded::Embedded::new(handle.clone()),
-        overlay,
-    ))
+pub(crate) fn supposed(
+    api: Arc<dyn ObjectApi>,
+    overlay: Overlay,
+) -> Arc<dyn engine::ports::Cluster> {
+    Arc::new(cluster::ApiCluster::with(api, overlay))
 }
 
 /// The identity of the controllers.

@@ -27,6 +27,20 @@ impl Ids for RandomIds {
     }
 }
 
+/// Random uids for everything: where nobody remembers which names were used before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FreshIds;
+
+impl Ids for FreshIds {
+    fn fresh_uid(&self) -> Uid {
+        RandomIds.fresh_uid()
+    }
+
+    fn revision_uid(&self, _namespace: &Namespace, _name: &ObjectName) -> Uid {
+        RandomIds.fresh_uid()
+    }
+}
+
 fn uid(text: &str) -> Uid {
     Uid::parse(text).expect("because the text of a UUID is never empty")
 }

@@ -231,6 +231,7 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     server.set_gateway(gateway::PackageGateway::new(
         engine.clone(),
         handle.clone(),
+        ports::embedded(&handle),
         options.answer_within,
     ));
     metrics::expose(&engine, handle.core());

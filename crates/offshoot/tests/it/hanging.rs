@@ -288,7 +288,7 @@ async fn all_is_read(world: &World) {
     }
     assert_eq!(names(&read(RESOURCES.to_owned()).await), listed);
     read(REVISIONS.replace("packagerevisions", "packages")).await;
-    let why = "/apis/offshoot.dev/v1alpha1/namespaces/default/explanations/packagevariant.v";
+    let why = "/apis/fleet.offshoot.dev/v1alpha1/namespaces/default/explanations/packagevariant.v";
     let why = read(why.to_owned()).await;
     let report = why["status"]["report"].as_str().unwrap();
     assert!(!report.contains("cannot be read"), "{report}");
