@@ -6,6 +6,7 @@
 
 mod cli;
 pub mod client;
+pub mod cluster;
 mod commands;
 mod config;
 mod demo;

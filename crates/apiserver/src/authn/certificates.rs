@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rustls::client::danger::HandshakeSignatureValid;
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
@@ -53,6 +54,15 @@ impl Certificates {
         Self::signed_by_any([authority])
     }
 
+    /// Accepts what one of the authorities in a PEM bundle signed for clients.
+    ///
+    /// # Errors
+    /// The bundle cannot be read, names no authority, or one that cannot be used.
+    pub fn signed_by_bundle(pem: &str) -> Result<Self, String> {
+        let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+        Self::signed_by_any(all.map_err(|e| e.to_string())?)
+    }
+
     /// Accepts what one of several authorities signed for clients.
     ///
     /// # Errors
@@ -87,6 +97,21 @@ impl Certificates {
             .verify_client_cert(own, others, UnixTime::now());
         let person = verified.ok().and_then(|_| person(own)).map(Arc::new);
         Some(Peer { person })
+    }
+
+    /// The common name of a chain's own certificate, own certificate first, if it is accepted now; it may be empty. For
+    /// certificates that stand for a program and not for a user.
+    #[must_use]
+    pub fn common_name(&self, chain: &[CertificateDer<'_>]) -> Option<String> {
+        let (own, others) = chain.split_first()?;
+        let verified = self
+            .verifier
+            .verify_client_cert(own, others, UnixTime::now());
+        verified.ok()?;
+        let (_, parsed) = X509Certificate::from_der(own).ok()?;
+        let name = parsed.subject().iter_common_name().next();
+        let name = name.map_or(Ok(""), |name| name.as_str()).ok()?;
+        Some(name.to_owned())
     }
 }
 

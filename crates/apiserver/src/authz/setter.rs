@@ -5,7 +5,7 @@
 //! answers for what another has set. Whoever changes the record itself, to whatever value, or takes it away, answers
 //! for the field from then on.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::writer;
 use crate::gateway::User;
@@ -27,6 +27,25 @@ pub struct Setters {
 }
 
 impl Setters {
+    /// Puts the record into an object that `user` is about to have stored, whatever stands there. With `own` it is the
+    /// program that writes, who sets nothing.
+    pub fn sign(&self, user: &User, own: bool, old: Option<&Value>, new: &mut Value) {
+        let kept = old.filter(|old| own || self.same(old, new));
+        let record = match kept {
+            Some(old) => self.record(old).cloned(),
+            None if own => None,
+            None => Some(writer::record_of(user)),
+        };
+        let record = record.filter(|_| self.is_set(new));
+        writer::write(new, self.annotation, record);
+    }
+
+    /// Who set the field of an object, as far as it was recorded.
+    #[must_use]
+    pub fn setter(&self, object: &Value) -> Option<User> {
+        writer::user_of(self.record(object)?)
+    }
+
     fn is_set(&self, object: &Value) -> bool {
         let field = object.pointer(self.field).and_then(Value::as_str);
         field.is_some_and(|text| !text.is_empty())
@@ -68,27 +87,12 @@ impl Core {
             return;
         }
         let own = whose.user.name == setters.own && whose.user.is_master();
-        let kept = old.filter(|old| own || setters.same(old, new));
-        let record = match kept {
-            Some(old) => setters.record(old).cloned(),
-            None if own => None,
-            None => {
-                let User { name, groups, .. } = &whose.user;
-                let record = json!({ "username": name, "groups": groups });
-                Some(Value::String(record.to_string()))
-            }
-        };
-        let record = record.filter(|_| setters.is_set(new));
-        writer::write(new, setters.annotation, record);
+        setters.sign(&whose.user, own, old, new);
     }
 
     /// Who set the field of an object, as far as it was recorded.
     #[must_use]
     pub fn setter_of(&self, object: &Value) -> Option<User> {
-        let record = self.setters.get()?.record(object)?.as_str()?;
-        let record: Value = serde_json::from_str(record).ok()?;
-        let groups = record["groups"].as_array().into_iter().flatten();
-        let groups: Vec<&str> = groups.filter_map(Value::as_str).collect();
-        Some(User::new(record["username"].as_str()?, &groups))
+        self.setters.get()?.setter(object)
     }
 }

@@ -27,7 +27,41 @@ pub struct Writers {
     pub own: String,
 }
 
+/// What is recorded of a user.
+pub(super) fn record_of(user: &User) -> Value {
+    let User { name, groups, .. } = user;
+    Value::String(json!({ "username": name, "groups": groups }).to_string())
+}
+
+/// The user of a record, as far as it can be read.
+pub(super) fn user_of(record: &Value) -> Option<User> {
+    let record: Value = serde_json::from_str(record.as_str()?).ok()?;
+    let groups = record["groups"].as_array().into_iter().flatten();
+    let groups: Vec<&str> = groups.filter_map(Value::as_str).collect();
+    Some(User::new(record["username"].as_str()?, &groups))
+}
+
 impl Writers {
+    /// Puts the record into an object that `user` is about to have stored, whatever stands there. With `own` it is the
+    /// program that writes, which says itself on whose behalf.
+    pub fn sign(&self, user: &User, own: bool, old: Option<&Value>, new: &mut Value) {
+        let same = old.is_some_and(|old| self.same_wish(old, new));
+        let record = if own {
+            self.recorded(new).cloned()
+        } else if same {
+            old.and_then(|old| self.recorded(old)).cloned()
+        } else {
+            Some(record_of(user))
+        };
+        write(new, self.annotation, record);
+    }
+
+    /// Who last wrote an object, as far as it was recorded.
+    #[must_use]
+    pub fn writer(&self, object: &Value) -> Option<User> {
+        user_of(self.recorded(object)?)
+    }
+
     fn recorded<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         object
             .get("metadata")?
@@ -94,17 +128,8 @@ impl Core {
         if !listed || !target.subresource.is_empty() {
             return;
         }
-        let same = old.is_some_and(|old| writers.same_wish(old, new));
-        let record = if whose.user.name == writers.own && whose.user.is_master() {
-            writers.recorded(new).cloned()
-        } else if same {
-            old.and_then(|old| writers.recorded(old)).cloned()
-        } else {
-            let User { name, groups, .. } = &whose.user;
-            let record = json!({ "username": name, "groups": groups });
-            Some(Value::String(record.to_string()))
-        };
-        write(new, writers.annotation, record);
+        let own = whose.user.name == writers.own && whose.user.is_master();
+        writers.sign(&whose.user, own, old, new);
     }
 
     /// Who last wrote an object, as far as it was recorded.
@@ -116,11 +141,7 @@ impl Core {
         memchr::memmem::find(&text, writers.annotation.as_bytes())?;
         let signed: Signed = serde_json::from_slice(&text).ok()?;
         let annotations = signed.metadata.annotations?;
-        let record = annotations.get(writers.annotation)?.as_str()?;
-        let record: Value = serde_json::from_str(record).ok()?;
-        let groups = record["groups"].as_array().into_iter().flatten();
-        let groups: Vec<&str> = groups.filter_map(Value::as_str).collect();
-        Some(User::new(record["username"].as_str()?, &groups))
+        user_of(annotations.get(writers.annotation)?)
     }
 
     /// Decides a request that the program makes for somebody, as if they had made it.

@@ -1,0 +1,12 @@
+//! What stands between a cluster and the server of our resources: who asks, what they may, who wrote an object, and the
+//! certificate that is shown. It never looks at a package.
+
+mod access;
+mod answers;
+mod identity;
+
+pub use access::Access;
+pub use identity::Identity;
+
+#[cfg(test)]
+mod world;
