@@ -436,10 +436,10 @@ impl Server {
     pub async fn listen(&self, address: SocketAddr) -> Result<Running, StartError> {
         let acceptor = self.identity.acceptor(address.ip());
         let acceptor = acceptor.map_err(StartError::Tls)?;
-        self.listen_with(address, acceptor).await
+        self.listen_with(address, acceptor, |router| router).await
     }
 
-    /// The same with a certificate that somebody else made, PEM. Whatever certificate a client brings is taken, and judged
+    /// The same with a certificate that somebody else made, PEM; `around` puts around the API what else is to be done there. Whatever certificate a client brings is taken, and judged
     /// afterwards.
     ///
     /// # Errors
@@ -448,15 +448,17 @@ impl Server {
         &self,
         address: SocketAddr,
         given: &Issued,
+        around: impl FnOnce(Router) -> Router,
     ) -> Result<Running, StartError> {
         let acceptor = tls::acceptor_of(given).map_err(StartError::Tls)?;
-        self.listen_with(address, acceptor).await
+        self.listen_with(address, acceptor, around).await
     }
 
     async fn listen_with(
         &self,
         address: SocketAddr,
         acceptor: TlsAcceptor,
+        around: impl FnOnce(Router) -> Router,
     ) -> Result<Running, StartError> {
         let serving = Serving {
             acceptor,
@@ -470,7 +472,7 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(fail)?;
         let bound = listener.local_addr().map_err(fail)?;
         let (stop, stopped) = watch::channel(false);
-        let router = self.router(&bound.to_string());
+        let router = around(self.router(&bound.to_string()));
         let serving = Serving { router, ..serving };
         let mut tasks = JoinSet::new();
         tasks.spawn(connections::accept(listener, serving, stopped.clone()));

@@ -7,6 +7,7 @@ pub(crate) mod local;
 pub(crate) mod plan;
 pub(crate) mod remote;
 pub(crate) mod rollout;
+pub(crate) mod serve;
 
 use std::path::PathBuf;
 
@@ -56,6 +57,11 @@ pub(crate) enum Command {
         after_help = "Example:\n  offshoot up --data ./data &\n  export KUBECONFIG=$PWD/data/kubeconfig\n  kubectl get pkgrev"
     )]
     Up(Box<UpArgs>),
+    /// Run on a cluster: one replica of a server whose objects and records that cluster keeps.
+    #[command(
+        after_help = "docs/cluster.md says how it is installed, and what it may do there.\n\nExample:\n  offshoot serve --kubeconfig admin.conf --lease offshoot-system/offshoot --advertise 10.0.0.7:10250 --tls-dir ./tls"
+    )]
+    Serve(Box<serve::ServeArgs>),
     /// Write a kubeconfig with a certificate for a user of the embedded server.
     #[command(
         after_help = "What the user may do is said by roles: kubectl create rolebinding …\n\nExample:\n  offshoot user ann --group web --data ./data > ann.kubeconfig\n  kubectl create rolebinding web --clusterrole=edit --group=web"

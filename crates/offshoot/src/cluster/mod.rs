@@ -1,3 +1,30 @@
-//! Running within a cluster whose API server keeps everything but the packages.
+//! `offshoot serve`: the same engine on a cluster (C1).
+//!
+//! Variants, sets and repositories are objects of the cluster, package revisions an aggregated API of this process, their
+//! records custom resources. One replica holds the Lease and writes; the others forward to it (C2). Everything on this
+//! machine's disk can be thrown away.
 
+mod difference;
 pub mod door;
+mod follow;
+mod holder;
+mod host;
+mod kinds;
+mod lease;
+mod namespaces;
+mod objects;
+mod records;
+mod remote;
+mod replicas;
+mod routing;
+mod seen;
+mod serve;
+mod term;
+
+use model::ObjectKey;
+use serde_json::Value;
+
+pub(crate) use serve::{Options, run};
+
+/// Under which key the engine knows an object.
+type Key = fn(&Value) -> Option<ObjectKey>;

@@ -13,6 +13,7 @@ mod repo;
 mod resolve;
 mod rollout;
 mod rpkg;
+mod serve;
 mod status;
 mod template;
 mod up;
@@ -73,6 +74,13 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
                 (done, _) => done,
             }
         }
+        Command::Serve(args) => {
+            let done = serve(serve::run(args));
+            match (done, cli.log) {
+                (Err(failure), LogFormat::Json) => Ok(failure.log()),
+                (done, _) => done,
+            }
+        }
         Command::User(args) => user::run(args),
     }
 }
@@ -80,7 +88,9 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
 /// What is logged unless OFFSHOOT_LOG says otherwise: of a server who registered, drafted, proposed and published what.
 fn level(command: &Command) -> &'static str {
     match command {
-        Command::Up(_) => "warn,engine=info,store=info,offshoot=info,kube_client=off",
+        Command::Up(_) | Command::Serve(_) => {
+            "warn,engine=info,store=info,offshoot=info,kube_client=off"
+        }
         _ => "warn,kube_client=off",
     }
 }

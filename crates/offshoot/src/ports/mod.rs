@@ -76,19 +76,31 @@ fn of(
 
 /// Says what is recorded of who writes.
 fn record_writers(handle: &ServerHandle) {
+    let own = controllers(handle).user.name;
+    handle.core().record_writers(writers(&own));
+    handle.core().record_setters(setters(&own));
+}
+
+/// What says who wrote variants and sets, where this program is the user `own` (X6).
+pub(crate) fn writers(own: &str) -> Writers {
     let resource = |r: ResourceName| (r.group, r.plural);
-    handle.core().record_writers(Writers {
+    Writers {
         annotation: plan::set::WRITTEN_BY,
         resources: vec![resource(variants()), resource(sets())],
-        own: controllers(handle).user.name,
-    });
-    handle.core().record_setters(Setters {
+        own: own.to_owned(),
+    }
+}
+
+/// The same of who named a Secret in a repository, or its address (X8).
+pub(crate) fn setters(own: &str) -> Setters {
+    let repositories = repositories();
+    Setters {
         annotation: SECRET_SET_BY,
-        resource: resource(repositories()),
+        resource: (repositories.group, repositories.plural),
         field: "/spec/git/secretRef/name",
         beside: &["/spec/git/repo"],
-        own: controllers(handle).user.name,
-    });
+        own: own.to_owned(),
+    }
 }
 
 /// The embedded server as the one that keeps objects.

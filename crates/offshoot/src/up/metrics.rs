@@ -19,7 +19,7 @@ struct Counters {
 }
 
 /// Answers `/metrics` from now on.
-pub(super) fn expose(engine: &Engine, core: &Arc<Core>) {
+pub(crate) fn expose(engine: &Engine, core: &Arc<Core>) {
     let mut registry = Registry::default();
     let counters = Counters {
         engine: engine.clone(),

@@ -28,6 +28,7 @@ use crate::cli::UpArgs;
 use crate::exit::Failure;
 use crate::{gateway, ports};
 pub(crate) use data::{DataDir, write_private};
+pub(crate) use metrics::expose as expose_metrics;
 
 /// What a server is started with.
 #[derive(Clone)]
@@ -320,7 +321,7 @@ fn local_repositories(data: &DataDir, options: &Options) -> Local {
 }
 
 /// The hosts that flags or the environment name.
-fn git_hosts(list: &[String]) -> Result<Option<Hosts>, Failure> {
+pub(crate) fn git_hosts(list: &[String]) -> Result<Option<Hosts>, Failure> {
     if list.is_empty() {
         return Ok(None);
     }

@@ -1,0 +1,339 @@
+//! One replica, from its start to its end.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apiserver::aggregated::Mirror;
+use apiserver::gateway::User;
+use apiserver::{Server, server};
+use engine::Engine;
+use model::Namespace;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use store::Hosts;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+
+use super::door::{Access, Identity};
+use super::holder::{self, Ground};
+use super::host::ClusterHost;
+use super::lease::{Lease, Replica};
+use super::namespaces;
+use super::records::Ingest;
+use super::remote::Remote;
+use super::replicas::{Forward, Replicas, fingerprint};
+use super::routing::{Routing, Stage, through};
+use super::seen::Seen;
+use super::term::Term;
+use crate::exit::Failure;
+use crate::gateway;
+
+/// What a replica is started with.
+pub(crate) struct Options {
+    /// The kubeconfig; the pod's own account without one.
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The address that it listens at.
+    pub(crate) listen: SocketAddr,
+    /// Namespace and name of the Lease.
+    pub(crate) lease: (String, String),
+    /// Where other replicas reach this one, `HOST:PORT`.
+    pub(crate) advertise: String,
+    /// The directory of `tls.crt`, `tls.key` and `ca.crt`.
+    pub(crate) tls: PathBuf,
+    /// The namespaces that are served; all, if none is named.
+    pub(crate) namespaces: Vec<Namespace>,
+    /// The hosts that git is fetched from and pushed to; `None` for all.
+    pub(crate) git_hosts: Option<Hosts>,
+    /// How long a git server may say nothing.
+    pub(crate) git_silence: Duration,
+    /// How often remotes without a schedule are read.
+    pub(crate) sync_every: Duration,
+    /// How often everything is looked at again.
+    pub(crate) resync_every: Duration,
+    /// Bytes of one package that are shown and saved.
+    pub(crate) package_bytes: u64,
+    /// How long anybody who asks for a change is made to wait for a remote.
+    pub(crate) answer_within: Duration,
+    /// What runs functions.
+    pub(crate) functions: Arc<dyn functions::Runner>,
+}
+
+/// How long turns of controllers may take to end when a replica stops.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Serves until SIGINT or SIGTERM, which hands the Lease over; ends with 1 when the Lease is lost.
+///
+/// # Errors
+/// It could not start.
+pub(crate) async fn run(options: Options) -> Result<ExitCode, Failure> {
+    let signals = Signals::new()?;
+    let replica = Started::new(&options).await?;
+    replica.serve(&options, signals).await
+}
+
+/// SIGINT and SIGTERM.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, Failure> {
+        let failed = |e: std::io::Error| Failure::of("listen for signals", &e);
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).map_err(failed)?,
+            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+        })
+    }
+
+    async fn any(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// A replica whose listener is open.
+struct Started {
+    server: Server,
+    listening: server::Running,
+    remote: Remote,
+    seen: Arc<Seen>,
+    records: Arc<Ingest>,
+    term: Arc<Term>,
+    lease: Arc<Lease>,
+    stage: watch::Sender<Stage>,
+    account: User,
+}
+
+impl Started {
+    async fn new(options: &Options) -> Result<Self, Failure> {
+        let client = client(options.kubeconfig.as_deref()).await?;
+        let remote = Remote::new(client.clone());
+        let account = account(&remote).await?;
+        tracing::info!(account = %account.name, "the cluster knows this replica");
+        let (seen, records, term) = (Arc::<Seen>::default(), Ingest::new(), Term::new());
+        let identity = Arc::new(Identity::new(client.clone()));
+        let own = own_certificate()?;
+        let lease = Arc::new(Lease::new(
+            remote.clone(),
+            (&options.lease.0, &options.lease.1),
+            Replica {
+                id: own.id.clone(),
+                address: options.advertise.clone(),
+                fingerprint: own.fingerprint.clone(),
+            },
+            Arc::clone(&term),
+        ));
+        let host = Arc::new(ClusterHost {
+            remote: remote.clone(),
+            identity: Arc::clone(&identity),
+            replicas: Replicas::of(&lease, &own.id),
+            seen: Arc::clone(&seen),
+            records: Arc::clone(&records),
+            term: Arc::clone(&term),
+        });
+        let mut builder = Server::builder()
+            .aggregated(host)
+            .authorizer(Arc::new(Access::new(client)));
+        for resource in gateway::definitions(options.package_bytes)? {
+            builder = builder.resource(resource);
+        }
+        let server = builder.build().await;
+        let server = server.map_err(|e| Failure::of("make the server", &e))?;
+        records.feeds(Mirror::new(
+            server.handle().core().store.clone(),
+            format!("packagerevisions.{}", api::PACKAGE_GROUP).into(),
+        ));
+        let stage = watch::Sender::new(Stage::Standby);
+        let name = format!("{}.{}.svc", options.lease.1, options.lease.0);
+        let authority = read(&options.tls, "ca.crt")?;
+        let routing = Arc::new(Routing {
+            stage: stage.subscribe(),
+            identity: Arc::clone(&identity),
+            forward: Forward::new(
+                lease.heard(),
+                (&own.certificate, &own.key),
+                (certificates(&authority)?, &name),
+            ),
+        });
+        let given = server::Issued {
+            certificate: read(&options.tls, "tls.crt")?,
+            key: read(&options.tls, "tls.key")?,
+        };
+        let listening = server
+            .listen_as(options.listen, &given, move |router| {
+                through(routing, router)
+            })
+            .await;
+        let listening = listening.map_err(|e| Failure::of("serve", &e))?;
+        tracing::info!(address = %listening.address, "a replica serves");
+        tokio::spawn(async move { identity.follow().await });
+        tokio::spawn(namespaces::run(remote.clone(), Arc::clone(&seen)));
+        tokio::spawn({
+            let (records, remote) = (Arc::clone(&records), remote.clone());
+            async move { records.run(remote).await }
+        });
+        Ok(Self {
+            server,
+            listening,
+            remote,
+            seen,
+            records,
+            term,
+            lease,
+            stage,
+            account,
+        })
+    }
+
+    /// Waits for the Lease, works while it holds it.
+    async fn serve(self, options: &Options, mut signals: Signals) -> Result<ExitCode, Failure> {
+        let term = tokio::select! {
+            term = self.lease.acquire() => term,
+            () = signals.any() => {
+                self.listening.stop().await;
+                return Ok(ExitCode::SUCCESS);
+            }
+        };
+        tracing::info!(term, "this replica holds the Lease");
+        self.stage.send_replace(Stage::Starting);
+        let scratch = tempfile::Builder::new().prefix("offshoot-").tempdir();
+        let scratch = scratch.map_err(|e| Failure::of("make a directory for mirrors", &e))?;
+        let ended = tokio::select! {
+            lost = self.lease.hold(term) => Some(Failure::of("write", &lost)),
+            failure = self.work(options, term, scratch.path()) => Some(failure),
+            () = signals.any() => None,
+        };
+        self.stage.send_replace(Stage::Standby);
+        match ended {
+            Some(failure) => {
+                // Whatever is under way meets a compare-and-swap; nothing more starts.
+                self.term.end();
+                Err(failure)
+            }
+            None => {
+                self.lease.release().await;
+                let _ = tokio::time::timeout(GRACE, self.listening.stop()).await;
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    }
+
+    /// Begins the term and runs the engine; ends only where that fails.
+    async fn work(&self, options: &Options, term: i64, scratch: &Path) -> Failure {
+        loop {
+            let marked = holder::mark(&self.remote, &self.records, &options.lease.0, term).await;
+            match marked {
+                Ok(()) => break,
+                Err(failure) => {
+                    tracing::warn!(%failure, "the term cannot begin; trying again");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+            }
+        }
+        if self.records.met_newer() {
+            return Failure::new("there are records of a newer format".to_owned())
+                .hint("use the version that wrote them");
+        }
+        let ground = Ground {
+            server: &self.server,
+            remote: &self.remote,
+            seen: &self.seen,
+            term: &self.term,
+            account: self.account.clone(),
+        };
+        let engine = holder::engine(&ground, options, scratch);
+        let run = engine.run();
+        let ready = wait_until_ready(&engine, &self.stage);
+        tokio::join!(run, ready);
+        Failure::new("the controllers ended".to_owned())
+    }
+}
+
+/// The first lists are complete before the first request is answered.
+async fn wait_until_ready(engine: &Engine, stage: &watch::Sender<Stage>) {
+    while !engine.is_ready() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    tracing::info!("everything was read: this replica answers");
+    stage.send_replace(Stage::Holding);
+}
+
+/// A client by a kubeconfig, or as the pod's own account.
+async fn client(kubeconfig: Option<&Path>) -> Result<kube::Client, Failure> {
+    let config = match kubeconfig {
+        Some(path) => {
+            let failed = |e: &dyn std::error::Error| {
+                Failure::of(&format!("read the kubeconfig {}", path.display()), e)
+            };
+            let file = kube::config::Kubeconfig::read_from(path).map_err(|e| failed(&e))?;
+            let config = kube::Config::from_custom_kubeconfig(file, &Default::default()).await;
+            config.map_err(|e| failed(&e))?
+        }
+        None => kube::Config::incluster().map_err(|e| {
+            Failure::of("find the cluster around this pod", &e)
+                .hint("outside of a cluster, name a kubeconfig with --kubeconfig")
+        })?,
+    };
+    kube::Client::try_from(config).map_err(|e| Failure::of("connect to the cluster", &e))
+}
+
+/// As whom the cluster knows this process.
+async fn account(remote: &Remote) -> Result<User, Failure> {
+    let resource =
+        apiserver::ResourceName::new("authentication.k8s.io", "v1", "selfsubjectreviews");
+    let asked =
+        serde_json::json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let said = remote.create(&resource, "", &asked).await;
+    let said = said.map_err(|e| Failure::of("ask the cluster who this is", &e))?;
+    let user = &said["status"]["userInfo"];
+    let groups = user["groups"].as_array().into_iter().flatten();
+    let groups: Vec<&str> = groups.filter_map(serde_json::Value::as_str).collect();
+    Ok(User::new(
+        user["username"].as_str().unwrap_or_default(),
+        &groups,
+    ))
+}
+
+/// What this process shows when it forwards.
+struct Own {
+    id: String,
+    certificate: String,
+    key: String,
+    fingerprint: String,
+}
+
+fn own_certificate() -> Result<Own, Failure> {
+    let id = uuid::Uuid::new_v4().simple().to_string();
+    let failed = |e: server::TlsError| Failure::of("make a certificate", &e);
+    let authority = server::Identity::load_or_make(None).map_err(failed)?;
+    let name = format!("offshoot-replica-{id}");
+    let issued = authority.issue(&name, &[], 3_650).map_err(failed)?;
+    let der = certificates(&issued.certificate)?;
+    Ok(Own {
+        id,
+        fingerprint: der.first().map(|own| fingerprint(own)).unwrap_or_default(),
+        certificate: issued.certificate,
+        key: issued.key,
+    })
+}
+
+fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, Failure> {
+    let all = CertificateDer::pem_slice_iter(pem.as_bytes());
+    let all = all.map(|one| one.map(|der| der.to_vec()));
+    all.collect::<Result<_, _>>()
+        .map_err(|e| Failure::of("read a certificate", &e))
+}
+
+fn read(directory: &Path, file: &str) -> Result<String, Failure> {
+    let path = directory.join(file);
+    std::fs::read_to_string(&path).map_err(|e| {
+        Failure::of(&format!("read {}", path.display()), &e)
+            .hint("--tls-dir names a directory with tls.crt, tls.key and ca.crt")
+    })
+}

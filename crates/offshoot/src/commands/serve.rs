@@ -1,0 +1,74 @@
+//! `offshoot serve`: one replica on a cluster, until it is told to stop or loses its Lease.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::Namespace;
+
+use crate::cli::serve::ServeArgs;
+use crate::cluster::{self, Options};
+use crate::exit::Failure;
+use crate::{runtimes, up};
+
+/// Serves.
+///
+/// # Errors
+/// It could not start, or it lost its Lease.
+pub(super) async fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
+    cluster::run(options(args)?).await
+}
+
+fn options(args: &ServeArgs) -> Result<Options, Failure> {
+    Ok(Options {
+        kubeconfig: args.kubeconfig.clone(),
+        listen: args.listen,
+        lease: lease(&args.lease)?,
+        advertise: args.advertise.clone(),
+        tls: args.tls_dir.clone(),
+        namespaces: namespaces(&args.namespaces)?,
+        git_hosts: up::git_hosts(&args.git_hosts)?,
+        git_silence: Duration::from_secs(args.git_silence),
+        sync_every: Duration::from_secs(args.sync_seconds),
+        resync_every: Duration::from_secs(args.resync_seconds),
+        package_bytes: args.package_bytes,
+        answer_within: Duration::from_secs(args.answer_within),
+        functions: Arc::new(runtimes::of(&args.runtimes)?),
+    })
+}
+
+fn lease(text: &str) -> Result<(String, String), Failure> {
+    let wrong = || {
+        Failure::usage(format!("--lease: {text:?} is no NAMESPACE/NAME"))
+            .hint("write offshoot-system/offshoot")
+    };
+    let (namespace, name) = text.split_once('/').ok_or_else(wrong)?;
+    let named = Namespace::parse(namespace).is_ok() && model::ObjectName::parse(name).is_ok();
+    if !named {
+        return Err(wrong());
+    }
+    Ok((namespace.to_owned(), name.to_owned()))
+}
+
+fn namespaces(list: &[String]) -> Result<Vec<Namespace>, Failure> {
+    let read = |text: &String| {
+        Namespace::parse(text.trim())
+            .map_err(|e| Failure::usage(format!("--namespaces: {text:?}: {e}")))
+    };
+    list.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_has_a_namespace_and_a_name() {
+        let read = lease("offshoot-system/offshoot").ok();
+        let wanted = ("offshoot-system".to_owned(), "offshoot".to_owned());
+        assert_eq!(read, Some(wanted));
+        for wrong in ["offshoot", "a/b/c", "/x", "UPPER/x", "a/"] {
+            assert!(lease(wrong).is_err(), "{wrong}");
+        }
+    }
+}
