@@ -13,10 +13,10 @@ mod requester;
 mod secrets;
 mod stored;
 mod time;
+mod written;
 
 use std::sync::Arc;
 
-use apiserver::authz::{Setters, Writers};
 use apiserver::verbs::Whose;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use engine::ports::{NoFaults, PortError, Ports};
@@ -26,6 +26,7 @@ pub(crate) use object_api::{Change, ObjectApi, Part, Served, Signed};
 pub(crate) use objects::cluster_key;
 pub(crate) use overlay::Overlay;
 pub(crate) use stored::{read_repository, read_set, read_variant};
+pub(crate) use written::{setters, writers};
 
 /// The user agent, and so the field manager, of the controllers.
 const MANAGER: &str = "offshoot-controllers";
@@ -76,19 +77,9 @@ fn of(
 
 /// Says what is recorded of who writes.
 fn record_writers(handle: &ServerHandle) {
-    let resource = |r: ResourceName| (r.group, r.plural);
-    handle.core().record_writers(Writers {
-        annotation: plan::set::WRITTEN_BY,
-        resources: vec![resource(variants()), resource(sets())],
-        own: controllers(handle).user.name,
-    });
-    handle.core().record_setters(Setters {
-        annotation: SECRET_SET_BY,
-        resource: resource(repositories()),
-        field: "/spec/git/secretRef/name",
-        beside: &["/spec/git/repo"],
-        own: controllers(handle).user.name,
-    });
+    let own = controllers(handle).user.name;
+    handle.core().record_writers(writers(own.clone()));
+    handle.core().record_setters(setters(own));
 }
 
 /// The embedded server as the one that keeps objects.

@@ -183,8 +183,9 @@ impl World {
 
     /// Compares layers: file, field, layer, and a part of what is said.
     async fn expect(&self, revision: &str, fixtures: &[Layer]) {
-        let path =
-            format!("/apis/fleet.offshoot.dev/v1alpha1/namespaces/default/explanations/blame.{revision}");
+        let path = format!(
+            "/apis/fleet.offshoot.dev/v1alpha1/namespaces/default/explanations/blame.{revision}"
+        );
         let answer = self.server.get(&path).await;
         let fields = answer["status"]["fields"].as_array().unwrap();
         let mut wrong = Vec::new();
