@@ -60,8 +60,8 @@ impl ClusterObjects {
             handle: handle.clone(),
             term,
             namespaces,
-            writers: writers(&account.name),
-            setters: setters(&account.name),
+            writers: writers(account.name.clone()),
+            setters: setters(account.name.clone()),
             account,
         })
     }

@@ -17,7 +17,7 @@ use store::Hosts;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-use super::door::{Access, Identity};
+use super::door::{Access, Identity, written_by};
 use super::holder::{self, Ground};
 use super::host::ClusterHost;
 use super::lease::{Lease, Replica};
@@ -161,6 +161,7 @@ impl Started {
                 (certificates(&authority)?, &name),
             ),
         });
+        let stamps = written_by(&account.name);
         let given = server::Issued {
             certificate: read(&options.tls, "tls.crt")?,
             key: read(&options.tls, "tls.key")?,

@@ -13,10 +13,10 @@ mod requester;
 mod secrets;
 mod stored;
 mod time;
+mod written;
 
 use std::sync::Arc;
 
-use apiserver::authz::{Setters, Writers};
 use apiserver::verbs::Whose;
 use apiserver::verbs::handle::{ResourceName, ServerHandle};
 use engine::ports::{NoFaults, PortError, Ports};
@@ -26,6 +26,7 @@ pub(crate) use object_api::{Change, ObjectApi, Part, Served, Signed};
 pub(crate) use objects::cluster_key;
 pub(crate) use overlay::Overlay;
 pub(crate) use stored::{read_repository, read_set, read_variant};
+pub(crate) use written::{setters, writers};
 
 /// The user agent, and so the field manager, of the controllers.
 const MANAGER: &str = "offshoot-controllers";
@@ -77,30 +78,8 @@ fn of(
 /// Says what is recorded of who writes.
 fn record_writers(handle: &ServerHandle) {
     let own = controllers(handle).user.name;
-    handle.core().record_writers(writers(&own));
-    handle.core().record_setters(setters(&own));
-}
-
-/// What says who wrote variants and sets, where this program is the user `own` (X6).
-pub(crate) fn writers(own: &str) -> Writers {
-    let resource = |r: ResourceName| (r.group, r.plural);
-    Writers {
-        annotation: plan::set::WRITTEN_BY,
-        resources: vec![resource(variants()), resource(sets())],
-        own: own.to_owned(),
-    }
-}
-
-/// The same of who named a Secret in a repository, or its address (X8).
-pub(crate) fn setters(own: &str) -> Setters {
-    let repositories = repositories();
-    Setters {
-        annotation: SECRET_SET_BY,
-        resource: (repositories.group, repositories.plural),
-        field: "/spec/git/secretRef/name",
-        beside: &["/spec/git/repo"],
-        own: own.to_owned(),
-    }
+    handle.core().record_writers(writers(own.clone()));
+    handle.core().record_setters(setters(own));
 }
 
 /// The embedded server as the one that keeps objects.

@@ -2,10 +2,12 @@
 //! certificate that is shown. It never looks at a package.
 
 mod access;
+mod admission;
 mod answers;
 mod identity;
 
 pub use access::Access;
+pub use admission::written_by;
 pub use identity::Identity;
 
 #[cfg(test)]
