@@ -150,17 +150,22 @@ impl Lease {
             return Ok(None);
         }
         self.register(&lease, &now).await?;
-        if !now.holder.is_empty() && !self.is_unchanged(&lease).await? {
-            return Ok(None);
+        let mut lease = lease;
+        if !now.holder.is_empty() {
+            match self.left_alone(lease).await? {
+                Some(left) => lease = left,
+                None => return Ok(None),
+            }
         }
-        let highest = self.highest_of_records().await?;
-        self.take(&lease, 1 + now.term.max(highest)).await
+        let term = held(&lease).term.max(self.highest_of_records().await?);
+        self.take(&lease, 1 + term).await
     }
 
-    /// Waits until the Lease was seen unchanged for as long as it lasts; `false` where it is to be read again.
-    async fn is_unchanged(&self, lease: &Value) -> Result<bool, Failure> {
+    /// Waits until the Lease was seen unchanged for as long as it lasts; answers its last state, `None` where it is to be read
+    /// again.
+    async fn left_alone(&self, mut lease: Value) -> Result<Option<Value>, Failure> {
         let select = format!("&fieldSelector=metadata.name%3D{}", self.name);
-        let (mut since, mut version) = (boot_time(), version_of(lease));
+        let (mut since, mut version) = (boot_time(), version_of(&lease));
         loop {
             let resource = resource();
             let watching = self
@@ -169,27 +174,28 @@ impl Lease {
             let mut told = match watching.await {
                 Ok(told) => told,
                 // Too old: it changed.
-                Err(failure) if failure.code == 410 => return Ok(false),
+                Err(failure) if failure.code == 410 => return Ok(None),
                 Err(failure) => return Err(failure),
             };
             loop {
                 let left = DURATION.saturating_sub(boot_time().saturating_sub(since));
                 match tokio::time::timeout(left, told.next()).await {
-                    Err(_) => return Ok(true),
+                    Err(_) => return Ok(Some(lease)),
                     Ok(Some(Ok(Told::Version(at)))) => version = at.max(version),
                     Ok(Some(Ok(Told::Put(now)))) => {
                         (since, version) = (boot_time(), version_of(&now));
-                        let now = held(&now);
+                        lease = now;
+                        let now = held(&lease);
                         let known = now.replicas.iter().any(|(id, _)| *id == self.me.id);
                         let again =
                             now.holder.is_empty() || !known || now.format > api::RECORD_FORMAT;
                         self.told.send_replace(now);
                         if again {
-                            return Ok(false);
+                            return Ok(None);
                         }
                     }
-                    Ok(Some(Ok(Told::Gone(_)))) => return Ok(false),
-                    Ok(Some(Err(failure))) if failure.code == 410 => return Ok(false),
+                    Ok(Some(Ok(Told::Gone(_)))) => return Ok(None),
+                    Ok(Some(Err(failure))) if failure.code == 410 => return Ok(None),
                     Ok(Some(Err(failure))) => return Err(failure),
                     Ok(None) => break,
                 }

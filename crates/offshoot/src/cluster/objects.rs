@@ -306,8 +306,12 @@ impl ObjectApi for ClusterObjects {
         self.handle.core().may(request).await
     }
 
-    async fn unreadable(&self, served: &Served, verb: &str, namespace: &str) -> Option<String> {
-        let resource = &served.resource;
+    async fn unreadable(
+        &self,
+        resource: &ResourceName,
+        verb: &str,
+        (namespace, name): (&str, &str),
+    ) -> Option<String> {
         let asked = Attributes {
             user: &self.account,
             verb,
@@ -315,20 +319,22 @@ impl ObjectApi for ClusterObjects {
             resource: &resource.plural,
             subresource: "",
             namespace,
-            name: "",
+            name,
             path: "",
         };
         if self.may(&asked).await.allowed {
             return None;
         }
-        let kind = match resource.group.as_str() {
-            "" => resource.plural.clone(),
-            group => format!("{}.{group}", resource.plural),
-        };
-        Some(format!(
-            "Offshoot itself may not {verb} {kind}: give a ClusterRole with the verbs get, list and watch on it the label \
-             offshoot.dev/aggregate-to-read: \"true\""
-        ))
+        Some(match (resource.group.as_str(), resource.plural.as_str()) {
+            ("", "secrets") => format!(
+                "Offshoot itself may not get secret {namespace}/{name}: name it in the chart's value `secrets`, or give its \
+                 account a Role for it"
+            ),
+            (group, plural) => format!(
+                "Offshoot itself may not {verb} resource {plural:?} in API group {group:?}: give a ClusterRole with the verbs \
+                 get, list and watch on it the label offshoot.dev/aggregate-to-read: \"true\""
+            ),
+        })
     }
 }
 

@@ -168,7 +168,7 @@ impl Started {
         };
         let listening = server
             .listen_as(options.listen, &given, move |router| {
-                through(routing, router)
+                through(routing, router.merge(stamps))
             })
             .await;
         let listening = listening.map_err(|e| Failure::of("serve", &e))?;

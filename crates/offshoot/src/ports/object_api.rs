@@ -172,7 +172,12 @@ pub(crate) trait ObjectApi: Send + Sync + fmt::Debug {
     async fn may(&self, request: &Attributes<'_>) -> Decision;
 
     /// Why this program itself may not read objects of a resource, and the way out; `None` if it may.
-    async fn unreadable(&self, _served: &Served, _verb: &str, _namespace: &str) -> Option<String> {
+    async fn unreadable(
+        &self,
+        _resource: &ResourceName,
+        _verb: &str,
+        (_namespace, _name): (&str, &str),
+    ) -> Option<String> {
         None
     }
 }

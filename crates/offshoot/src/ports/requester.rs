@@ -55,7 +55,8 @@ pub(super) async fn may(
         path: "",
     };
     if api.may(&asked).await.allowed {
-        let own = api.unreadable(&served, wanted.verb, wanted.namespace);
+        let place = (wanted.namespace, wanted.name);
+        let own = api.unreadable(resource, wanted.verb, place);
         return Ok(own.await.map_or(Found::Here(()), Found::Forbidden));
     }
     let Wanted {

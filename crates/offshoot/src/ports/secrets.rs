@@ -28,6 +28,10 @@ pub(super) async fn secret(
     if let Some(why) = refused(api, key, reader).await? {
         return Ok(Found::Forbidden(why));
     }
+    let place = (key.namespace.as_str(), key.name.as_str());
+    if let Some(why) = api.unreadable(&resource(), "get", place).await {
+        return Ok(Found::Forbidden(why));
+    }
     let object = read(api, &key.namespace, key.name.as_str()).await?;
     Ok(object
         .as_ref()
@@ -42,8 +46,18 @@ pub(super) async fn trusted(
     api: &dyn ObjectApi,
     namespace: &Namespace,
 ) -> Result<Option<Vec<u8>>, PortError> {
-    let object = read(api, namespace, &format!("{namespace}-ca-bundle")).await?;
+    let name = format!("{namespace}-ca-bundle");
+    // Where nobody lets this program read it, nobody meant it for this program.
+    let place = (namespace.as_str(), name.as_str());
+    if api.unreadable(&resource(), "get", place).await.is_some() {
+        return Ok(None);
+    }
+    let object = read(api, namespace, &name).await?;
     Ok(object.and_then(|object| read_secret(&object).data.remove("ca.crt")))
+}
+
+fn resource() -> ResourceName {
+    ResourceName::new("", "v1", "secrets")
 }
 
 async fn read(
@@ -51,8 +65,7 @@ async fn read(
     namespace: &Namespace,
     name: &str,
 ) -> Result<Option<Value>, PortError> {
-    let secrets = ResourceName::new("", "v1", "secrets");
-    let found = api.get(&secrets, namespace.as_str(), name).await;
+    let found = api.get(&resource(), namespace.as_str(), name).await;
     found.map_err(|f| failed(format!("read secret {namespace}/{name}"), &f))
 }
 
