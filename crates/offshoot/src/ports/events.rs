@@ -20,6 +20,14 @@ const ACTION: &str = "Reconcile";
 /// Tells people about something. A failure is logged: nobody waits for an event.
 pub(super) async fn tell(api: &dyn ObjectApi, event: ClusterEvent) {
     if let Err(failure) = write(api, &event).await {
+        let namespace = event.about.namespace.as_str();
+        let resource = ResourceName::new("", "v1", "namespaces");
+        if let Ok(Some(namespace)) = api.seen(&resource, "", namespace).await
+            && api::read_meta(&namespace).is_deleting()
+        {
+            // Nothing is made in a namespace that goes, and nobody will look there.
+            return;
+        }
         tracing::warn!(about = %event.about, reason = %event.reason, %failure, "an event was lost");
     }
 }
