@@ -5,6 +5,7 @@ mod gather;
 mod meter;
 mod open;
 mod running;
+mod shown;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ use crate::verbs::{Core, Target, keep as housekeeping};
 
 use connections::Serving;
 pub use running::Running;
+pub use shown::ServingCertificate;
 pub(crate) use tls::key_pair;
 pub use tls::{Identity, Issued, TlsError};
 
@@ -436,27 +438,29 @@ impl Server {
     pub async fn listen(&self, address: SocketAddr) -> Result<Running, StartError> {
         let acceptor = self.identity.acceptor(address.ip());
         let acceptor = acceptor.map_err(StartError::Tls)?;
-        self.listen_with(address, acceptor).await
+        self.listen_with(address, acceptor, Router::new()).await
     }
 
-    /// The same with a certificate that somebody else made, PEM. Whatever certificate a client brings is taken, and judged
-    /// afterwards.
+    /// The same with a certificate that somebody else made and may replace, and with paths beside those of the API, which are
+    /// answered to whoever asks. Whatever certificate a client brings is taken, and judged afterwards.
     ///
     /// # Errors
-    /// The certificate, its key or the socket cannot be used.
+    /// The certificate or the socket cannot be used.
     pub async fn listen_as(
         &self,
         address: SocketAddr,
-        given: &Issued,
+        shown: &ServingCertificate,
+        beside: Router,
     ) -> Result<Running, StartError> {
-        let acceptor = tls::acceptor_of(given).map_err(StartError::Tls)?;
-        self.listen_with(address, acceptor).await
+        let acceptor = tls::acceptor_of(shown).map_err(StartError::Tls)?;
+        self.listen_with(address, acceptor, beside).await
     }
 
     async fn listen_with(
         &self,
         address: SocketAddr,
         acceptor: TlsAcceptor,
+        beside: Router,
     ) -> Result<Running, StartError> {
         let serving = Serving {
             acceptor,
@@ -470,7 +474,7 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(fail)?;
         let bound = listener.local_addr().map_err(fail)?;
         let (stop, stopped) = watch::channel(false);
-        let router = self.router(&bound.to_string());
+        let router = self.router(&bound.to_string()).merge(beside);
         let serving = Serving { router, ..serving };
         let mut tasks = JoinSet::new();
         tasks.spawn(connections::accept(listener, serving, stopped.clone()));
