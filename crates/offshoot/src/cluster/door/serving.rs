@@ -94,7 +94,7 @@ pub struct Serving {
 #[derive(Debug)]
 enum Origin {
     Directory(Directory),
-    Own(Own),
+    Own(Box<Own>),
 }
 
 impl std::fmt::Debug for Serving {
@@ -123,7 +123,7 @@ impl Serving {
                 namespace,
                 name,
                 dns,
-            } => Origin::Own(Own::new(&client, &namespace, &name, dns)),
+            } => Origin::Own(Box::new(Own::new(&client, &namespace, &name, dns))),
         };
         let given = origin.read().await?;
         let shown = ServingCertificate::new(&given.leaf);
