@@ -5,6 +5,7 @@ mod gather;
 mod meter;
 mod open;
 mod running;
+mod shown;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ use crate::verbs::{Core, Target, keep as housekeeping};
 
 use connections::Serving;
 pub use running::Running;
+pub use shown::ServingCertificate;
 pub(crate) use tls::key_pair;
 pub use tls::{Identity, Issued, TlsError};
 
@@ -439,18 +441,18 @@ impl Server {
         self.listen_with(address, acceptor, |router| router).await
     }
 
-    /// The same with a certificate that somebody else made, PEM; `around` puts around the API what else is to be done there. Whatever certificate a client brings is taken, and judged
-    /// afterwards.
+    /// The same with a certificate that somebody else made and may replace; `around` puts around the API what else is done
+    /// there. Whatever certificate a client brings is taken, and judged afterwards.
     ///
     /// # Errors
-    /// The certificate, its key or the socket cannot be used.
+    /// The certificate or the socket cannot be used.
     pub async fn listen_as(
         &self,
         address: SocketAddr,
-        given: &Issued,
+        shown: &ServingCertificate,
         around: impl FnOnce(Router) -> Router,
     ) -> Result<Running, StartError> {
-        let acceptor = tls::acceptor_of(given).map_err(StartError::Tls)?;
+        let acceptor = tls::acceptor_of(shown).map_err(StartError::Tls)?;
         self.listen_with(address, acceptor, around).await
     }
 

@@ -8,11 +8,13 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose,
 };
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::TlsAcceptor;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::shown::ServingCertificate;
 use crate::authn::Certificates;
 
 /// Why certificates could not be prepared.
@@ -53,6 +55,9 @@ pub struct Issued {
 }
 
 const AUTHORITY: &str = "ca.key";
+
+/// What an authority calls itself.
+const AUTHORITY_NAME: &str = "apiserver-ca";
 
 /// Reads a key of a data directory, or makes and keeps it.
 ///
@@ -116,16 +121,7 @@ impl Identity {
         }
         leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        let part = |n: i8| u8::try_from(n).unwrap_or(1);
-        let midnight = |date: jiff::civil::Date| {
-            rcgen::date_time_ymd(i32::from(date.year()), part(date.month()), part(date.day()))
-        };
-        let today = jiff::Timestamp::now()
-            .to_zoned(jiff::tz::TimeZone::UTC)
-            .date();
-        leaf.not_before = midnight(today.yesterday().unwrap_or(today));
-        let last = today.saturating_add(jiff::Span::new().days(i64::from(days)));
-        leaf.not_after = midnight(last);
+        lasts(&mut leaf, days);
         let key = KeyPair::generate().map_err(TlsError::Make)?;
         Ok(Issued {
             certificate: self.sign(&leaf, &key)?,
@@ -145,9 +141,7 @@ impl Identity {
     /// # Errors
     /// The authority's certificate cannot be used.
     pub fn certificates(&self) -> Result<Certificates, TlsError> {
-        let der = CertificateDer::from_pem_slice(self.ca_pem.as_bytes());
-        let der = der.map_err(|e| TlsError::Use(e.to_string()))?;
-        Certificates::signed_by(der).map_err(TlsError::Use)
+        Certificates::signed_by(self.der()?).map_err(TlsError::Use)
     }
 
     /// Makes the acceptor of connections, with a certificate for loopback and for the address.
@@ -160,15 +154,93 @@ impl Identity {
             certificate,
             key: key.serialize_pem(),
         };
-        acceptor(&own, self.certificates()?.for_connections())
+        acceptor(
+            &ServingCertificate::new(&own)?,
+            self.certificates()?.for_connections(),
+        )
     }
 
-    /// Signs a certificate for a server of these names.
+    /// Makes an authority that ends after so many days, for whoever keeps it elsewhere.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn make(days: u16) -> Result<Self, TlsError> {
+        Self::of_key(KeyPair::generate().map_err(TlsError::Make)?, days)
+    }
+
+    /// The authority with this certificate and key, PEM, as [`Self::make`] made it.
+    ///
+    /// # Errors
+    /// They cannot be read, do not belong together, or are another program's.
+    pub fn from_pem(certificate: &str, key: &str) -> Result<Self, TlsError> {
+        let kept = Self {
+            ca_pem: certificate.to_owned(),
+            key: KeyPair::from_pem(key).map_err(TlsError::Make)?,
+        };
+        let der = kept.der()?;
+        let parsed = parse(&der)?;
+        let name = parsed.subject().iter_common_name().next();
+        if name.and_then(|name| name.as_str().ok()) != Some(AUTHORITY_NAME) {
+            return Err(TlsError::Use(format!(
+                "the authority is not named {AUTHORITY_NAME:?}"
+            )));
+        }
+        let public = &parsed.public_key().subject_public_key.data;
+        if public.as_ref() != kept.key.public_key_raw() {
+            return Err(TlsError::Use(
+                "the key is not that of the authority".to_owned(),
+            ));
+        }
+        Ok(kept)
+    }
+
+    /// The same authority, of the same name and key, for another time from now on: what it has signed stays valid under
+    /// either certificate.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn renewed(&self, days: u16) -> Result<Self, TlsError> {
+        let key = KeyPair::from_pem(&self.key_pem()).map_err(TlsError::Make)?;
+        Self::of_key(key, days)
+    }
+
+    fn of_key(key: KeyPair, days: u16) -> Result<Self, TlsError> {
+        let mut params = authority()?;
+        lasts(&mut params, days);
+        let made = params.self_signed(&key).map_err(TlsError::Make)?;
+        Ok(Self {
+            ca_pem: made.pem(),
+            key,
+        })
+    }
+
+    /// The authority's key, PEM: whoever has it can sign.
+    #[must_use]
+    pub fn key_pem(&self) -> String {
+        self.key.serialize_pem()
+    }
+
+    /// Until when the authority's certificate is valid.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn until(&self) -> Result<jiff::Timestamp, TlsError> {
+        let der = self.der()?;
+        let end = parse(&der)?.validity().not_after.timestamp();
+        jiff::Timestamp::from_second(end).map_err(|e| TlsError::Use(e.to_string()))
+    }
+
+    fn der(&self) -> Result<CertificateDer<'static>, TlsError> {
+        let der = CertificateDer::from_pem_slice(self.ca_pem.as_bytes());
+        der.map_err(|e| TlsError::Use(e.to_string()))
+    }
+
+    /// Signs a certificate for a server of these names, which ends after so many days.
     ///
     /// # Errors
     /// See [`TlsError`].
-    pub fn issue_server(&self, names: Vec<String>) -> Result<Issued, TlsError> {
-        let (certificate, key) = self.serving(names)?;
+    pub fn issue_server(&self, names: Vec<String>, days: u16) -> Result<Issued, TlsError> {
+        let (certificate, key) = self.serving(names, Some(days))?;
         Ok(Issued {
             certificate,
             key: key.serialize_pem(),
@@ -189,11 +261,18 @@ impl Identity {
         if !address.is_loopback() && !address.is_unspecified() {
             names.push(address.to_string());
         }
-        self.serving(names)
+        self.serving(names, None)
     }
 
-    fn serving(&self, names: Vec<String>) -> Result<(String, KeyPair), TlsError> {
+    fn serving(
+        &self,
+        names: Vec<String>,
+        days: Option<u16>,
+    ) -> Result<(String, KeyPair), TlsError> {
         let mut leaf = CertificateParams::new(names).map_err(TlsError::Make)?;
+        if let Some(days) = days {
+            lasts(&mut leaf, days);
+        }
         leaf.distinguished_name
             .push(DnType::CommonName, "apiserver");
         leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -207,23 +286,21 @@ impl Identity {
 }
 
 /// The acceptor of a server whose clients' certificates are judged elsewhere.
-pub(super) fn acceptor_of(given: &Issued) -> Result<TlsAcceptor, TlsError> {
-    acceptor(given, crate::authn::any_certificate())
+pub(super) fn acceptor_of(shown: &ServingCertificate) -> Result<TlsAcceptor, TlsError> {
+    acceptor(shown, crate::authn::any_certificate())
 }
 
-fn acceptor(own: &Issued, clients: Arc<dyn ClientCertVerifier>) -> Result<TlsAcceptor, TlsError> {
+fn acceptor(
+    shown: &ServingCertificate,
+    clients: Arc<dyn ClientCertVerifier>,
+) -> Result<TlsAcceptor, TlsError> {
     let unusable = |e: &dyn std::fmt::Display| TlsError::Use(e.to_string());
-    let chain = CertificateDer::pem_slice_iter(own.certificate.as_bytes())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|e| unusable(&e))?;
-    let key = PrivateKeyDer::from_pem_slice(own.key.as_bytes()).map_err(|e| unusable(&e))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|e| unusable(&e))?
         .with_client_cert_verifier(clients)
-        .with_single_cert(chain, key)
-        .map_err(|e| unusable(&e))?;
+        .with_cert_resolver(Arc::new(shown.clone()));
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
@@ -233,13 +310,33 @@ fn authority() -> Result<CertificateParams, TlsError> {
     let mut ca = CertificateParams::new(Vec::<String>::new()).map_err(TlsError::Make)?;
     ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     ca.distinguished_name
-        .push(DnType::CommonName, "apiserver-ca");
+        .push(DnType::CommonName, AUTHORITY_NAME);
     ca.key_usages = vec![
         KeyUsagePurpose::KeyCertSign,
         KeyUsagePurpose::CrlSign,
         KeyUsagePurpose::DigitalSignature,
     ];
     Ok(ca)
+}
+
+/// From yesterday, since clocks differ, until so many days from now.
+fn lasts(params: &mut CertificateParams, days: u16) {
+    let part = |n: i8| u8::try_from(n).unwrap_or(1);
+    let midnight = |date: jiff::civil::Date| {
+        rcgen::date_time_ymd(i32::from(date.year()), part(date.month()), part(date.day()))
+    };
+    let today = jiff::Timestamp::now()
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .date();
+    params.not_before = midnight(today.yesterday().unwrap_or(today));
+    let last = today.saturating_add(jiff::Span::new().days(i64::from(days)));
+    params.not_after = midnight(last);
+}
+
+fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, TlsError> {
+    let parsed = X509Certificate::from_der(der);
+    let (_, parsed) = parsed.map_err(|e| TlsError::Use(e.to_string()))?;
+    Ok(parsed)
 }
 
 fn read(path: &Path) -> Result<String, TlsError> {

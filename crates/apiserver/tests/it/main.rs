@@ -23,6 +23,7 @@ mod recorded;
 mod restart;
 mod rules;
 mod setters;
+mod shown;
 mod twin;
 mod watchers;
 mod webhook;

@@ -33,9 +33,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "HOST:PORT", env = "OFFSHOOT_ADVERTISE")]
     pub(crate) advertise: String,
     /// A directory with tls.crt, tls.key and ca.crt: the certificate that is shown, for NAME.NAMESPACE.svc of the Lease, and
-    /// the authority that signed it.
+    /// the authority that signed it. Without it they are made, and kept in the Secret NAMESPACE/NAME-serving.
     #[arg(long, value_name = "DIR", env = "OFFSHOOT_TLS_DIR")]
-    pub(crate) tls_dir: PathBuf,
+    pub(crate) tls_dir: Option<PathBuf>,
     /// A namespace that is served, also more than once; all are by default.
     #[arg(
         long,

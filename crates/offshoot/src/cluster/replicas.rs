@@ -16,10 +16,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::{self, PemObject as _};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
+use super::door::Serving;
 use super::lease::{Held, Lease};
 
 /// For which holder and term a request is meant.
@@ -106,19 +109,21 @@ pub(super) struct Forward {
     /// How to reach a holder: all but the address.
     base: kube::Config,
     heard: watch::Receiver<Held>,
+    /// Whose authority holders' certificates are signed by, as it is now.
+    serving: Arc<Serving>,
     /// The connection to the holder that it was made for.
     holder: tokio::sync::Mutex<Option<(String, kube::Client)>>,
 }
 
 impl Forward {
-    /// Forwards with this replica's certificate and key (PEM) to holders that show a certificate of `authority` for `name`.
+    /// Forwards with this replica's certificate and key (PEM) to holders that show a certificate of the release's authority
+    /// for `name`.
     pub(super) fn new(
         heard: watch::Receiver<Held>,
         (certificate, key): (&str, &str),
-        (authority, name): (Vec<Vec<u8>>, &str),
+        (serving, name): (Arc<Serving>, &str),
     ) -> Self {
         let mut base = kube::Config::new(http::Uri::from_static("https://holder.invalid"));
-        base.root_cert = Some(authority);
         base.tls_server_name = Some(name.to_owned());
         base.auth_info.client_certificate_data = Some(STANDARD.encode(certificate));
         base.auth_info.client_key_data = Some(STANDARD.encode(key).into());
@@ -127,6 +132,7 @@ impl Forward {
         Self {
             base,
             heard,
+            serving,
             holder: tokio::sync::Mutex::default(),
         }
     }
@@ -197,6 +203,11 @@ impl Forward {
             return Ok(client.clone());
         }
         let mut config = self.base.clone();
+        let authority = self.serving.authority();
+        let authority =
+            authority.ok_or_else(|| elsewhere("the release's authority is not known"))?;
+        let authority = certificates(&authority);
+        config.root_cert = Some(authority.map_err(|e| Failure::internal(e.to_string()))?);
         let uri = format!("https://{address}").parse();
         config.cluster_url = uri.map_err(|_| elsewhere("the holder's address is none"))?;
         let client = kube::Client::try_from(config);
@@ -236,6 +247,12 @@ pub(super) fn refusal(failure: &Failure) -> Response {
 pub(super) fn fingerprint(der: &[u8]) -> String {
     let hash = Sha256::digest(der);
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The certificates of a text, in DER.
+pub(super) fn certificates(text: &str) -> Result<Vec<Vec<u8>>, pem::Error> {
+    let all = CertificateDer::pem_slice_iter(text.as_bytes());
+    all.map(|one| one.map(|der| der.to_vec())).collect()
 }
 
 fn write_user(user: &User) -> String {

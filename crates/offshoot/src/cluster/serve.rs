@@ -11,20 +11,18 @@ use apiserver::gateway::User;
 use apiserver::{Server, server};
 use engine::Engine;
 use model::Namespace;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use store::Hosts;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-use super::door::{Access, Identity, written_by};
+use super::door::{Access, Identity, Serving, Source, written_by};
 use super::holder::{self, Ground};
 use super::host::ClusterHost;
 use super::lease::{Lease, Replica};
 use super::namespaces;
 use super::records::Ingest;
 use super::remote::Remote;
-use super::replicas::{Forward, Replicas, fingerprint};
+use super::replicas::{Forward, Replicas, certificates, fingerprint};
 use super::routing::{Routing, Stage, through};
 use super::seen::Seen;
 use super::term::Term;
@@ -41,8 +39,8 @@ pub(crate) struct Options {
     pub(crate) lease: (String, String),
     /// Where other replicas reach this one, `HOST:PORT`.
     pub(crate) advertise: String,
-    /// The directory of `tls.crt`, `tls.key` and `ca.crt`.
-    pub(crate) tls: PathBuf,
+    /// The directory of `tls.crt`, `tls.key` and `ca.crt`; a Secret of our own without one.
+    pub(crate) tls: Option<PathBuf>,
     /// The namespaces that are served; all, if none is named.
     pub(crate) namespaces: Vec<Namespace>,
     /// The hosts that git is fetched from and pushed to; `None` for all.
@@ -139,7 +137,7 @@ impl Started {
         });
         let mut builder = Server::builder()
             .aggregated(host)
-            .authorizer(Arc::new(Access::new(client)));
+            .authorizer(Arc::new(Access::new(client.clone())));
         for resource in gateway::definitions(options.package_bytes)? {
             builder = builder.resource(resource);
         }
@@ -150,30 +148,26 @@ impl Started {
             format!("packagerevisions.{}", api::PACKAGE_GROUP).into(),
         ));
         let stage = watch::Sender::new(Stage::Standby);
-        let name = format!("{}.{}.svc", options.lease.1, options.lease.0);
-        let authority = read(&options.tls, "ca.crt")?;
+        let (serving, name) = serving(client, options).await?;
         let routing = Arc::new(Routing {
             stage: stage.subscribe(),
             identity: Arc::clone(&identity),
             forward: Forward::new(
                 lease.heard(),
                 (&own.certificate, &own.key),
-                (certificates(&authority)?, &name),
+                (Arc::clone(&serving), &name),
             ),
         });
         let stamps = written_by(&account.name);
-        let given = server::Issued {
-            certificate: read(&options.tls, "tls.crt")?,
-            key: read(&options.tls, "tls.key")?,
-        };
         let listening = server
-            .listen_as(options.listen, &given, move |router| {
+            .listen_as(options.listen, serving.certificate(), move |router| {
                 through(routing, router.merge(stamps))
             })
             .await;
         let listening = listening.map_err(|e| Failure::of("serve", &e))?;
         tracing::info!(address = %listening.address, "a replica serves");
         tokio::spawn(async move { identity.follow().await });
+        tokio::spawn(async move { serving.follow().await });
         tokio::spawn(namespaces::run(remote.clone(), Arc::clone(&seen)));
         tokio::spawn({
             let (records, remote) = (Arc::clone(&records), remote.clone());
@@ -265,6 +259,28 @@ async fn wait_until_ready(engine: &Engine, stage: &watch::Sender<Stage>) {
     stage.send_replace(Stage::Holding);
 }
 
+/// The certificate that is shown, and the name that it is for: that of the Service, which is the Lease's.
+async fn serving(
+    client: kube::Client,
+    options: &Options,
+) -> Result<(Arc<Serving>, String), Failure> {
+    let (namespace, lease) = &options.lease;
+    let name = format!("{lease}.{namespace}.svc");
+    let source = match &options.tls {
+        Some(directory) => Source::Directory(directory.clone()),
+        None => Source::Secret {
+            namespace: namespace.clone(),
+            name: format!("{lease}-serving"),
+            dns: vec![name.clone()],
+        },
+    };
+    let serving = Serving::open(client, source).await.map_err(|e| {
+        Failure::of("have a certificate", &e)
+            .hint("--tls-dir names a directory with tls.crt, tls.key and ca.crt")
+    })?;
+    Ok((Arc::new(serving), name))
+}
+
 /// A client by a kubeconfig, or as the pod's own account.
 async fn client(kubeconfig: Option<&Path>) -> Result<kube::Client, Failure> {
     let config = match kubeconfig {
@@ -315,26 +331,12 @@ fn own_certificate() -> Result<Own, Failure> {
     let authority = server::Identity::load_or_make(None).map_err(failed)?;
     let name = format!("offshoot-replica-{id}");
     let issued = authority.issue(&name, &[], 3_650).map_err(failed)?;
-    let der = certificates(&issued.certificate)?;
+    let der = certificates(&issued.certificate);
+    let der = der.map_err(|e| Failure::of("read a certificate", &e))?;
     Ok(Own {
         id,
         fingerprint: der.first().map(|own| fingerprint(own)).unwrap_or_default(),
         certificate: issued.certificate,
         key: issued.key,
-    })
-}
-
-fn certificates(pem: &str) -> Result<Vec<Vec<u8>>, Failure> {
-    let all = CertificateDer::pem_slice_iter(pem.as_bytes());
-    let all = all.map(|one| one.map(|der| der.to_vec()));
-    all.collect::<Result<_, _>>()
-        .map_err(|e| Failure::of("read a certificate", &e))
-}
-
-fn read(directory: &Path, file: &str) -> Result<String, Failure> {
-    let path = directory.join(file);
-    std::fs::read_to_string(&path).map_err(|e| {
-        Failure::of(&format!("read {}", path.display()), &e)
-            .hint("--tls-dir names a directory with tls.crt, tls.key and ca.crt")
     })
 }

@@ -44,7 +44,6 @@ struct Stamp {
 
 /// The path that the cluster's webhook asks. `own` is the name of the user that this program is in the cluster,
 /// `system:serviceaccount:NAMESPACE:NAME`.
-#[must_use]
 pub fn written_by(own: &str) -> Router {
     let stamp = Stamp {
         writers: writers(own.to_owned()),

@@ -5,10 +5,12 @@ mod access;
 mod admission;
 mod answers;
 mod identity;
+mod serving;
 
 pub use access::Access;
 pub use admission::written_by;
 pub use identity::Identity;
+pub use serving::{Serving, ServingError, Source};
 
 #[cfg(test)]
 mod world;

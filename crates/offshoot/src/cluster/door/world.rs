@@ -84,6 +84,14 @@ impl World {
         self.client().request::<Value>(request).await.unwrap();
     }
 
+    /// Changes an object by a JSON patch.
+    pub(super) async fn patch(&self, path: &str, patch: Value) {
+        let request = http::Request::patch(path);
+        let request = request.header("content-type", "application/json-patch+json");
+        let request = request.body(serde_json::to_vec(&patch).unwrap()).unwrap();
+        self.client().request::<Value>(request).await.unwrap();
+    }
+
     /// An object.
     pub(super) async fn get(&self, path: &str) -> Value {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
