@@ -13,11 +13,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "offshoot.account" -}}
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "offshoot.name" . }}
 {{- end }}
+{{/* The Secret that holds the certificate, or the authority of our own that signs it. */}}
 {{- define "offshoot.secret" -}}
-{{- if eq .Values.tls.from "existing" }}{{ .Values.tls.secret }}{{ else }}{{ include "offshoot.name" . }}-tls{{ end -}}
+{{- if eq .Values.tls.from "existing" }}{{ .Values.tls.secret }}{{ else if eq .Values.tls.from "own" }}{{ include "offshoot.name" . }}-serving{{ else }}{{ include "offshoot.name" . }}-tls{{ end -}}
 {{- end }}
-{{/* Where cert-manager finds the CA that it is to write into caBundle. */}}
-{{- define "offshoot.injected" -}}
+{{/* Labels of what the cluster finds us by, and whose authority is written into its caBundle: the replicas write their own, cert-manager its. */}}
+{{- define "offshoot.found" -}}
+labels:
+  {{- if eq .Values.tls.from "own" }}
+  offshoot.dev/serving: own-ca
+  {{- end }}
+  {{- include "offshoot.labels" . | nindent 2 }}
 {{- if eq .Values.tls.from "certManager" }}
 annotations:
   cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "offshoot.name" . }}
