@@ -54,3 +54,28 @@ pub(crate) fn roles() -> Vec<Value> {
         ),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `BLESS=1` writes it anew.
+    #[test]
+    fn a_cluster_gives_its_default_roles_the_same() {
+        let mut rules = serde_json::Map::new();
+        for role in roles() {
+            let name = role["metadata"]["name"].as_str().unwrap();
+            let to = name.rsplit('-').next().unwrap();
+            rules.insert(to.to_owned(), role["rules"].clone());
+        }
+        let wanted = serde_json::to_string_pretty(&Value::Object(rules)).unwrap() + "\n";
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../deploy/chart/files/roles.json"
+        );
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(path, &wanted).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), wanted);
+    }
+}
