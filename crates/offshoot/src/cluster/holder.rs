@@ -64,7 +64,12 @@ pub(super) async fn mark(
 }
 
 /// An engine over the cluster, known to the server from now on.
-pub(super) fn engine(ground: &Ground<'_>, options: &Options, scratch: &Path) -> Engine {
+pub(super) fn engine(
+    ground: &Ground<'_>,
+    options: &Options,
+    drafts: gateway::Drafts,
+    scratch: &Path,
+) -> Engine {
     let handle = ground.server.handle();
     let namespaces: Namespaces = Arc::new(options.namespaces.clone());
     let parts = (
@@ -90,7 +95,7 @@ pub(super) fn engine(ground: &Ground<'_>, options: &Options, scratch: &Path) -> 
     ground.server.set_gateway(gateway::PackageGateway::new(
         engine.clone(),
         handle.clone(),
-        api,
+        (api, Some(drafts)),
         options.answer_within,
     ));
     up::expose_metrics(&engine, handle.core());

@@ -242,7 +242,11 @@ impl Started {
             term: &self.term,
             account: self.account.clone(),
         };
-        let engine = holder::engine(&ground, options, scratch);
+        let drafts = match gateway::Drafts::new().await {
+            Ok(drafts) => drafts,
+            Err(failure) => return failure,
+        };
+        let engine = holder::engine(&ground, options, drafts, scratch);
         let run = engine.run();
         let ready = wait_until_ready(&engine, &self.stage);
         tokio::join!(run, ready);

@@ -26,6 +26,7 @@ use model::{Namespace, ObjectKey, ObjectName, Uid};
 
 use crate::ports::ObjectApi;
 pub(crate) use definitions::definitions;
+pub(crate) use plans::Drafts;
 pub(crate) use roles::roles;
 pub(crate) use versions::versions;
 
@@ -36,6 +37,8 @@ pub(crate) struct PackageGateway {
     handle: ServerHandle,
     /// Where the objects around packages are kept.
     api: Arc<dyn ObjectApi>,
+    /// Where manifests are read for plans, if the server itself does not know their kinds.
+    drafts: Option<Drafts>,
     /// How long anybody is made to wait for a remote.
     answer_within: Duration,
     late: Arc<late::Late>,
@@ -48,17 +51,25 @@ impl PackageGateway {
     pub(crate) fn new(
         engine: Engine,
         handle: ServerHandle,
-        api: Arc<dyn ObjectApi>,
+        (api, drafts): (Arc<dyn ObjectApi>, Option<Drafts>),
         answer_within: Duration,
     ) -> Arc<Self> {
         Arc::new(Self {
             engine,
             handle,
             api,
+            drafts,
             answer_within,
             late: Arc::default(),
             plans: Arc::new(tokio::sync::Semaphore::new(plans::AT_ONCE)),
         })
+    }
+}
+
+impl PackageGateway {
+    /// The server by whose rules manifests are read.
+    fn drafting(&self) -> &ServerHandle {
+        self.drafts.as_ref().map_or(&self.handle, Drafts::handle)
     }
 }
 

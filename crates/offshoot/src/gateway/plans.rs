@@ -3,6 +3,7 @@
 //! Each manifest must be the caller's to write: it goes through the very rules of its kind as a dry run of the caller's own
 //! create or update. What is planned is what the caller could read once it is there.
 
+mod drafts;
 mod objects;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use super::refusal::{invalid, refusal};
 use super::{PackageGateway, unsupported};
 use crate::planning;
 use crate::ports::supposed;
+pub(crate) use drafts::Drafts;
 use objects::Objects;
 
 /// How many plans are made at once; others wait for their turn, and not for long (X9).

@@ -232,7 +232,7 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     server.set_gateway(gateway::PackageGateway::new(
         engine.clone(),
         handle.clone(),
-        ports::embedded(&handle),
+        (ports::embedded(&handle), None),
         options.answer_within,
     ));
     metrics::expose(&engine, handle.core());

@@ -6,6 +6,7 @@ use apiserver::gateway::{Call, Refusal, RefusalClass};
 use apiserver::logic::update::Means;
 use apiserver::logic::{FieldValidation, WriteOptions};
 use apiserver::verbs::Target;
+use apiserver::verbs::handle::ResourceName;
 use apiserver::{Failure, Whose};
 use engine::Suppositions;
 use engine::ports::{Gvk, OurKind};
@@ -52,7 +53,12 @@ impl<'a> Objects<'a> {
         let (kind, name) = (named(manifest, "kind"), at(manifest, "/metadata/name"));
         let version = named(manifest, "apiVersion");
         let Some(target) = self.target(&Gvk::of(version, kind), name) else {
-            let why = "this server does not serve its kind";
+            let why = match &self.gateway.drafts {
+                None => "this server does not serve its kind",
+                Some(_) => {
+                    "of the cluster's kinds, a plan knows Kubernetes' own and Offshoot's alone"
+                }
+            };
             self.unknown
                 .push((format!("{kind} {name}"), why.to_owned()));
             return Ok(());
@@ -60,41 +66,63 @@ impl<'a> Objects<'a> {
         self.here(manifest, &target, field)?;
         let resource = &target.resource;
         self.once((&resource.group, &resource.plural, name), field)?;
-        let stored = self
-            .gateway
-            .handle
-            .core()
-            .store
-            .get(&resource.key(), &target.key());
+        let stored = self.stored(&target, field).await?;
         let verb = if stored.is_some() { "update" } else { "create" };
         let asked = (resource.group.as_str(), resource.plural.as_str(), name);
         may(self.gateway, self.call, verb, asked).await?;
-        let whose = Whose {
-            user: self.call.user.clone(),
-            agent: self.call.options.field_manager.clone(),
-        };
-        let options = WriteOptions {
-            dry_run: true,
-            // As kubectl asks: a misspelt field would plan something else than what was meant.
-            field_validation: FieldValidation::Strict,
-            field_manager: self.call.options.field_manager.clone(),
-            ..WriteOptions::default()
-        };
-        let core = self.gateway.handle.core();
-        let written = match stored {
-            None => {
-                core.create(&target, &whose, manifest.clone(), &options)
+        let written = match &self.gateway.drafts {
+            Some(drafts) => {
+                drafts
+                    .would_be(&target, stored, manifest, self.whose())
                     .await
             }
-            Some(_) => {
-                let compute = |old: &Value| Ok((onto(old, manifest), Means::Put));
-                let verb = apiserver::gateway::Verb::Update;
-                core.modify(&target, &whose, verb, &compute, &options).await
-            }
+            None => self.would_be(&target, stored.is_some(), manifest).await,
         };
         let written = written.map_err(|failure| refused(&failure, field))?;
-        self.take(&target, written.object.value());
+        self.take(&target, written);
         Ok(())
+    }
+
+    /// What the server would store, by its own rules.
+    async fn would_be(
+        &self,
+        target: &Target,
+        is_there: bool,
+        manifest: &Value,
+    ) -> Result<Value, Failure> {
+        let (whose, options) = (self.whose(), options(&self.call.options.field_manager));
+        let core = self.gateway.handle.core();
+        let written = match is_there {
+            false => {
+                core.create(target, &whose, manifest.clone(), &options)
+                    .await
+            }
+            true => {
+                let compute = |old: &Value| Ok((onto(old, manifest), Means::Put));
+                let verb = apiserver::gateway::Verb::Update;
+                core.modify(target, &whose, verb, &compute, &options).await
+            }
+        };
+        Ok(written?.object.value())
+    }
+
+    fn whose(&self) -> Whose {
+        Whose {
+            user: self.call.user.clone(),
+            agent: self.call.options.field_manager.clone(),
+        }
+    }
+
+    /// The object that is there under a name, in the version in which its kind is kept.
+    async fn stored(&self, target: &Target, field: &str) -> Result<Option<Value>, Refusal> {
+        let resource = &target.resource;
+        let name = ResourceName::new(&resource.group, &resource.storage_version, &resource.plural);
+        let found = self
+            .gateway
+            .api
+            .get(&name, &target.namespace, &target.name)
+            .await;
+        found.map_err(|failure| refused(&failure, field))
     }
 
     /// An object that the caller would delete.
@@ -109,8 +137,7 @@ impl<'a> Objects<'a> {
         let resource = &target.resource;
         let names = (resource.group.as_str(), resource.plural.as_str(), name);
         may(self.gateway, self.call, "delete", names).await?;
-        let core = self.gateway.handle.core();
-        if core.store.get(&resource.key(), &target.key()).is_none() {
+        if self.stored(&target, field).await?.is_none() {
             return Err(wrong(format!("{} {name:?} is not there", resource.plural)));
         }
         self.once((&resource.group, &resource.plural, name), field)?;
@@ -124,7 +151,7 @@ impl<'a> Objects<'a> {
 
     /// The resource of a kind in a version, and the object of a name in it.
     fn target(&self, kind: &Gvk, name: &str) -> Option<Target> {
-        let catalog = self.gateway.handle.core().registry.catalog();
+        let catalog = self.gateway.drafting().core().registry.catalog();
         let resource = catalog.by_kind(&kind.group, &kind.kind)?;
         let found = Target::find(&catalog, &kind.group, &kind.version, &resource.plural)?;
         let namespace = if resource.namespaced {
@@ -153,7 +180,7 @@ impl<'a> Objects<'a> {
             Some((kind, ..)) => (CONFIG, *kind),
             None => ("", kind),
         };
-        let catalog = self.gateway.handle.core().registry.catalog();
+        let catalog = self.gateway.drafting().core().registry.catalog();
         let resource = catalog.by_kind(group, kind)?;
         let namespace = if resource.namespaced {
             self.call.namespace.as_str()
@@ -282,7 +309,7 @@ fn at<'v>(value: &'v Value, pointer: &str) -> &'v str {
 
 /// What an object becomes by a manifest: whatever the manifest says outside of metadata, as a whole, and its labels and
 /// annotations beside those that are there.
-fn onto(old: &Value, manifest: &Value) -> Value {
+pub(super) fn onto(old: &Value, manifest: &Value) -> Value {
     let mut new = old.clone();
     let Some(object) = new.as_object_mut() else {
         return manifest.clone();
@@ -299,6 +326,17 @@ fn onto(old: &Value, manifest: &Value) -> Value {
         }
     }
     new
+}
+
+/// How something is written of which nothing may be written.
+pub(super) fn options(manager: &str) -> WriteOptions {
+    WriteOptions {
+        dry_run: true,
+        // As kubectl asks: a misspelt field would plan something else than what was meant.
+        field_validation: FieldValidation::Strict,
+        field_manager: manager.to_owned(),
+        ..WriteOptions::default()
+    }
 }
 
 fn refused(failure: &Failure, field: &str) -> Refusal {
