@@ -1,6 +1,7 @@
 //! The project's toolbox: `cargo xtask COMMAND`.
 
 mod bench;
+mod cluster;
 mod differ;
 mod merge_lab;
 mod mutate;
@@ -76,6 +77,8 @@ enum Command {
     Restart(torture::restart::RestartArgs),
     /// Send random requests to our API server and to a real kube-apiserver, and see where they answer differently.
     Differ(differ::DifferArgs),
+    /// Run replicas on a real kube-apiserver and etcd: the chart, the story of a package, kills and other faults.
+    Cluster(cluster::ClusterArgs),
     /// Make three-way merges of packages by the thousand, and judge each from its texts alone.
     MergeLab(merge_lab::MergeLabArgs),
     /// Run the seeded simulation: a walk under faults, promise by promise.
@@ -110,6 +113,7 @@ fn main() -> ExitCode {
         ]),
         Command::MergeLab(args) => merge_lab::run(&args),
         Command::Sim(args) => sim::run(&args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Differ(args) => differ::run(&args),
         Command::Kill(args) => torture::kill::run(&args),
         Command::Power(args) => torture::power::run(&args),
