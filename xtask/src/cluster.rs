@@ -14,6 +14,8 @@ use crate::{fail, root, say};
 enum Suite {
     /// The chart: its objects, rights and policies, by the API server's own judgement.
     Chart,
+    /// Who asks, what they may, who wrote an object, and the certificate that is shown.
+    Access,
     /// The story of a package over two replicas, with one killed, one stopped and one told to go.
     Serve,
     /// Replicas that are killed again and again, a Lease that is deleted, a holder that sleeps.
@@ -65,7 +67,7 @@ fn suites(args: &ClusterArgs) -> Result<(), String> {
         std::fs::canonicalize(path).map_err(|e| format!("find {}: {e}", path.display()))
     };
     let (programs, server) = (absolute(&programs)?, absolute(&server)?);
-    let all = [Suite::Chart, Suite::Serve, Suite::Faults];
+    let all = [Suite::Chart, Suite::Access, Suite::Serve, Suite::Faults];
     let chosen = match args.suites.as_slice() {
         [] => &all[..],
         chosen => chosen,
@@ -74,6 +76,7 @@ fn suites(args: &ClusterArgs) -> Result<(), String> {
         say(&format!("== {suite:?}"));
         let script = match suite {
             Suite::Chart => "tests/peer/chart",
+            Suite::Access => "tests/peer/access",
             Suite::Serve => "tests/peer/serve",
             Suite::Faults => "tests/peer/faults",
         };

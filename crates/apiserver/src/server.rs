@@ -5,7 +5,6 @@ mod gather;
 mod meter;
 mod open;
 mod running;
-mod shown;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -38,9 +37,8 @@ use crate::verbs::{Core, Target, keep as housekeeping};
 
 use connections::Serving;
 pub use running::Running;
-pub use shown::ServingCertificate;
 pub(crate) use tls::key_pair;
-pub use tls::{Identity, Issued, TlsError};
+pub use tls::{Identity, Issued, ServingCertificate, TlsError};
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]

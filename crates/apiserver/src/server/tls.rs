@@ -1,5 +1,7 @@
 //! Certificates: an authority of the server's own, made once and kept in the data directory, and what it signs.
 
+mod shown;
+
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,8 +16,9 @@ use rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::TlsAcceptor;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::shown::ServingCertificate;
 use crate::authn::Certificates;
+
+pub use shown::ServingCertificate;
 
 /// Why certificates could not be prepared.
 #[derive(Debug, thiserror::Error)]

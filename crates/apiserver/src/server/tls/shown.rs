@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-use super::tls::{Issued, TlsError};
+use super::{Issued, TlsError};
 
 /// A server's certificate with its key; clones are the same one.
 #[derive(Debug, Clone)]
