@@ -3,6 +3,7 @@
 //! Nothing is retried here but what the client does for a server that is too busy: whoever asks knows what a lost answer
 //! means. No request but a watch waits longer than [`PATIENCE`].
 
+use std::path::Path;
 use std::time::Duration;
 
 use apiserver::verbs::handle::ResourceName;
@@ -12,6 +13,8 @@ use futures::stream::BoxStream;
 use kube::core::WatchEvent;
 use kube::core::response::Status;
 use serde_json::Value;
+
+use crate::exit;
 
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,11 +30,11 @@ const MANAGER: &str = "offshoot-controllers";
 
 /// A list, whole.
 #[derive(Debug)]
-pub(super) struct Listed {
+pub(crate) struct Listed {
     /// The version that it is of.
-    pub(super) version: u64,
+    pub(crate) version: u64,
     /// The objects, with their `apiVersion` and `kind` where the server says them.
-    pub(super) items: Vec<Value>,
+    pub(crate) items: Vec<Value>,
 }
 
 /// What a watch tells.
@@ -47,7 +50,7 @@ pub(super) enum Told {
 
 /// The API server of the cluster around the program.
 #[derive(Clone)]
-pub(super) struct Remote {
+pub(crate) struct Remote {
     client: kube::Client,
 }
 
@@ -62,11 +65,19 @@ impl Remote {
         Self { client }
     }
 
+    /// Connects by a kubeconfig, or as the pod's own account.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be read, or there is no cluster around this process.
+    pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Self, exit::Failure> {
+        client(kubeconfig).await.map(Self::new)
+    }
+
     /// Reads one object, of the newest state that a majority of the store knows.
     ///
     /// # Errors
     /// What the server says.
-    pub(super) async fn get(
+    pub(crate) async fn get(
         &self,
         resource: &ResourceName,
         namespace: &str,
@@ -92,7 +103,7 @@ impl Remote {
     ///
     /// # Errors
     /// What the server says; 410 where it took too long.
-    pub(super) async fn list(
+    pub(crate) async fn list(
         &self,
         resource: &ResourceName,
         namespace: &str,
@@ -196,7 +207,7 @@ impl Remote {
     ///
     /// # Errors
     /// What the server says; 409 where the patch names another version.
-    pub(super) async fn patch(
+    pub(crate) async fn patch(
         &self,
         resource: &ResourceName,
         (namespace, name, subresource): (&str, &str, &str),
@@ -247,6 +258,28 @@ impl Remote {
         )
         .await
     }
+}
+
+/// A client by a kubeconfig, or as the pod's own account.
+///
+/// # Errors
+/// The kubeconfig cannot be read, or there is no cluster around this process.
+pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<kube::Client, exit::Failure> {
+    let config = match kubeconfig {
+        Some(path) => {
+            let failed = |e: &dyn std::error::Error| {
+                exit::Failure::of(&format!("read the kubeconfig {}", path.display()), e)
+            };
+            let file = kube::config::Kubeconfig::read_from(path).map_err(|e| failed(&e))?;
+            let config = kube::Config::from_custom_kubeconfig(file, &Default::default()).await;
+            config.map_err(|e| failed(&e))?
+        }
+        None => kube::Config::incluster().map_err(|e| {
+            exit::Failure::of("find the cluster around this pod", &e)
+                .hint("outside of a cluster, name a kubeconfig with --kubeconfig")
+        })?,
+    };
+    kube::Client::try_from(config).map_err(|e| exit::Failure::of("connect to the cluster", &e))
 }
 
 /// Waits for an answer, not for ever.
