@@ -4,6 +4,8 @@
 //! means. No request but a watch waits longer than [`PATIENCE`].
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use apiserver::verbs::handle::ResourceName;
@@ -48,10 +50,38 @@ pub(super) enum Told {
     Version(u64),
 }
 
+/// How often the cluster was asked, by verb.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    get: AtomicU64,
+    list: AtomicU64,
+    watch: AtomicU64,
+    create: AtomicU64,
+    patch: AtomicU64,
+    delete: AtomicU64,
+}
+
+impl Asked {
+    /// Each verb with how often it was asked for.
+    pub(super) fn entries(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            ("gets", &self.get),
+            ("lists", &self.list),
+            ("watches", &self.watch),
+            ("creates", &self.create),
+            ("patches", &self.patch),
+            ("deletes", &self.delete),
+        ];
+        all.map(|(name, count)| (name, count.load(Ordering::Relaxed)))
+            .to_vec()
+    }
+}
+
 /// The API server of the cluster around the program.
 #[derive(Clone)]
 pub(crate) struct Remote {
     client: kube::Client,
+    asked: Arc<Asked>,
 }
 
 impl std::fmt::Debug for Remote {
@@ -62,7 +92,15 @@ impl std::fmt::Debug for Remote {
 
 impl Remote {
     pub(super) fn new(client: kube::Client) -> Self {
-        Self { client }
+        Self {
+            client,
+            asked: Arc::default(),
+        }
+    }
+
+    /// How often the cluster was asked.
+    pub(super) fn asked(&self) -> &Arc<Asked> {
+        &self.asked
     }
 
     /// Connects by a kubeconfig, or as the pod's own account.
@@ -83,6 +121,7 @@ impl Remote {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, Failure> {
+        self.asked.get.fetch_add(1, Ordering::Relaxed);
         let uri = path(resource, namespace, name, "");
         match self.ask("GET", &uri, "", Vec::new()).await {
             Ok(object) => Ok(Some(object)),
@@ -96,6 +135,7 @@ impl Remote {
     /// # Errors
     /// What the server says.
     pub(super) async fn read(&self, uri: &str) -> Result<Value, Failure> {
+        self.asked.get.fetch_add(1, Ordering::Relaxed);
         self.ask("GET", uri, "", Vec::new()).await
     }
 
@@ -115,6 +155,7 @@ impl Remote {
         let mut more = String::new();
         let base = path(resource, namespace, "", "");
         loop {
+            self.asked.list.fetch_add(1, Ordering::Relaxed);
             let uri = format!("{base}?limit={PAGE}{more}");
             let mut page = self.ask("GET", &uri, "", Vec::new()).await?;
             let version = api::str_at(&page, &["metadata", "resourceVersion"]);
@@ -154,6 +195,7 @@ impl Remote {
             "{}?watch=true&allowWatchBookmarks=true&resourceVersion={from}&timeoutSeconds={WATCH_SECONDS}{select}",
             path(resource, namespace, "", "")
         );
+        self.asked.watch.fetch_add(1, Ordering::Relaxed);
         let asked = self
             .client
             .request_events::<Value>(request("GET", &uri, "", Vec::new())?);
@@ -199,6 +241,7 @@ impl Remote {
             "{}?fieldManager={MANAGER}",
             path(resource, namespace, "", "")
         );
+        self.asked.create.fetch_add(1, Ordering::Relaxed);
         let body = object.to_string().into_bytes();
         self.ask("POST", &uri, "application/json", body).await
     }
@@ -214,6 +257,7 @@ impl Remote {
         media: &str,
         patch: &Value,
     ) -> Result<Value, Failure> {
+        self.asked.patch.fetch_add(1, Ordering::Relaxed);
         let place = path(resource, namespace, name, subresource);
         let uri = format!("{place}?fieldManager={MANAGER}");
         self.ask("PATCH", &uri, media, patch.to_string().into_bytes())
@@ -238,6 +282,7 @@ impl Remote {
             "apiVersion": "v1", "kind": "DeleteOptions",
             "propagationPolicy": "Background", "preconditions": conditions,
         });
+        self.asked.delete.fetch_add(1, Ordering::Relaxed);
         let uri = path(resource, namespace, name, "");
         let body = body.to_string().into_bytes();
         self.ask("DELETE", &uri, "application/json", body)
