@@ -95,9 +95,16 @@ pub(crate) enum Command {
         after_help = "Example:\n  offshoot backup monday.jsonl\n  offshoot backup monday.jsonl --restore --data ./new && offshoot up --data ./new"
     )]
     Backup(Box<BackupArgs>),
-    /// Verify the object store of a stopped server, and its records against git.
-    #[command(after_help = "Example:\n  offshoot check --data ./data")]
+    /// Verify the object store of a stopped server, and its records against git; or the records of a cluster.
+    #[command(
+        after_help = "Example:\n  offshoot check --data ./data\n  offshoot check --kubeconfig admin.conf"
+    )]
     Check(CheckArgs),
+    /// Take Offshoot's finalizers off the objects of a cluster, so that they can be deleted once nobody serves them.
+    #[command(
+        after_help = "Nothing else is changed, in git nothing at all. Stop the replicas first.\n\nExample:\n  helm uninstall offshoot -n offshoot-system\n  offshoot release --kubeconfig admin.conf"
+    )]
+    Release(serve::ReleaseArgs),
     /// Why something is as it is: what is seen, what is waited for, what a person can do.
     #[command(
         after_help = "Kinds: packagevariant (pvar), packagevariantset (pvset), packagerevision (pkgrev), repository (repo).\n\nExample:\n  offshoot why pvar/shop"
@@ -196,6 +203,9 @@ pub(crate) struct BackupArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) at: DataArg,
+    /// Compare the records of this cluster instead, with copies of its repositories that your own git makes.
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    pub(crate) kubeconfig: Option<PathBuf>,
     /// Succeed although records of some repositories could not be compared; they are named all the same.
     #[arg(long)]
     pub(crate) skip_uncompared: bool,

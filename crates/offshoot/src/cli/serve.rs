@@ -95,3 +95,19 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) runtimes: local::RuntimeArgs,
 }
+
+/// Flags of `release`.
+#[derive(Debug, Args)]
+pub(crate) struct ReleaseArgs {
+    /// The cluster's kubeconfig.
+    #[arg(long, value_name = "FILE", env = "OFFSHOOT_KUBECONFIG")]
+    pub(crate) kubeconfig: PathBuf,
+    /// The Lease that the replicas shared.
+    #[arg(
+        long,
+        value_name = "NAMESPACE/NAME",
+        default_value = "offshoot-system/offshoot",
+        env = "OFFSHOOT_LEASE"
+    )]
+    pub(crate) lease: String,
+}

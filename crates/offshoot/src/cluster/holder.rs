@@ -98,7 +98,12 @@ pub(super) fn engine(
         (api, Some(drafts)),
         options.answer_within,
     ));
-    up::expose_metrics(&engine, handle.core());
+    let asked = Arc::clone(ground.remote.asked());
+    let counted = move || {
+        let all = asked.entries().into_iter();
+        all.map(|(verb, count)| ("cluster", verb, count)).collect()
+    };
+    up::expose_metrics(&engine, handle.core(), Box::new(counted));
     engine
 }
 

@@ -24,6 +24,8 @@ mod term;
 use model::ObjectKey;
 use serde_json::Value;
 
+pub(crate) use records::resource as records;
+pub(crate) use remote::Remote;
 pub(crate) use serve::{Options, run};
 
 /// Under which key the engine knows an object.

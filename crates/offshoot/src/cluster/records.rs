@@ -15,7 +15,7 @@ use super::follow::{Step, follow};
 use super::remote::{Remote, version_of};
 
 /// The resource in which records lie.
-pub(super) fn resource() -> ResourceName {
+pub(crate) fn resource() -> ResourceName {
     ResourceName::new(api::RECORD_GROUP, "v1alpha1", "revisionrecords")
 }
 

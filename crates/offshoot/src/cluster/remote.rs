@@ -3,6 +3,9 @@
 //! Nothing is retried here but what the client does for a server that is too busy: whoever asks knows what a lost answer
 //! means. No request but a watch waits longer than [`PATIENCE`].
 
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use apiserver::verbs::handle::ResourceName;
@@ -12,6 +15,8 @@ use futures::stream::BoxStream;
 use kube::core::WatchEvent;
 use kube::core::response::Status;
 use serde_json::Value;
+
+use crate::exit;
 
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,11 +32,11 @@ const MANAGER: &str = "offshoot-controllers";
 
 /// A list, whole.
 #[derive(Debug)]
-pub(super) struct Listed {
+pub(crate) struct Listed {
     /// The version that it is of.
-    pub(super) version: u64,
+    pub(crate) version: u64,
     /// The objects, with their `apiVersion` and `kind` where the server says them.
-    pub(super) items: Vec<Value>,
+    pub(crate) items: Vec<Value>,
 }
 
 /// What a watch tells.
@@ -45,10 +50,38 @@ pub(super) enum Told {
     Version(u64),
 }
 
+/// How often the cluster was asked, by verb.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    get: AtomicU64,
+    list: AtomicU64,
+    watch: AtomicU64,
+    create: AtomicU64,
+    patch: AtomicU64,
+    delete: AtomicU64,
+}
+
+impl Asked {
+    /// Each verb with how often it was asked for.
+    pub(super) fn entries(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            ("gets", &self.get),
+            ("lists", &self.list),
+            ("watches", &self.watch),
+            ("creates", &self.create),
+            ("patches", &self.patch),
+            ("deletes", &self.delete),
+        ];
+        all.map(|(name, count)| (name, count.load(Ordering::Relaxed)))
+            .to_vec()
+    }
+}
+
 /// The API server of the cluster around the program.
 #[derive(Clone)]
-pub(super) struct Remote {
+pub(crate) struct Remote {
     client: kube::Client,
+    asked: Arc<Asked>,
 }
 
 impl std::fmt::Debug for Remote {
@@ -59,19 +92,36 @@ impl std::fmt::Debug for Remote {
 
 impl Remote {
     pub(super) fn new(client: kube::Client) -> Self {
-        Self { client }
+        Self {
+            client,
+            asked: Arc::default(),
+        }
+    }
+
+    /// How often the cluster was asked.
+    pub(super) fn asked(&self) -> &Arc<Asked> {
+        &self.asked
+    }
+
+    /// Connects by a kubeconfig, or as the pod's own account.
+    ///
+    /// # Errors
+    /// The kubeconfig cannot be read, or there is no cluster around this process.
+    pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Self, exit::Failure> {
+        client(kubeconfig).await.map(Self::new)
     }
 
     /// Reads one object, of the newest state that a majority of the store knows.
     ///
     /// # Errors
     /// What the server says.
-    pub(super) async fn get(
+    pub(crate) async fn get(
         &self,
         resource: &ResourceName,
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, Failure> {
+        self.asked.get.fetch_add(1, Ordering::Relaxed);
         let uri = path(resource, namespace, name, "");
         match self.ask("GET", &uri, "", Vec::new()).await {
             Ok(object) => Ok(Some(object)),
@@ -85,6 +135,7 @@ impl Remote {
     /// # Errors
     /// What the server says.
     pub(super) async fn read(&self, uri: &str) -> Result<Value, Failure> {
+        self.asked.get.fetch_add(1, Ordering::Relaxed);
         self.ask("GET", uri, "", Vec::new()).await
     }
 
@@ -92,7 +143,7 @@ impl Remote {
     ///
     /// # Errors
     /// What the server says; 410 where it took too long.
-    pub(super) async fn list(
+    pub(crate) async fn list(
         &self,
         resource: &ResourceName,
         namespace: &str,
@@ -104,6 +155,7 @@ impl Remote {
         let mut more = String::new();
         let base = path(resource, namespace, "", "");
         loop {
+            self.asked.list.fetch_add(1, Ordering::Relaxed);
             let uri = format!("{base}?limit={PAGE}{more}");
             let mut page = self.ask("GET", &uri, "", Vec::new()).await?;
             let version = api::str_at(&page, &["metadata", "resourceVersion"]);
@@ -143,6 +195,7 @@ impl Remote {
             "{}?watch=true&allowWatchBookmarks=true&resourceVersion={from}&timeoutSeconds={WATCH_SECONDS}{select}",
             path(resource, namespace, "", "")
         );
+        self.asked.watch.fetch_add(1, Ordering::Relaxed);
         let asked = self
             .client
             .request_events::<Value>(request("GET", &uri, "", Vec::new())?);
@@ -188,6 +241,7 @@ impl Remote {
             "{}?fieldManager={MANAGER}",
             path(resource, namespace, "", "")
         );
+        self.asked.create.fetch_add(1, Ordering::Relaxed);
         let body = object.to_string().into_bytes();
         self.ask("POST", &uri, "application/json", body).await
     }
@@ -196,13 +250,14 @@ impl Remote {
     ///
     /// # Errors
     /// What the server says; 409 where the patch names another version.
-    pub(super) async fn patch(
+    pub(crate) async fn patch(
         &self,
         resource: &ResourceName,
         (namespace, name, subresource): (&str, &str, &str),
         media: &str,
         patch: &Value,
     ) -> Result<Value, Failure> {
+        self.asked.patch.fetch_add(1, Ordering::Relaxed);
         let place = path(resource, namespace, name, subresource);
         let uri = format!("{place}?fieldManager={MANAGER}");
         self.ask("PATCH", &uri, media, patch.to_string().into_bytes())
@@ -227,6 +282,7 @@ impl Remote {
             "apiVersion": "v1", "kind": "DeleteOptions",
             "propagationPolicy": "Background", "preconditions": conditions,
         });
+        self.asked.delete.fetch_add(1, Ordering::Relaxed);
         let uri = path(resource, namespace, name, "");
         let body = body.to_string().into_bytes();
         self.ask("DELETE", &uri, "application/json", body)
@@ -247,6 +303,28 @@ impl Remote {
         )
         .await
     }
+}
+
+/// A client by a kubeconfig, or as the pod's own account.
+///
+/// # Errors
+/// The kubeconfig cannot be read, or there is no cluster around this process.
+pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<kube::Client, exit::Failure> {
+    let config = match kubeconfig {
+        Some(path) => {
+            let failed = |e: &dyn std::error::Error| {
+                exit::Failure::of(&format!("read the kubeconfig {}", path.display()), e)
+            };
+            let file = kube::config::Kubeconfig::read_from(path).map_err(|e| failed(&e))?;
+            let config = kube::Config::from_custom_kubeconfig(file, &Default::default()).await;
+            config.map_err(|e| failed(&e))?
+        }
+        None => kube::Config::incluster().map_err(|e| {
+            exit::Failure::of("find the cluster around this pod", &e)
+                .hint("outside of a cluster, name a kubeconfig with --kubeconfig")
+        })?,
+    };
+    kube::Client::try_from(config).map_err(|e| exit::Failure::of("connect to the cluster", &e))
 }
 
 /// Waits for an answer, not for ever.

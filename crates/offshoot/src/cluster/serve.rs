@@ -19,13 +19,13 @@ use super::door::{Access, Identity, Serving, Source, written_by};
 use super::holder::{self, Ground};
 use super::host::ClusterHost;
 use super::lease::{Lease, Replica};
-use super::namespaces;
 use super::records::Ingest;
 use super::remote::Remote;
 use super::replicas::{Forward, Replicas, certificates, fingerprint};
 use super::routing::{Routing, Stage, through};
 use super::seen::Seen;
 use super::term::Term;
+use super::{namespaces, remote};
 use crate::exit::Failure;
 use crate::gateway;
 
@@ -110,7 +110,7 @@ struct Started {
 
 impl Started {
     async fn new(options: &Options) -> Result<Self, Failure> {
-        let client = client(options.kubeconfig.as_deref()).await?;
+        let client = remote::client(options.kubeconfig.as_deref()).await?;
         let remote = Remote::new(client.clone());
         let account = account(&remote).await?;
         tracing::info!(account = %account.name, "the cluster knows this replica");
@@ -283,25 +283,6 @@ async fn serving(
             .hint("--tls-dir names a directory with tls.crt, tls.key and ca.crt")
     })?;
     Ok((Arc::new(serving), name))
-}
-
-/// A client by a kubeconfig, or as the pod's own account.
-async fn client(kubeconfig: Option<&Path>) -> Result<kube::Client, Failure> {
-    let config = match kubeconfig {
-        Some(path) => {
-            let failed = |e: &dyn std::error::Error| {
-                Failure::of(&format!("read the kubeconfig {}", path.display()), e)
-            };
-            let file = kube::config::Kubeconfig::read_from(path).map_err(|e| failed(&e))?;
-            let config = kube::Config::from_custom_kubeconfig(file, &Default::default()).await;
-            config.map_err(|e| failed(&e))?
-        }
-        None => kube::Config::incluster().map_err(|e| {
-            Failure::of("find the cluster around this pod", &e)
-                .hint("outside of a cluster, name a kubeconfig with --kubeconfig")
-        })?,
-    };
-    kube::Client::try_from(config).map_err(|e| Failure::of("connect to the cluster", &e))
 }
 
 /// As whom the cluster knows this process.

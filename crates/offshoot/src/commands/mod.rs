@@ -9,6 +9,7 @@ mod function;
 mod markers;
 mod pkg;
 mod plan;
+mod release;
 mod repo;
 mod resolve;
 mod rollout;
@@ -74,6 +75,7 @@ pub(crate) fn run(cli: &Cli) -> Result<ExitCode, Failure> {
                 (done, _) => done,
             }
         }
+        Command::Release(args) => wait(release::run(args)),
         Command::Serve(args) => {
             let done = serve(serve::run(args));
             match (done, cli.log) {

@@ -37,7 +37,11 @@ fn options(args: &ServeArgs) -> Result<Options, Failure> {
     })
 }
 
-fn lease(text: &str) -> Result<(String, String), Failure> {
+/// Namespace and name of a Lease.
+///
+/// # Errors
+/// The text is none.
+pub(super) fn lease(text: &str) -> Result<(String, String), Failure> {
     let wrong = || {
         Failure::usage(format!("--lease: {text:?} is no NAMESPACE/NAME"))
             .hint("write offshoot-system/offshoot")

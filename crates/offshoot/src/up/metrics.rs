@@ -12,18 +12,28 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 /// Reads the counters when somebody asks.
-#[derive(Debug)]
 struct Counters {
     engine: Engine,
     core: Arc<Core>,
+    others: Others,
+}
+
+/// What others counted, by room and name.
+pub(crate) type Others = Box<dyn Fn() -> Vec<(&'static str, &'static str, u64)> + Send + Sync>;
+
+impl std::fmt::Debug for Counters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Counters").finish_non_exhaustive()
+    }
 }
 
 /// Answers `/metrics` from now on.
-pub(crate) fn expose(engine: &Engine, core: &Arc<Core>) {
+pub(crate) fn expose(engine: &Engine, core: &Arc<Core>, others: Others) {
     let mut registry = Registry::default();
     let counters = Counters {
         engine: engine.clone(),
         core: Arc::clone(core),
+        others,
     };
     registry.register_collector(Box::new(counters));
     core.metrics.expose(Box::new(move || {
@@ -51,7 +61,7 @@ impl Collector for Counters {
             .entries()
             .into_iter()
             .map(|(n, v)| ("store", n, v));
-        for (room, name, value) in counted.chain(stored) {
+        for (room, name, value) in counted.chain(stored).chain((self.others)()) {
             let name = format!("offshoot_{room}_{name}");
             let counter = ConstCounter::new(value);
             let metric = encoder.encode_descriptor(

@@ -235,7 +235,7 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
         (ports::embedded(&handle), None),
         options.answer_within,
     ));
-    metrics::expose(&engine, handle.core());
+    metrics::expose(&engine, handle.core(), Box::new(Vec::new));
     let controllers = tokio::spawn({
         let engine = engine.clone();
         async move { engine.run().await }

@@ -27,8 +27,17 @@ pub(super) struct Compared {
 /// Namespace and name of a repository.
 type At = (String, String);
 
+/// Copies of repositories that are elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mirrors<'a> {
+    /// Where they are.
+    pub(super) path: &'a Path,
+    /// Whether they were made for this comparison; else they are what a server knew of them last.
+    pub(super) fresh: bool,
+}
+
 /// Compares the records of package revisions with the repositories on this machine, and with the mirrors of others.
-pub(super) fn compare(objects: &[(&str, Value)], mirrors: &Path) -> Compared {
+pub(super) fn compare(objects: &[(&str, Value)], mirrors: Mirrors<'_>) -> Compared {
     let mut out = Compared::default();
     let mut repositories: BTreeMap<At, Result<String, String>> = BTreeMap::new();
     let mut records: BTreeMap<At, Vec<Revision>> = BTreeMap::new();
@@ -68,11 +77,21 @@ pub(super) fn compare(objects: &[(&str, Value)], mirrors: &Path) -> Compared {
 }
 
 /// Where the git directory of a repository is, or why it cannot be looked into.
-fn place(name: &str, url: &str, mirrors: &Path, out: &mut Compared) -> Option<PathBuf> {
+fn place(name: &str, url: &str, mirrors: Mirrors<'_>, out: &mut Compared) -> Option<PathBuf> {
     if let Some(path) = url.strip_prefix("file://") {
         return Some(PathBuf::from(path));
     }
-    let mirror = GitStore::mirror_of(mirrors, url);
+    let mirror = GitStore::mirror_of(mirrors.path, url);
+    if mirrors.fresh {
+        return match copy(url, &mirror) {
+            Ok(()) => Some(mirror),
+            Err(why) => {
+                out.uncompared
+                    .push(format!("{name}: not compared: {url} cannot be read: {why}"));
+                None
+            }
+        };
+    }
     if !mirror.join("HEAD").is_file() {
         out.uncompared.push(format!(
             "{name}: not compared: {url} is elsewhere, and this data directory holds no mirror of it; a start makes one"
@@ -86,7 +105,7 @@ fn place(name: &str, url: &str, mirrors: &Path, out: &mut Compared) -> Option<Pa
 }
 
 /// Compares the records of one repository.
-fn one(name: &str, url: &str, mirrors: &Path, records: &[Revision], out: &mut Compared) {
+fn one(name: &str, url: &str, mirrors: Mirrors<'_>, records: &[Revision], out: &mut Compared) {
     let Some(path) = place(name, url, mirrors, out) else {
         return;
     };
@@ -114,6 +133,26 @@ fn one(name: &str, url: &str, mirrors: &Path, records: &[Revision], out: &mut Co
             ));
         }
     }
+}
+
+/// Copies a repository with the git, and the credentials, of whoever asks.
+fn copy(url: &str, to: &Path) -> Result<(), String> {
+    if to.join("HEAD").is_file() {
+        // Another registration of the same repository.
+        return Ok(());
+    }
+    let done = Command::new("git")
+        .args(["clone", "--quiet", "--mirror", "--", url])
+        .arg(to)
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("run git: {e}"))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(said.lines().last().unwrap_or_default().trim().to_owned())
 }
 
 /// The commits that refs lead to, annotated tags followed; what is on its way to a remote does not count.

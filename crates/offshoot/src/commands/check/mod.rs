@@ -1,7 +1,8 @@
-//! `offshoot check`: looks a data directory over that no server uses, and git against the records.
+//! `offshoot check`: looks a data directory over that no server uses, and git against the records; or the records of a cluster.
 //!
 //! It changes nothing but what opening the store repairs; what it finds it says, line by line.
 
+mod cluster;
 mod git;
 
 use std::process::ExitCode;
@@ -11,17 +12,30 @@ use apiserver::storage::{Findings, inspect};
 use crate::cli::CheckArgs;
 use crate::exit::Failure;
 use crate::up::DataDir;
+use git::Mirrors;
 
 /// Checks the object store, then every record of a package revision against its repository, or against the mirror of one
-/// that is elsewhere.
+/// that is elsewhere; of a cluster its records alone, against a copy of each repository.
 ///
 /// # Errors
-/// The directory is in use or cannot be read; what is broken or could not be compared ends with exit code 1.
+/// The directory is in use or cannot be read, the cluster cannot be asked; what is broken or could not be compared ends with
+/// exit code 1.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    if let Some(kubeconfig) = &args.kubeconfig {
+        let objects = super::wait(cluster::objects(kubeconfig))?;
+        let failed = |e: std::io::Error| Failure::of("make a directory for copies", &e);
+        let copies = tempfile::tempdir().map_err(failed)?;
+        let mirrors = Mirrors {
+            path: copies.path(),
+            fresh: true,
+        };
+        return report(args, &objects.problems, git::compare(&objects.all, mirrors));
+    }
     if !args.at.data.join("objects.redb").is_file() {
         return Err(
-            Failure::new(format!("{} holds no object store", args.at.data.display()))
-                .hint("name the data directory of `offshoot up` with --data"),
+            Failure::new(format!("{} holds no object store", args.at.data.display())).hint(
+                "name the data directory of `offshoot up` with --data, or a cluster's kubeconfig with --kubeconfig",
+            ),
         );
     }
     let directory = DataDir::open(&args.at.data)?;
@@ -33,11 +47,24 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         findings.events,
         findings.rv
     ));
-    let records = git::compare(&objects(&findings), &directory.git());
+    let mirrors = Mirrors {
+        path: &directory.git(),
+        fresh: false,
+    };
+    let records = git::compare(&objects(&findings), mirrors);
+    report(args, &findings.problems, records)
+}
+
+/// Says what was found.
+fn report(
+    args: &CheckArgs,
+    problems: &[String],
+    records: git::Compared,
+) -> Result<ExitCode, Failure> {
     for line in records.notes.iter().chain(&records.uncompared) {
         super::say(line);
     }
-    let problems: Vec<&String> = findings.problems.iter().chain(&records.problems).collect();
+    let problems: Vec<&String> = problems.iter().chain(&records.problems).collect();
     let mut out = String::new();
     for problem in &problems {
         out.push_str(problem);

@@ -1,0 +1,111 @@
+//! `offshoot release`: takes our finalizers off the objects of a cluster that nobody serves any more.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use apiserver::ResourceName;
+use serde_json::{Value, json};
+
+use super::serve::lease;
+use crate::cli::serve::ReleaseArgs;
+use crate::cluster::Remote;
+use crate::exit::Failure;
+
+/// How long a Lease is looked at: whoever holds it renews it meanwhile.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Takes the finalizers off.
+///
+/// # Errors
+/// A replica still works, the cluster cannot be asked, or it refuses a change.
+pub(super) async fn run(args: &ReleaseArgs) -> Result<ExitCode, Failure> {
+    let (namespace, name) = lease(&args.lease)?;
+    let remote = Remote::connect(Some(&args.kubeconfig)).await?;
+    if is_renewed(&remote, &namespace, &name).await? {
+        return Err(Failure::new(format!(
+            "a replica holds the Lease {namespace}/{name}, and would put its finalizers back"
+        ))
+        .hint(format!(
+            "stop the replicas first: kubectl scale deployment {name} -n {namespace} --replicas 0"
+        )));
+    }
+    let kinds = [
+        ("v1alpha1", "packagevariants", api::VARIANT_FINALIZER),
+        ("v1alpha1", "repositories", api::REPOSITORY_FINALIZER),
+    ];
+    let mut count = 0;
+    for (version, plural, finalizer) in kinds {
+        let resource = ResourceName::new(api::CONFIG_GROUP, version, plural);
+        let listed = remote.list(&resource, "").await;
+        let listed = listed.map_err(|e| Failure::of(&format!("list the {plural}"), &e))?;
+        for object in listed.items {
+            if take_off(&remote, &resource, &object, finalizer).await? {
+                count += 1;
+            }
+        }
+    }
+    super::say(&format!("{count} finalizers taken off"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether somebody holds a Lease and renews it.
+async fn is_renewed(remote: &Remote, namespace: &str, name: &str) -> Result<bool, Failure> {
+    let leases = ResourceName::new("coordination.k8s.io", "v1", "leases");
+    let read = async || {
+        let lease = remote.get(&leases, namespace, name).await;
+        lease.map_err(|e| Failure::of(&format!("read the Lease {namespace}/{name}"), &e))
+    };
+    let Some(before) = read().await? else {
+        return Ok(false);
+    };
+    let holder = api::str_at(&before, &["spec", "holderIdentity"]);
+    if holder.unwrap_or_default().is_empty() {
+        return Ok(false);
+    }
+    tokio::time::sleep(LOOK).await;
+    Ok(read().await?.is_some_and(|after| after != before))
+}
+
+/// Takes a finalizer off an object that has it; whether it had.
+async fn take_off(
+    remote: &Remote,
+    resource: &ResourceName,
+    object: &Value,
+    finalizer: &str,
+) -> Result<bool, Failure> {
+    let meta = api::read_meta(object);
+    if !meta.finalizers.iter().any(|one| one == finalizer) {
+        return Ok(false);
+    }
+    let kept: Vec<&String> = meta
+        .finalizers
+        .iter()
+        .filter(|one| *one != finalizer)
+        .collect();
+    let text = |field| api::str_at(object, &["metadata", field]).unwrap_or_default();
+    let (namespace, name) = (text("namespace"), text("name"));
+    let patch = json!({"metadata": {"resourceVersion": meta.resource_version, "finalizers": kept}});
+    let media = "application/merge-patch+json";
+    let done = remote
+        .patch(resource, (namespace, name, ""), media, &patch)
+        .await;
+    match done {
+        Ok(_) => Ok(true),
+        Err(failure) if failure.code == 404 => Ok(false),
+        Err(failure) => {
+            let attempt = format!(
+                "take the finalizer off {} {namespace}/{name}",
+                resource.plural
+            );
+            let webhook = failure.message.contains("written-by.offshoot.dev");
+            let failure = Failure::of(&attempt, &failure);
+            Err(match webhook {
+                true => failure.hint(
+                    "the webhook that no replica answers must go first, as by helm uninstall: kubectl delete \
+                     mutatingwebhookconfiguration offshoot-written-by",
+                ),
+                false => failure,
+            })
+        }
+    }
+}
