@@ -70,7 +70,7 @@ async fn the_cluster_decides_and_is_asked_once_for_a_question() {
     assert!(!access.allows(&asked(&ann, "update", "")).await);
     assert!(
         !access
-            .allows(&asked(&User::new("ann", &[]), "get", ""))
+            .allows(&asked(&User::new("ann", &["other"]), "get", ""))
             .await
     );
     let mut other = ann.clone();
