@@ -59,7 +59,7 @@ pub use repository::{GitSpec, Repository};
 pub use resolution::{Choice, ConflictSide, Resolution};
 pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
 pub use rollout::{
-    Before, HaltWhen, MemberMark, OpenWhen, Rollout, RolloutState, RolloutStatus, RolloutStep,
+    Before, HaltWhen, MAX_DIVERGED, MemberMark, OpenWhen, Rollout, RolloutState, RolloutStatus, RolloutStep,
     StepMembers, StepStatus,
 };
 pub use set::{

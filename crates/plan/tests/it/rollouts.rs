@@ -165,10 +165,46 @@ fn settle(o: &mut Observed) {
             let status = o.status.clone();
             carry_out(o);
             assert_eq!(o.status, status, "at rest nothing is written");
+            shown(o);
             return;
         }
     }
     panic!("no rest");
+}
+
+/// Whoever shows a rollout puts each variant into the step that was decided, or into none where that is not settled.
+fn shown(o: &Observed) {
+    let (plan, status) = (decide(o), o.status.rollout.as_ref().expect("a rollout"));
+    if status.state == RolloutState::Undone {
+        return;
+    }
+    let plan::set::Subject::Valid { set, .. } = &o.set else {
+        panic!("a set");
+    };
+    let marks: Vec<Option<model::MemberMark>> = o.variants.iter().map(|v| mark(v)).collect();
+    let places = o.variants.iter().zip(&marks).map(|(v, mark)| plan::set::Place {
+        name: v.key.name.as_str(),
+        uid: v.meta.uid.as_ref().map(|uid| uid.as_str()),
+        mark: mark.as_ref(),
+        is_written: false,
+        labels: v
+            .variant
+            .as_ref()
+            .and_then(|v| o.repositories.get(&v.spec.downstream.repo))
+            .map(|r| &r.labels),
+    });
+    let places: Vec<_> = places.collect();
+    let rollout = set.spec.rollout.as_ref().expect("a rollout");
+    let steps = plan::set::steps(rollout, status, &places);
+    for (place, step) in places.iter().zip(steps) {
+        let decided = plan.targets.get(&name(place.name)).map(String::as_str);
+        let open = step.is_none() && !status.awaited.is_empty();
+        assert!(open || step == decided, "{}: {step:?}, {decided:?}", place.name);
+    }
+}
+
+fn mark(v: &Existing) -> Option<model::MemberMark> {
+    model::MemberMark::parse(v.meta.annotations.get("offshoot.dev/rollout")?)
 }
 
 fn state(o: &Observed) -> RolloutState {
@@ -251,6 +287,36 @@ fn annotate(o: &mut Observed, key: &str, value: &str) {
         "" => drop(annotations.remove(key)),
         _ => drop(annotations.insert(key.to_owned(), value.to_owned())),
     }
+}
+
+/// Who published something else since the rollout reached them is named, the first of them, and counted.
+#[test]
+fn members_that_published_another_commit_are_named() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        for _ in 0..4 {
+            publish_all(&mut o);
+        }
+        let told = |o: &Observed| o.status.rollout.as_ref().expect("a rollout").diverged();
+        assert_eq!(told(&o), None);
+        for at in 0..12 {
+            let variant = Arc::make_mut(&mut o.variants[at]);
+            variant.published = false;
+            let other = Published {
+                commit: commit("other"),
+                at: Some(1),
+            };
+            o.published.insert(variant.key.name.clone(), other);
+        }
+        settle(&mut o);
+        let text = told(&o).expect("some diverged");
+        assert!(text.starts_with("12 published another commit: "), "{text}");
+        assert!(text.ends_with(" and 2 more"), "{text}");
+        assert_eq!(text.matches("edge-").count(), 10, "{text}");
+        let notes = decide(&o).report.notes;
+        let noted = notes.iter().any(|line| format!("{line:?}").contains(&text));
+        assert!(noted, "{notes:?}");
+    });
 }
 
 /// Another commit of the upstream.
@@ -400,9 +466,7 @@ fn ahead(
     let lock = revision.self_lock.as_ref().and_then(|l| l.commit);
     let wanted = lock.unwrap_or(revision.commit);
     let step = |v: &Existing| {
-        let mark = v.meta.annotations.get("offshoot.dev/rollout");
-        let mark = mark.and_then(|text| model::MemberMark::parse(text));
-        let mark = mark.filter(|m| m.rollout == status.id)?;
+        let mark = mark(v).filter(|m| m.rollout == status.id)?;
         ["canary", "quarter", "rest"]
             .iter()
             .position(|name| **name == *mark.step)

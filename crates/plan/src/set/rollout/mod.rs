@@ -21,6 +21,7 @@ use super::observed::Observed;
 use crate::Report;
 use crate::digest::wanted;
 use members::Target;
+pub use members::{Place, steps};
 pub(super) use news::news;
 use walk::Walk;
 
@@ -225,6 +226,9 @@ pub(super) fn tell(
         RolloutState::Paused | RolloutState::Undone => report.hint(how, resume),
         RolloutState::Complete => {}
         _ => report.note(how),
+    }
+    if let Some(diverged) = status.diverged() {
+        report.note(format!("rollout {}: {diverged}", status.id));
     }
     if steered.waiting == 0 {
         return;
