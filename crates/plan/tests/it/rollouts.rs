@@ -182,24 +182,32 @@ fn shown(o: &Observed) {
         panic!("a set");
     };
     let marks: Vec<Option<model::MemberMark>> = o.variants.iter().map(|v| mark(v)).collect();
-    let places = o.variants.iter().zip(&marks).map(|(v, mark)| plan::set::Place {
-        name: v.key.name.as_str(),
-        uid: v.meta.uid.as_ref().map(|uid| uid.as_str()),
-        mark: mark.as_ref(),
-        is_written: false,
-        labels: v
-            .variant
-            .as_ref()
-            .and_then(|v| o.repositories.get(&v.spec.downstream.repo))
-            .map(|r| &r.labels),
-    });
+    let places = o
+        .variants
+        .iter()
+        .zip(&marks)
+        .map(|(v, mark)| plan::set::Place {
+            name: v.key.name.as_str(),
+            uid: v.meta.uid.as_ref().map(|uid| uid.as_str()),
+            mark: mark.as_ref(),
+            is_written: false,
+            labels: v
+                .variant
+                .as_ref()
+                .and_then(|v| o.repositories.get(&v.spec.downstream.repo))
+                .map(|r| &r.labels),
+        });
     let places: Vec<_> = places.collect();
     let rollout = set.spec.rollout.as_ref().expect("a rollout");
     let steps = plan::set::steps(rollout, status, &places);
     for (place, step) in places.iter().zip(steps) {
         let decided = plan.targets.get(&name(place.name)).map(String::as_str);
         let open = step.is_none() && !status.awaited.is_empty();
-        assert!(open || step == decided, "{}: {step:?}, {decided:?}", place.name);
+        assert!(
+            open || step == decided,
+            "{}: {step:?}, {decided:?}",
+            place.name
+        );
     }
 }
 

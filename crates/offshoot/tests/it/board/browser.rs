@@ -1,6 +1,8 @@
 //! The board in Chromium, driven over its protocol; skipped, and said, where there is no Chromium. With `OFFSHOOT_AXE` (the
 //! path of `axe.min.js`) every view is checked for accessibility; with `OFFSHOOT_PICTURES` (a directory) pictures are kept.
 
+mod steps;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -149,6 +151,22 @@ impl Browser {
     fn click(&mut self, query: &str) {
         self.until(&format!("document.querySelector({query:?}) !== null"));
         self.run(&format!("document.querySelector({query:?}).click()"));
+    }
+
+    /// A key, as a keyboard sends it.
+    fn key(&mut self, key: &str) {
+        let (code, text) = match key {
+            "Enter" => (13, "\r"),
+            "Escape" => (27, ""),
+            other => panic!("no code of {other}"),
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let text = if kind == "keyDown" { text } else { "" };
+            let event = json!({
+                "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text,
+            });
+            self.call("Input.dispatchKeyEvent", event);
+        }
     }
 
     /// Checks the page with axe where it is to be had, and keeps a picture where it is wanted.

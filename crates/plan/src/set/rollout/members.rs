@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{
-    MemberMark, ObjectName, Pairs, Rollout, RolloutStatus, StepMembers, Uid, VariantSpec,
-};
+use model::{MemberMark, ObjectName, Pairs, Rollout, RolloutStatus, StepMembers, Uid, VariantSpec};
 
 use super::super::guard::uid_mark;
 use super::super::observed::Existing;
@@ -35,7 +33,9 @@ impl Target<'_> {
     fn place(&self) -> Place<'_> {
         Place {
             name: self.name.as_str(),
-            uid: self.variant.map(|v| v.meta.uid.as_ref().map_or(self.name.as_str(), Uid::as_str)),
+            uid: self
+                .variant
+                .map(|v| v.meta.uid.as_ref().map_or(self.name.as_str(), Uid::as_str)),
             mark: self.mark.as_ref(),
             is_written: self.is_written,
             labels: self.labels,

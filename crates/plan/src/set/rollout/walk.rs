@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Before, MAX_DIVERGED, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus, StepStatus};
+use model::{
+    Before, MAX_DIVERGED, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus, StepStatus,
+};
 
 use super::super::observed::Observed;
 use super::measure::{self, Verdict};
