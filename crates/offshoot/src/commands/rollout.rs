@@ -246,7 +246,7 @@ async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
 }
 
 /// How one step stands, in a word.
-fn word(rollout: &RolloutStatus, at: usize, step: &StepStatus) -> &'static str {
+pub(super) fn word(rollout: &RolloutStatus, at: usize, step: &StepStatus) -> &'static str {
     let current = rollout.current().map(|(current, _)| current);
     match (step.opened, rollout.state) {
         (None, _) => "closed",

@@ -97,7 +97,7 @@ const confirm = ({ words, means, command, where, request }) => {
   stop.onclick = () => dialog.close();
   row.append(go, look, stop);
   const does = make("div", undefined, { class: "command" });
-  does.append(make("code", command));
+  does.append(make("code", command, { tabindex: "0" }));
   dialog.replaceChildren(make("h2", words, { id: "dialog-title" }), make("p", `${means} The same from a terminal:`), does, row, told);
   dialog.showModal();
   go.focus();
@@ -153,11 +153,13 @@ const ORDER = ["failed", "conflicts", "proposed", "deletion", "gates", "draft", 
 const FIELDS = ["s", "r", "p", "k", "l", "c", "u", "m", "step"];
 // So many rows of cells are laid out and painted together, once they come into sight (board.css has their height).
 const ROWS = 8, SIZE = 20;
+// So many runs of equal cells have titles.
+const RUNS = 60;
 class Grid {
   constructor(box, form) {
     this.box = box; this.form = form;
     this.cells = new Map(); this.sorted = null; this.repositories = {}; this.steps = {}; this.version = null;
-    this.shown = []; this.blocks = []; this.chosen = new Set(); this.active = null; this.models = new Map();
+    this.shown = []; this.blocks = []; this.chosen = new Set(); this.active = null; this.models = new Map(); this.runs = [];
     form.addEventListener("input", () => { this.remember(); this.arrange(); });
     form.addEventListener("submit", (event) => event.preventDefault());
     box.addEventListener("pointerdown", (event) => this.press(event));
@@ -242,9 +244,18 @@ class Grid {
       : sort === "step" ? (order(c) < 0 ? 99 : order(c)) : sort.startsWith("label:") ? c.labels[sort.slice(6)] ?? "~" : "";
     const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
     this.sorted ??= [...this.cells.values()].sort((a, b) => compare(a.v, b.v));
+    const key = sort.startsWith("label:") ? sort.slice(6) : null;
+    const title = (c) => sort === "state" ? `${MARKS[c.k]} ${c.k}` : sort === "repository" ? c.r : sort === "class" ? c.c.slice(0, 8) || "no class"
+      : sort === "step" ? c.step || "no step" : `${key}: ${c.labels[key] ?? "none"}`;
     let shown = this.sorted.filter(fits);
-    // Sorting keeps the order of names among equals.
-    if (sort) shown = shown.map((c) => [by(c), c]).sort((a, b) => compare(a[0], b[0])).map(([, c]) => c);
+    this.runs = [{ title: "", from: 0 }];
+    if (sort) {
+      // Sorting keeps the order of names among equals.
+      const both = shown.map((c) => [by(c), c]).sort((a, b) => compare(a[0], b[0]));
+      shown = both.map(([, c]) => c);
+      const runs = both.flatMap(([value, c], i) => i && both[i - 1][0] === value ? [] : [{ title: title(c), from: i }]);
+      if (runs.length <= RUNS) this.runs = runs;
+    }
     for (const c of this.shown) c.at = -1;
     shown.forEach((c, i) => { c.at = i; });
     this.shown = shown;
@@ -255,20 +266,27 @@ class Grid {
     this.told();
   }
   wide() { return Math.max(1, Math.floor((this.box.clientWidth - 6) / SIZE)); }
-  // Cells lie in blocks of whole rows. Whatever is in its place stays there: most changes are of one cell.
+  // Cells lie in blocks of whole rows, below the title of their run. Whatever is in its place stays there: most changes
+  // are of one cell.
   place() {
     this.columns = this.wide();
     this.box.style.setProperty("--columns", this.columns);
-    const each = this.columns * ROWS, count = Math.ceil(this.shown.length / each);
-    for (const block of this.blocks.splice(count)) block.remove();
-    for (let i = 0; i < count; i++) {
-      const nodes = this.shown.slice(i * each, (i + 1) * each).map((c) => c.node);
-      let block = this.blocks[i];
-      if (block && block.children.length === nodes.length && nodes.every((node, n) => node === block.children[n])) continue;
-      if (!block) { block = make("div", undefined, { class: "block", role: "presentation" }); this.blocks.push(block); }
-      block.replaceChildren(...nodes);
-      if (!block.parentNode) this.box.append(block);
-    }
+    const each = this.columns * ROWS, wanted = [];
+    let used = 0;
+    this.runs.forEach(({ title, from }, i) => {
+      const to = this.runs[i + 1]?.from ?? this.shown.length;
+      if (title) wanted.push(make("div", `${title} · ${to - from}`, { class: "run", "aria-hidden": "true" }));
+      for (let at = from; at < to; at += each) {
+        const nodes = this.shown.slice(at, Math.min(to, at + each)).map((c) => c.node);
+        const block = this.blocks[used] ??= make("div", undefined, { class: "block", role: "presentation" });
+        used++;
+        wanted.push(block);
+        if (block.children.length !== nodes.length || nodes.some((node, n) => node !== block.children[n])) block.replaceChildren(...nodes);
+      }
+    });
+    this.blocks.length = used;
+    const there = [...this.box.children], same = (a, b) => a === b || (a?.className === "run" && a.isEqualNode(b));
+    if (there.length !== wanted.length || wanted.some((node, n) => !same(node, there[n]))) this.box.replaceChildren(...wanted);
   }
   choose(v, on) {
     const cell = this.cells.get(v);

@@ -1,6 +1,7 @@
 //! The board in Chromium, driven over its protocol; skipped, and said, where there is no Chromium. With `OFFSHOOT_AXE` (the
 //! path of `axe.min.js`) every view is checked for accessibility; with `OFFSHOOT_PICTURES` (a directory) pictures are kept.
 
+mod pictures;
 mod steps;
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -28,6 +29,8 @@ struct Browser {
     sent: u64,
     /// What pages complained of, and what they asked other hosts for.
     complaints: Vec<String>,
+    /// Where pictures are kept below the directory that is wanted.
+    shelf: &'static str,
     _profile: tempfile::TempDir,
 }
 
@@ -59,6 +62,7 @@ impl Browser {
             session: String::new(),
             sent: 0,
             complaints: Vec::new(),
+            shelf: "checks",
             _profile: profile,
         };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
@@ -181,7 +185,9 @@ impl Browser {
             let told = self.call("Page.captureScreenshot", json!({ "format": "png" }));
             let decode = base64::engine::general_purpose::STANDARD;
             let bytes = decode.decode(told["data"].as_str().unwrap()).unwrap();
-            std::fs::write(Path::new(&directory).join(format!("{name}.png")), bytes).unwrap();
+            let shelf = Path::new(&directory).join(self.shelf);
+            std::fs::create_dir_all(&shelf).unwrap();
+            std::fs::write(shelf.join(format!("{name}.png")), bytes).unwrap();
         }
     }
 }

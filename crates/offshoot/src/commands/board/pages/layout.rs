@@ -148,7 +148,7 @@ pub(super) fn stage(word: &str) -> Markup {
 
 /// A command, and how to take it.
 pub(super) fn command(text: &str) -> Markup {
-    html! { div.command { code { (text) } button.small type="button" data-copy=(text) { "Copy" } } }
+    html! { div.command { code tabindex="0" { (text) } button.small type="button" data-copy=(text) { "Copy" } } }
 }
 
 /// Why a button does not work.

@@ -1,9 +1,10 @@
 //! The rollout of a set: how its steps stand, and buttons that hold it, let it go on, or take it back, each with its command.
 
 use maud::{Markup, html};
-use model::RolloutStatus;
+use model::{RolloutState, RolloutStatus};
 
 use super::layout::{NOT_ALLOWED, command, titled};
+use crate::commands::rollout::word;
 
 /// What of a set's card is its rollout.
 pub(super) struct Part<'a> {
@@ -36,23 +37,43 @@ pub(super) fn part(part: &Part<'_>) -> Markup {
 }
 
 fn steps(set: &str, rollout: &RolloutStatus) -> Markup {
-    let open = rollout.current().map(|(at, _)| at);
+    let works = !matches!(rollout.state, RolloutState::Complete | RolloutState::Undone);
+    let open = rollout.current().map(|(at, _)| at).filter(|_| works);
     html! {
         @if !rollout.message.is_empty() { p { (rollout.message) } }
         @if let Some(diverged) = rollout.diverged() { p { (diverged) } }
         table {
-            thead { tr { th scope="col" { "Step" } th scope="col" { "Published" } th scope="col" { "Besides" } } }
+            thead { tr { @for head in ["Step", "State", "Published", "Besides", "Opened"] { th scope="col" { (head) } } } }
             tbody {
                 @for (at, step) in rollout.steps.iter().enumerate() {
                     tr aria-current=[(open == Some(at)).then_some("step")] {
                         th scope="row" { a href=(format!("./targets?set={set}&step={}", step.name)) { (step.name) } }
-                        td { @if step.opened.is_some() { (step.published) " of " (step.members) } @else { "closed" } }
+                        td { (badge(word(rollout, at, step))) }
+                        td { @if step.opened.is_some() { (step.published) " of " (step.members) } }
                         td { (step.besides()) }
+                        td.soft { @if let Some(opened) = step.opened { (time(opened)) } }
                     }
                 }
             }
         }
     }
+}
+
+/// A step's state, coloured.
+fn badge(word: &str) -> Markup {
+    let class = match word {
+        "done" => "uptodate",
+        "open" => "draft",
+        "soaking" => "proposed",
+        _ => "unknown",
+    };
+    html! { span class=(format!("badge s-{class}")) { (word) } }
+}
+
+/// A time, to the minute.
+fn time(seconds: i64) -> Markup {
+    let at = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+    html! { time datetime=(at) { (at.strftime("%Y-%m-%d %H:%M UTC")) } }
 }
 
 /// What a verb does, before it is confirmed.
@@ -84,7 +105,7 @@ fn button(part: &Part<'_>, verb: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use model::{RolloutState, StepStatus};
+    use model::StepStatus;
 
     use super::*;
 
@@ -130,8 +151,9 @@ mod tests {
         for shown in [
             "Rollout: canary 1/2, 1 of 2, halted",
             "&lt;with&gt;",
-            "<tr aria-current=\"step\"><th scope=\"row\"><a href=\"./targets?set=web&amp;step=canary\">canary</a></th><td>1 of 2</td><td>conflicts 1</td>",
-            "step=rest\">rest</a></th><td>closed</td>",
+            "<tr aria-current=\"step\"><th scope=\"row\"><a href=\"./targets?set=web&amp;step=canary\">canary</a></th><td><span class=\"badge s-draft\">open</span></td><td>1 of 2</td><td>conflicts 1</td>",
+            "1970-01-01 00:00 UTC",
+            "step=rest\">rest</a></th><td><span class=\"badge s-unknown\">closed</span></td><td></td>",
             "data-command=\"offshoot rollout retry web -n shop\"",
             "data-seen=\"2-4f1d0c2a97 Halted &lt;1&gt;\"",
             ">Undo<",
