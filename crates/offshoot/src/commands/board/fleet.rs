@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use model::{Lifecycle, MemberMark, Pairs, Rollout, SetStatus, Standing};
+use plan::variant::words::ROLLOUT;
 use serde_json::{Value, json};
 
 use super::steps;
@@ -12,9 +13,6 @@ use crate::commands::rpkg::upgrade;
 
 /// How many variants that went are remembered, for pages that ask what changed.
 const GONE: usize = 4_096;
-
-/// The annotation with what a rollout wrote onto a variant.
-const MARK: &str = "offshoot.dev/rollout";
 
 /// A target: what a variant says of itself.
 #[derive(Debug, Clone, PartialEq)]
