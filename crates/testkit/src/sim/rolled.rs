@@ -132,10 +132,12 @@ impl Ports {
             let rolled = promises.rolled.as_ref();
             let absent = rolled.and_then(|r| r.absent.get(&member.key)).copied();
             let now = self.twin.variant(NS, member.key.name.as_str());
-            let absent = is_young(absent) || now.is_some_and(|v| is_absent(&v.status));
+            let absent = is_young(absent) || now.as_ref().is_some_and(|v| is_absent(&v.status));
             if step < at && wanted && !absent && !has_published(&self.twin, member, commit) {
+                let status = self.twin.set(NS, "fan").and_then(|s| s.status.rollout);
+                let told = now.map(|v| format!("{:?}", v.status.condition("Ready")));
                 let what = format!(
-                    "F7: {} is written in step {} while {} of step {} has not published {commit}",
+                    "F7: {} is written in step {} while {} of step {} has not published {commit}: {told:?}, {status:?}",
                     variant.key, found.step, member.key, STEPS[step],
                 );
                 promises.wrong.push(what);

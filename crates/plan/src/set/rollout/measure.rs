@@ -26,9 +26,9 @@ pub(super) struct Found<'a> {
     pub(super) diverged: Vec<&'a ObjectName>,
 }
 
-/// Counts the members of a step.
+/// Counts the members of a step. Where targets are unknown, those that are missing are not taken for deleted.
 pub(super) fn count<'a>(
-    o: &Observed,
+    (o, certain): (&Observed, bool),
     id: &str,
     members: &[&Target<'a>],
     step: &mut StepStatus,
@@ -39,14 +39,16 @@ pub(super) fn count<'a>(
         opened: step.opened,
         frozen: step.frozen,
         filled: step.filled,
-        members: if step.frozen {
-            step.members
-        } else {
-            members.len()
+        members: match step.frozen || !certain {
+            // As many as it had; what was reached in it belongs to it, whatever was known then.
+            true => step.members.max(members.len()),
+            false => members.len(),
         },
         ..StepStatus::default()
     };
-    step.deleted = step.members.saturating_sub(members.len());
+    if certain {
+        step.deleted = step.members.saturating_sub(members.len());
+    }
     for target in members {
         let Some(variant) = target.variant else {
             continue;

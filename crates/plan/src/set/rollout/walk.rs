@@ -42,7 +42,7 @@ impl Walk<'_, '_> {
         };
         let (mut times, mut diverged) = (Vec::new(), Vec::new());
         for (at, step) in status.steps.iter_mut().enumerate() {
-            let found = measure::count(self.o, &status.id, &of(at), step);
+            let found = measure::count((self.o, self.certain), &status.id, &of(at), step);
             times.push(found.times);
             diverged.extend(found.diverged);
         }
@@ -53,7 +53,9 @@ impl Walk<'_, '_> {
         let end = self.open(&mut status, times);
         for (at, step) in status.steps.iter_mut().enumerate() {
             let all_reached = || of(at).iter().all(|t| t.reached(&status.id).is_some());
-            step.frozen = step.frozen || (step.opened.is_some() && all_reached());
+            // What is not known may belong to it.
+            let may = self.certain && step.opened.is_some();
+            step.frozen = step.frozen || (may && all_reached());
         }
         status.complete |= end.state == RolloutState::Complete;
         (status.state, status.message) = (end.state, end.message);
