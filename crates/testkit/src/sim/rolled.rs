@@ -30,14 +30,14 @@ const ABSENT: [&str; 3] = [
 pub(super) struct Rolled {
     /// The variants that were there when a rollout first reached one.
     began: BTreeMap<String, BTreeSet<ObjectKey>>,
+    /// The upstream commits of what a variant had published when a rollout first reached it, the last two.
+    before: BTreeMap<(String, ObjectKey), Vec<CommitId>>,
     /// When a variant last was out of reach or gone.
     absent: BTreeMap<ObjectKey, Instant>,
     /// When an undo was last asked for, or ended.
     pub(super) undone: Option<Instant>,
     /// Whether the rival set was there already.
     pub(super) rivalled: bool,
-    /// How many members were written in each step.
-    pub(super) written: [usize; 3],
 }
 
 /// What a rollout wrote onto a variant.
@@ -60,14 +60,19 @@ fn is_absent(status: &VariantStatus) -> bool {
     ready.is_some_and(|c| ABSENT.contains(&c.reason.as_str()))
 }
 
+/// The upstream commits that a variant has published, the latest first.
+fn published(twin: &Twin, variant: &Variant) -> Vec<CommitId> {
+    let at = place(variant);
+    let mut all = twin.revisions();
+    all.retain(|r| r.lifecycle.is_published() && format!("{}/{}", r.repository, r.package) == at);
+    all.sort_by_key(|r| std::cmp::Reverse(r.revision));
+    let commits = all.iter().map(|r| r.upstream_lock.as_ref()?.commit);
+    commits.flatten().collect()
+}
+
 /// Whether a variant has published this commit of upstream.
 fn has_published(twin: &Twin, variant: &Variant, commit: CommitId) -> bool {
-    let at = place(variant);
-    twin.revisions().iter().any(|r| {
-        r.lifecycle.is_published()
-            && format!("{}/{}", r.repository, r.package) == at
-            && r.upstream_lock.as_ref().and_then(|lock| lock.commit) == Some(commit)
-    })
+    published(twin, variant).contains(&commit)
 }
 
 /// The variants of the set that are there.
@@ -105,9 +110,13 @@ impl Ports {
             .entry(found.rollout.clone())
             .or_insert_with(keys);
         let began = began.clone();
-        if let Some(count) = rolled.written.get_mut(at) {
-            *count += 1;
-        }
+        let reached = (found.rollout.clone(), variant.key.clone());
+        rolled.before.entry(reached).or_insert_with(|| {
+            // Whoever writes may not have heard of the last one.
+            let mut last = published(&self.twin, variant);
+            last.truncate(2);
+            last
+        });
         let asked = self.twin.set(NS, "fan");
         let undone = asked.is_some_and(|s| s.meta.annotations.contains_key(UNDO));
         if undone || is_young(rolled.undone) {
@@ -184,7 +193,10 @@ impl World {
                 return broken(format!("F7: {} follows no commit", member.key));
             };
             if state == RolloutState::Undone {
-                if mark.before.as_ref().is_some_and(|b| b.commit != commit) {
+                if self
+                    .had_published(&mark, member)
+                    .is_some_and(|had| !had.contains(&commit))
+                {
                     return broken(format!("F8: {} did not go back", member.key));
                 }
                 continue;
@@ -194,6 +206,14 @@ impl World {
             }
         }
         self.counted(&members, rollout)
+    }
+
+    /// What a member had published before a rollout reached it; `None` where that is nothing.
+    fn had_published(&self, mark: &MemberMark, member: &Variant) -> Option<Vec<CommitId>> {
+        let promises = self.durable.ledger.open();
+        let before = &promises.rolled.as_ref()?.before;
+        let had = before.get(&(mark.rollout.clone(), member.key.clone()))?;
+        (!had.is_empty()).then(|| had.clone())
     }
 
     /// A rollout that is complete has everything published where it is wanted.
