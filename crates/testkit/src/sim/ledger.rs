@@ -8,7 +8,7 @@ use model::{CommitId, ObjectKey, RevisionNumber, TreeId, Uid};
 use tokio::time::Instant;
 
 use super::fixtures::TENANT;
-use super::rolled::Rolled;
+use super::reached::Rolled;
 
 /// How long ago the last look before a deletion may be.
 const LAST_LOOK: Duration = Duration::from_millis(50);

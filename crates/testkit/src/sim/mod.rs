@@ -24,6 +24,7 @@ mod people;
 mod ports;
 mod promised;
 mod pushers;
+mod reached;
 mod reading;
 mod remotes;
 mod rolled;

@@ -1,7 +1,6 @@
 //! What holds of a rollout whatever strikes (F7, F8): no target is written ahead of its step, what halts it keeps it halted,
 //! and what was taken back is where it was. Asked at each write of a variant, and at rest; never of the engine.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use model::{CommitId, MemberMark, ObjectKey, RolloutState, Variant, VariantStatus};
@@ -24,21 +23,6 @@ const ABSENT: [&str; 3] = [
     "DownstreamDeleted",
     "DownstreamDeletionProposed",
 ];
-
-/// What is remembered of rollouts.
-#[derive(Debug, Default)]
-pub(super) struct Rolled {
-    /// The variants that were there when a rollout first reached one.
-    began: BTreeMap<String, BTreeSet<ObjectKey>>,
-    /// The upstream commits of what a variant had published when a rollout first reached it, the last two.
-    before: BTreeMap<(String, ObjectKey), Vec<CommitId>>,
-    /// When a variant last was out of reach or gone.
-    absent: BTreeMap<ObjectKey, Instant>,
-    /// When an undo was last asked for, or ended.
-    pub(super) undone: Option<Instant>,
-    /// Whether the rival set was there already.
-    pub(super) rivalled: bool,
-}
 
 /// What a rollout wrote onto a variant.
 fn mark(variant: &Variant) -> Option<MemberMark> {

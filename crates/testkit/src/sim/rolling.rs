@@ -11,7 +11,7 @@ use super::Violation;
 use super::chaos::Chaos;
 use super::fixtures::{self, Derived, NS, REGIONS, TARGETS};
 use super::mutant::Mutant;
-use super::rolled::Rolled;
+use super::reached::Rolled;
 use super::settled::Checked;
 use super::world::World;
 use crate::twin::key;

@@ -6,7 +6,6 @@ use model::{Lifecycle, MemberMark, Pairs, Rollout, SetStatus, Standing};
 use plan::variant::words::ROLLOUT;
 use serde_json::{Value, json};
 
-use super::steps;
 use crate::client::{Kind, PACKAGES, SETS, VARIANTS};
 use crate::commands::rollout;
 use crate::commands::rpkg::upgrade;
@@ -48,6 +47,32 @@ pub(super) struct Set {
     pub(super) verbs: Vec<&'static str>,
     /// How its rollout was seen: sent along with what is said to it.
     pub(super) seen: String,
+}
+
+impl Set {
+    /// Whether it puts its targets into the same steps as another state of it.
+    fn places_as(&self, other: &Self) -> bool {
+        let of = |set: &Self| {
+            let status = set.status.rollout.as_ref();
+            status.map(|s| {
+                let steps = s
+                    .steps
+                    .iter()
+                    .map(|s| (s.name.clone(), s.frozen, s.members));
+                let steps: Vec<_> = steps.collect();
+                (s.id.clone(), s.total, s.awaited.clone(), steps)
+            })
+        };
+        self.rollout == other.rollout && of(self) == of(other)
+    }
+}
+
+impl Target {
+    /// Whether another state of it is in the same step, as far as it alone decides.
+    fn stays(&self, other: &Self) -> bool {
+        (&self.set, &self.uid, &self.repository, &self.mark)
+            == (&other.set, &other.uid, &other.repository, &other.mark)
+    }
 }
 
 /// A package revision, with what pages need of it: the parts that [`slim`] keeps.
@@ -164,7 +189,7 @@ impl Fleet {
         };
         let name = name(object).to_owned();
         let old = self.sets.get(&name);
-        if old.is_none_or(|old| !steps::places_as(old, &set)) {
+        if old.is_none_or(|old| !old.places_as(&set)) {
             self.unplaced.insert(name.clone());
         }
         self.sets.insert(name, set);
@@ -219,7 +244,7 @@ impl Fleet {
             uid: text(object, &["metadata", "uid"]),
             mark: meta
                 .annotations
-                .get(MARK)
+                .get(ROLLOUT)
                 .and_then(|m| MemberMark::parse(m)),
             step: old.map(|old| old.step.clone()).unwrap_or_default(),
             since: self.version,
@@ -227,7 +252,7 @@ impl Fleet {
         if let Some(old) = old {
             self.shown.remove(&old.revision);
         }
-        if old.is_none_or(|old| !steps::stays(old, &target)) {
+        if old.is_none_or(|old| !old.stays(&target)) {
             let sets = [old.map(|old| &old.set), Some(&target.set)];
             let sets = sets.into_iter().flatten().filter(|set| !set.is_empty());
             self.unplaced.extend(sets.cloned());

@@ -4,29 +4,7 @@
 use model::RolloutStatus;
 use plan::set::Place;
 
-use super::fleet::{Fleet, Set, Target};
-
-/// Whether a set puts its targets into the same steps as before.
-pub(super) fn places_as(old: &Set, new: &Set) -> bool {
-    let of = |set: &Set| {
-        let status = set.status.rollout.as_ref();
-        status.map(|s| {
-            let steps = s
-                .steps
-                .iter()
-                .map(|s| (s.name.clone(), s.frozen, s.members));
-            let steps: Vec<_> = steps.collect();
-            (s.id.clone(), s.total, s.awaited.clone(), steps)
-        })
-    };
-    old.rollout == new.rollout && of(old) == of(new)
-}
-
-/// Whether a target is in the same step as before, as far as it alone decides.
-pub(super) fn stays(old: &Target, new: &Target) -> bool {
-    (&old.set, &old.uid, &old.repository, &old.mark)
-        == (&new.set, &new.uid, &new.repository, &new.mark)
-}
+use super::fleet::{Fleet, Target};
 
 impl Fleet {
     /// Puts the targets of sets that changed into their steps.

@@ -30,7 +30,7 @@ struct Browser {
     /// What pages complained of, and what they asked other hosts for.
     complaints: Vec<String>,
     /// Where pictures are kept below the directory that is wanted.
-    shelf: &'static str,
+    below: &'static str,
     _profile: tempfile::TempDir,
 }
 
@@ -62,7 +62,7 @@ impl Browser {
             session: String::new(),
             sent: 0,
             complaints: Vec::new(),
-            shelf: "checks",
+            below: "checks",
             _profile: profile,
         };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
@@ -185,9 +185,9 @@ impl Browser {
             let told = self.call("Page.captureScreenshot", json!({ "format": "png" }));
             let decode = base64::engine::general_purpose::STANDARD;
             let bytes = decode.decode(told["data"].as_str().unwrap()).unwrap();
-            let shelf = Path::new(&directory).join(self.shelf);
-            std::fs::create_dir_all(&shelf).unwrap();
-            std::fs::write(shelf.join(format!("{name}.png")), bytes).unwrap();
+            let place = Path::new(&directory).join(self.below);
+            std::fs::create_dir_all(&place).unwrap();
+            std::fs::write(place.join(format!("{name}.png")), bytes).unwrap();
         }
     }
 }

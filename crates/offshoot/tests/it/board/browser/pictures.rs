@@ -157,7 +157,7 @@ async fn pictures_are_taken_where_they_are_wanted() {
     }
     let board = Board::start(&root.join("data/kubeconfig"));
     let browser = &mut browser;
-    browser.shelf = "";
+    browser.below = "";
     browser.go(&address(&board));
     let base = browser.run("location.href").as_str().unwrap().to_owned();
     let at = |page: &str| format!("{base}{page}");
