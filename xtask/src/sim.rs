@@ -26,9 +26,12 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     seed: Option<u64>,
     /// Break something on purpose: no-durability, no-lease, no-deduplication, reads-for-anybody, foreign-owners,
-    /// taken-for-sent or believes.
+    /// taken-for-sent or believes; with --rollouts loses-marks, unpinned, forgets-rollouts, forgets-halts or forgets-before.
     #[arg(long)]
     mutant: Option<String>,
+    /// Worlds whose set rolls out in steps, instead of the others.
+    #[arg(long, conflicts_with = "matrix")]
+    rollouts: bool,
     /// Go on after a broken promise, and count them.
     #[arg(long)]
     keep_going: bool,
@@ -69,17 +72,21 @@ fn try_run(args: &SimArgs) -> Result<ExitCode, String> {
     if args.matrix {
         return matrix(&sim, args);
     }
+    let walk = |seed| match args.rollouts {
+        true => sim.run_rollout(seed, mutant),
+        false => sim.run(seed, mutant),
+    };
     if let Some(seed) = args.seed {
-        let outcome = sim.run(seed, mutant);
+        let outcome = walk(seed);
         say(&story(&outcome));
         return Ok(code(outcome.violation.is_none()));
     }
     let started = Instant::now();
     let seeds = args.from..args.from.saturating_add(args.seeds);
-    let (tally, broken) = all(&sim, seeds, mutant, args.keep_going);
+    let (tally, broken) = all(walk, seeds, args.keep_going);
     say(&print(&tally));
     let zeros = zeros(&tally);
-    let whole = args.seeds >= WHOLE && broken.is_empty();
+    let whole = args.seeds >= WHOLE && broken.is_empty() && !args.rollouts;
     if let Some(first) = broken.first() {
         say(&story(first));
     }
@@ -183,9 +190,8 @@ fn told(death: &Death) -> String {
 
 /// All seeds, on all cores; the broken ones in the order of their seeds.
 fn all(
-    sim: &Sim,
+    walk: impl Fn(u64) -> Outcome + Sync,
     seeds: std::ops::Range<u64>,
-    mutant: Option<Mutant>,
     keep_going: bool,
 ) -> (Tally, Vec<Outcome>) {
     let next = AtomicU64::new(seeds.start);
@@ -200,7 +206,7 @@ fn all(
                     if seed >= seeds.end || stop.load(Ordering::SeqCst) {
                         return;
                     }
-                    let outcome = sim.run(seed, mutant);
+                    let outcome = walk(seed);
                     let Ok(mut found) = found.lock() else { return };
                     for (strike, count) in &outcome.tally {
                         *found.0.entry(strike.clone()).or_default() += count;

@@ -230,6 +230,8 @@ pub(crate) fn write_status(status: &RolloutStatus) -> Value {
     put(&mut out, "awaited", &marks);
     let created = status.created.iter().map(|name| name.as_str().into());
     put_list(&mut out, "created", created.collect());
+    let diverged = status.diverged.iter().map(|name| name.as_str().into());
+    put_list(&mut out, "diverged", diverged.collect());
     Value::Object(out)
 }
 
@@ -296,6 +298,7 @@ pub(crate) fn read_status(fields: &Fields<'_>) -> RolloutStatus {
             .filter_map(|text| UidMark::parse(std::str::from_utf8(text).ok()?))
             .collect(),
         created: fields.texts("created"),
+        diverged: fields.texts("diverged"),
     }
 }
 
@@ -412,6 +415,7 @@ mod tests {
             ]
             .into(),
             created: vec!["fan-east-web".to_owned()],
+            diverged: vec!["fan-west-web".to_owned()],
         };
         let status = model::SetStatus {
             rollout: Some(rollout.clone()),

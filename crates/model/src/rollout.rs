@@ -95,6 +95,8 @@ pub struct RolloutStatus {
     pub awaited: BTreeSet<UidMark>,
     /// Members that an undo cannot take back, since the rollout made them: how many, and the first of them.
     pub created: Vec<String>,
+    /// The first members, by name, that have published another commit since they were reached; the steps count them all.
+    pub diverged: Vec<String>,
 }
 
 /// How a rollout stands.
@@ -173,6 +175,9 @@ pub struct StepStatus {
     pub rejected: usize,
 }
 
+/// How many diverged members a status names.
+pub const MAX_DIVERGED: usize = 10;
+
 impl StepStatus {
     /// What there is to say of its members beside those that are published: `conflicts 1, failed 2`; empty where nothing is.
     pub fn besides(&self) -> String {
@@ -195,6 +200,20 @@ impl RolloutStatus {
     pub fn current(&self) -> Option<(usize, &StepStatus)> {
         let mut steps = self.steps.iter().enumerate();
         steps.rfind(|(_, s)| s.opened.is_some())
+    }
+
+    /// The members that have published another commit since they were reached: how many, and the first of them by name;
+    /// `None` where there are none.
+    pub fn diverged(&self) -> Option<String> {
+        let count: usize = self.steps.iter().map(|s| s.diverged).sum();
+        let named = self.diverged.join(", ");
+        match count.saturating_sub(self.diverged.len()) {
+            _ if count == 0 => None,
+            0 => Some(format!("{count} published another commit: {named}")),
+            more => Some(format!(
+                "{count} published another commit: {named} and {more} more"
+            )),
+        }
     }
 
     /// A few words where a person has to look at the rollout first.

@@ -12,6 +12,7 @@ mod host;
 mod kinds;
 mod lease;
 mod namespaces;
+mod neighbours;
 mod objects;
 mod records;
 mod remote;

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::door::Identity;
 use super::replicas::{Forward, is_forwarded, refusal};
+use super::term::Term;
 
 /// What this replica is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,7 @@ pub(super) enum Stage {
 pub(super) struct Routing {
     pub(super) stage: watch::Receiver<Stage>,
     pub(super) identity: Arc<Identity>,
+    pub(super) term: Arc<Term>,
     pub(super) forward: Forward,
 }
 
@@ -38,8 +40,15 @@ pub(super) fn through(routing: Arc<Routing>, router: Router) -> Router {
 
 async fn route(State(routing): State<Arc<Routing>>, request: Request, next: Next) -> Response {
     let stage = *routing.stage.borrow();
-    if stage == Stage::Holding || !is_of_the_holder(request.uri().path()) {
+    if !is_of_the_holder(request.uri().path()) {
         return next.run(request).await;
+    }
+    if stage == Stage::Holding {
+        return match routing.term.check() {
+            Ok(()) => next.run(request).await,
+            // Another replica may have written since: what is known here may be old.
+            Err(failure) => refusal(&failure),
+        };
     }
     if stage == Stage::Starting {
         let why = "this replica has just taken over and has not read everything yet";

@@ -25,7 +25,7 @@ use super::replicas::{Forward, Replicas, certificates, fingerprint};
 use super::routing::{Routing, Stage, through};
 use super::seen::Seen;
 use super::term::Term;
-use super::{namespaces, remote};
+use super::{namespaces, neighbours, remote};
 use crate::exit::Failure;
 use crate::gateway;
 
@@ -114,6 +114,7 @@ impl Started {
         let remote = Remote::new(client.clone());
         let account = account(&remote).await?;
         tracing::info!(account = %account.name, "the cluster knows this replica");
+        neighbours::look(&remote, &options.lease).await?;
         let (seen, records, term) = (Arc::<Seen>::default(), Ingest::new(), Term::new());
         let identity = Arc::new(Identity::new(client.clone()));
         let own = own_certificate()?;
@@ -152,6 +153,7 @@ impl Started {
         let routing = Arc::new(Routing {
             stage: stage.subscribe(),
             identity: Arc::clone(&identity),
+            term: Arc::clone(&term),
             forward: Forward::new(
                 lease.heard(),
                 (&own.certificate, &own.key),

@@ -1,4 +1,4 @@
-//! `offshoot rollout`: how a set's rollout stands, and what a person says to it (F7, F8).
+//! `offshoot rollout`: how a set's rollout stands, and what a person says to it (F7, F8); the board says it by the same code.
 //!
 //! All that is said is an annotation of the set, never its spec: whoever applies the manifest again changes nothing of it.
 
@@ -33,7 +33,14 @@ pub(super) async fn run(args: &RolloutArgs) -> Result<String, Failure> {
                 None => told(&client, &set).await,
             }
         }
-        verb => act(&client, verb).await,
+        verb => {
+            let saying = Saying {
+                verb,
+                seen: None,
+                dry_run: false,
+            };
+            act(&client, &saying).await
+        }
     };
     super::say_warnings(&client);
     done
@@ -42,11 +49,17 @@ pub(super) async fn run(args: &RolloutArgs) -> Result<String, Failure> {
 /// The set, if it rolls out.
 async fn read(client: &Client, name: &str) -> Result<Value, Failure> {
     let set = client.get(&object(SETS, &client.namespace, name)).await?;
-    if set.pointer("/spec/rollout").is_none_or(Value::is_null) {
-        let failure = Failure::new(format!("packagevariantset '{name}' has no spec.rollout"));
-        return Err(failure.hint("without it, what it wants reaches all targets at once"));
-    }
+    rolls_out(&set)?;
     Ok(set)
+}
+
+fn rolls_out(set: &Value) -> Result<(), Failure> {
+    if set.pointer("/spec/rollout").is_some_and(|r| !r.is_null()) {
+        return Ok(());
+    }
+    let name = api::str_at(set, &["metadata", "name"]).unwrap_or_default();
+    let failure = Failure::new(format!("packagevariantset '{name}' has no spec.rollout"));
+    Err(failure.hint("without it, what it wants reaches all targets at once"))
 }
 
 fn status(set: &Value) -> Result<RolloutStatus, Failure> {
@@ -111,19 +124,91 @@ fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
     })
 }
 
-/// Says it of the set as it was read: what was meant for one rollout never meets another.
-async fn act(client: &Client, verb: &RolloutVerb) -> Result<String, Failure> {
-    let name = verb.name();
+/// The verbs that would change something of a set as it stands; none for a set that does not roll out.
+pub(super) fn offered(set: &Value) -> Vec<&'static str> {
+    if rolls_out(set).is_err() {
+        return Vec::new();
+    }
+    let name = api::str_at(set, &["metadata", "name"]).unwrap_or_default();
+    let id = set.pointer("/status/rollout/id").and_then(Value::as_str);
+    let fits = |word: &&str| {
+        let is_so = match *word {
+            "pause" => annotation(set, PAUSE).is_some(),
+            // An undo of an earlier rollout says nothing of this one.
+            "undo" => annotation(set, UNDO) == id,
+            _ => false,
+        };
+        let verb = said(word, name);
+        !is_so && verb.is_some_and(|verb| wish(&verb, set).is_ok())
+    };
+    let all = ["pause", "resume", "retry", "undo"];
+    all.into_iter().filter(fits).collect()
+}
+
+/// The verb of a word, for a set.
+pub(super) fn said(word: &str, set: &str) -> Option<RolloutVerb> {
+    let name = set.to_owned();
+    Some(match word {
+        "pause" => RolloutVerb::Pause { name },
+        "resume" => RolloutVerb::Resume { name },
+        "retry" => RolloutVerb::Retry { name },
+        "undo" => RolloutVerb::Undo { name },
+        _ => return None,
+    })
+}
+
+/// What of a rollout decides on what is said to it: which one it is, its state, how many steps are open, why it is
+/// halted, and what was said already. Counts are no part of it: they change all the time.
+pub(super) fn seen(set: &Value) -> String {
+    let rollout = api::read_set_status(set).rollout.unwrap_or_default();
+    let open = rollout.steps.iter().filter(|s| s.opened.is_some()).count();
+    let asked = [PAUSE, RETRY, UNDO].map(|key| annotation(set, key).unwrap_or("-"));
+    let halted = rollout.halted.as_deref().unwrap_or("-");
+    format!(
+        "{} {} {open} {} {halted}",
+        rollout.id,
+        rollout.state.word(),
+        asked.join(" ")
+    )
+}
+
+/// A verb, and on what condition it is said.
+pub(super) struct Saying<'a> {
+    pub(super) verb: &'a RolloutVerb,
+    /// What was [`seen`] of the set; what stands otherwise by now is refused.
+    pub(super) seen: Option<&'a str>,
+    /// Whether the server only says what would come of it.
+    pub(super) dry_run: bool,
+}
+
+/// Says it of the set as it was read: what was meant for one rollout never meets another. What is to be told.
+///
+/// # Errors
+/// The verb is not for the set as it stands, the set was seen otherwise (a conflict), or the server refuses.
+pub(super) async fn act(client: &Client, saying: &Saying<'_>) -> Result<String, Failure> {
+    let name = saying.verb.name();
     let path = object(SETS, &client.namespace, name);
+    let asked = match saying.dry_run {
+        true => format!("{path}?dryRun=All"),
+        false => path.clone(),
+    };
     let mut tries = 0;
     loop {
         let set = read(client, name).await?;
-        let (annotations, said) = wish(verb, &set)?;
+        if saying.seen.is_some_and(|then| then != seen(&set)) {
+            let progress = api::read_set_status(&set).rollout.unwrap_or_default();
+            let why = format!(
+                "the rollout of {name} changed since it was shown: it is {} now",
+                progress.progress()
+            );
+            return Err(Failure::new(why).conflict());
+        }
+        let (annotations, told) = wish(saying.verb, &set)?;
         let version = api::str_at(&set, &["metadata", "resourceVersion"]);
         let patch = json!({"metadata": {"annotations": annotations, "resourceVersion": version}});
         tries += 1;
-        match client.patch(&path, &patch).await {
-            Ok(_) => return Ok(format!("{said}\n")),
+        match client.patch(&asked, &patch).await {
+            Ok(_) => return Ok(format!("{told}\n")),
             Err(failure) if failure.is_conflict() && tries < TRIES => {}
             Err(failure) => return Err(failure),
         }
@@ -150,6 +235,9 @@ async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
         message => _ = writeln!(out, ", {message}"),
     }
     out.push_str(&table(&rollout));
+    if let Some(diverged) = rollout.diverged() {
+        _ = writeln!(out, "{diverged}");
+    }
     out.push_str(&members(client, set, &rollout).await?);
     if let Some(hint) = hint(&rollout, name) {
         _ = writeln!(out, "hint: {hint}");
@@ -158,7 +246,7 @@ async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
 }
 
 /// How one step stands, in a word.
-fn word(rollout: &RolloutStatus, at: usize, step: &StepStatus) -> &'static str {
+pub(super) fn word(rollout: &RolloutStatus, at: usize, step: &StepStatus) -> &'static str {
     let current = rollout.current().map(|(current, _)| current);
     match (step.opened, rollout.state) {
         (None, _) => "closed",

@@ -1,6 +1,7 @@
 //! `offshoot rollout` against the running server: steps, pause, a rejection, the way back.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -10,7 +11,8 @@ use crate::process::{Process, repository, wait_for};
 
 const REPOSITORIES: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/repositories";
 
-fn set() -> Value {
+/// A set over a canary repository and another one.
+pub(crate) fn set() -> Value {
     json!({
         "apiVersion": "config.porch.kpt.dev/v1alpha2",
         "kind": "PackageVariantSet",
@@ -44,17 +46,17 @@ fn said(root: &Path, verb: &str) -> String {
     out
 }
 
-async fn state(server: &Process) -> String {
+pub(crate) async fn state(server: &Process) -> String {
     let set = server.get(&format!("{SETS}/web")).await;
     let state = set.pointer("/status/rollout/state").and_then(Value::as_str);
     state.unwrap_or_default().to_owned()
 }
 
-async fn until(server: &Process, wanted: &str) {
+pub(crate) async fn until(server: &Process, wanted: &str) {
     wait_for(wanted, async || state(server).await == wanted).await;
 }
 
-async fn names(server: &Process) -> Vec<String> {
+pub(crate) async fn names(server: &Process) -> Vec<String> {
     let list = server.get(REVISIONS).await;
     let items = list["items"].as_array().unwrap().iter();
     let names = items.map(|r| r["metadata"]["name"].as_str().unwrap_or_default());
@@ -62,7 +64,7 @@ async fn names(server: &Process) -> Vec<String> {
 }
 
 /// Proposes and approves a draft once it is there.
-async fn publish(server: &Process, root: &Path, name: &str) {
+pub(crate) async fn publish(server: &Process, root: &Path, name: &str) {
     until_there(server, &format!("{REVISIONS}/{name}")).await;
     for verb in ["propose", "approve"] {
         let typed = typed(root, "data/kubeconfig", &["rpkg", verb, name]);
@@ -71,7 +73,7 @@ async fn publish(server: &Process, root: &Path, name: &str) {
 }
 
 /// A set over a canary repository and another one, all of it published at v1.
-async fn fleet(root: &Path) -> Process {
+pub(crate) async fn fleet(root: &Path) -> Process {
     let server = started(root).await;
     register(&server, root, "canary", true).await;
     let mut labelled = repository(root, "canary", true);
@@ -189,6 +191,56 @@ async fn a_rollout_is_held_halted_and_taken_back_by_hand() {
             .iter()
             .any(|n| n.starts_with("deploy") && n.ends_with("-3"))
     );
+}
+
+/// Starts `kubectl wait` for the end of the rollout; `None` where there is no kubectl.
+fn waiting(root: &Path, timeout: &str) -> Option<std::process::Child> {
+    let child = Command::new("kubectl")
+        .args(["wait", "packagevariantset/web", "--for=condition=RolledOut"])
+        .arg(format!("--timeout={timeout}"))
+        .env("KUBECONFIG", root.join("data/kubeconfig"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    if child.is_err() {
+        eprintln!("skipped: there is no kubectl here");
+    }
+    child.ok()
+}
+
+/// It follows the last step, and is not content with what was so before the spec changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_waits_for_the_last_step() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = fleet(root).await;
+    let Some(mut before) = waiting(root, "30s") else {
+        return;
+    };
+    assert!(before.wait().unwrap().success(), "v1 is rolled out");
+    let next = DEPLOYMENT.replace("web:1.4", "web:1.5");
+    said(root, "pause");
+    upstream(root, &next, "hunter1", Some("v2"));
+    until_there(&server, &format!("{REVISIONS}/blueprints.web.v2")).await;
+    until(&server, "Paused").await;
+    let held = waiting(root, "1s").unwrap().wait().unwrap();
+    assert!(!held.success(), "it is held before its first step");
+    let pinned = json!({ "spec": { "upstream": { "revision": "v2" } } });
+    let path = format!("{SETS}/web");
+    server.client.patch(&path, &pinned).await.unwrap();
+    let mut kubectl = waiting(root, "60s").unwrap();
+    said(root, "resume");
+    for name in ["canary.web", "deploy.web-00"] {
+        publish(&server, root, &format!("{name}.packagevariant-2")).await;
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        assert!(
+            kubectl.try_wait().unwrap().is_none(),
+            "not before the last member: {name}"
+        );
+    }
+    publish(&server, root, "deploy.web-01.packagevariant-2").await;
+    assert!(kubectl.wait().unwrap().success());
+    assert_eq!(state(&server).await, "Complete");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -58,7 +58,7 @@ impl World {
             let record = self.record(&revision);
             let published = record.is_some_and(|r| r.lifecycle.is_published());
             if workspace.starts_with(MACHINE) && !published {
-                let of = maker.filter(|_| self.tenants == Tenants::Shared);
+                let of = maker.filter(|_| self.tenants == Tenants::Shared || self.rolls());
                 open.entry((package, of)).or_default().insert(workspace);
             }
         }
@@ -73,7 +73,7 @@ impl World {
     /// The variant that an open draft was made for last; none in worlds where it makes no difference.
     fn maker(&self, seen: &Seen, at: CommitId) -> Result<Option<ObjectKey>, Violation> {
         let restricted = !self.durable.ledger.open().denied.is_empty();
-        if self.tenants == Tenants::None && !restricted {
+        if self.tenants == Tenants::None && !restricted && !self.rolls() {
             return Ok(None);
         }
         people::maker(&*seen.repo, at).map_err(Violation)

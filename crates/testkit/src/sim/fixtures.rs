@@ -8,11 +8,11 @@ use engine::ports::Gvk;
 use engine::usecase::Input;
 use model::{
     AdoptionPolicy, ConflictPolicy, DeletionGuard, DeletionPolicy, Downstream, File, Files,
-    Function, GitSpec, Injector, InjectorTemplate, LabelSelector, Lifecycle, ObjectMeta,
-    ObjectSelector, OnError, PackageContext, PackageContextTemplate, PackageName, PackagePath,
-    Pairs, Pipeline, ProposedPolicy, Repository, RepositoryName, Strategy, Target, TargetSelection,
-    Task, Template, Upstream, UpstreamVersion, Variant, VariantSet, VariantSetSpec, VariantSpec,
-    WorkspaceName,
+    Function, GitSpec, HaltWhen, Injector, InjectorTemplate, LabelSelector, Lifecycle, ObjectMeta,
+    ObjectSelector, OnError, OpenWhen, PackageContext, PackageContextTemplate, PackageName,
+    PackagePath, Pairs, Pipeline, ProposedPolicy, Repository, RepositoryName, Rollout, RolloutStep,
+    StepMembers, Strategy, Target, TargetSelection, Task, Template, Upstream, UpstreamVersion,
+    Variant, VariantSet, VariantSetSpec, VariantSpec, WorkspaceName,
 };
 use store::{Signature, Time};
 
@@ -180,6 +180,7 @@ pub(super) fn person() -> Signature {
 pub(super) fn repository(name: &str, url: &str, zone: &str) -> Repository {
     let mut meta = ObjectMeta::default();
     meta.labels.insert("zone".to_owned(), zone.to_owned());
+    meta.labels.insert("place".to_owned(), name.to_owned());
     Repository {
         key: key(NS, name),
         name: RepositoryName::parse(name).expect("a name"),
@@ -346,6 +347,53 @@ pub(super) fn set(region: &str) -> VariantSet {
             suspend: false,
         },
     }
+}
+
+/// The steps of [`rolling_set`].
+pub(super) const STEPS: [&str; 3] = ["canary", "half", "rest"];
+
+/// The same set in three steps: what lies in the remote repository, half of all, and the rest. Its first two sites lie in the
+/// remote repository. What left and comes back is taken over.
+pub(super) fn rolling_set(region: &str) -> VariantSet {
+    let mut set = set(region);
+    for target in &mut set.spec.targets {
+        let template = target.template.get_or_insert_default();
+        template.adoption = Some(AdoptionPolicy::Existing);
+        if template.repo.take().is_some() {
+            template.repo_expr = Some("target.name < 's2' ? 'edge' : 'deploy'".to_owned());
+        }
+    }
+    let [canary, half, rest] = STEPS.map(str::to_owned);
+    let edge = LabelSelector {
+        match_labels: Pairs::from_iter([("place".to_owned(), "edge".to_owned())]),
+        requirements: Vec::new(),
+    };
+    let step = |name, members| RolloutStep { name, members };
+    set.spec.rollout = Some(Rollout {
+        steps: vec![
+            step(canary, StepMembers::Selector(edge)),
+            step(half, StepMembers::Percent(50)),
+            step(rest, StepMembers::Rest),
+        ],
+        open: OpenWhen {
+            published: 100,
+            soak: 2,
+        },
+        halt: HaltWhen::default(),
+    });
+    set
+}
+
+/// Another set, without steps, over what the first one has in each repository; it leaves in place what it made.
+pub(super) fn rival_set() -> VariantSet {
+    let mut set = set("us");
+    set.key = key(NS, "rival");
+    set.spec.targets.truncate(1);
+    for target in &mut set.spec.targets {
+        let template = target.template.get_or_insert_default();
+        template.deletion = Some(DeletionPolicy::Orphan);
+    }
+    set
 }
 
 /// A person's own copy of a published revision.

@@ -8,6 +8,7 @@ use model::{CommitId, ObjectKey, RevisionNumber, TreeId, Uid};
 use tokio::time::Instant;
 
 use super::fixtures::TENANT;
+use super::reached::Rolled;
 
 /// How long ago the last look before a deletion may be.
 const LAST_LOOK: Duration = Duration::from_millis(50);
@@ -78,6 +79,8 @@ pub(super) struct Promises {
     replaced: BTreeSet<String>,
     /// Whether records of the second namespace went with their registration: nothing is promised of them.
     pub(super) fleeting: bool,
+    /// What is known of the rollouts of a set, in worlds that have one.
+    pub(super) rolled: Option<Rolled>,
     /// What was done and should not have been.
     pub(super) wrong: Vec<String>,
     /// Where each tag stood when it was first seen.
@@ -104,6 +107,11 @@ impl Promises {
             let now = Instant::now();
             self.wanted.entry(place.clone()).or_insert(now);
         }
+    }
+
+    /// Since when the set selects a place.
+    pub(super) fn wanted_since(&self, place: &str) -> Option<Instant> {
+        self.wanted.get(place).copied()
     }
 
     /// Notes that a variant of the set is deleted: never one that is selected, and was when whoever
@@ -202,7 +210,7 @@ impl Promises {
     /// Promises an edit, unless the variant that made the draft may go at any moment.
     pub(super) fn promise(&mut self, edit: Edit) {
         let stays = ["deploy/shop", "edge/cafe", "deploy/kiosk"].contains(&edit.package.as_str());
-        if stays && !self.gone.contains(&edit.package) {
+        if (stays || self.rolled.is_some()) && !self.gone.contains(&edit.package) {
             self.edits.push(edit);
         }
     }

@@ -7,8 +7,8 @@
 //! (the invariants I1 to I12 of docs/reliability.md, each named in the violation; that one tenant
 //! does not delay another, I11, is the queue's to show).
 //!
-//! Two ways lead through it: a walk that a seed decides, under every fault at once ([`Sim`]), and short
-//! stories in each of which the process dies once, at every failpoint in turn ([`Matrix`]).
+//! Two ways lead through it: a walk that a seed decides, under every fault at once ([`Sim`]; also in a world whose set rolls
+//! out in steps), and short stories in each of which the process dies once, at every failpoint in turn ([`Matrix`]).
 
 mod chaos;
 mod check;
@@ -24,8 +24,11 @@ mod people;
 mod ports;
 mod promised;
 mod pushers;
+mod reached;
 mod reading;
 mod remotes;
+mod rolled;
+mod rolling;
 mod scenario;
 mod settled;
 mod steps;
@@ -82,30 +85,45 @@ impl Sim {
     /// Runs one seed.
     pub fn run(&self, seed: u64, mutant: Option<Mutant>) -> Outcome {
         let complete = self.complete.clone();
-        let ran = runtime().map(|runtime| {
-            runtime.block_on(async {
-                let mut world = World::new(seed, mutant, Some(complete)).await;
-                let result = steps::walk(&mut world).await;
-                world.end();
-                (result, world.durable.chaos.read())
-            })
-        });
-        match ran {
-            Ok((result, (tally, trace, story))) => Outcome {
-                seed,
-                violation: result.err(),
-                tally,
-                trace,
-                story,
-            },
-            Err(violation) => Outcome {
-                seed,
-                violation: Some(violation),
-                tally: Tally::new(),
-                trace: 0,
-                story: Vec::new(),
-            },
-        }
+        told(seed, async {
+            let mut world = World::new(seed, mutant, Some(complete)).await;
+            let result = steps::walk(&mut world).await;
+            world.end();
+            (result, world.durable.chaos.read())
+        })
+    }
+
+    /// Runs one seed in a world whose set rolls out in steps (F7, F8).
+    pub fn run_rollout(&self, seed: u64, mutant: Option<Mutant>) -> Outcome {
+        let complete = self.complete.clone();
+        told(seed, async {
+            let mut world = World::rolling(seed, mutant, complete).await;
+            let result = rolling::walk(&mut world).await;
+            world.end();
+            (result, world.durable.chaos.read())
+        })
+    }
+}
+
+/// What a walk came to, and what was read of it.
+type Ran = (Result<(), Violation>, (Tally, u64, Vec<String>));
+
+fn told(seed: u64, walk: impl Future<Output = Ran>) -> Outcome {
+    match runtime().map(|runtime| runtime.block_on(walk)) {
+        Ok((result, (tally, trace, story))) => Outcome {
+            seed,
+            violation: result.err(),
+            tally,
+            trace,
+            story,
+        },
+        Err(violation) => Outcome {
+            seed,
+            violation: Some(violation),
+            tally: Tally::new(),
+            trace: 0,
+            story: Vec::new(),
+        },
     }
 }
 

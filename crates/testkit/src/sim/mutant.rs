@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::ports::{Change, Expect, RecordWrite, Records as _};
-use model::{CommitId, Digest, ObjectKey, Revision};
+use model::{CommitId, Digest, MemberMark, ObjectKey, Revision, SetStatus, Variant};
+use plan::variant::words::ROLLOUT;
 use store::{Answer, MemoryStore, Published, RefEdit, RefName, Scope, Submission};
 
 use super::fixtures::{NS, TENANT};
@@ -29,10 +30,29 @@ pub enum Mutant {
     TakenForSent,
     /// A push whose answer was lost is believed to have been taken.
     Believes,
+    /// What a rollout wrote onto a member is lost.
+    LosesMarks,
+    /// A member is written without the commit that is wanted, and follows a ref.
+    Unpinned,
+    /// What a set remembers of its rollout is lost.
+    ForgetsRollouts,
+    /// What halted a rollout is forgotten.
+    ForgetsHalts,
+    /// What a member had published before a rollout reached it is forgotten.
+    ForgetsBefore,
 }
 
 impl Mutant {
-    /// All of them.
+    /// Those that only worlds with a rollout can notice.
+    pub const OF_ROLLOUTS: [Self; 5] = [
+        Self::LosesMarks,
+        Self::Unpinned,
+        Self::ForgetsRollouts,
+        Self::ForgetsHalts,
+        Self::ForgetsBefore,
+    ];
+
+    /// All others.
     pub const ALL: [Self; 7] = [
         Self::NoDurability,
         Self::NoLease,
@@ -53,12 +73,18 @@ impl Mutant {
             Self::ForeignOwners => "foreign-owners",
             Self::TakenForSent => "taken-for-sent",
             Self::Believes => "believes",
+            Self::LosesMarks => "loses-marks",
+            Self::Unpinned => "unpinned",
+            Self::ForgetsRollouts => "forgets-rollouts",
+            Self::ForgetsHalts => "forgets-halts",
+            Self::ForgetsBefore => "forgets-before",
         }
     }
 
     /// The mutant of this name.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|m| m.name() == name)
+        let mut all = Self::ALL.into_iter().chain(Self::OF_ROLLOUTS);
+        all.find(|m| m.name() == name)
     }
 }
 
@@ -142,6 +168,36 @@ pub(super) fn break_record(mutant: Option<Mutant>, twin: &Twin, change: &mut Cha
         }
         _ => {}
     }
+}
+
+/// Breaks a variant that a set writes.
+pub(super) fn break_variant(mutant: Option<Mutant>, variant: &Variant) -> Variant {
+    let mut variant = variant.clone();
+    let annotations = &mut Arc::make_mut(&mut variant.meta).annotations;
+    match mutant {
+        Some(Mutant::LosesMarks) => drop(annotations.remove(ROLLOUT)),
+        Some(Mutant::Unpinned) => variant.spec.upstream.commit = None,
+        Some(Mutant::ForgetsBefore) => {
+            let mark = annotations.get(ROLLOUT);
+            if let Some(mut mark) = mark.and_then(|m| MemberMark::parse(m)) {
+                mark.before = None;
+                annotations.insert(ROLLOUT.to_owned(), mark.to_string());
+            }
+        }
+        _ => {}
+    }
+    variant
+}
+
+/// Breaks what a set remembers.
+pub(super) fn break_set(mutant: Option<Mutant>, status: &SetStatus) -> SetStatus {
+    let mut status = status.clone();
+    match (mutant, &mut status.rollout) {
+        (Some(Mutant::ForgetsRollouts), rollout) => *rollout = None,
+        (Some(Mutant::ForgetsHalts), Some(rollout)) => rollout.halted = None,
+        _ => {}
+    }
+    status
 }
 
 /// What a remote that nobody heard is believed to have done.

@@ -388,6 +388,7 @@ impl Cluster for Ports {
         version: &str,
         status: &VariantStatus,
     ) -> Result<String, PortError> {
+        self.excuses(key, status);
         let write = self.twin.set_variant_status(key, version, status);
         let touch = || self.touch_variant(key);
         self.attempt(("variant status", key), touch, write).await
@@ -399,6 +400,7 @@ impl Cluster for Ports {
         version: &str,
         status: &SetStatus,
     ) -> Result<StoredSet, PortError> {
+        let status = &mutant::break_set(self.mutant, status);
         let write = self.twin.set_set_status(key, version, status);
         let touch = || self.touch_set(key);
         self.attempt(("set status", key), touch, write).await
@@ -436,6 +438,8 @@ impl Cluster for Ports {
     }
 
     async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
+        self.rolls(variant);
+        let variant = &mutant::break_variant(self.mutant, variant);
         let write = self.twin.create_variant(variant);
         self.attempt(("create variant", &variant.key), || false, write)
             .await
@@ -446,6 +450,8 @@ impl Cluster for Ports {
         variant: &Variant,
         version: &str,
     ) -> Result<StoredVariant, PortError> {
+        self.rolls(variant);
+        let variant = &mutant::break_variant(self.mutant, variant);
         let write = self.twin.update_variant(variant, version);
         let touch = || self.touch_variant(&variant.key);
         self.attempt(("update variant", &variant.key), touch, write)

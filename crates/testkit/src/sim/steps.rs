@@ -193,10 +193,14 @@ impl World {
         self.inject(&host);
     }
 
-    async fn release(&mut self) {
-        if self.version >= 5 {
-            return;
+    pub(super) async fn release(&mut self) {
+        if self.version < 5 {
+            self.publish_upstream().await;
         }
+    }
+
+    /// Publishes the next version of upstream.
+    pub(super) async fn publish_upstream(&mut self) {
         let next = self.version + 1;
         if people::release(&self.durable.store, BLUEPRINTS, next).await {
             self.durable.chaos.say(format!("upstream v{next}"));

@@ -153,7 +153,7 @@ impl World {
     }
 
     /// Nothing but a process that runs.
-    fn over(
+    pub(super) fn over(
         chaos: Arc<Chaos>,
         seed: u64,
         mutant: Option<Mutant>,
@@ -196,7 +196,7 @@ impl World {
         }
     }
 
-    async fn furnish(&mut self) {
+    pub(super) async fn furnish(&mut self) {
         let Durable { twin, store, .. } = &self.durable;
         people::found(store, BLUEPRINTS).await;
         people::release(store, BLUEPRINTS, 1).await;
@@ -257,14 +257,31 @@ impl World {
         let set = self.durable.twin.set(NS, "fan");
         if set.is_some_and(|s| s.meta.deleted.is_none()) {
             want.extend(self.cold.iter().map(|r| format!("{r}/fan")));
-            want.extend(self.sites.iter().map(|s| format!("deploy/site-{s}")));
+            want.extend(self.sites.iter().map(|s| self.place_of(s)));
         }
         want
     }
 
+    /// Whether the set of this world rolls out in steps.
+    pub(super) fn rolls(&self) -> bool {
+        self.durable.ledger.open().rolled.is_some()
+    }
+
+    /// Where the set puts a site, as `repository/package`.
+    pub(super) fn place_of(&self, site: &str) -> String {
+        let rolls = self.durable.ledger.open().rolled.is_some();
+        let repository = if rolls && site < "s2" {
+            "edge"
+        } else {
+            "deploy"
+        };
+        format!("{repository}/site-{site}")
+    }
+
     /// Tells the ledger what the set selects by now.
     pub(super) fn note_wanted(&self) {
-        self.durable.ledger.open().want(&self.wanted());
+        let wanted = self.wanted();
+        self.durable.ledger.open().want(&wanted);
     }
 
     /// Changes the object that is injected.
@@ -359,14 +376,15 @@ impl World {
     /// What a cluster's garbage collector does, now and then: what belongs to nobody goes.
     pub(super) fn collect(&self) {
         let twin = &self.durable.twin;
-        let set = twin.set(NS, "fan").and_then(|s| s.meta.uid.clone());
+        let sets = ["fan", "rival"].map(|name| twin.set(NS, name));
+        let sets = sets.map(|set| set.and_then(|s| s.meta.uid.clone()));
         for variant in twin.variants() {
             // Their variants belong to nobody.
             let orphan = variant
                 .meta
                 .owners
                 .iter()
-                .any(|o| Some(&o.uid) != set.as_ref());
+                .any(|o| !sets.contains(&Some(o.uid.clone())));
             if orphan && variant.meta.deleted.is_none() {
                 twin.delete_variant(NS, variant.key.name.as_str());
             }

@@ -47,6 +47,16 @@ fn fail(outcome: &Outcome, why: &str) -> ! {
 
 /// Runs seeds on all cores, each seed on one thread.
 fn run(sim: &Sim, seeds: Vec<u64>, mutant: Option<Mutant>, first: bool) -> Vec<Outcome> {
+    run_by(sim, seeds, first, move |sim, seed| sim.run(seed, mutant))
+}
+
+/// The same with another walk.
+fn run_by(
+    sim: &Sim,
+    seeds: Vec<u64>,
+    first: bool,
+    walk: impl Fn(&Sim, u64) -> Outcome + Copy + Send + 'static,
+) -> Vec<Outcome> {
     let next = Arc::new(AtomicU64::new(0));
     let seeds = Arc::new(seeds);
     let found = Arc::new(Mutex::new(Vec::new()));
@@ -59,7 +69,7 @@ fn run(sim: &Sim, seeds: Vec<u64>, mutant: Option<Mutant>, first: bool) -> Vec<O
                 loop {
                     let at = usize::try_from(next.fetch_add(1, Ordering::SeqCst)).expect("few");
                     let Some(seed) = seeds.get(at) else { return };
-                    let outcome = sim.run(*seed, mutant);
+                    let outcome = walk(&sim, *seed);
                     let broken = outcome.violation.is_some();
                     found.lock().expect("no panic").push(outcome);
                     if first && broken {
@@ -119,6 +129,47 @@ fn mutants_are_noticed() {
     let sim = Sim::new().expect("a world without faults");
     for mutant in Mutant::ALL {
         let outcomes = run(&sim, (0..SEEDS).collect(), Some(mutant), true);
+        let noticed = outcomes.into_iter().find_map(|o| o.violation);
+        println!("{}: {noticed:?}", mutant.name());
+        assert!(noticed.is_some(), "{} was not noticed", mutant.name());
+    }
+}
+
+/// Seeds of worlds with a rollout in one run; `OFFSHOOT_ROLLOUT_SEEDS` asks for others, as above.
+const ROLLOUTS: u64 = 60;
+
+fn rollouts(asked: u64) -> Vec<u64> {
+    match std::env::var("OFFSHOOT_ROLLOUT_SEEDS") {
+        Ok(text) => {
+            let (from, to) = text.split_once("..").unwrap_or(("0", &text));
+            (from.parse().expect("a seed")..to.parse().expect("a seed")).collect()
+        }
+        Err(_) => (0..asked).collect(),
+    }
+}
+
+#[test]
+fn no_target_is_ahead_of_its_step_whatever_strikes() {
+    let sim = Sim::new().expect("a world without faults");
+    let outcomes = run_by(&sim, rollouts(ROLLOUTS), false, |sim, seed| {
+        sim.run_rollout(seed, None)
+    });
+    let broken: Vec<&Outcome> = outcomes.iter().filter(|o| o.violation.is_some()).collect();
+    for outcome in &broken {
+        println!("seed {}: {:?}", outcome.seed, outcome.violation);
+    }
+    println!("{} of {} seeds are broken", broken.len(), outcomes.len());
+    if let Some(outcome) = broken.first() {
+        fail(outcome, &format!("{:?}", outcome.violation));
+    }
+}
+
+#[test]
+fn mutants_of_rollouts_are_noticed() {
+    let sim = Sim::new().expect("a world without faults");
+    for mutant in Mutant::OF_ROLLOUTS {
+        let walk = move |sim: &Sim, seed| sim.run_rollout(seed, Some(mutant));
+        let outcomes = run_by(&sim, (0..ROLLOUTS).collect(), true, walk);
         let noticed = outcomes.into_iter().find_map(|o| o.violation);
         println!("{}: {noticed:?}", mutant.name());
         assert!(noticed.is_some(), "{} was not noticed", mutant.name());

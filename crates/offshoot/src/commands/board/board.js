@@ -68,11 +68,16 @@ const follow = () => {
 };
 
 // ---- changes: shown with their command, confirmed, told.
+const title = (verb) => verb[0].toUpperCase() + verb.slice(1);
 const ask = (request, command) => {
-  const dialog = $("dialog"), count = request.entries.length;
+  const count = request.entries.length;
   const words = request.verb === "resolve"
     ? (request.take ? `Take ${request.take} in ${count} drafts?` : `Write ${request.value} in ${count} drafts?`)
-    : `${request.verb[0].toUpperCase()}${request.verb.slice(1)} ${count === 1 ? request.entries[0].name : `${count} revisions`}?`;
+    : `${title(request.verb)} ${count === 1 ? request.entries[0].name : `${count} revisions`}?`;
+  confirm({ words, means: "Only what holds what was shown is changed.", command, where: "./act", request });
+};
+const confirm = ({ words, means, command, where, request }) => {
+  const dialog = $("dialog");
   const told = make("div", undefined, { class: "told", "aria-live": "polite" });
   const row = make("div", undefined, { class: "verbs" });
   const go = make("button", "Confirm", { type: "button", class: "primary" });
@@ -82,7 +87,7 @@ const ask = (request, command) => {
     for (const b of [go, look]) b.disabled = true;
     told.replaceChildren(make("p", dryRun ? "Asking …" : "Working …"));
     let answer = {};
-    try { answer = await (await post("./act", { ...request, dryRun })).json(); } catch { answer = { error: "The board does not answer." }; }
+    try { answer = await (await post(where, { ...request, dryRun })).json(); } catch { answer = { error: "The board does not answer." }; }
     outcome(told, answer);
     if (dryRun) for (const b of [go, look]) b.disabled = false;
     else { go.remove(); look.remove(); stop.textContent = "Close"; stop.focus(); refresh(); }
@@ -92,11 +97,13 @@ const ask = (request, command) => {
   stop.onclick = () => dialog.close();
   row.append(go, look, stop);
   const does = make("div", undefined, { class: "command" });
-  does.append(make("code", command));
-  dialog.replaceChildren(make("h2", words, { id: "dialog-title" }), make("p", "Only what holds what was shown is changed. The same from a terminal:"), does, row, told);
+  does.append(make("code", command, { tabindex: "0" }));
+  dialog.replaceChildren(make("h2", words, { id: "dialog-title" }), make("p", `${means} The same from a terminal:`), does, row, told);
   dialog.showModal();
   go.focus();
 };
+// A page that was not changed under an open dialog follows once it is closed.
+$("dialog").addEventListener("close", () => refresh());
 const outcome = (told, answer) => {
   told.replaceChildren();
   if (answer.error || answer.broken) told.append(make("p", answer.error || answer.broken, { class: "trouble" }));
@@ -112,6 +119,11 @@ const outcome = (told, answer) => {
 document.addEventListener("click", (event) => {
   const copy = event.target.closest("[data-copy]");
   if (copy) navigator.clipboard.writeText(copy.dataset.copy).then(() => { copy.textContent = "Copied"; });
+  const steer = event.target.closest("[data-steer]");
+  if (steer && !steer.disabled) {
+    const { steer: verb, set, seen, meaning: means, command } = steer.dataset;
+    confirm({ words: `${title(verb)} the rollout of ${set}?`, means, command, where: "./rollout", request: { verb, set, seen } });
+  }
   const act = event.target.closest("[data-act]");
   if (!act || act.disabled) return;
   const { act: verb, entries, key, take, command } = act.dataset;
@@ -138,69 +150,143 @@ document.addEventListener("submit", async (event) => {
 // ---- the grid.
 const MARKS = { unknown: "?", uptodate: "✓", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "◇", waiting: "…", suspended: "‖", failed: "✕" };
 const ORDER = ["failed", "conflicts", "proposed", "deletion", "gates", "draft", "waiting", "suspended", "unknown", "uptodate"];
+const FIELDS = ["s", "r", "p", "k", "l", "c", "u", "m", "step"];
+// So many rows of cells are laid out and painted together, once they come into sight (board.css has their height).
+const ROWS = 8, SIZE = 20;
+// So many runs of equal cells have titles.
+const RUNS = 60;
 class Grid {
   constructor(box, form) {
     this.box = box; this.form = form;
-    this.cells = new Map(); this.repositories = {}; this.version = null; this.shown = []; this.chosen = new Set(); this.active = null;
+    this.cells = new Map(); this.sorted = null; this.repositories = {}; this.steps = {}; this.version = null;
+    this.shown = []; this.blocks = []; this.chosen = new Set(); this.active = null; this.models = new Map(); this.runs = [];
     form.addEventListener("input", () => { this.remember(); this.arrange(); });
     form.addEventListener("submit", (event) => event.preventDefault());
     box.addEventListener("pointerdown", (event) => this.press(event));
-    box.addEventListener("pointerover", (event) => { if (this.drag && event.buttons === 1) this.span(this.drag, event.target.closest(".cell")); });
+    box.addEventListener("pointerover", (event) => {
+      const cell = event.target.closest(".cell")?.cell;
+      if (cell) cell.node.title = `${cell.v} · ${cell.k}${cell.step && ` · ${cell.step}`}`;
+      if (this.drag && event.buttons === 1) this.span(this.drag, cell);
+    });
     addEventListener("pointerup", () => { if (this.drag) { this.drag = null; this.told(); } });
     box.addEventListener("keydown", (event) => this.keyed(event));
     box.addEventListener("dblclick", () => this.enter());
+    new ResizeObserver(() => { if (this.columns !== this.wide()) this.place(); }).observe(box);
   }
   async load() {
     const query = this.version === null ? "" : `?since=${this.version}`;
     const told = await (await fetch(`./cells${query}`, { credentials: "same-origin" })).json();
-    const seen = new Set();
-    let moved = told.full || told.gone.length > 0;
-    if (told.full) this.repositories = told.repositories;
-    for (const cell of told.cells) {
-      seen.add(cell.v);
-      const old = this.cells.get(cell.v);
-      if (old && old.text === JSON.stringify(cell)) continue;
+    const seen = told.full && this.cells.size ? new Set() : null;
+    let moved = told.full || told.gone.length > 0 || told.repositories !== null;
+    this.steps = told.steps;
+    for (const [v, d, t, places] of told.cells) {
+      const cell = { v, d, t };
+      for (let i = 0; i < FIELDS.length; i++) cell[FIELDS[i]] = told.words[places[i]];
+      seen?.add(v);
+      const old = this.cells.get(v);
+      if (old && d === old.d && t === old.t && FIELDS.every((f) => cell[f] === old[f])) continue;
       moved = true;
-      const node = old?.node ?? make("span", undefined, { role: "option" });
-      node.className = `cell s-${cell.k}`;
-      node.textContent = MARKS[cell.k] ?? "?";
-      node.setAttribute("aria-label", `${cell.v}: ${cell.k}`);
-      node.title = `${cell.v} · ${cell.k}`;
-      node.setAttribute("aria-selected", String(this.chosen.has(cell.v)));
-      node.dataset.v = cell.v;
-      if (!old) node.id = `c${this.cells.size}-${Math.random().toString(36).slice(2, 8)}`;
-      this.cells.set(cell.v, { ...cell, node, text: JSON.stringify(cell), labels: this.repositories[cell.r] ?? {} });
+      if (!old) this.sorted = null;
+      this.dress(Object.assign(old ?? { node: null, at: -1 }, cell));
     }
-    for (const name of told.full ? [...this.cells.keys()].filter((v) => !seen.has(v)) : told.gone) {
-      if (!told.full && seen.has(name)) continue;
-      this.cells.delete(name); this.chosen.delete(name);
+    if (told.repositories) {
+      this.repositories = told.repositories;
+      for (const cell of this.cells.values()) cell.labels = this.repositories[cell.r] ?? {};
+    }
+    for (const name of seen ? [...this.cells.keys()].filter((v) => !seen.has(v)) : told.gone) {
+      // What came back since is told again.
+      if (!seen && told.cells.some(([v]) => v === name)) continue;
+      this.cells.delete(name); this.chosen.delete(name); this.sorted = null;
     }
     this.version = told.version;
+    this.offer();
     if (moved) this.arrange();
+  }
+  // A cell is a copy of the model of its state.
+  dress(cell) {
+    let model = this.models.get(cell.k);
+    if (!model) {
+      model = make("span", MARKS[cell.k] ?? "?", { role: "option", class: `cell s-${cell.k}`, "aria-selected": "false" });
+      this.models.set(cell.k, model);
+    }
+    if (!cell.node) cell.node = model.cloneNode(true);
+    else if (cell.node.textContent !== model.textContent) {
+      cell.node.className = `${model.className}${cell.v === this.active ? " active" : ""}`;
+      cell.node.textContent = model.textContent;
+    }
+    cell.node.setAttribute("aria-label", `${cell.v}: ${cell.k}${cell.step && `, step ${cell.step}`}`);
+    cell.node.cell = cell;
+    cell.find = `${cell.v} ${cell.r} ${cell.p} ${cell.m}`.toLowerCase();
+    cell.labels = this.repositories[cell.r] ?? {};
+    this.cells.set(cell.v, cell);
+  }
+  // Steps that appeared since the page was made.
+  offer() {
+    const select = this.form.elements.step, known = new Set([...select.options].map((o) => o.value));
+    for (const step of Object.values(this.steps).flat()) {
+      if (known.has(step)) continue;
+      known.add(step);
+      select.append(make("option", step));
+    }
   }
   remember() {
     const asked = [...new FormData(this.form)].filter(([, value]) => value);
     history.replaceState(null, "", `./targets?${new URLSearchParams(asked)}`);
   }
   arrange() {
-    const { q, state, set, label, class: wanted, sort } = Object.fromEntries(new FormData(this.form));
+    const { q, state, set, step, label, class: wanted, sort } = Object.fromEntries(new FormData(this.form));
     const find = q.toLowerCase(), labels = label.split(",").map((l) => l.trim()).filter(Boolean).map((l) => l.split("="));
-    const fits = (c) => (!state || c.k === state) && (!set || c.s === set) && (!wanted || c.c.startsWith(wanted))
+    const fits = (c) => (!state || c.k === state) && (!set || c.s === set) && (!step || c.step === step) && (!wanted || c.c.startsWith(wanted))
       && labels.every(([key, value]) => value ? c.labels[key] === value : key in c.labels)
-      && (!find || `${c.v} ${c.r} ${c.p} ${c.m}`.toLowerCase().includes(find));
-    const by = (c) => sort === "state" ? String(ORDER.indexOf(c.k)) : sort === "repository" ? c.r : sort === "class" ? c.c || "~"
-      : sort.startsWith("label:") ? c.labels[sort.slice(6)] ?? "~" : "";
+      && (!find || c.find.includes(find));
+    const order = (c) => this.steps[c.s]?.indexOf(c.step) ?? -1;
+    const by = (c) => sort === "state" ? ORDER.indexOf(c.k) : sort === "repository" ? c.r : sort === "class" ? c.c || "~"
+      : sort === "step" ? (order(c) < 0 ? 99 : order(c)) : sort.startsWith("label:") ? c.labels[sort.slice(6)] ?? "~" : "";
     const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-    const shown = [...this.cells.values()].filter(fits).map((c) => [by(c), c])
-      .sort((a, b) => compare(a[0], b[0]) || compare(a[1].v, b[1].v)).map(([, c]) => c);
-    // Whatever is in its place stays there: most changes are of one cell.
-    if (shown.length !== this.shown.length || shown.some((c, i) => c.node !== this.shown[i].node)) this.box.replaceChildren(...shown.map((c) => c.node));
+    this.sorted ??= [...this.cells.values()].sort((a, b) => compare(a.v, b.v));
+    const key = sort.startsWith("label:") ? sort.slice(6) : null;
+    const title = (c) => sort === "state" ? `${MARKS[c.k]} ${c.k}` : sort === "repository" ? c.r : sort === "class" ? c.c.slice(0, 8) || "no class"
+      : sort === "step" ? c.step || "no step" : `${key}: ${c.labels[key] ?? "none"}`;
+    let shown = this.sorted.filter(fits);
+    this.runs = [{ title: "", from: 0 }];
+    if (sort) {
+      // Sorting keeps the order of names among equals.
+      const both = shown.map((c) => [by(c), c]).sort((a, b) => compare(a[0], b[0]));
+      shown = both.map(([, c]) => c);
+      const runs = both.flatMap(([value, c], i) => i && both[i - 1][0] === value ? [] : [{ title: title(c), from: i }]);
+      if (runs.length <= RUNS) this.runs = runs;
+    }
+    for (const c of this.shown) c.at = -1;
+    shown.forEach((c, i) => { c.at = i; });
     this.shown = shown;
-    const hidden = new Set(shown.map((c) => c.v));
-    for (const v of this.chosen) if (!hidden.has(v)) { this.chosen.delete(v); this.cells.get(v)?.node.setAttribute("aria-selected", "false"); }
+    this.place();
+    for (const v of this.chosen) if (!(this.cells.get(v)?.at >= 0)) this.choose(v, false);
     $("tally").textContent = `${shown.length} of ${this.cells.size} targets`;
-    if (this.active && !hidden.has(this.active)) this.active = null;
+    if (this.active && !(this.cells.get(this.active)?.at >= 0)) { this.leave(); this.active = null; }
     this.told();
+  }
+  wide() { return Math.max(1, Math.floor((this.box.clientWidth - 6) / SIZE)); }
+  // Cells lie in blocks of whole rows, below the title of their run. Whatever is in its place stays there: most changes
+  // are of one cell.
+  place() {
+    this.columns = this.wide();
+    this.box.style.setProperty("--columns", this.columns);
+    const each = this.columns * ROWS, wanted = [];
+    let used = 0;
+    this.runs.forEach(({ title, from }, i) => {
+      const to = this.runs[i + 1]?.from ?? this.shown.length;
+      if (title) wanted.push(make("div", `${title} · ${to - from}`, { class: "run", "aria-hidden": "true" }));
+      for (let at = from; at < to; at += each) {
+        const nodes = this.shown.slice(at, Math.min(to, at + each)).map((c) => c.node);
+        const block = this.blocks[used] ??= make("div", undefined, { class: "block", role: "presentation" });
+        used++;
+        wanted.push(block);
+        if (block.children.length !== nodes.length || nodes.some((node, n) => node !== block.children[n])) block.replaceChildren(...nodes);
+      }
+    });
+    this.blocks.length = used;
+    const there = [...this.box.children], same = (a, b) => a === b || (a?.className === "run" && a.isEqualNode(b));
+    if (there.length !== wanted.length || wanted.some((node, n) => !same(node, there[n]))) this.box.replaceChildren(...wanted);
   }
   choose(v, on) {
     const cell = this.cells.get(v);
@@ -215,25 +301,27 @@ class Grid {
   }
   span(from, to) {
     if (!to) return;
-    const a = this.shown.findIndex((c) => c.v === from), b = this.shown.findIndex((c) => c.v === to.dataset.v);
+    const a = this.cells.get(from).at, b = to.at;
     this.only(this.shown.slice(Math.min(a, b), Math.max(a, b) + 1).map((c) => c.v));
     $("chosen").textContent = this.chosen.size;
   }
   press(event) {
-    const cell = event.target.closest(".cell");
+    const cell = event.target.closest(".cell")?.cell;
     if (!cell) return;
-    const v = cell.dataset.v;
+    const v = cell.v;
     if (event.shiftKey && this.active) this.span(this.active, cell);
     else if (event.ctrlKey || event.metaKey) this.choose(v, !this.chosen.has(v));
     else { this.only([v]); this.drag = v; }
     this.go(v); this.told();
   }
+  leave() { this.cells.get(this.active)?.node.classList.remove("active"); }
   go(v) {
-    if (this.active) this.cells.get(this.active)?.node.classList.remove("active");
+    if (this.active) this.leave();
     this.active = v;
     const node = this.cells.get(v)?.node;
     if (!node) return;
     node.classList.add("active");
+    node.id ||= `c${crypto.randomUUID()}`;
     this.box.setAttribute("aria-activedescendant", node.id);
     node.scrollIntoView({ block: "nearest" });
     this.about();
@@ -243,8 +331,8 @@ class Grid {
     if (cell?.d) location.href = `./revision?name=${encodeURIComponent(cell.d)}`;
   }
   keyed(event) {
-    const at = this.shown.findIndex((c) => c.v === this.active);
-    const row = () => Math.max(1, Math.floor(this.box.clientWidth / (this.shown[0]?.node.offsetWidth + 2 || 20)));
+    const at = this.cells.get(this.active)?.at ?? -1;
+    const row = () => this.columns;
     const steps = { ArrowRight: () => 1, ArrowLeft: () => -1, ArrowDown: row, ArrowUp: () => -row(), Home: () => -at, End: () => this.shown.length - 1 - at };
     if (event.key === "a" && (event.ctrlKey || event.metaKey)) this.only(this.shown.map((c) => c.v));
     else if (event.key === "Escape") this.only([]);
@@ -267,7 +355,7 @@ class Grid {
     const button = (verb, right, stages) => {
       const of = cells.filter((c) => stages.includes(c.l));
       if (!of.length) return;
-      const node = make("button", `${verb[0].toUpperCase()}${verb.slice(1)} ${of.length}`, { type: "button", class: `act ${verb}` });
+      const node = make("button", `${title(verb)} ${of.length}`, { type: "button", class: `act ${verb}` });
       node.disabled = row.dataset[right] !== "yes";
       if (node.disabled) node.title = "Your roles do not allow this";
       const names = of.slice(0, 200).map((c) => c.d).join(" ") + (of.length > 200 ? " …" : "");
@@ -293,7 +381,7 @@ class Grid {
       facts.append(row);
     };
     fact("State", `${MARKS[cell.k]} ${cell.k}`);
-    fact("Set", cell.s); fact("Repository", cell.r); fact("Package", cell.p); fact("Upstream", cell.u);
+    fact("Set", cell.s); fact("Step", cell.step); fact("Repository", cell.r); fact("Package", cell.p); fact("Upstream", cell.u);
     fact("Revision", cell.d, `./revision?name=${encodeURIComponent(cell.d)}`);
     fact("Class", cell.c.slice(0, 8), `./changes?class=${cell.c}`);
     fact("Labels", Object.entries(cell.labels).map(([k, v]) => `${k}=${v}`).join(", "));

@@ -49,8 +49,9 @@ pub(super) struct Classes {
     held: Mutex<Held>,
 }
 
+/// What is known at one time.
 #[derive(Debug, Default)]
-struct Held {
+pub(super) struct Held {
     members: HashMap<String, Member>,
     classes: BTreeMap<String, Arc<Class>>,
 }
@@ -61,6 +62,15 @@ pub(super) struct Grouped {
     pub(super) members: Vec<(String, String)>,
 }
 
+impl Held {
+    /// The class of a revision that holds this tree; empty where there is none.
+    pub(super) fn class(&self, name: &str, tree: &str) -> &str {
+        let member = self.members.get(name).filter(|m| m.tree == tree);
+        let class = member.and_then(|m| m.class.as_ref().ok());
+        class.map(String::as_str).unwrap_or_default()
+    }
+}
+
 impl Classes {
     /// Somebody looks: from now on what is open is compared.
     pub(super) fn want(&self) {
@@ -69,7 +79,8 @@ impl Classes {
         }
     }
 
-    fn held<T>(&self, look: impl FnOnce(&mut Held) -> T) -> T {
+    /// Looks at what is known, or notes something.
+    pub(super) fn held<T>(&self, look: impl FnOnce(&mut Held) -> T) -> T {
         look(&mut self.held.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -172,10 +183,12 @@ async fn work(board: &Board) {
             (job, class)
         });
         let mut done = std::pin::pin!(done.buffer_unordered(AT_ONCE));
+        let mut names = Vec::new();
         while let Some((job, class)) = done.next().await {
+            names.push(job.name.clone());
             board.classes.held(|held| note(held, job, class));
         }
-        board.change(|fleet| fleet.version += 1);
+        board.change(|fleet| fleet.touch(names.iter().map(String::as_str)));
     }
 }
 

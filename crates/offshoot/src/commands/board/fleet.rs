@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use model::{Lifecycle, Pairs, SetStatus, Standing};
+use model::{Lifecycle, MemberMark, Pairs, Rollout, SetStatus, Standing};
+use plan::variant::words::ROLLOUT;
 use serde_json::{Value, json};
 
 use crate::client::{Kind, PACKAGES, SETS, VARIANTS};
+use crate::commands::rollout;
 use crate::commands::rpkg::upgrade;
 
 /// How many variants that went are remembered, for pages that ask what changed.
@@ -24,7 +26,12 @@ pub(super) struct Target {
     pub(super) revision: String,
     /// What its Ready condition says.
     pub(super) message: String,
-    /// When it changed last, in the board's own count.
+    pub(super) uid: String,
+    /// What a rollout wrote onto it.
+    pub(super) mark: Option<MemberMark>,
+    /// Its step of the rollout of its set; empty where there is none, or it is not settled.
+    pub(super) step: String,
+    /// When it or its revision changed last, in the board's own count.
     pub(super) since: u64,
 }
 
@@ -32,8 +39,40 @@ pub(super) struct Target {
 #[derive(Debug, Clone)]
 pub(super) struct Set {
     pub(super) status: SetStatus,
+    /// The steps that it asks for.
+    pub(super) rollout: Option<Rollout>,
     /// Repository, package and revision that it wants.
     pub(super) upstream: (String, String, String),
+    /// What can be said to its rollout; nothing where it has none.
+    pub(super) verbs: Vec<&'static str>,
+    /// How its rollout was seen: sent along with what is said to it.
+    pub(super) seen: String,
+}
+
+impl Set {
+    /// Whether it puts its targets into the same steps as another state of it.
+    fn places_as(&self, other: &Self) -> bool {
+        let of = |set: &Self| {
+            let status = set.status.rollout.as_ref();
+            status.map(|s| {
+                let steps = s
+                    .steps
+                    .iter()
+                    .map(|s| (s.name.clone(), s.frozen, s.members));
+                let steps: Vec<_> = steps.collect();
+                (s.id.clone(), s.total, s.awaited.clone(), steps)
+            })
+        };
+        self.rollout == other.rollout && of(self) == of(other)
+    }
+}
+
+impl Target {
+    /// Whether another state of it is in the same step, as far as it alone decides.
+    fn stays(&self, other: &Self) -> bool {
+        (&self.set, &self.uid, &self.repository, &self.mark)
+            == (&other.set, &other.uid, &other.repository, &other.mark)
+    }
 }
 
 /// A package revision, with what pages need of it: the parts that [`slim`] keeps.
@@ -51,6 +90,12 @@ pub(super) struct Fleet {
     pub(super) targets: BTreeMap<String, Target>,
     pub(super) sets: BTreeMap<String, Set>,
     pub(super) repositories: BTreeMap<String, Pairs>,
+    /// When the labels of a repository changed last, in the board's own count.
+    pub(super) labelled: u64,
+    /// Sets whose targets may be in other steps than is known.
+    pub(super) unplaced: BTreeSet<String>,
+    /// Targets by the revision that they show.
+    shown: HashMap<String, String>,
     packages: HashMap<(String, String), Vec<Revision>>,
     places: HashMap<String, (String, String)>,
     locks: HashMap<(String, String, String), String>,
@@ -107,30 +152,56 @@ impl Fleet {
         match (kind, gone) {
             (VARIANTS, false) => self.put_target(object),
             (VARIANTS, true) => self.drop_target(name(object)),
-            (SETS, false) => {
-                let upstream = ["repo", "package", "revision"].map(|key| {
-                    let value = object.pointer("/spec/upstream").and_then(|u| u.get(key));
-                    match value {
-                        Some(Value::String(text)) => text.clone(),
-                        Some(other) => other.to_string(),
-                        None => String::new(),
-                    }
-                });
-                let [repo, package, revision] = upstream;
-                let set = Set {
-                    status: api::read_set_status(object),
-                    upstream: (repo, package, revision),
-                };
-                self.sets.insert(name(object).to_owned(), set);
-            }
+            (SETS, false) => self.put_set(object),
             (SETS, true) => drop(self.sets.remove(name(object))),
             (PACKAGES, false) => self.put_revision(object),
             (PACKAGES, true) => self.drop_revision(name(object)),
             (_, false) => {
                 let labels = api::read_meta(object).labels;
-                self.repositories.insert(name(object).to_owned(), labels);
+                let name = name(object).to_owned();
+                if self.repositories.get(&name) != Some(&labels) {
+                    self.repositories.insert(name, labels);
+                    self.labelled = self.version;
+                    self.unplaced.extend(self.sets.keys().cloned());
+                }
             }
             (_, true) => drop(self.repositories.remove(name(object))),
+        }
+    }
+
+    fn put_set(&mut self, object: &Value) {
+        let upstream = ["repo", "package", "revision"].map(|key| {
+            let value = object.pointer("/spec/upstream").and_then(|u| u.get(key));
+            match value {
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+                None => String::new(),
+            }
+        });
+        let [repo, package, revision] = upstream;
+        let spec = api::read_set(object).and_then(|(_, _, spec)| spec.ok());
+        let set = Set {
+            status: api::read_set_status(object),
+            rollout: spec.and_then(|spec| spec.rollout),
+            upstream: (repo, package, revision),
+            verbs: rollout::offered(object),
+            seen: rollout::seen(object),
+        };
+        let name = name(object).to_owned();
+        let old = self.sets.get(&name);
+        if old.is_none_or(|old| !old.places_as(&set)) {
+            self.unplaced.insert(name.clone());
+        }
+        self.sets.insert(name, set);
+    }
+
+    /// Notes that something of the targets changed that show these revisions.
+    pub(super) fn touch<'r>(&mut self, revisions: impl Iterator<Item = &'r str>) {
+        for revision in revisions {
+            let target = self.shown.get(revision);
+            if let Some(target) = target.and_then(|name| self.targets.get_mut(name)) {
+                target.since = self.version;
+            }
         }
     }
 
@@ -160,6 +231,8 @@ impl Fleet {
         let set = meta.controller().filter(|c| c.kind == "PackageVariantSet");
         let ready = status.condition("Ready").map(|c| c.message.clone());
         let revision = status.downstream_targets.first();
+        let name = name(object).to_owned();
+        let old = self.targets.get(&name);
         let target = Target {
             set: set.map(|set| set.name.clone()).unwrap_or_default(),
             repository: text(object, &["spec", "downstream", "repo"]),
@@ -168,13 +241,32 @@ impl Fleet {
             versions: status.versions.clone(),
             revision: revision.map(|r| r.name.to_string()).unwrap_or_default(),
             message: ready.unwrap_or_default(),
+            uid: text(object, &["metadata", "uid"]),
+            mark: meta
+                .annotations
+                .get(ROLLOUT)
+                .and_then(|m| MemberMark::parse(m)),
+            step: old.map(|old| old.step.clone()).unwrap_or_default(),
             since: self.version,
         };
-        self.targets.insert(name(object).to_owned(), target);
+        if let Some(old) = old {
+            self.shown.remove(&old.revision);
+        }
+        if old.is_none_or(|old| !old.stays(&target)) {
+            let sets = [old.map(|old| &old.set), Some(&target.set)];
+            let sets = sets.into_iter().flatten().filter(|set| !set.is_empty());
+            self.unplaced.extend(sets.cloned());
+        }
+        if !target.revision.is_empty() {
+            self.shown.insert(target.revision.clone(), name.clone());
+        }
+        self.targets.insert(name, target);
     }
 
     fn drop_target(&mut self, name: &str) {
-        if self.targets.remove(name).is_some() {
+        if let Some(old) = self.targets.remove(name) {
+            self.shown.remove(&old.revision);
+            self.unplaced.insert(old.set);
             self.gone.push_back((self.version, name.to_owned()));
             if self.gone.len() > GONE
                 && let Some((version, _)) = self.gone.pop_front()
@@ -187,6 +279,7 @@ impl Fleet {
     fn put_revision(&mut self, object: &Value) {
         let revision = slim(object);
         let key = name(&revision).to_owned();
+        self.touch([key.as_str()].into_iter());
         self.drop_revision(&key);
         let place = (
             text(&revision, &["spec", "repository"]),
@@ -263,6 +356,6 @@ impl Fleet {
 
     /// The variant that looks after a revision.
     pub(super) fn target_of(&self, revision: &str) -> Option<(&String, &Target)> {
-        self.targets.iter().find(|(_, t)| t.revision == revision)
+        self.targets.get_key_value(self.shown.get(revision)?)
     }
 }

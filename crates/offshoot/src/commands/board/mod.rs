@@ -12,6 +12,8 @@ mod guard;
 mod pages;
 mod rights;
 mod server;
+mod steer;
+mod steps;
 
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -64,6 +66,7 @@ impl Board {
 
     /// Tells pages that there is something new.
     fn tell(&self) {
+        self.fleet_mut(Fleet::place);
         let version = self.fleet(|fleet| fleet.version);
         self.changed.send_replace(version);
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::{Client, SETS};
 
 /// How long an answer is believed; roles change seldom, and the server decides in the end.
 const BELIEVED: Duration = Duration::from_secs(20);
@@ -21,6 +21,8 @@ pub(super) struct Rights {
     pub(super) resolve: bool,
     /// Ask for plans.
     pub(super) plan: bool,
+    /// Say something to rollouts.
+    pub(super) rollout: bool,
 }
 
 /// The last answer.
@@ -37,17 +39,19 @@ impl Known {
             return rights;
         }
         let porch = "porch.kpt.dev";
-        let (update, approval, files, plans) = tokio::join!(
+        let (update, approval, files, plans, sets) = tokio::join!(
             may(client, ("update", porch, "packagerevisions", "")),
             may(client, ("update", porch, "packagerevisions", "approval")),
             may(client, ("update", porch, "packagerevisionresources", "")),
             may(client, ("create", "fleet.offshoot.dev", "plans", "")),
+            may(client, ("patch", "config.porch.kpt.dev", SETS.1, "")),
         );
         let rights = Rights {
             propose: update,
             approve: approval,
             resolve: update && files,
             plan: plans,
+            rollout: sets,
         };
         let now = Some((Instant::now(), rights));
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now;

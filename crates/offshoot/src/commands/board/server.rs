@@ -14,7 +14,7 @@ use http_body_util::{BodyExt as _, Limited};
 use serde_json::Value;
 
 use super::pages::Query;
-use super::{Board, actions, pages};
+use super::{Board, actions, pages, steer};
 
 /// The largest body that is read: the trees of twenty thousand revisions fit.
 const BODY: usize = 4 << 20;
@@ -96,6 +96,7 @@ async fn pass(board: &Arc<Board>, request: Request) -> Response {
     match (page, read(body).await) {
         (_, None) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
         ("act", Some(bytes)) => json(actions::run(board, &bytes).await),
+        ("rollout", Some(bytes)) => json(steer::run(board, &bytes).await),
         ("plan", Some(bytes)) => {
             let part = pages::planned(board, &bytes).await;
             typed("text/html; charset=utf-8", part.into_string())
@@ -137,7 +138,7 @@ async fn enter(board: &Board, body: Body) -> Response {
 async fn show(board: &Arc<Board>, page: &str, query: &Query) -> Response {
     match page {
         "events" => events(board),
-        "cells" => typed("application/json", pages::cells(board, query).to_string()),
+        "cells" => typed("application/json", pages::cells(board, query)),
         _ => pages::page(board, page, query).await.into_response(),
     }
 }

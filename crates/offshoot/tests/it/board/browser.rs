@@ -1,6 +1,9 @@
 //! The board in Chromium, driven over its protocol; skipped, and said, where there is no Chromium. With `OFFSHOOT_AXE` (the
 //! path of `axe.min.js`) every view is checked for accessibility; with `OFFSHOOT_PICTURES` (a directory) pictures are kept.
 
+mod pictures;
+mod steps;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -26,6 +29,8 @@ struct Browser {
     sent: u64,
     /// What pages complained of, and what they asked other hosts for.
     complaints: Vec<String>,
+    /// Where pictures are kept below the directory that is wanted.
+    below: &'static str,
     _profile: tempfile::TempDir,
 }
 
@@ -57,6 +62,7 @@ impl Browser {
             session: String::new(),
             sent: 0,
             complaints: Vec::new(),
+            below: "checks",
             _profile: profile,
         };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
@@ -151,6 +157,22 @@ impl Browser {
         self.run(&format!("document.querySelector({query:?}).click()"));
     }
 
+    /// A key, as a keyboard sends it.
+    fn key(&mut self, key: &str) {
+        let (code, text) = match key {
+            "Enter" => (13, "\r"),
+            "Escape" => (27, ""),
+            other => panic!("no code of {other}"),
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let text = if kind == "keyDown" { text } else { "" };
+            let event = json!({
+                "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text,
+            });
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
     /// Checks the page with axe where it is to be had, and keeps a picture where it is wanted.
     fn look(&mut self, name: &str) {
         if let Ok(axe) = std::env::var("OFFSHOOT_AXE") {
@@ -163,7 +185,9 @@ impl Browser {
             let told = self.call("Page.captureScreenshot", json!({ "format": "png" }));
             let decode = base64::engine::general_purpose::STANDARD;
             let bytes = decode.decode(told["data"].as_str().unwrap()).unwrap();
-            std::fs::write(Path::new(&directory).join(format!("{name}.png")), bytes).unwrap();
+            let place = Path::new(&directory).join(self.below);
+            std::fs::create_dir_all(&place).unwrap();
+            std::fs::write(place.join(format!("{name}.png")), bytes).unwrap();
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod browser;
 mod rules;
+mod steer;
 mod writes;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -10,6 +11,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+
+const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
 
 /// A running board.
 pub(crate) struct Board {
@@ -108,13 +111,37 @@ impl Board {
         self.send("GET", &format!("{}{page}", self.path), &[&self.cookie], "")
     }
 
-    /// Asks for a change, as a page does.
+    /// Asks for a change of revisions, as a page does.
     pub(crate) fn act(&self, request: &Value) -> Value {
+        self.post("act", request)
+    }
+
+    /// Asks for a change, as a page does.
+    pub(crate) fn post(&self, page: &str, request: &Value) -> Value {
         let headers = [&*self.cookie, &*self.origin(), &*self.write];
-        let path = format!("{}act", self.path);
+        let path = format!("{}{page}", self.path);
         let (_, _, body) = self.send("POST", &path, &headers, &request.to_string());
         serde_json::from_str(&body).unwrap_or(Value::String(body))
     }
+}
+
+/// A kubeconfig of somebody who may only look.
+pub(crate) async fn viewer(root: &Path, server: &crate::process::Process) -> std::path::PathBuf {
+    let file = root.join("ann.kubeconfig");
+    let made = Command::new(env!("CARGO_BIN_EXE_offshoot"))
+        .args(["user", "ann", "--group", "web", "--data"])
+        .arg(root.join("data"))
+        .arg("--output")
+        .arg(&file)
+        .status();
+    assert!(made.unwrap().success());
+    let binding = serde_json::json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "web"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+        "subjects": [{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": "web"}],
+    });
+    server.create(BINDINGS, &binding).await;
+    file
 }
 
 impl Drop for Board {

@@ -1,15 +1,11 @@
 //! What the board writes: in the user's name, of what was shown, as far as their roles go; and how it shows what others wrote.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 
 use super::Board;
 use crate::bulk::{admin, drafts, revisions};
 use crate::edges::RESOURCES;
 use crate::process::{bare, git, wait_for};
-
-const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
 
 /// What came of each revision.
 fn results(answer: &Value) -> Vec<(&str, &str, bool)> {
@@ -131,20 +127,7 @@ async fn a_class_is_approved_as_it_was_shown_and_git_names_the_user() {
 async fn who_may_only_look_gets_no_button_that_works_and_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let server = drafts(root.path(), 2).await;
-    let file = root.path().join("ann.kubeconfig");
-    let made = Command::new(env!("CARGO_BIN_EXE_offshoot"))
-        .args(["user", "ann", "--group", "web", "--data"])
-        .arg(root.path().join("data"))
-        .arg("--output")
-        .arg(&file)
-        .status();
-    assert!(made.unwrap().success());
-    let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "web"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
-        "subjects": [{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": "web"}],
-    });
-    server.create(BINDINGS, &binding).await;
+    let file = super::viewer(root.path(), &server).await;
     let board = Board::open(&file);
     let page = changes(&board).await;
     assert!(page.contains("<button") && page.contains("ann"), "{page}");

@@ -1,6 +1,6 @@
 //! How far a step is: counted by what is published at the wanted commit, never by `Ready` (F7).
 
-use model::{OpenWhen, RolloutStep, Standing, StepMembers, StepStatus};
+use model::{ObjectName, OpenWhen, RolloutStep, Standing, StepMembers, StepStatus};
 
 use super::super::observed::Observed;
 use super::members::Target;
@@ -17,27 +17,38 @@ pub(super) enum Verdict {
     Empty(String),
 }
 
-/// Counts the members of a step that is open.
-pub(super) fn count(
-    o: &Observed,
+/// What is found of the members of a step beside the counts.
+#[derive(Default)]
+pub(super) struct Found<'a> {
+    /// When each of them was published that counts as published.
+    pub(super) times: Vec<i64>,
+    /// Those that have published another commit since they were reached.
+    pub(super) diverged: Vec<&'a ObjectName>,
+}
+
+/// Counts the members of a step. Where targets are unknown, those that are missing are not taken for deleted.
+pub(super) fn count<'a>(
+    (o, certain): (&Observed, bool),
     id: &str,
-    members: &[&Target<'_>],
+    members: &[&Target<'a>],
     step: &mut StepStatus,
-) -> Vec<i64> {
-    let mut times = Vec::new();
+) -> Found<'a> {
+    let mut found = Found::default();
     *step = StepStatus {
         name: std::mem::take(&mut step.name),
         opened: step.opened,
         frozen: step.frozen,
         filled: step.filled,
-        members: if step.frozen {
-            step.members
-        } else {
-            members.len()
+        members: match step.frozen || !certain {
+            // As many as it had; what was reached in it belongs to it, whatever was known then.
+            true => step.members.max(members.len()),
+            false => members.len(),
         },
         ..StepStatus::default()
     };
-    step.deleted = step.members.saturating_sub(members.len());
+    if certain {
+        step.deleted = step.members.saturating_sub(members.len());
+    }
     for target in members {
         let Some(variant) = target.variant else {
             continue;
@@ -47,6 +58,7 @@ pub(super) fn count(
         let wanted = target.wanted.upstream.commit;
         if target.is_written && variant.published && commit.is_some() && commit == wanted {
             step.published += 1;
+            let times = &mut found.times;
             times.push(published.and_then(|p| p.at).unwrap_or(o.now).min(o.now));
             continue;
         }
@@ -62,9 +74,12 @@ pub(super) fn count(
         }
         let before = target.reached(id).and_then(|m| m.before.as_ref());
         let moved = commit.is_some() && commit != wanted && commit != before.map(|b| b.commit);
-        step.diverged += usize::from(target.is_written && target.reached(id).is_some() && moved);
+        if target.is_written && target.reached(id).is_some() && moved {
+            step.diverged += 1;
+            found.diverged.push(target.name);
+        }
     }
-    times
+    found
 }
 
 /// Whether an open step is done.

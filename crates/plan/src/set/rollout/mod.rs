@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Condition, MemberMark, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, Status,
-    StepStatus, Uid, Upstream, VariantSet, VariantSpec,
+    StepStatus, Uid, UidMark, Upstream, VariantSet, VariantSpec,
 };
 
 use super::guard::uid_mark;
@@ -21,6 +21,7 @@ use super::observed::Observed;
 use crate::Report;
 use crate::digest::wanted;
 use members::Target;
+pub use members::{Place, steps};
 pub(super) use news::news;
 use walk::Walk;
 
@@ -138,9 +139,12 @@ fn begin(
                 status.created.clear();
                 status.steps.iter_mut().for_each(|s| s.filled = None);
             }
-            let waits = |t: &&Target<'_>| t.variant.is_none();
-            let waiting = targets.iter().filter(waits);
-            let waiting: BTreeSet<_> = waiting.map(|t| uid_mark(t.name.as_str())).collect();
+            // A share is of what is there when the first step opens.
+            if certain && status.steps.iter().all(|s| s.opened.is_none()) {
+                status.total = targets.len();
+                status.awaited = unmade(targets);
+            }
+            let waiting = unmade(targets);
             status.awaited.retain(|mark| waiting.contains(mark));
             return status;
         }
@@ -151,7 +155,6 @@ fn begin(
             ));
         }
     }
-    let new = targets.iter().filter(|t| t.variant.is_none());
     RolloutStatus {
         id: next(uid, before.map_or("", |b| b.id.as_str()), &wants, targets),
         wants,
@@ -159,9 +162,15 @@ fn begin(
         total: targets.len(),
         began: o.now,
         retried: before.and_then(|b| b.retried.clone()),
-        awaited: new.map(|t| uid_mark(t.name.as_str())).collect(),
+        awaited: unmade(targets),
         ..RolloutStatus::default()
     }
+}
+
+/// The targets that have no variant.
+fn unmade(targets: &[Target<'_>]) -> BTreeSet<UidMark> {
+    let new = targets.iter().filter(|t| t.variant.is_none());
+    new.map(|t| uid_mark(t.name.as_str())).collect()
 }
 
 /// The highest number of a rollout that a target was reached by. One that is beyond what is remembered was begun by a
@@ -225,6 +234,9 @@ pub(super) fn tell(
         RolloutState::Paused | RolloutState::Undone => report.hint(how, resume),
         RolloutState::Complete => {}
         _ => report.note(how),
+    }
+    if let Some(diverged) = status.diverged() {
+        report.note(format!("rollout {}: {diverged}", status.id));
     }
     if steered.waiting == 0 {
         return;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Before, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus, StepStatus};
+use model::{
+    Before, MAX_DIVERGED, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus, StepStatus,
+};
 
 use super::super::observed::Observed;
 use super::measure::{self, Verdict};
@@ -38,15 +40,22 @@ impl Walk<'_, '_> {
             let both = self.targets.iter().zip(&steps);
             both.filter(|(_, s)| **s == at).map(|(t, _)| t).collect()
         };
-        let mut times = Vec::new();
+        let (mut times, mut diverged) = (Vec::new(), Vec::new());
         for (at, step) in status.steps.iter_mut().enumerate() {
-            times.push(measure::count(self.o, &status.id, &of(at), step));
+            let found = measure::count((self.o, self.certain), &status.id, &of(at), step);
+            times.push(found.times);
+            diverged.extend(found.diverged);
         }
+        diverged.sort();
+        let named = diverged.iter().take(MAX_DIVERGED);
+        status.diverged = named.map(ToString::to_string).collect();
         self.halt(&mut status);
         let end = self.open(&mut status, times);
         for (at, step) in status.steps.iter_mut().enumerate() {
             let all_reached = || of(at).iter().all(|t| t.reached(&status.id).is_some());
-            step.frozen = step.frozen || (step.opened.is_some() && all_reached());
+            // What is not known may belong to it.
+            let may = self.certain && step.opened.is_some();
+            step.frozen = step.frozen || (may && all_reached());
         }
         status.complete |= end.state == RolloutState::Complete;
         (status.state, status.message) = (end.state, end.message);

@@ -1,63 +1,119 @@
 //! The grid: a cell for each target. The page is a frame; cells come as data, all of them once and then what changed.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
 use maud::{Markup, html};
 use model::Standing;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use super::layout::{self, key, mark};
 use super::{Context, Query};
 use crate::commands::board::Board;
+use crate::commands::board::classes::Held;
 use crate::commands::board::fleet::{Fleet, Target, lifecycle, tree};
 
-/// Cells, those that changed since a version or all, with the labels of repositories.
-pub(in crate::commands::board) fn cells(board: &Board, query: &Query) -> Value {
+/// All cells, or those that changed since a version. Words that many cells share stand once, and cells name their place:
+/// ten thousand cells are read within a second.
+#[derive(Serialize)]
+struct Cells<'f> {
+    version: u64,
+    full: bool,
+    words: Vec<&'f str>,
+    cells: Vec<Cell<'f>>,
+    gone: Vec<&'f str>,
+    /// The labels of each repository, where any of them changed.
+    repositories: Option<BTreeMap<&'f str, BTreeMap<&'f str, &'f str>>>,
+    /// The steps of each set, in their order.
+    steps: BTreeMap<&'f str, Vec<&'f str>>,
+}
+
+/// Variant, revision, its tree, and as places of words: set, repository, package, state, lifecycle, class, versions,
+/// message and step.
+#[derive(Serialize)]
+struct Cell<'f>(&'f str, &'f str, &'f str, [usize; 9]);
+
+/// Words, each once.
+#[derive(Default)]
+struct Words<'f> {
+    list: Vec<&'f str>,
+    places: HashMap<&'f str, usize>,
+}
+
+impl<'f> Words<'f> {
+    fn place(&mut self, word: &'f str) -> usize {
+        *self.places.entry(word).or_insert_with(|| {
+            self.list.push(word);
+            self.list.len() - 1
+        })
+    }
+}
+
+/// Cells as JSON, those that changed since a version or all, with the labels of repositories.
+pub(in crate::commands::board) fn cells(board: &Board, query: &Query) -> String {
     board.classes.want();
     let since = query.get("since").and_then(|v| v.parse::<u64>().ok());
     board.fleet(|fleet| {
         let gone = since.and_then(|since| fleet.gone_since(since));
         let since = gone.as_ref().and(since);
-        let all = fleet.targets.iter();
-        // A revision may change without its variant: those of an open revision are told each time.
-        let told = all.filter(|(_, t)| since.is_none_or(|s| t.since > s || is_open(fleet, t)));
-        let cells: Vec<Value> = told.map(|(name, t)| cell(board, fleet, name, t)).collect();
-        let repositories: Map<String, Value> = match since {
-            Some(_) => Map::new(),
-            None => fleet
-                .repositories
-                .keys()
-                .map(|name| {
-                    let labels = fleet.labels(name);
-                    let labels: Map<String, Value> =
-                        labels.map(|(k, v)| (k.to_owned(), v.into())).collect();
-                    (name.clone(), labels.into())
-                })
-                .collect(),
-        };
-        json!({
-            "version": fleet.version, "full": since.is_none(), "cells": cells,
-            "gone": gone.unwrap_or_default(), "repositories": repositories,
+        let told = fleet.targets.iter();
+        let told = told.filter(|(_, t)| since.is_none_or(|s| t.since > s));
+        let told: Vec<_> = told.collect();
+        let labelled = since.is_none_or(|since| fleet.labelled > since);
+        let labels = |name: &'_ String| fleet.labels(name).collect();
+        let repositories = fleet.repositories.keys();
+        let repositories = repositories.map(|name| (name.as_str(), labels(name)));
+        board.classes.held(|held| {
+            let mut words = Words::default();
+            let cells = told
+                .iter()
+                .map(|(name, t)| cell(held, fleet, &mut words, name, t));
+            let cells: Vec<Cell<'_>> = cells.collect();
+            let cells = Cells {
+                version: fleet.version,
+                full: since.is_none(),
+                words: words.list,
+                cells,
+                gone: gone.unwrap_or_default(),
+                repositories: labelled.then(|| repositories.collect()),
+                steps: steps(fleet),
+            };
+            // Only maps with keys that are no texts cannot be written.
+            serde_json::to_string(&cells).unwrap_or_default()
         })
     })
 }
 
-fn is_open(fleet: &Fleet, target: &Target) -> bool {
-    let revision = fleet.revision(&target.revision);
-    revision.is_some_and(|r| lifecycle(r) != "Published")
-}
-
-fn cell(board: &Board, fleet: &Fleet, name: &str, target: &Target) -> Value {
+fn cell<'f>(
+    classes: &'f Held,
+    fleet: &'f Fleet,
+    words: &mut Words<'f>,
+    name: &'f str,
+    target: &'f Target,
+) -> Cell<'f> {
     let revision = fleet.revision(&target.revision);
     let tree = revision.map(tree).unwrap_or_default();
-    let class = board
-        .classes
-        .of(&target.revision, tree)
-        .and_then(Result::ok);
-    json!({
-        "v": name, "s": target.set, "r": target.repository, "p": target.package,
-        "k": key(target.standing), "d": target.revision, "t": tree,
-        "l": revision.map(lifecycle).unwrap_or_default(),
-        "c": class.unwrap_or_default(), "u": target.versions, "m": target.message,
-    })
+    let said = [
+        target.set.as_str(),
+        &target.repository,
+        &target.package,
+        key(target.standing),
+        revision.map(lifecycle).unwrap_or_default(),
+        classes.class(&target.revision, tree),
+        &target.versions,
+        &target.message,
+        &target.step,
+    ];
+    let said = said.map(|word| words.place(word));
+    Cell(name, &target.revision, tree, said)
+}
+
+/// The steps of each set that rolls out, in their order.
+fn steps(fleet: &Fleet) -> BTreeMap<&str, Vec<&str>> {
+    let rolling = fleet.sets.iter().filter_map(|(name, set)| {
+        let steps = set.rollout.as_ref()?.steps.iter();
+        Some((name.as_str(), steps.map(|s| s.name.as_str()).collect()))
+    });
+    rolling.collect()
 }
 
 /// The main part of the page.
@@ -68,7 +124,11 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
     let labels = context.board.fleet(|f| {
         let all = f.repositories.keys().flat_map(|name| f.labels(name));
         let keys = all.map(|(key, _)| key.to_owned());
-        keys.collect::<std::collections::BTreeSet<_>>()
+        keys.collect::<BTreeSet<_>>()
+    });
+    let steps: BTreeSet<String> = context.board.fleet(|f| {
+        let all = steps(f).into_values().flatten();
+        all.map(str::to_owned).collect()
     });
     let (approve, propose) = (context.rights.approve, context.rights.propose);
     let scope = crate::commands::board::actions::scope(&context.board.client.namespace);
@@ -86,11 +146,15 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
                 option value="" { "all" }
                 @for set in &sets { option selected[context.asked("set") == set] { (set) } }
             } }
+            label { "Step" select name="step" {
+                option value="" { "all" }
+                @for step in &steps { option selected[context.asked("step") == step] { (step) } }
+            } }
             label { "Labels" input name="label" placeholder="region=eu, ring=1" list="labels" value=(context.asked("label")); }
             datalist #labels { @for key in &labels { option value=(format!("{key}=")) {} } }
             label { "Class" input name="class" placeholder="first digits" size="9" value=(context.asked("class")); }
             label { "Sort" select name="sort" {
-                @for (value, word) in [("", "name"), ("state", "state"), ("repository", "repository"), ("class", "class")] {
+                @for (value, word) in [("", "name"), ("state", "state"), ("repository", "repository"), ("class", "class"), ("step", "step")] {
                     option value=(value) selected[context.asked("sort") == value] { (word) }
                 }
                 @for key in &labels {

@@ -148,7 +148,19 @@ pub(super) fn stage(word: &str) -> Markup {
 
 /// A command, and how to take it.
 pub(super) fn command(text: &str) -> Markup {
-    html! { div.command { code { (text) } button.small type="button" data-copy=(text) { "Copy" } } }
+    html! { div.command { code tabindex="0" { (text) } button.small type="button" data-copy=(text) { "Copy" } } }
+}
+
+/// Why a button does not work.
+pub(super) const NOT_ALLOWED: &str = "Your roles do not allow this";
+
+/// A verb as a button has it.
+pub(super) fn titled(verb: &str) -> String {
+    let mut word = verb.to_owned();
+    if let Some(first) = word.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    word
 }
 
 /// A button for a verb on revisions as they are shown, with the command that does the same.
@@ -158,11 +170,8 @@ pub(super) fn act(
     allowed: bool,
     members: &[(String, String)],
 ) -> Markup {
-    let mut word = verb.to_owned();
-    if let Some(first) = word.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    let why = (!allowed).then_some("Your roles do not allow this");
+    let word = titled(verb);
+    let why = (!allowed).then_some(NOT_ALLOWED);
     let entries = entries(members);
     let does = actions::command(&context.board.client.namespace, verb, members);
     html! {

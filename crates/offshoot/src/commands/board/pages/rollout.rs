@@ -1,42 +1,105 @@
-//! The rollout of a set: how its steps stand, and the commands that hold it, go on, or take it back. The page writes
-//! nothing itself.
+//! The rollout of a set: how its steps stand, and buttons that hold it, let it go on, or take it back, each with its command.
 
 use maud::{Markup, html};
 use model::{RolloutState, RolloutStatus};
 
-use super::layout::command;
+use super::layout::{NOT_ALLOWED, command, titled};
+use crate::commands::rollout::word;
+
+/// What of a set's card is its rollout.
+pub(super) struct Part<'a> {
+    pub(super) set: &'a str,
+    /// `None` where it has not begun.
+    pub(super) rollout: Option<&'a RolloutStatus>,
+    /// What can be said to it as it stands.
+    pub(super) verbs: &'a [&'static str],
+    /// How it was seen; sent along with what is said.
+    pub(super) seen: &'a str,
+    /// Whether the user may say it.
+    pub(super) allowed: bool,
+    /// The flag of commands that names the namespace.
+    pub(super) scope: &'a str,
+}
 
 /// The part of a set's card.
-pub(super) fn part(set: &str, rollout: &RolloutStatus, scope: &str) -> Markup {
-    let open = rollout.current().map(|(at, _)| at);
-    let line = |verb: &str| command(&format!("offshoot rollout {verb} {set}{scope}"));
+pub(super) fn part(part: &Part<'_>) -> Markup {
+    let (set, scope) = (part.set, part.scope);
     html! {
-        h3 { "Rollout: " (rollout.progress()) }
+        section.rollout aria-label=(format!("Rollout of {set}")) {
+            div.head {
+                h3 { "Rollout: " (part.rollout.map_or_else(|| "not begun".to_owned(), RolloutStatus::progress)) }
+                div.verbs { @for verb in part.verbs { (button(part, verb)) } }
+            }
+            @if let Some(rollout) = part.rollout { (steps(set, rollout)) }
+            (command(&format!("offshoot rollout status {set}{scope}")))
+        }
+    }
+}
+
+fn steps(set: &str, rollout: &RolloutStatus) -> Markup {
+    let works = !matches!(rollout.state, RolloutState::Complete | RolloutState::Undone);
+    let open = rollout.current().map(|(at, _)| at).filter(|_| works);
+    html! {
         @if !rollout.message.is_empty() { p { (rollout.message) } }
+        @if let Some(diverged) = rollout.diverged() { p { (diverged) } }
         table {
-            thead { tr { th scope="col" { "Step" } th scope="col" { "Published" } th scope="col" { "Besides" } } }
+            thead { tr { @for head in ["Step", "State", "Published", "Besides", "Opened"] { th scope="col" { (head) } } } }
             tbody {
                 @for (at, step) in rollout.steps.iter().enumerate() {
                     tr aria-current=[(open == Some(at)).then_some("step")] {
-                        th scope="row" { (step.name) }
-                        td { @if step.opened.is_some() { (step.published) " of " (step.members) } @else { "closed" } }
+                        th scope="row" { a href=(format!("./targets?set={set}&step={}", step.name)) { (step.name) } }
+                        td { (badge(word(rollout, at, step))) }
+                        td { @if step.opened.is_some() { (step.published) " of " (step.members) } }
                         td { (step.besides()) }
+                        td.soft { @if let Some(opened) = step.opened { (time(opened)) } }
                     }
                 }
             }
         }
-        @for verb in verbs(rollout) { (line(verb)) }
     }
 }
 
-/// What can be said to a rollout as it stands.
-fn verbs(rollout: &RolloutStatus) -> &'static [&'static str] {
-    match rollout.state {
-        RolloutState::Progressing | RolloutState::Soaking => &["status", "pause", "undo"],
-        RolloutState::Halted => &["status", "retry", "undo"],
-        RolloutState::Paused => &["status", "resume", "undo"],
-        RolloutState::Undone => &["status", "resume"],
-        RolloutState::Complete => &["status", "undo"],
+/// A step's state, coloured.
+fn badge(word: &str) -> Markup {
+    let class = match word {
+        "done" => "uptodate",
+        "open" => "draft",
+        "soaking" => "proposed",
+        _ => "unknown",
+    };
+    html! { span class=(format!("badge s-{class}")) { (word) } }
+}
+
+/// A time, to the minute.
+fn time(seconds: i64) -> Markup {
+    let at = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+    html! { time datetime=(at) { (at.strftime("%Y-%m-%d %H:%M UTC")) } }
+}
+
+/// What a verb does, before it is confirmed.
+fn meaning(verb: &str) -> &'static str {
+    match verb {
+        "pause" => "No further step opens until somebody resumes. Members that were reached go on.",
+        "resume" => {
+            "Steps open again as they get done. What was taken back is rolled out again, step by step."
+        }
+        "retry" => "The halt ends, unless what halted it is still so.",
+        _ => {
+            "Each member that was reached returns to the upstream commit that it had published before, all at once, and stays there until somebody resumes or spec.upstream changes. Open drafts that nobody edited go."
+        }
+    }
+}
+
+fn button(part: &Part<'_>, verb: &str) -> Markup {
+    let Part { set, scope, .. } = part;
+    let allowed = part.allowed;
+    html! {
+        button type="button" class=(format!("act {verb}")) id=(format!("{verb}-{set}"))
+            disabled[!allowed] title=[(!allowed).then_some(NOT_ALLOWED)]
+            data-steer=(verb) data-set=[allowed.then_some(set)] data-seen=[allowed.then_some(part.seen)]
+            data-meaning=(meaning(verb)) data-command=(format!("offshoot rollout {verb} {set}{scope}")) {
+            (titled(verb)) span.hidden { " the rollout of " (set) }
+        }
     }
 }
 
@@ -46,9 +109,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_halted_rollout_shows_its_steps_and_what_ends_the_halt() {
-        let rollout = RolloutStatus {
+    fn halted() -> RolloutStatus {
+        RolloutStatus {
             id: "2-4f1d0c2a97".to_owned(),
             state: RolloutState::Halted,
             message: "1 member(s) <with> conflicts".to_owned(),
@@ -67,17 +129,49 @@ mod tests {
                 },
             ],
             ..RolloutStatus::default()
+        }
+    }
+
+    fn page(rollout: Option<&RolloutStatus>, allowed: bool) -> String {
+        let shown = Part {
+            set: "web",
+            rollout,
+            verbs: &["retry", "undo"],
+            seen: "2-4f1d0c2a97 Halted <1>",
+            allowed,
+            scope: " -n shop",
         };
-        let page = part("web", &rollout, " -n shop").into_string();
+        part(&shown).into_string()
+    }
+
+    #[test]
+    fn a_halted_rollout_shows_its_steps_and_what_ends_the_halt() {
+        let rollout = halted();
+        let page = page(Some(&rollout), true);
         for shown in [
             "Rollout: canary 1/2, 1 of 2, halted",
             "&lt;with&gt;",
-            "<tr aria-current=\"step\"><th scope=\"row\">canary</th><td>1 of 2</td><td>conflicts 1</td>",
-            "<th scope=\"row\">rest</th><td>closed</td>",
-            "offshoot rollout retry web -n shop",
+            "<tr aria-current=\"step\"><th scope=\"row\"><a href=\"./targets?set=web&amp;step=canary\">canary</a></th><td><span class=\"badge s-draft\">open</span></td><td>1 of 2</td><td>conflicts 1</td>",
+            "1970-01-01 00:00 UTC",
+            "step=rest\">rest</a></th><td><span class=\"badge s-unknown\">closed</span></td><td></td>",
+            "data-command=\"offshoot rollout retry web -n shop\"",
+            "data-seen=\"2-4f1d0c2a97 Halted &lt;1&gt;\"",
+            ">Undo<",
         ] {
             assert!(page.contains(shown), "{shown}: {page}");
         }
         assert!(!page.contains("rollout resume"), "{page}");
+    }
+
+    #[test]
+    fn who_may_not_steer_gets_no_button_that_works() {
+        let page = page(None, false);
+        assert!(page.contains("Rollout: not begun"), "{page}");
+        assert_eq!(page.matches("<button").count(), 3, "{page}");
+        assert_eq!(page.matches(" disabled").count(), 2, "{page}");
+        assert!(
+            !page.contains("data-seen") && !page.contains("data-set"),
+            "{page}"
+        );
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use model::{RolloutStatus, Standing};
 
+use super::rollout::{self, Part};
 use super::waiting::bar;
-use super::{Context, nothing};
-use super::{layout, rollout};
+use super::{Context, layout, nothing};
 use crate::commands::board::actions;
 
 /// One set of the page.
@@ -17,6 +17,9 @@ struct Row {
     counts: BTreeMap<Standing, usize>,
     said: Vec<String>,
     rollout: Option<RolloutStatus>,
+    /// What can be said to the rollout.
+    verbs: Vec<&'static str>,
+    seen: String,
 }
 
 /// The main part of the page.
@@ -27,7 +30,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
         div.title { h1 { "Sets" } }
         @if rows.is_empty() { (nothing("There is no set in this namespace.")) }
         div.cards {
-            @for row in &rows { (card(row, &scope)) }
+            @for row in &rows { (card(context, row, &scope)) }
         }
     }
 }
@@ -54,6 +57,8 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
                 .map(|c| format!("{}: {}", c.kind, c.message))
                 .collect(),
             rollout: set.status.rollout.clone(),
+            verbs: set.verbs.clone(),
+            seen: set.seen.clone(),
         });
         let mut rows: Vec<Row> = sets.collect();
         let lone = counts.remove("").unwrap_or_default();
@@ -64,13 +69,15 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
                 counts: lone,
                 said: Vec::new(),
                 rollout: None,
+                verbs: Vec::new(),
+                seen: String::new(),
             });
         }
         rows
     })
 }
 
-fn card(row: &Row, scope: &str) -> Markup {
+fn card(context: &Context<'_>, row: &Row, scope: &str) -> Markup {
     let total: usize = row.counts.values().sum();
     let (repository, package, revision) = &row.upstream;
     let title = if row.name.is_empty() {
@@ -94,7 +101,16 @@ fn card(row: &Row, scope: &str) -> Markup {
                     li { a href=(format!("./targets?set={}&state={}", row.name, layout::key(*standing))) { (layout::badge(*standing)) " " span.number { (count) } } }
                 }
             }
-            @if let Some(rollout) = &row.rollout { (rollout::part(&row.name, rollout, scope)) }
+            @if row.rollout.is_some() || !row.verbs.is_empty() {
+                (rollout::part(&Part {
+                    set: &row.name,
+                    rollout: row.rollout.as_ref(),
+                    verbs: &row.verbs,
+                    seen: &row.seen,
+                    allowed: context.rights.rollout,
+                    scope,
+                }))
+            }
             @if !row.said.is_empty() { details { summary { "Conditions" } ul { @for line in &row.said { li { (line) } } } } }
         }
     }

@@ -1,0 +1,201 @@
+//! The pictures of `docs/`, taken anew with `tests/board/run pictures DIR`: 48 repositories in three regions, a set that
+//! rolls out in three steps, and an upgrade with six equal conflicts in the second one.
+
+use serde_json::{Value, json};
+
+use super::{Browser, address, browser};
+use crate::board::Board;
+use crate::bulk::admin;
+use crate::edges::{RESOURCES, REVISIONS, register, until_there};
+use crate::plan::{DEPLOYMENT, SETS, upstream};
+use crate::process::{Process, repository, wait_for};
+
+const REPOSITORIES: &str = "/apis/config.porch.kpt.dev/v1alpha1/namespaces/default/repositories";
+const REGIONS: [&str; 3] = ["eu", "us", "ap"];
+
+fn set() -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha2",
+        "kind": "PackageVariantSet",
+        "metadata": { "name": "web" },
+        "spec": {
+            "upstream": { "repo": "blueprints", "package": "web" },
+            "targets": [{
+                "repositorySelector": { "matchLabels": { "tier": "edge" } },
+                "template": { "packageContext": { "dataExprs": [
+                    { "key": "region", "valueExpr": "repository.labels['region']" },
+                ] } },
+            }],
+            "rollout": {
+                "steps": [
+                    { "name": "canary", "selector": { "matchLabels": { "ring": "0" } } },
+                    { "name": "early", "selector": { "matchLabels": { "ring": "1" } } },
+                    { "name": "rest" },
+                ],
+                "halt": { "conflicts": 3 },
+            },
+        },
+    })
+}
+
+/// The names of repositories, of canaries first.
+fn sites() -> Vec<String> {
+    let site = |n: usize| format!("edge-{}-{:02}", REGIONS[n % 3], n / 3 + 1);
+    (0..48).map(site).collect()
+}
+
+async fn progress(server: &Process) -> String {
+    let set = server.get(&format!("{SETS}/web")).await;
+    let progress = set.pointer("/status/rollout/progress");
+    progress
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Publishes the drafts of some sites until the rollout stands so.
+async fn until(
+    (server, root): (&Process, &std::path::Path),
+    sites: &[String],
+    draft: u8,
+    wanted: &str,
+) {
+    let names = sites
+        .iter()
+        .map(|s| format!("{s}.web.packagevariant-{draft}"));
+    let names: Vec<String> = names.collect();
+    wait_for(wanted, async || {
+        for verb in ["propose", "approve"] {
+            let names = names.iter().map(String::as_str);
+            let words: Vec<&str> = ["rpkg", verb].into_iter().chain(names).collect();
+            admin(root, &words);
+        }
+        progress(server).await.starts_with(wanted)
+    })
+    .await;
+}
+
+/// A fleet that is published at v1, six of it with other replicas, and on its way to v2.
+async fn fleet(root: &std::path::Path) -> Process {
+    let server = Process::start(root, &[]).await;
+    register(&server, root, "blueprints", false).await;
+    upstream(root, DEPLOYMENT, "hunter1", Some("v1"));
+    until_there(&server, &format!("{REVISIONS}/blueprints.web.v1")).await;
+    for (n, name) in sites().iter().enumerate() {
+        let mut one = repository(root, name, true);
+        let ring = ["0", "1", "2"][usize::from(n >= 3) + usize::from(n >= 24)];
+        one["metadata"]["labels"] =
+            json!({ "tier": "edge", "ring": ring, "region": REGIONS[n % 3] });
+        server.create(REPOSITORIES, &one).await;
+    }
+    server.create(SETS, &set()).await;
+    let sites = sites();
+    let at = (&server, root);
+    until(at, &sites[..3], 1, "early 2/3").await;
+    // Six of the second step are edited before they are published.
+    let drafts = async || {
+        let list = server.get(REVISIONS).await;
+        let all = list["items"].as_array().unwrap().iter();
+        let drafts = all.filter(|r| r["spec"]["lifecycle"] == "Draft");
+        let names = drafts.map(|r| r["metadata"]["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    wait_for("all drafts of the step", async || {
+        drafts().await.len() == 21
+    })
+    .await;
+    for name in drafts().await.into_iter().take(6) {
+        let path = format!("{RESOURCES}/{name}");
+        let mut files = server.get(&path).await;
+        let deployment = &mut files["spec"]["resources"]["deployment.yaml"];
+        *deployment = deployment
+            .as_str()
+            .unwrap()
+            .replace("replicas: 3", "replicas: 9")
+            .into();
+        server.client.put(&path, &files).await.unwrap();
+    }
+    until(at, &sites[3..24], 1, "rest 3/3").await;
+    until(at, &sites[24..], 1, "complete").await;
+    let next = DEPLOYMENT
+        .replace("web:1.4", "web:1.5")
+        .replace("replicas: 3", "replicas: 5");
+    upstream(root, &next, "hunter1", Some("v2"));
+    wait_for("v2", async || progress(&server).await.starts_with("canary")).await;
+    until(at, &sites[..3], 2, "early 2/3").await;
+    wait_for("the halt", async || {
+        progress(&server).await.ends_with("halted")
+    })
+    .await;
+    server
+}
+
+/// Takes a picture of a page once it shows something.
+fn picture(browser: &mut Browser, url: &str, shows: &str, name: &str) {
+    browser.go(url);
+    browser.until(&format!("document.body?.innerText.includes({shows:?}) && !document.body.innerText.includes('comparing')"));
+    browser.look(name);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pictures_are_taken_where_they_are_wanted() {
+    if std::env::var("OFFSHOOT_PICTURES").is_err() {
+        eprintln!("skipped: OFFSHOOT_PICTURES names no directory");
+        return;
+    }
+    let Some(mut browser) = browser() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let _server = fleet(root).await;
+    // Some wait for approval, some for a proposal.
+    let site = [
+        "spec.lifecycle=Draft,spec.repository=edge-eu-08",
+        "spec.lifecycle=Draft,spec.repository=edge-us-08",
+    ];
+    for site in site {
+        admin(root, &["rpkg", "propose", "--field-selector", site]);
+    }
+    let board = Board::start(&root.join("data/kubeconfig"));
+    let browser = &mut browser;
+    browser.below = "";
+    browser.go(&address(&board));
+    let base = browser.run("location.href").as_str().unwrap().to_owned();
+    let at = |page: &str| format!("{base}{page}");
+    picture(browser, &at(""), "Conflicts 6", "waiting");
+    picture(browser, &at("sets"), "halted", "sets");
+    browser.go(&at("targets?sort=step"));
+    browser.until("document.querySelectorAll('.run').length === 3");
+    browser.run("document.getElementById('grid').focus()");
+    for key in [
+        "ArrowRight",
+        "ArrowRight",
+        "ArrowRight",
+        "ArrowRight",
+        "ArrowRight",
+        " ",
+    ] {
+        browser.run(&format!("document.getElementById('grid').dispatchEvent(new KeyboardEvent('keydown', {{key: {key:?}, bubbles: true}}))"));
+    }
+    browser.look("targets");
+    picture(browser, &at("changes"), "classes", "changes");
+    browser.click(".class h2 a");
+    browser.until(
+        "document.body?.dataset.ready === 'yes' && document.querySelector('.diff') !== null",
+    );
+    browser.look("class");
+    picture(browser, &at("conflicts"), "replicas", "conflicts");
+    let name = browser.run("fetch('./cells').then((r) => r.json()).then((told) => told.cells.find((c) => told.words[c[3][3]] === 'conflicts')[1])");
+    let name = name.as_str().unwrap().to_owned();
+    let revision = |part: &str| at(&format!("revision?name={name}{part}"));
+    picture(browser, &revision(""), &name, "revision");
+    picture(browser, &revision("&part=why"), &name, "why");
+    picture(browser, &revision("&part=blame"), &name, "blame");
+    browser.go(&at("plan?set=web&revision=v1"));
+    browser.click("#plan button");
+    browser.until("document.querySelector('#planned .card') !== null");
+    browser.look("plan");
+    browser.dark(true);
+    picture(browser, &at("sets"), "halted", "dark");
+    browser.size(420, 800);
+    picture(browser, &at("targets?sort=step"), "48 of 48", "narrow");
+}

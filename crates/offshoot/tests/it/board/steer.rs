@@ -1,0 +1,165 @@
+//! What the board says to a rollout: as `offshoot rollout` does, of what was shown, as far as the user's roles go.
+
+use serde_json::{Value, json};
+
+use super::{Board, viewer};
+use crate::edges::{REVISIONS, until_there};
+use crate::plan::{DEPLOYMENT, SETS, upstream};
+use crate::process::{Process, wait_for};
+use crate::rollout::{fleet, publish, state, until};
+
+/// The page of sets, once it has something.
+async fn sets(board: &Board, shows: &str) -> String {
+    let page = std::cell::RefCell::new(String::new());
+    wait_for(shows, async || {
+        *page.borrow_mut() = board.get("sets").2;
+        page.borrow().contains(shows)
+    })
+    .await;
+    page.into_inner()
+}
+
+/// The attributes of the button of a verb.
+fn button<'p>(page: &'p str, verb: &str) -> Option<&'p str> {
+    let all = page
+        .split("<button")
+        .skip(1)
+        .map(|b| b.split_once('>').unwrap().0);
+    all.into_iter()
+        .find(|b| b.contains(&format!("data-steer=\"{verb}\"")))
+}
+
+/// What a press of the button sends.
+fn request(page: &str, verb: &str) -> Value {
+    let button = button(page, verb).unwrap_or_else(|| panic!("no {verb}: {page}"));
+    let (_, rest) = button.split_once("data-seen=\"").unwrap();
+    json!({ "verb": verb, "set": "web", "seen": rest.split_once('"').unwrap().0 })
+}
+
+async fn annotations(server: &Process) -> Value {
+    let set = server.get(&format!("{SETS}/web")).await;
+    set.pointer("/metadata/annotations")
+        .cloned()
+        .unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_is_steered_as_it_was_shown() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = fleet(root).await;
+    let board = Board::open(&root.join("data/kubeconfig"));
+    let page = sets(&board, "Rollout: complete").await;
+    assert!(
+        button(&page, "resume").is_none() && button(&page, "retry").is_none(),
+        "{page}"
+    );
+    assert!(
+        page.contains("data-command=\"offshoot rollout undo web\""),
+        "{page}"
+    );
+    let (pause, undo) = (request(&page, "pause"), request(&page, "undo"));
+
+    let mut dry = pause.clone();
+    dry["dryRun"] = true.into();
+    let told = board.post("rollout", &dry);
+    assert!(
+        told["summary"].as_str().unwrap().ends_with("(dry run)"),
+        "{told}"
+    );
+    assert_eq!(
+        annotations(&server).await.get("offshoot.dev/rollout-pause"),
+        None
+    );
+    let told = board.post("rollout", &pause);
+    assert!(
+        told["summary"].as_str().unwrap().starts_with("web paused"),
+        "{told}"
+    );
+    assert_eq!(
+        annotations(&server).await["offshoot.dev/rollout-pause"],
+        "true"
+    );
+
+    // It is paused since: what was shown is refused, whatever it is.
+    for stale in [&pause, &undo] {
+        let told = board.post("rollout", stale);
+        assert_eq!(told["changed"], true, "{told}");
+    }
+    assert_eq!(
+        annotations(&server).await.get("offshoot.dev/rollout-undo"),
+        None
+    );
+
+    let next = DEPLOYMENT.replace("web:1.4", "web:1.5");
+    upstream(root, &next, "hunter1", Some("v2"));
+    until(&server, "Paused").await;
+    let page = sets(&board, "Rollout: paused").await;
+    assert!(button(&page, "pause").is_none(), "{page}");
+    // The step of what was not reached is told, too.
+    let cells: Value = serde_json::from_str(&board.get("cells").2).unwrap();
+    assert_eq!(steps(&cells), ["canary", "rest", "rest"]);
+    assert_eq!(cells["steps"], json!({ "web": ["canary", "rest"] }));
+    board.post("rollout", &request(&page, "resume"));
+    until_there(&server, &format!("{REVISIONS}/canary.web.packagevariant-2")).await;
+    publish(&server, root, "canary.web.packagevariant-2").await;
+    let page = sets(&board, "Rollout: rest 2/2").await;
+    let told = board.post("rollout", &request(&page, "undo"));
+    assert!(
+        told["summary"].as_str().unwrap().contains("is taken back"),
+        "{told}"
+    );
+    until(&server, "Undone").await;
+    let page = sets(&board, "Rollout: undone").await;
+    assert!(button(&page, "undo").is_none(), "{page}");
+
+    let unknown = board.post(
+        "rollout",
+        &json!({ "verb": "delete", "set": "web", "seen": "" }),
+    );
+    assert!(
+        unknown["error"].as_str().unwrap().contains("undo can"),
+        "{unknown}"
+    );
+    let none = board.post(
+        "rollout",
+        &json!({ "verb": "pause", "set": "none", "seen": "" }),
+    );
+    assert!(none["error"].as_str().unwrap().contains("none"), "{none}");
+}
+
+/// The step of each cell.
+fn steps(cells: &Value) -> Vec<&str> {
+    let all = cells["cells"].as_array().unwrap().iter();
+    let word = |c: &Value| usize::try_from(c[3][8].as_u64().unwrap()).unwrap();
+    all.map(|c| cells["words"][word(c)].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_only_look_steers_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = fleet(root).await;
+    let mine = Board::open(&root.join("data/kubeconfig"));
+    let pause = request(&sets(&mine, "Rollout: complete").await, "pause");
+    let board = Board::open(&viewer(root, &server).await);
+    let page = sets(&board, "Rollout: complete").await;
+    for verb in ["pause", "undo"] {
+        let button = button(&page, verb).unwrap();
+        assert!(
+            button.contains("disabled") && !button.contains("data-seen"),
+            "{button}"
+        );
+    }
+    let told = board.post("rollout", &pause);
+    assert!(
+        told["error"].as_str().unwrap().contains("forbidden"),
+        "{told}"
+    );
+    assert_eq!(
+        annotations(&server).await.get("offshoot.dev/rollout-pause"),
+        None
+    );
+    assert_eq!(state(&server).await, "Complete");
+}

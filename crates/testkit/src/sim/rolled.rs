@@ -1,0 +1,235 @@
+//! What holds of a rollout whatever strikes (F7, F8): no target is written ahead of its step, what halts it keeps it halted,
+//! and what was taken back is where it was. Asked at each write of a variant, and at rest; never of the engine.
+
+use std::time::Duration;
+
+use model::{CommitId, MemberMark, ObjectKey, RolloutState, Variant, VariantStatus};
+use plan::set::{RETRY, UNDO};
+use plan::variant::words::{REJECTED_BY, ROLLOUT};
+use tokio::time::Instant;
+
+use super::fixtures::{NS, STEPS};
+use super::ports::Ports;
+use super::settled::{Checked, broken};
+use super::world::World;
+use crate::twin::Twin;
+
+/// How old may be what a decision was made on: watches are late, lists are from the past, and a process starts anew.
+const STALE: Duration = Duration::from_secs(25);
+
+/// Reasons for which a member does not count.
+const ABSENT: [&str; 3] = [
+    "RepositoryNotReady",
+    "DownstreamDeleted",
+    "DownstreamDeletionProposed",
+];
+
+/// What a rollout wrote onto a variant.
+fn mark(variant: &Variant) -> Option<MemberMark> {
+    MemberMark::parse(variant.meta.annotations.get(ROLLOUT)?)
+}
+
+fn place(variant: &Variant) -> String {
+    let at = &variant.spec.downstream;
+    format!("{}/{}", at.repo, at.package)
+}
+
+fn is_young(at: Option<Instant>) -> bool {
+    at.is_some_and(|at| at.elapsed() < STALE)
+}
+
+/// Whether a variant says that it is out of reach or gone.
+fn is_absent(status: &VariantStatus) -> bool {
+    let ready = status.condition("Ready");
+    ready.is_some_and(|c| ABSENT.contains(&c.reason.as_str()))
+}
+
+/// The upstream commits that a variant has published, the latest first.
+fn published(twin: &Twin, variant: &Variant) -> Vec<CommitId> {
+    let at = place(variant);
+    let mut all = twin.revisions();
+    all.retain(|r| r.lifecycle.is_published() && format!("{}/{}", r.repository, r.package) == at);
+    all.sort_by_key(|r| std::cmp::Reverse(r.revision));
+    let commits = all.iter().map(|r| r.upstream_lock.as_ref()?.commit);
+    commits.flatten().collect()
+}
+
+/// Whether a variant has published this commit of upstream.
+fn has_published(twin: &Twin, variant: &Variant, commit: CommitId) -> bool {
+    published(twin, variant).contains(&commit)
+}
+
+/// The variants of the set that are there.
+fn members(twin: &Twin) -> Vec<Variant> {
+    let set = twin.set(NS, "fan").and_then(|s| s.meta.uid.clone());
+    let all = twin.variants().into_iter();
+    all.filter(|v| v.meta.deleted.is_none() && set.as_ref().is_some_and(|s| v.meta.is_owned_by(s)))
+        .filter_map(|v| v.parsed.ok())
+        .map(|v| Variant::clone(&v))
+        .collect()
+}
+
+impl Ports {
+    /// Notes where a variant is written ahead of its step.
+    pub(super) fn rolls(&self, variant: &Variant) {
+        if self.ledger.open().rolled.is_none() {
+            return;
+        }
+        let Some(found) = mark(variant) else {
+            return;
+        };
+        let Some(at) = STEPS.iter().position(|name| *name == found.step) else {
+            let what = format!("F7: {} is in no step: {found}", variant.key);
+            self.ledger.open().wrong.push(what);
+            return;
+        };
+        let members = members(&self.twin);
+        let mut promises = self.ledger.open();
+        let Some(rolled) = &mut promises.rolled else {
+            return;
+        };
+        let keys = || members.iter().map(|v| v.key.clone()).collect();
+        let began = rolled
+            .began
+            .entry(found.rollout.clone())
+            .or_insert_with(keys);
+        let began = began.clone();
+        let reached = (found.rollout.clone(), variant.key.clone());
+        rolled.before.entry(reached).or_insert_with(|| {
+            // Whoever writes may not have heard of the last one.
+            let mut last = published(&self.twin, variant);
+            last.truncate(2);
+            last
+        });
+        let asked = self.twin.set(NS, "fan");
+        let undone = asked.is_some_and(|s| s.meta.annotations.contains_key(UNDO));
+        if undone || is_young(rolled.undone) {
+            return;
+        }
+        let Some(commit) = variant.spec.upstream.commit else {
+            let what = format!("F7: {} is written without a commit", variant.key);
+            promises.wrong.push(what);
+            return;
+        };
+        let earlier = members.iter().filter(|m| m.key != variant.key);
+        for member in earlier {
+            let theirs = mark(member).filter(|m| m.rollout == found.rollout);
+            let named = theirs.and_then(|m| STEPS.iter().position(|name| *name == m.step));
+            let there = began.contains(&member.key);
+            let canary = there && member.spec.downstream.repo.as_str() == "edge";
+            let Some(step) = named.or(canary.then_some(0)) else {
+                continue;
+            };
+            let since = promises.wanted_since(&place(member));
+            let wanted = since.is_some_and(|since| since.elapsed() > STALE);
+            let rolled = promises.rolled.as_ref();
+            let absent = rolled.and_then(|r| r.absent.get(&member.key)).copied();
+            let now = self.twin.variant(NS, member.key.name.as_str());
+            let absent = is_young(absent) || now.as_ref().is_some_and(|v| is_absent(&v.status));
+            if step < at && wanted && !absent && !has_published(&self.twin, member, commit) {
+                let status = self.twin.set(NS, "fan").and_then(|s| s.status.rollout);
+                let told = now.map(|v| format!("{:?}", v.status.condition("Ready")));
+                let what = format!(
+                    "F7: {} is written in step {} while {} of step {} has not published {commit}: {told:?}, {status:?}",
+                    variant.key, found.step, member.key, STEPS[step],
+                );
+                promises.wrong.push(what);
+                return;
+            }
+        }
+    }
+
+    /// Notes when a variant is out of reach or gone.
+    pub(super) fn excuses(&self, key: &ObjectKey, status: &VariantStatus) {
+        let Some(rolled) = &mut self.ledger.open().rolled else {
+            return;
+        };
+        let before = self.twin.variant(key.namespace.as_str(), key.name.as_str());
+        if is_absent(status) || before.is_some_and(|v| is_absent(&v.status)) {
+            rolled.absent.insert(key.clone(), Instant::now());
+        }
+    }
+}
+
+impl World {
+    /// What holds of the rollout at rest.
+    ///
+    /// # Errors
+    /// The first thing that does not.
+    pub(super) fn rolled(&self) -> Checked {
+        let Some(set) = self.durable.twin.set(NS, "fan") else {
+            return Ok(());
+        };
+        let Some(rollout) = &set.status.rollout else {
+            return broken("F7: a set at rest knows nothing of its rollout");
+        };
+        let state = rollout.state;
+        let retried = set.meta.annotations.get(RETRY);
+        if retried != rollout.retried.as_ref() && state != RolloutState::Undone {
+            return broken("F7: a request to try again is not answered");
+        }
+        let members = members(&self.durable.twin);
+        for member in &members {
+            let Some(mark) = mark(member).filter(|m| m.rollout == rollout.id) else {
+                continue;
+            };
+            let Some(commit) = member.spec.upstream.commit else {
+                return broken(format!("F7: {} follows no commit", member.key));
+            };
+            if state == RolloutState::Undone {
+                if self
+                    .had_published(&mark, member)
+                    .is_some_and(|had| !had.contains(&commit))
+                {
+                    return broken(format!("F8: {} did not go back", member.key));
+                }
+                continue;
+            }
+            if self.is_rejected(member) && rollout.halted.is_none() {
+                return broken(format!("F7: {} is rejected, and nothing halts", member.key));
+            }
+        }
+        self.counted(&members, rollout)
+    }
+
+    /// What a member had published before a rollout reached it; `None` where that is nothing.
+    fn had_published(&self, mark: &MemberMark, member: &Variant) -> Option<Vec<CommitId>> {
+        let promises = self.durable.ledger.open();
+        let before = &promises.rolled.as_ref()?.before;
+        let had = before.get(&(mark.rollout.clone(), member.key.clone()))?;
+        (!had.is_empty()).then(|| had.clone())
+    }
+
+    /// A rollout that is complete has everything published where it is wanted.
+    fn counted(&self, members: &[Variant], rollout: &model::RolloutStatus) -> Checked {
+        if rollout.state != RolloutState::Complete {
+            return Ok(());
+        }
+        let absent = |member: &Variant| {
+            let rolled = &self.durable.ledger.open().rolled;
+            rolled
+                .as_ref()
+                .is_some_and(|r| r.absent.contains_key(&member.key))
+        };
+        let missing = members.iter().find(|m| {
+            let commit = m.spec.upstream.commit;
+            let published = commit.is_some_and(|c| has_published(&self.durable.twin, m, c));
+            !published && !absent(m) && self.wanted().contains(&place(m))
+        });
+        match missing {
+            Some(member) => broken(format!(
+                "F7: the rollout is complete, and {} has not published",
+                member.key
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the open draft of a member was rejected, and nobody proposed it again.
+    fn is_rejected(&self, member: &Variant) -> bool {
+        let draft = self.open(&place(member));
+        draft.is_some_and(|r| {
+            r.lifecycle == model::Lifecycle::Draft && r.meta.annotations.contains_key(REJECTED_BY)
+        })
+    }
+}
