@@ -9,10 +9,10 @@ use serde_json::Value;
 use store::{GitOptions, GitStore, Limits, Local, Sync};
 
 use super::objects::{ClusterObjects, Namespaces};
+use super::options::Options;
 use super::records::{self, Ingest};
 use super::remote::{Remote, version_of};
 use super::seen::Seen;
-use super::serve::Options;
 use super::term::Term;
 use crate::{gateway, ports, up};
 

@@ -14,6 +14,7 @@ mod lease;
 mod namespaces;
 mod neighbours;
 mod objects;
+mod options;
 mod records;
 mod remote;
 mod replicas;
@@ -25,9 +26,10 @@ mod term;
 use model::ObjectKey;
 use serde_json::Value;
 
+pub(crate) use options::Options;
 pub(crate) use records::resource as records;
 pub(crate) use remote::Remote;
-pub(crate) use serve::{Options, run};
+pub(crate) use serve::run;
 
 /// Under which key the engine knows an object.
 type Key = fn(&Value) -> Option<ObjectKey>;
