@@ -64,7 +64,7 @@ async fn a_certificate_is_replaced_below_a_server_that_runs_and_paths_beside_its
 }
 
 #[test]
-fn a_pair_that_does_not_fit_is_refused_and_the_old_one_stays() {
+fn a_pair_that_does_not_fit_is_refused() {
     let authority = Identity::make(2).expect("an authority");
     let (one, two) = (issued(&authority), issued(&authority));
     let shown = ServingCertificate::new(&one).expect("certificate");
