@@ -70,7 +70,7 @@ fn a_pair_that_does_not_fit_is_refused_and_the_old_one_stays() {
     let shown = ServingCertificate::new(&one).expect("certificate");
     for wrong in [
         Issued {
-            certificate: one.certificate.clone(),
+            certificate: one.certificate,
             key: two.key.clone(),
         },
         Issued {
@@ -78,7 +78,7 @@ fn a_pair_that_does_not_fit_is_refused_and_the_old_one_stays() {
             key: two.key.clone(),
         },
         Issued {
-            certificate: two.certificate.clone(),
+            certificate: two.certificate,
             key: "none".to_owned(),
         },
     ] {
