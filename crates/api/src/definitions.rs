@@ -97,6 +97,14 @@ pub fn embedded_crds() -> Result<Vec<Value>, yaml::Error> {
     Ok(crds)
 }
 
+/// The definition of records as an object.
+///
+/// # Errors
+/// As [`crds`].
+pub fn records_crd() -> Result<Value, yaml::Error> {
+    read(&RECORDS)
+}
+
 /// The package group's definitions as objects.
 ///
 /// # Errors

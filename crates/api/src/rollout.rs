@@ -196,9 +196,7 @@ pub(crate) fn write_status(status: &RolloutStatus) -> Value {
     put(&mut out, "id", &status.id);
     put(&mut out, "state", status.state.word());
     put(&mut out, "progress", &status.progress());
-    if let Some((_, step)) = status.current() {
-        put(&mut out, "step", &step.name);
-    }
+    put(&mut out, "step", status.step.as_deref().unwrap_or_default());
     put(&mut out, "message", &status.message);
     put(&mut out, "wants", &status.wants);
     put(&mut out, "asked", &status.asked);
@@ -294,6 +292,7 @@ pub(crate) fn read_status(fields: &Fields<'_>) -> RolloutStatus {
         halted: fields.owned("halted"),
         retried: fields.owned("retried"),
         steps: fields.list("steps").iter().map(read_step).collect(),
+        step: fields.owned("step"),
         awaited: marks
             .filter_map(|text| UidMark::parse(std::str::from_utf8(text).ok()?))
             .collect(),
@@ -409,6 +408,7 @@ mod tests {
                     ..StepStatus::default()
                 },
             ],
+            step: Some("canary".to_owned()),
             awaited: [
                 UidMark::new([1, 2, 3, 4, 5, 6]),
                 UidMark::new([9, 9, 9, 9, 9, 9]),

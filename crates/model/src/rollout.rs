@@ -91,6 +91,8 @@ pub struct RolloutStatus {
     pub retried: Option<String>,
     /// The steps.
     pub steps: Vec<StepStatus>,
+    /// The name of the step that is worked on; `None` before the first is open.
+    pub step: Option<String>,
     /// Targets that were there when it began, and whose variants are not made yet.
     pub awaited: BTreeSet<UidMark>,
     /// Members that an undo cannot take back, since the rollout made them: how many, and the first of them.
@@ -196,10 +198,11 @@ impl StepStatus {
 }
 
 impl RolloutStatus {
-    /// The step that is worked on: the last that is open; `None` before the first is.
+    /// The step that is worked on, if it is open: the first that is not done; `None` before the first is open.
     pub fn current(&self) -> Option<(usize, &StepStatus)> {
         let mut steps = self.steps.iter().enumerate();
-        steps.rfind(|(_, s)| s.opened.is_some())
+        let name = self.step.as_deref()?;
+        steps.find(|(_, s)| s.name == name && s.opened.is_some())
     }
 
     /// The members that have published another commit since they were reached: how many, and the first of them by name;
@@ -356,10 +359,12 @@ mod tests {
             ..StepStatus::default()
         };
         let mut status = RolloutStatus {
-            steps: vec![step("canary", Some(1)), step("rest", None)],
+            steps: vec![step("canary", Some(1)), step("rest", Some(2))],
+            step: Some("canary".to_owned()),
             ..RolloutStatus::default()
         };
-        assert_eq!(status.progress(), "canary 1/2, 4 of 10");
+        let told = "canary 1/2, 4 of 10";
+        assert_eq!(status.progress(), told, "though a later one was open");
         status.state = RolloutState::Halted;
         assert_eq!(status.progress(), "canary 1/2, 4 of 10, halted");
         status.steps[0].opened = None;

@@ -23,6 +23,9 @@ mod seen;
 mod serve;
 mod term;
 
+#[cfg(test)]
+mod tests;
+
 use model::ObjectKey;
 use serde_json::Value;
 

@@ -254,6 +254,8 @@ pub(super) fn word(rollout: &RolloutStatus, at: usize, step: &StepStatus) -> &'s
         (_, RolloutState::Complete) => "done",
         (_, RolloutState::Soaking) if current == Some(at) => "soaking",
         _ if current.is_some_and(|current| at < current) => "done",
+        // It was open before what is wanted changed, or was taken back.
+        _ if current.is_some_and(|current| at > current) => "closed",
         _ => "open",
     }
 }

@@ -397,6 +397,9 @@ fn an_undo_takes_the_opened_members_back_and_keeps_them_there() {
         settle(&mut o);
         assert_eq!(count(&o), 5);
         let id = o.status.rollout.as_ref().expect("a rollout").id.clone();
+        annotate(&mut o, plan::set::UNDO, &format!("{id}0"));
+        settle(&mut o);
+        assert_eq!(count(&o), 5, "another rollout's undo asks for nothing");
         annotate(&mut o, plan::set::UNDO, &id);
         settle(&mut o);
         assert_eq!((count(&o), state(&o)), (0, RolloutState::Undone));
@@ -410,6 +413,9 @@ fn an_undo_takes_the_opened_members_back_and_keeps_them_there() {
         settle(&mut o);
         let forward = (0..FLEET).filter(|at| commit_of(&o, *at) == Some(commit("three")));
         assert_eq!(forward.count(), 2, "step by step again");
+        let rollout = o.status.rollout.as_ref().expect("a rollout");
+        let told = rollout.progress();
+        assert!(told.starts_with("canary 1/3"), "{told}");
     });
 }
 

@@ -117,7 +117,7 @@ impl Ports {
             let named = theirs.and_then(|m| STEPS.iter().position(|name| *name == m.step));
             let there = began.contains(&member.key);
             let canary = there && member.spec.downstream.repo.as_str() == "edge";
-            let Some(step) = named.or(canary.then_some(0)) else {
+            let Some(step) = named.or_else(|| canary.then_some(0)) else {
                 continue;
             };
             let since = promises.wanted_since(&place(member));

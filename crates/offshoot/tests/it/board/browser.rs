@@ -159,11 +159,8 @@ impl Browser {
 
     /// A key, as a keyboard sends it.
     fn key(&mut self, key: &str) {
-        let (code, text) = match key {
-            "Enter" => (13, "\r"),
-            "Escape" => (27, ""),
-            other => panic!("no code of {other}"),
-        };
+        let known = [("Enter", 13, "\r"), ("Escape", 27, "")];
+        let (_, code, text) = known.into_iter().find(|(name, ..)| *name == key).unwrap();
         for kind in ["keyDown", "keyUp"] {
             let text = if kind == "keyDown" { text } else { "" };
             let event = json!({

@@ -31,7 +31,7 @@ fn button<'p>(page: &'p str, verb: &str) -> Option<&'p str> {
 
 /// What a press of the button sends.
 fn request(page: &str, verb: &str) -> Value {
-    let button = button(page, verb).unwrap_or_else(|| panic!("no {verb}: {page}"));
+    let button = button(page, verb).expect(verb);
     let (_, rest) = button.split_once("data-seen=\"").unwrap();
     json!({ "verb": verb, "set": "web", "seen": rest.split_once('"').unwrap().0 })
 }

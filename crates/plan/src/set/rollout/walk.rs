@@ -57,6 +57,8 @@ impl Walk<'_, '_> {
             let may = self.certain && step.opened.is_some();
             step.frozen = step.frozen || (may && all_reached());
         }
+        let at = end.current.and_then(|at| status.steps.get(at));
+        status.step = at.map(|step| step.name.clone());
         status.complete |= end.state == RolloutState::Complete;
         (status.state, status.message) = (end.state, end.message);
         let placed = || self.targets.iter().zip(&steps);

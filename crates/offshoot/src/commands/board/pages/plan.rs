@@ -34,7 +34,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
                 label { "Set" select name="set" {
                     option value="" { "what is there now" }
                     @for (name, (repository, package, revision)) in &sets {
-                        option value=(name) selected[name == chosen] { (name) " (" (repository) "/" (package) "@" (revision) ")" }
+                        option value=(name) selected[name == chosen] { (name) " (" (repository) "/" (package) "@" (if revision.is_empty() { "latest" } else { revision }) ")" }
                     }
                 } }
                 label { "wants revision" input name="revision" placeholder="v2" value=(context.asked("revision")); }

@@ -114,6 +114,7 @@ mod tests {
             id: "2-4f1d0c2a97".to_owned(),
             state: RolloutState::Halted,
             message: "1 member(s) <with> conflicts".to_owned(),
+            step: Some("canary".to_owned()),
             steps: vec![
                 StepStatus {
                     name: "canary".to_owned(),

@@ -187,9 +187,15 @@ async fn pictures_are_taken_where_they_are_wanted() {
     let name = browser.run("fetch('./cells').then((r) => r.json()).then((told) => told.cells.find((c) => told.words[c[3][3]] === 'conflicts')[1])");
     let name = name.as_str().unwrap().to_owned();
     let revision = |part: &str| at(&format!("revision?name={name}{part}"));
+    // Where its texts begin, so do paths of this run.
+    browser.size(1280, 525);
     picture(browser, &revision(""), &name, "revision");
+    browser.size(1280, 800);
     picture(browser, &revision("&part=why"), &name, "why");
-    picture(browser, &revision("&part=blame"), &name, "blame");
+    browser.go(&revision("&part=blame"));
+    // Its first file tells of paths of this run, too.
+    browser.run("document.querySelector('#main details').open = false");
+    browser.look("blame");
     browser.go(&at("plan?set=web&revision=v1"));
     browser.click("#plan button");
     browser.until("document.querySelector('#planned .card') !== null");

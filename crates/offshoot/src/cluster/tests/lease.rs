@@ -1,0 +1,155 @@
+//! The Lease: one holds it, terms grow, and whoever loses it knows.
+
+use std::time::Duration;
+
+use apiserver::ResourceName;
+use serde_json::json;
+
+use super::super::holder;
+use super::super::records;
+use super::world::World;
+
+fn leases() -> ResourceName {
+    ResourceName::new("coordination.k8s.io", "v1", "leases")
+}
+
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    let limit = Duration::from_secs(20);
+    tokio::time::timeout(limit, what).await.expect("in time")
+}
+
+#[tokio::test]
+async fn one_takes_it_and_who_waits_gets_it_when_it_is_released() {
+    let world = World::new().await;
+    let (first, term) = world.lease("a");
+    assert_eq!(soon(first.acquire()).await, 1);
+    assert!(term.is_on());
+    let (second, waits) = world.lease("b");
+    let taken = tokio::spawn({
+        let second = second.clone();
+        async move { second.acquire().await }
+    });
+    let mut heard = second.heard();
+    soon(heard.wait_for(|held| held.holder == "a"))
+        .await
+        .unwrap();
+    assert_eq!(
+        heard.borrow().address,
+        "a:10250",
+        "a standby knows where the holder is"
+    );
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!taken.is_finished() && !waits.is_on(), "one holds it");
+    first.release().await;
+    assert!(!term.is_on());
+    assert_eq!(soon(taken).await.unwrap(), 2, "a term is never used again");
+    assert!(waits.is_on());
+}
+
+#[tokio::test]
+async fn a_term_is_above_every_record_even_without_a_lease() {
+    let world = World::new().await;
+    let remote = world.remote();
+    let record = api::write_record(("shop", "edge.web.v1"), 41, None, None);
+    remote
+        .create(&records::resource(), "shop", &record)
+        .await
+        .unwrap();
+    let (lease, _) = world.lease("a");
+    assert_eq!(soon(lease.acquire()).await, 42);
+}
+
+#[tokio::test]
+async fn who_loses_it_is_told_and_writes_no_more() {
+    let world = World::new().await;
+    let (lease, term) = world.lease("a");
+    let number = soon(lease.acquire()).await;
+    let remote = world.remote();
+    let found = remote
+        .get(&leases(), "offshoot-system", "offshoot")
+        .await
+        .unwrap()
+        .unwrap();
+    let uid = found["metadata"]["uid"].as_str().unwrap();
+    remote
+        .delete(&leases(), ("offshoot-system", "offshoot"), (uid, None))
+        .await
+        .unwrap();
+    let lost = soon(lease.hold(number)).await;
+    assert!(
+        lost.to_string()
+            .contains("offshoot-system/offshoot is lost"),
+        "{lost}"
+    );
+    assert!(!term.is_on());
+    let (other, _) = world.lease("b");
+    assert_eq!(
+        soon(other.acquire()).await,
+        1,
+        "a Lease that is gone locks nobody out"
+    );
+}
+
+#[tokio::test]
+async fn another_holder_ends_this_one() {
+    let world = World::new().await;
+    let (lease, term) = world.lease("a");
+    let number = soon(lease.acquire()).await;
+    let place = ("offshoot-system", "offshoot", "");
+    let patch = json!({"spec": {"holderIdentity": "b"}});
+    let media = "application/merge-patch+json";
+    world
+        .remote()
+        .patch(&leases(), place, media, &patch)
+        .await
+        .unwrap();
+    let lost = soon(lease.hold(number)).await;
+    assert!(lost.to_string().contains("\"b\" holds it"), "{lost}");
+    assert!(!term.is_on());
+}
+
+#[tokio::test]
+async fn records_of_a_newer_format_are_not_written_over() {
+    let world = World::new().await;
+    let (first, _) = world.lease("a");
+    soon(first.acquire()).await;
+    let place = ("offshoot-system", "offshoot", "");
+    let newer = (api::RECORD_FORMAT + 1).to_string();
+    let patch = json!({"metadata": {"annotations": {"offshoot.dev/format": newer}}, "spec": {"holderIdentity": ""}});
+    let media = "application/merge-patch+json";
+    world
+        .remote()
+        .patch(&leases(), place, media, &patch)
+        .await
+        .unwrap();
+    let (second, term) = world.lease("b");
+    let waits = tokio::time::timeout(Duration::from_millis(800), second.acquire()).await;
+    assert!(
+        waits.is_err() && !term.is_on(),
+        "an older version only forwards"
+    );
+}
+
+#[tokio::test]
+async fn a_term_begins_when_its_marker_came_back() {
+    let world = World::new().await;
+    let (host, _) = world.host(7).await;
+    let remote = world.remote();
+    soon(holder::mark(&remote, &host.records, "offshoot-system", 7))
+        .await
+        .unwrap();
+    soon(holder::mark(&remote, &host.records, "offshoot-system", 8))
+        .await
+        .unwrap();
+    let marker = remote
+        .get(&records::resource(), "offshoot-system", "offshoot-term")
+        .await;
+    assert_eq!(marker.unwrap().unwrap()["spec"]["term"], 8);
+    let mirror = host.records.mirror().unwrap();
+    assert!(
+        mirror.get("offshoot-system", "offshoot-term").is_none(),
+        "a marker is no package revision"
+    );
+    let back = tokio::time::timeout(Duration::from_millis(200), host.records.heard_of(9)).await;
+    assert!(back.is_err(), "nobody marked that term");
+}

@@ -1,0 +1,6 @@
+//! What `serve` promises, against a cluster in memory whose answers can be lost.
+
+mod host;
+mod lease;
+mod objects;
+mod world;
