@@ -89,11 +89,7 @@ impl Started {
         let lease = Arc::new(Lease::new(
             remote.clone(),
             (&options.lease.0, &options.lease.1),
-            Replica {
-                id: own.id.clone(),
-                address: options.advertise.clone(),
-                fingerprint: own.fingerprint.clone(),
-            },
+            own.replica(&options.advertise),
             Arc::clone(&term),
         ));
         let host = Arc::new(ClusterHost {
@@ -136,13 +132,7 @@ impl Started {
             .await;
         let listening = listening.map_err(|e| Failure::of("serve", &e))?;
         tracing::info!(address = %listening.address, "a replica serves");
-        tokio::spawn(async move { identity.follow().await });
-        tokio::spawn(async move { serving.follow().await });
-        tokio::spawn(namespaces::run(remote.clone(), Arc::clone(&seen)));
-        tokio::spawn({
-            let (records, remote) = (Arc::clone(&records), remote.clone());
-            async move { records.run(remote).await }
-        });
+        follow((identity, serving), (&remote, &seen, &records));
         Ok(Self {
             server,
             listening,
@@ -224,6 +214,18 @@ impl Started {
     }
 }
 
+/// Follows what every replica needs of the cluster, for as long as the process lives.
+fn follow(
+    (identity, serving): (Arc<Identity>, Arc<Serving>),
+    (remote, seen, records): (&Remote, &Arc<Seen>, &Arc<Ingest>),
+) {
+    tokio::spawn(async move { identity.follow().await });
+    tokio::spawn(async move { serving.follow().await });
+    tokio::spawn(namespaces::run(remote.clone(), Arc::clone(seen)));
+    let (records, remote) = (Arc::clone(records), remote.clone());
+    tokio::spawn(async move { records.run(remote).await });
+}
+
 /// The first lists are complete before the first request is answered.
 async fn wait_until_ready(engine: &Engine, stage: &watch::Sender<Stage>) {
     while !engine.is_ready() {
@@ -278,6 +280,16 @@ struct Own {
     certificate: String,
     key: String,
     fingerprint: String,
+}
+
+impl Own {
+    fn replica(&self, address: &str) -> Replica {
+        Replica {
+            id: self.id.clone(),
+            address: address.to_owned(),
+            fingerprint: self.fingerprint.clone(),
+        }
+    }
 }
 
 fn own_certificate() -> Result<Own, Failure> {
