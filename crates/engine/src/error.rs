@@ -116,6 +116,14 @@ impl Error {
         }
     }
 
+    /// Whether whoever keeps objects refused one, and would again: it is too large, or somebody's rule forbids it.
+    pub(crate) fn is_refusal(&self) -> bool {
+        let Self::Port { source } = self else {
+            return false;
+        };
+        matches!(source.class, Class::Denied | Class::Limit | Class::Invalid)
+    }
+
     /// What kind of failure this is.
     pub fn class(&self) -> Class {
         match self {

@@ -111,6 +111,12 @@ impl Engine {
             mut follow,
             announced,
         } = publication;
+        for f in &follow {
+            if let Record::Put { record, .. } = &f.record {
+                let fits = self.ports().records.fits(record);
+                fits.map_err(|source| Error::Port { source })?;
+            }
+        }
         let records: Vec<Record> = follow.iter().map(|f| f.record.clone()).collect();
         let submission = Submission {
             written,

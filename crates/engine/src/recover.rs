@@ -63,8 +63,15 @@ impl Engine {
             }
             follow.extend(self.still_due(refs, record).await?);
         }
-        self.record(follow).await?;
-        Ok(())
+        match self.record(follow).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_refusal() => {
+                // Refs are the truth: a look at the repository tells of what cannot be recorded.
+                tracing::warn!(intent = %intent.id, %error, "what an intent was to record is refused");
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// What of an intent is still to be recorded.

@@ -10,7 +10,7 @@ mod records;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::ports::{
@@ -27,8 +27,6 @@ pub struct Twin {
     state: Mutex<State>,
     /// How many writes changed something.
     writes: AtomicU64,
-    /// While set, every write of a record fails as if the store could not be reached.
-    records_down: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +48,9 @@ struct State {
     unsigned: BTreeSet<ObjectKey>,
     /// Namespaces that are on their way out.
     leaving: BTreeSet<Namespace>,
+    /// Records that are refused, and those that are too large to be kept.
+    refused: BTreeSet<ObjectKey>,
+    large: BTreeSet<ObjectKey>,
 }
 
 fn revision_set_kind() -> Gvk {
@@ -88,9 +89,19 @@ impl Twin {
         self.writes.load(Ordering::SeqCst)
     }
 
-    /// Whether record writes fail from now on.
-    pub fn set_records_down(&self, down: bool) {
-        self.records_down.store(down, Ordering::SeqCst);
+    /// Whether a record is refused from now on, as by a rule of the cluster: nobody knows before it is written.
+    pub fn refuse_record(&self, key: &ObjectKey, refused: bool) {
+        let all = &mut self.state().refused;
+        if refused {
+            all.insert(key.clone());
+        } else {
+            all.remove(key);
+        }
+    }
+
+    /// A record is too large to be kept, from now on.
+    pub fn enlarge_record(&self, key: &ObjectKey) {
+        self.state().large.insert(key.clone());
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -56,6 +56,9 @@ pub enum StorageError {
     /// A transaction could not be made durable.
     #[error("write the object store: {0}")]
     Write(String),
+    /// Whoever keeps the objects elsewhere refused one, and would again.
+    #[error("it is refused: {0}")]
+    Refused(String),
     /// A test stopped the store here.
     #[error("the object store was stopped at a fault point")]
     Stopped,

@@ -101,8 +101,8 @@ impl Engine {
         for (package, result) in results {
             match result {
                 Ok(found) => problems.extend(found),
-                // One package that cannot be read keeps nobody from the others (X9).
-                Err(error) if is_unreadable(&error) => {
+                // One package that cannot be read, or recorded, keeps nobody from the others (X9).
+                Err(error) if is_unreadable(&error) || error.is_refusal() => {
                     problems.insert(format!("package {package}: {}", error.chain()));
                     again.insert(package);
                 }

@@ -28,6 +28,15 @@ pub trait Records: Send + Sync + fmt::Debug {
     /// The store cannot be read.
     async fn is_retired(&self, key: &ObjectKey) -> Result<bool, PortError>;
 
+    /// Whether a record can be kept at all: asked before anything of it goes to git. What is refused later all the same
+    /// stands in git, and is told of.
+    ///
+    /// # Errors
+    /// `Limit`, where it is too large.
+    fn fits(&self, _record: &Revision) -> Result<(), PortError> {
+        Ok(())
+    }
+
     /// Writes each record whose expectation holds; nobody relies on the batch being atomic.
     ///
     /// One answer for each write, in order: the record as stored (with its versions), `None` for a

@@ -302,3 +302,60 @@ async fn a_rebuild_alarms_nobody() {
         assert_eq!(draft.meta.owners.len(), 1);
     }
 }
+
+/// X9: a record that a rule of the cluster refuses is named on its repository; the others are served, and it comes once it
+/// may.
+#[tokio::test(start_paused = true)]
+async fn a_record_that_is_refused_keeps_nobody_from_the_others() {
+    let world = ready().await;
+    let refused = key(NS, "deploy.shop.packagevariant-1");
+    world.twin.refuse_record(&refused, true);
+    world.twin.put_variant(variant("shop", "shop"));
+    world.twin.put_variant(variant("cafe", "cafe"));
+    world.rest().await;
+    let names = world.names();
+    assert!(
+        names.contains(&"deploy.cafe.packagevariant-1".to_owned()),
+        "{names:?}"
+    );
+    assert!(
+        !names.contains(&"deploy.shop.packagevariant-1".to_owned()),
+        "{names:?}"
+    );
+    let repository = world.twin.repository(NS, "deploy").expect("a repository");
+    let ready = &repository.status.conditions[0];
+    assert_eq!(ready.status, Status::True, "{}", ready.message);
+    assert!(
+        ready.message.contains("left out: package shop") && ready.message.contains("forbids it"),
+        "{}",
+        ready.message
+    );
+    world.twin.refuse_record(&refused, false);
+    world.engine.look_at_everything();
+    world.rest().await;
+    assert!(
+        world
+            .names()
+            .contains(&"deploy.shop.packagevariant-1".to_owned())
+    );
+}
+
+/// What cannot be kept is refused before anything of it goes to git.
+#[tokio::test(start_paused = true)]
+async fn a_record_that_is_too_large_is_refused_before_git_is_touched() {
+    let world = ready().await;
+    world
+        .twin
+        .enlarge_record(&key(NS, "deploy.shop.packagevariant-1"));
+    let before = world.refs("deploy");
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    assert_eq!(world.refs("deploy"), before);
+    let variant = world.twin.variant(NS, "shop").expect("a variant");
+    let said = variant.status.conditions.iter().map(|c| c.message.as_str());
+    let said: Vec<&str> = said.collect();
+    assert!(
+        said.iter().any(|text| text.contains("it is too large")),
+        "{said:?}"
+    );
+}

@@ -8,6 +8,7 @@ use engine::Engine;
 use serde_json::Value;
 use store::{GitOptions, GitStore, Limits, Local, Sync};
 
+use super::host::LARGEST;
 use super::objects::{ClusterObjects, Namespaces};
 use super::options::Options;
 use super::records::{self, Ingest};
@@ -87,7 +88,7 @@ pub(super) fn engine(
             &handle,
             api.clone(),
             Arc::clone(&options.functions),
-            Arc::clone(ground.term) as _,
+            (Arc::clone(ground.term) as _, LARGEST),
         ),
         store,
         engine_options(options),

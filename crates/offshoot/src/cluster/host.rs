@@ -21,7 +21,7 @@ use super::seen::Seen;
 use super::term::Term;
 
 /// How large a record may be, in bytes: what etcd takes in one request, with room for the rest of it.
-const LARGEST: usize = 1 << 20;
+pub(super) const LARGEST: usize = 1 << 20;
 
 /// How long a write waits to be heard of by the watch.
 const HEARD: Duration = Duration::from_secs(10);
@@ -142,6 +142,7 @@ impl ClusterHost {
             {
                 return Ok(Err(Lost));
             }
+            self.records.removes(place.0, place.1);
             let text = version.to_string();
             let conditions = (uid.as_str(), Some(text.as_str()));
             let gone = self
@@ -238,6 +239,10 @@ impl Host for ClusterHost {
                 key: key_of(&write.namespace, &write.name),
                 found: write.old,
             }),
+            // What is too large, or forbidden by somebody's rule, is so the next time as well.
+            Err(failure) if matches!(failure.code, 400 | 403 | 413 | 422) => {
+                Err(CommitError::Storage(StorageError::Refused(failure.message)))
+            }
             Err(failure) => Err(failed(failure.message)),
         }
     }

@@ -135,7 +135,7 @@ impl Lease {
     /// Takes the Lease if nobody holds it, or waits while it is renewed.
     async fn once(&self) -> Result<Option<i64>, Failure> {
         let Some(lease) = self.read().await? else {
-            let term = 1 + self.highest_of_records().await?;
+            let term = after(0, self.highest_of_records().await?)?;
             return self.make(term).await;
         };
         let now = held(&lease);
@@ -157,8 +157,8 @@ impl Lease {
                 None => return Ok(None),
             }
         }
-        let term = held(&lease).term.max(self.highest_of_records().await?);
-        self.take(&lease, 1 + term).await
+        let term = after(held(&lease).term, self.highest_of_records().await?)?;
+        self.take(&lease, term).await
     }
 
     /// Waits until the Lease was seen unchanged for as long as it lasts; answers its last state, `None` where it is to be read
@@ -330,6 +330,10 @@ impl Lease {
             "metadata": {"resourceVersion": version_of(&known).to_string()},
             "spec": {"renewTime": micros()},
         });
+        if now.address != self.me.address {
+            // Somebody wrote it: standbys would look for the holder in vain.
+            patch["metadata"]["annotations"][ADDRESS] = self.me.address.clone().into();
+        }
         if now.replicas.len() > REPLICAS {
             for (replica, _) in now.replicas.iter().filter(|(r, _)| *r != self.me.id) {
                 patch["metadata"]["annotations"][format!("{REPLICA}{replica}")] = Value::Null;
@@ -392,6 +396,31 @@ impl Lease {
         let media = "application/merge-patch+json";
         self.remote.patch(&resource(), place, media, patch).await
     }
+}
+
+/// How far the Lease may be ahead of every record: as many takeovers as can have failed in between.
+const AHEAD: i64 = 1_000_000;
+
+/// The term after those that the Lease and records say. A Lease that is further ahead than any number of takeovers can
+/// explain was written by somebody else: it counts for nothing.
+fn after(lease: i64, records: i64) -> Result<i64, Failure> {
+    let lease = match lease.saturating_sub(records) > AHEAD {
+        true => {
+            tracing::error!(
+                lease,
+                records,
+                "the Lease names a term that nobody can have had"
+            );
+            0
+        }
+        false => lease,
+    };
+    let last = lease.max(records).max(0);
+    last.checked_add(1).ok_or_else(|| {
+        Failure::internal(
+            "a record names the highest term there is: remove the record offshoot-term",
+        )
+    })
 }
 
 fn resource() -> ResourceName {

@@ -1,6 +1,6 @@
 //! The records of package revisions in the cluster, taken into the mirror in the order of their versions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -12,7 +12,9 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::follow::{Step, follow};
+use super::namespaces;
 use super::remote::{Remote, version_of};
+use super::seen::Seen;
 
 /// The resource in which records lie.
 pub(crate) fn resource() -> ResourceName {
@@ -29,11 +31,20 @@ pub(super) struct Ingest {
     marker: watch::Sender<i64>,
     /// Whether a record of a newer format was met: this version only forwards then (X7).
     newer: AtomicBool,
+    /// Removals that this process asked for and has not heard of yet.
+    ours: Mutex<HashSet<(String, String)>>,
+    /// How many records somebody else removed where nothing goes.
+    lost: watch::Sender<u64>,
+    seen: Arc<Seen>,
 }
 
 impl Ingest {
-    pub(super) fn new() -> Arc<Self> {
+    /// Nothing is known yet; `seen` says what namespaces are.
+    pub(super) fn new(seen: Arc<Seen>) -> Arc<Self> {
         Arc::new(Self {
+            ours: Mutex::default(),
+            lost: watch::Sender::new(0),
+            seen,
             mirror: OnceLock::new(),
             uids: Mutex::default(),
             marker: watch::Sender::new(0),
@@ -61,6 +72,32 @@ impl Ingest {
     /// Whether a record of a newer format was met.
     pub(super) fn met_newer(&self) -> bool {
         self.newer.load(Ordering::Acquire)
+    }
+
+    /// A record is about to be removed by this process.
+    pub(super) fn removes(&self, namespace: &str, name: &str) {
+        let mut ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+        ours.insert((namespace.to_owned(), name.to_owned()));
+    }
+
+    /// Waits until somebody else removes a record in a namespace that stays: only git knows then what it said.
+    pub(super) async fn loses(&self) {
+        let mut lost = self.lost.subscribe();
+        // The sender lives as long as this.
+        drop(lost.changed().await);
+    }
+
+    /// Whether the record of this place was removed by nobody who may.
+    fn is_loss(&self, place: &(String, String)) -> bool {
+        let mut ours = self.ours.lock().unwrap_or_else(PoisonError::into_inner);
+        if ours.remove(place) {
+            return false;
+        }
+        let namespace = self.seen.get(namespaces::PLURAL, "", &place.0);
+        namespace.is_some_and(|namespace| {
+            namespace["status"]["phase"] != "Terminating"
+                && namespace["metadata"]["deletionTimestamp"].is_null()
+        })
     }
 
     /// Waits until the watch delivered the marker of a term.
@@ -112,6 +149,14 @@ impl Ingest {
             }
             Step::Gone(record) => {
                 let place = place(&record);
+                if self.is_loss(&place) {
+                    tracing::error!(
+                        namespace = place.0,
+                        name = place.1,
+                        "somebody removed a record"
+                    );
+                    self.lost.send_modify(|count| *count += 1);
+                }
                 self.forget(&place);
                 let version = version_of(&record);
                 mirror.remove((&place.0, &place.1), version).await

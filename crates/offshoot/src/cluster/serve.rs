@@ -83,7 +83,8 @@ impl Started {
         let account = account(&remote).await?;
         tracing::info!(account = %account.name, "the cluster knows this replica");
         neighbours::look(&remote, &options.lease).await?;
-        let (seen, records, term) = (Arc::<Seen>::default(), Ingest::new(), Term::new());
+        let (seen, term) = (Arc::<Seen>::default(), Term::new());
+        let records = Ingest::new(Arc::clone(&seen));
         let identity = Arc::new(Identity::new(client.clone()));
         let own = own_certificate()?;
         let lease = Arc::new(Lease::new(
@@ -207,10 +208,16 @@ impl Started {
             Err(failure) => return failure,
         };
         let engine = holder::engine(&ground, options, drafts, scratch);
-        let run = engine.run();
-        let ready = wait_until_ready(&engine, &self.stage);
-        tokio::join!(run, ready);
-        Failure::new("the controllers ended".to_owned())
+        let runs = async {
+            tokio::join!(engine.run(), wait_until_ready(&engine, &self.stage));
+        };
+        let why = tokio::select! {
+            () = runs => "the controllers ended",
+            () = self.records.loses() => "somebody removed records: the next holder reads anew what git says",
+        };
+        // Nobody has to wait for a Lease of a replica that goes.
+        self.lease.release().await;
+        Failure::new(why.to_owned())
     }
 }
 

@@ -44,14 +44,16 @@ pub(crate) fn over(handle: &ServerHandle, functions: Arc<dyn functions::Runner>)
 }
 
 /// Every port where a cluster keeps the objects, and their records through the server's host. `faults` ends what may not
-/// go on; names of removed records are not remembered there, so that no uid is given out twice.
+/// go on, `largest` is how many bytes a record may have; names of removed records are not remembered there, so that no uid is given out twice.
 pub(crate) fn within(
     handle: &ServerHandle,
     api: Arc<dyn ObjectApi>,
     functions: Arc<dyn functions::Runner>,
-    faults: Arc<dyn engine::ports::Faults>,
+    (faults, largest): (Arc<dyn engine::ports::Faults>, usize),
 ) -> Ports {
+    let records = records::ServerRecords::new(handle.clone(), Some(largest));
     Ports {
+        records: Arc::new(records),
         faults,
         ids: Arc::new(time::FreshIds),
         ..of(handle, api, functions)
@@ -66,7 +68,7 @@ fn of(
 ) -> Ports {
     record_writers(handle);
     Ports {
-        records: Arc::new(records::ServerRecords::new(handle.clone())),
+        records: Arc::new(records::ServerRecords::new(handle.clone(), None)),
         cluster: Arc::new(cluster::ApiCluster::new(api)),
         clock: Arc::new(time::SystemClock),
         ids: Arc::new(time::RandomIds),

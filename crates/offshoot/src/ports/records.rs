@@ -1,6 +1,6 @@
 //! Records over the server's store: embedded, the record is the `PackageRevision` object.
 
-use apiserver::storage::{Expect as Found, Object};
+use apiserver::storage::{Expect as Found, Object, StorageError};
 use apiserver::verbs::handle::ServerHandle;
 use apiserver::verbs::records::{Record, RecordError};
 use async_trait::async_trait;
@@ -15,15 +15,21 @@ use super::{failed, feed, revisions};
 /// The resource that records are.
 const RESOURCE: &str = "packagerevisions";
 
+/// Bytes of a record that are not the revision's.
+const ROOM: usize = 8 << 10;
+
 /// The records of package revisions.
 #[derive(Debug)]
 pub(super) struct ServerRecords {
     handle: ServerHandle,
+    /// How many bytes one may have, if there is a limit.
+    largest: Option<usize>,
 }
 
 impl ServerRecords {
-    pub(super) fn new(handle: ServerHandle) -> Self {
-        Self { handle }
+    /// Records in this server, or where its host keeps them, which may take no more than so many bytes of one.
+    pub(super) fn new(handle: ServerHandle, largest: Option<usize>) -> Self {
+        Self { handle, largest }
     }
 
     /// One write. Writes that wait at the same time share the store's next transaction.
@@ -107,6 +113,23 @@ impl Records for ServerRecords {
         Ok(core.is_retired(api::PACKAGE_GROUP, RESOURCE, namespace, name))
     }
 
+    fn fits(&self, record: &Revision) -> Result<(), PortError> {
+        let Some(largest) = self.largest else {
+            return Ok(());
+        };
+        let size = api::write_revision(record).to_string().len();
+        // What the server adds: who manages which field, times, the record around it.
+        if size + size / 16 + ROOM <= largest {
+            return Ok(());
+        }
+        let why = format!(
+            "its record would be of {size} bytes, and a cluster keeps {largest} at most: leave annotations of the package out, or \
+             decide conflicts in several steps"
+        );
+        let attempt = format!("write the record of {}", record.key);
+        Err(PortError::new(Class::Limit, attempt, why))
+    }
+
     async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {
         join_all(writes.into_iter().map(|write| self.write(write))).await
     }
@@ -129,6 +152,7 @@ fn read(object: &Value) -> Result<Revision, String> {
 fn class(error: &RecordError) -> Class {
     match error {
         RecordError::Conflict { .. } => Class::Conflict,
+        RecordError::Storage(StorageError::Refused(_)) => Class::Denied,
         RecordError::Storage(_) => Class::Unavailable,
         RecordError::Invalid { .. } => Class::Bug,
     }

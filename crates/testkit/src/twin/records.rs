@@ -5,7 +5,6 @@ use engine::ports::{Change, Expect, Feed, Known, PortError, RecordWrite, Records
 use model::{Class, ObjectKey, Revision};
 
 use super::Twin;
-use std::sync::atomic::Ordering;
 
 #[async_trait]
 impl Records for Twin {
@@ -19,6 +18,17 @@ impl Records for Twin {
 
     async fn is_retired(&self, key: &ObjectKey) -> Result<bool, PortError> {
         Ok(self.state().retired.contains(key))
+    }
+
+    fn fits(&self, record: &Revision) -> Result<(), PortError> {
+        match self.state().large.contains(&record.key) {
+            true => Err(PortError::new(
+                Class::Limit,
+                format!("write record {}", record.key),
+                "it is too large",
+            )),
+            false => Ok(()),
+        }
     }
 
     async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {
@@ -37,11 +47,8 @@ impl Twin {
             Change::Delete(key) => key.clone(),
         };
         let fail = |class, why: &str| PortError::new(class, format!("write record {key}"), why);
-        if self.records_down.load(Ordering::SeqCst) {
-            return Err(fail(
-                Class::Unavailable,
-                "the object store cannot be reached",
-            ));
+        if state.refused.contains(&key) {
+            return Err(fail(Class::Denied, "a rule of the cluster forbids it"));
         }
         let stored = state.revisions.get(&key);
         let version = stored.map(|r| r.meta.resource_version.clone());

@@ -192,3 +192,35 @@ async fn a_record_that_is_too_large_is_refused_before_anything_is_sent() {
     assert!(text.contains("1048576 at most"), "{text}");
     assert_eq!(world.seen.asked(&format!("POST {RECORDS}")), 0);
 }
+
+#[tokio::test]
+async fn a_record_that_somebody_else_removes_is_a_loss_and_ours_is_none() {
+    let world = World::new().await;
+    let (host, _) = world.host(1).await;
+    let namespaces = super::super::namespaces::resource();
+    let shop = world
+        .remote()
+        .get(&namespaces, "", "shop")
+        .await
+        .unwrap()
+        .unwrap();
+    host.seen.put("namespaces", shop);
+    let soon = std::time::Duration::from_millis(300);
+    let version = host
+        .write(write(Expect::Absent, Some(revision("one"))))
+        .await
+        .unwrap();
+    let removed = async { host.write(write(Expect::Rv(version), None)).await };
+    let (loses, done) = tokio::join!(tokio::time::timeout(soon, host.records.loses()), removed);
+    assert!(done.is_ok() && loses.is_err(), "a removal of ours is none");
+    host.write(write(Expect::Absent, Some(revision("two"))))
+        .await
+        .unwrap();
+    let record = kept(&world).await.unwrap();
+    let uid = record["metadata"]["uid"].as_str().unwrap();
+    let (remote, resource) = (world.remote(), records::resource());
+    let removed = remote.delete(&resource, ("shop", "edge.web.v1"), (uid, None));
+    let loses = tokio::time::timeout(soon * 10, host.records.loses());
+    let (loses, done) = tokio::join!(loses, removed);
+    assert!(done.is_ok() && loses.is_ok());
+}

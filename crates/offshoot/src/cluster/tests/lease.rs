@@ -153,3 +153,65 @@ async fn a_term_begins_when_its_marker_came_back() {
     let back = tokio::time::timeout(Duration::from_millis(200), host.records.heard_of(9)).await;
     assert!(back.is_err(), "nobody marked that term");
 }
+
+#[tokio::test]
+async fn a_term_that_nobody_can_have_had_locks_nobody_out() {
+    let world = World::new().await;
+    let (first, _) = world.lease("a");
+    soon(first.acquire()).await;
+    let place = ("offshoot-system", "offshoot", "");
+    let forged = json!({
+        "metadata": {"annotations": {"offshoot.dev/term": i64::MAX.to_string()}},
+        "spec": {"holderIdentity": ""},
+    });
+    let media = "application/merge-patch+json";
+    world
+        .remote()
+        .patch(&leases(), place, media, &forged)
+        .await
+        .unwrap();
+    let record = api::write_record(("shop", "edge.web.v1"), 7, None, None);
+    let remote = world.remote();
+    remote
+        .create(&records::resource(), "shop", &record)
+        .await
+        .unwrap();
+    let (second, _) = world.lease("b");
+    assert_eq!(soon(second.acquire()).await, 8);
+}
+
+#[tokio::test]
+async fn the_holders_address_is_put_back() {
+    let world = World::new().await;
+    let (lease, term) = world.lease("a");
+    let number = soon(lease.acquire()).await;
+    let holding = tokio::spawn({
+        let lease = lease.clone();
+        async move { lease.hold(number).await }
+    });
+    let place = ("offshoot-system", "offshoot", "");
+    let forged = json!({"metadata": {"annotations": {"offshoot.dev/address": "127.0.0.1:1"}}});
+    let media = "application/merge-patch+json";
+    world
+        .remote()
+        .patch(&leases(), place, media, &forged)
+        .await
+        .unwrap();
+    let put_back = async {
+        loop {
+            let now = world
+                .remote()
+                .get(&leases(), place.0, place.1)
+                .await
+                .unwrap()
+                .unwrap();
+            if now["metadata"]["annotations"]["offshoot.dev/address"] == "a:10250" {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    soon(put_back).await;
+    assert!(!holding.is_finished() && term.is_on());
+    holding.abort();
+}

@@ -124,14 +124,15 @@ impl World {
     pub(super) async fn host(&self, number: i64) -> (ClusterHost, Arc<Term>) {
         let (lease, term) = self.lease("a");
         term.renewed(number, boot_time());
-        let records = Ingest::new();
+        let seen = Arc::<Seen>::default();
+        let records = Ingest::new(Arc::clone(&seen));
         let store = Store::open(Box::new(Memory::new()), Options::default()).unwrap();
         records.feeds(Mirror::new(store, "packagerevisions.porch.kpt.dev".into()));
         let host = ClusterHost {
             remote: self.remote(),
             identity: Arc::new(Identity::new(self.client())),
             replicas: Replicas::of(&lease, "a"),
-            seen: Arc::<Seen>::default(),
+            seen,
             records: Arc::clone(&records),
             term: Arc::clone(&term),
         };
