@@ -80,7 +80,7 @@ pub(super) fn engine(
     );
     let api = ClusterObjects::new(parts, &handle, namespaces, ground.account.clone());
     let store: Arc<dyn store::Store> = Arc::new(GitStore::new(
-        scratch.join("git"),
+        scratch,
         git_options(options, Arc::clone(ground.term)),
     ));
     let engine = Engine::new(

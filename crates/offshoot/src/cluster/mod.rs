@@ -19,6 +19,7 @@ mod records;
 mod remote;
 mod replicas;
 mod routing;
+mod scratch;
 mod seen;
 mod serve;
 mod term;

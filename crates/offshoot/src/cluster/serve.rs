@@ -21,6 +21,7 @@ use super::records::Ingest;
 use super::remote::Remote;
 use super::replicas::{Forward, Replicas, certificates, fingerprint};
 use super::routing::{Routing, Stage, through};
+use super::scratch::Scratch;
 use super::seen::Seen;
 use super::term::Term;
 use super::{namespaces, neighbours, remote};
@@ -158,8 +159,7 @@ impl Started {
         };
         tracing::info!(term, "this replica holds the Lease");
         self.stage.send_replace(Stage::Starting);
-        let scratch = tempfile::Builder::new().prefix("offshoot-").tempdir();
-        let scratch = scratch.map_err(|e| Failure::of("make a directory for mirrors", &e))?;
+        let scratch = Scratch::new()?;
         let ended = tokio::select! {
             lost = self.lease.hold(term) => Some(Failure::of("write", &lost)),
             failure = self.work(options, term, scratch.path()) => Some(failure),
