@@ -188,7 +188,7 @@ async fn a_record_that_is_too_large_is_refused_before_anything_is_sent() {
         .write(write(Expect::Absent, Some(large)))
         .await
         .unwrap_err();
-    let text = format!("{:?}", refused);
+    let text = format!("{refused:?}");
     assert!(text.contains("1048576 at most"), "{text}");
     assert_eq!(world.seen.asked(&format!("POST {RECORDS}")), 0);
 }
