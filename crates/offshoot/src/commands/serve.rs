@@ -27,13 +27,13 @@ fn options(args: &ServeArgs) -> Result<Options, Failure> {
         advertise: args.advertise.clone(),
         tls: args.tls_dir.clone(),
         namespaces: namespaces(&args.namespaces)?,
-        git_hosts: up::git_hosts(&args.git_hosts)?,
-        git_silence: Duration::from_secs(args.git_silence),
-        sync_every: Duration::from_secs(args.sync_seconds),
-        resync_every: Duration::from_secs(args.resync_seconds),
-        package_bytes: args.package_bytes,
-        answer_within: Duration::from_secs(args.answer_within),
-        functions: Arc::new(runtimes::of(&args.runtimes)?),
+        git_hosts: up::git_hosts(&args.engine.git_hosts)?,
+        git_silence: Duration::from_secs(args.engine.git_silence),
+        sync_every: Duration::from_secs(args.engine.sync_seconds),
+        resync_every: Duration::from_secs(args.engine.resync_seconds),
+        package_bytes: args.engine.package_bytes,
+        answer_within: Duration::from_secs(args.engine.answer_within),
+        functions: Arc::new(runtimes::of(&args.engine.runtimes)?),
     })
 }
 
