@@ -17,7 +17,7 @@ use engine::ports::{
     Clock, ClusterEvent, Gvk, Ids, ObjectContent, ObjectSummary, Ports, Secret, StoredRepository,
     StoredSet, StoredVariant,
 };
-use model::{Namespace, ObjectKey, ObjectName, Pairs, Revision, Uid, UpstreamSource};
+use model::{Namespace, ObjectKey, ObjectMeta, ObjectName, Pairs, Revision, Uid, UpstreamSource};
 
 use table::Table;
 
@@ -50,6 +50,8 @@ struct State {
     leaving: BTreeSet<Namespace>,
     /// Records that are refused, and those that are too large to be kept.
     refused: BTreeSet<ObjectKey>,
+    /// What another server kept of revisions.
+    inherited: BTreeMap<ObjectKey, ObjectMeta>,
     large: BTreeSet<ObjectKey>,
 }
 
@@ -343,6 +345,11 @@ impl Twin {
             state.revisions.remove(&record.key, &mut state.version);
         }
         state.retired.clear();
+    }
+
+    /// Another server kept this of a revision.
+    pub fn inherit(&self, revision: ObjectKey, meta: ObjectMeta) {
+        self.state().inherited.insert(revision, meta);
     }
 
     /// The next watch of records lists these first, as a server does that lags behind, and hears of

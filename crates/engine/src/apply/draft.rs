@@ -63,9 +63,9 @@ async fn publish(
     match prepared {
         Prepared::Draft(draft) => finish(engine, open, draft.publication(), key, reason).await,
         Prepared::Equal(equal) => {
-            note(engine, &equal.published, &equal.digest).await?;
+            note(engine, &equal.noted, &equal.digest).await?;
             if let Some((draft, goes)) = &equal.superseded {
-                superseded(engine, open, key, (draft, goes), &equal.published).await?;
+                superseded(engine, open, key, (draft, goes), &equal.noted).await?;
             }
             Ok(Outcome::Unchanged)
         }

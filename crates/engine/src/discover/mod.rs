@@ -239,6 +239,7 @@ impl Engine {
         let moved = moved::moved(&view, &known);
         let mut survey = survey::survey(self, open, &key, &view, &known)?;
         for follow in &mut survey.follow {
+            self.inherit(follow);
             self.find_owner(open, &key, follow).await?;
             self.label_anew(follow);
         }

@@ -10,6 +10,24 @@ use crate::repos::Open;
 use crate::{Engine, Error, Result};
 
 impl Engine {
+    /// Gives a new record what another server kept of the revision (A5): what it owns and who owns it stays.
+    pub(super) fn inherit(&self, follow: &mut Follow) {
+        let Record::Put { record, .. } = &mut follow.record else {
+            return;
+        };
+        if follow.from.is_some() {
+            return;
+        }
+        let Some(kept) = self.ports().records.inherited(&record.key) else {
+            return;
+        };
+        let meta = &mut record.meta;
+        meta.uid = kept.uid.or(meta.uid.take());
+        (meta.labels, meta.annotations) = (kept.labels, kept.annotations);
+        (meta.owners, meta.finalizers) = (kept.owners, kept.finalizers);
+        meta.deleted = kept.deleted;
+    }
+
     /// Gives a new record to the variant that its trailer names, by the store's word: a list that came
     /// late may lack it, and it would make another draft beside what it takes for a foreign one.
     pub(super) async fn find_owner(

@@ -380,7 +380,7 @@ async fn make(world: &Supposed, o: &Observed, step: &Step) -> Result<Content> {
             files: draft.files,
         })),
         Prepared::Equal(equal) => match equal.superseded {
-            Some((draft, _)) => Content::Withdrawn(draft, equal.published),
+            Some((draft, _)) => Content::Withdrawn(draft, equal.noted),
             None => Content::Published,
         },
     })

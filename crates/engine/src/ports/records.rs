@@ -3,7 +3,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use model::{ObjectKey, Revision};
+use model::{ObjectKey, ObjectMeta, Revision};
 
 use super::{Feed, Known, PortError};
 
@@ -35,6 +35,12 @@ pub trait Records: Send + Sync + fmt::Debug {
     /// `Limit`, where it is too large.
     fn fits(&self, _record: &Revision) -> Result<(), PortError> {
         Ok(())
+    }
+
+    /// What another server of this API kept beside git of a revision that is found there: its uid, labels, annotations,
+    /// owners and finalizers. Each is handed out once.
+    fn inherited(&self, _key: &ObjectKey) -> Option<ObjectMeta> {
+        None
     }
 
     /// Writes each record whose expectation holds; nobody relies on the batch being atomic.

@@ -40,7 +40,7 @@ pub(crate) async fn create(
         && let OnEqual::NoteDigest(revision) = &step.on_equal
     {
         return Ok(Prepared::Equal(Box::new(Equal {
-            published: revision.clone(),
+            noted: revision.clone(),
             digest: step.digest.clone(),
             superseded: None,
         })));
@@ -116,7 +116,7 @@ pub(crate) async fn update(
     {
         let goes = RefEdit::delete(shown, old.commit);
         return Ok(Prepared::Equal(Box::new(Equal {
-            published: revision.clone(),
+            noted: revision.clone(),
             digest: step.digest.clone(),
             superseded: Some((Arc::clone(old), goes)),
         })));
@@ -141,6 +141,16 @@ pub(crate) async fn update(
         recipe,
     };
     let (drafted, machine) = commits.again(old, &step.why, noted)?;
+    if let OnEqual::NoteDigest(draft) = &step.on_equal
+        && derived.conflicts.is_empty()
+        && tree_of(&drafted.written)? == old.tree
+    {
+        return Ok(Prepared::Equal(Box::new(Equal {
+            noted: draft.clone(),
+            digest: step.full_digest.clone(),
+            superseded: None,
+        })));
+    }
     let mut record = Revision::clone(old);
     serve(&mut record, &derived, &drafted.written, machine)?;
     Ok(Prepared::Draft(Box::new(Draft {

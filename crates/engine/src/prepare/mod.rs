@@ -27,7 +27,7 @@ pub(crate) use metadata::{Metadata, metadata};
 pub(crate) enum Prepared {
     /// A draft: a new one, or the next commit of an open one.
     Draft(Box<Draft>),
-    /// The result is what is published already: there is nothing to review (V17a, V20).
+    /// The result is what stands already: there is nothing to review (V17a, V20).
     Equal(Box<Equal>),
 }
 
@@ -62,11 +62,11 @@ impl Draft {
     }
 }
 
-/// A result that equals what is published.
+/// A result that equals what is published, or what the draft holds.
 #[derive(Debug)]
 pub(crate) struct Equal {
-    /// The published revision whose record notes the digest.
-    pub(crate) published: RevisionRef,
+    /// The revision whose record notes the digest.
+    pub(crate) noted: RevisionRef,
     /// What it notes.
     pub(crate) digest: Digest,
     /// The open draft that goes, with the ref that goes with it (V20).

@@ -9,6 +9,7 @@ mod crashes;
 mod edges;
 mod gone;
 mod guard;
+mod inherited;
 mod injection;
 mod late;
 mod limits;

@@ -44,6 +44,19 @@ pub(crate) struct ServeArgs {
         env = "OFFSHOOT_NAMESPACES"
     )]
     pub(crate) namespaces: Vec<String>,
+    /// Takes over from Porch, which is stopped: labels, annotations, owners and finalizers of its package revisions, and sets
+    /// that are stored in v1alpha1. Leave it out once all repositories are Ready.
+    #[arg(long, env = "OFFSHOOT_IMPORT_PORCH")]
+    pub(crate) import_porch: bool,
+    /// With --import-porch: the user that is recorded as the writer of every variant and set that nobody wrote since. What they
+    /// inject and select is read as this user, whom this account must be allowed to impersonate.
+    #[arg(
+        long,
+        value_name = "USER",
+        requires = "import_porch",
+        env = "OFFSHOOT_WRITER"
+    )]
+    pub(crate) writer: Option<String>,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
 }

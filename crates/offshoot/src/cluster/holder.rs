@@ -15,6 +15,7 @@ use super::records::{self, Ingest};
 use super::remote::{Remote, version_of};
 use super::seen::Seen;
 use super::term::Term;
+use crate::ports::Inherited;
 use crate::{gateway, ports, up};
 
 /// The name of the record that marks the beginning of a term.
@@ -70,6 +71,7 @@ pub(super) fn engine(
     options: &Options,
     drafts: gateway::Drafts,
     scratch: &Path,
+    inherited: Arc<Inherited>,
 ) -> Engine {
     let handle = ground.server.handle();
     let namespaces: Namespaces = Arc::new(options.namespaces.clone());
@@ -89,6 +91,7 @@ pub(super) fn engine(
             api.clone(),
             Arc::clone(&options.functions),
             (Arc::clone(ground.term) as _, LARGEST),
+            inherited,
         ),
         store,
         engine_options(options),

@@ -9,6 +9,7 @@ pub mod door;
 mod follow;
 mod holder;
 mod host;
+mod import;
 mod kinds;
 mod lease;
 mod namespaces;
@@ -30,6 +31,7 @@ mod tests;
 use model::ObjectKey;
 use serde_json::Value;
 
+pub(crate) use import::Import;
 pub(crate) use options::Options;
 pub(crate) use records::resource as records;
 pub(crate) use remote::Remote;

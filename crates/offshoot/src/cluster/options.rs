@@ -8,6 +8,8 @@ use std::time::Duration;
 use model::Namespace;
 use store::Hosts;
 
+use super::import::Import;
+
 /// What a replica is started with.
 pub(crate) struct Options {
     /// The kubeconfig; the pod's own account without one.
@@ -34,6 +36,8 @@ pub(crate) struct Options {
     pub(crate) package_bytes: u64,
     /// How long anybody who asks for a change is made to wait for a remote.
     pub(crate) answer_within: Duration,
+    /// What is taken over from Porch, if anything is.
+    pub(crate) import: Option<Import>,
     /// What runs functions.
     pub(crate) functions: Arc<dyn functions::Runner>,
 }

@@ -24,7 +24,7 @@ use super::routing::{Routing, Stage, through};
 use super::scratch::Scratch;
 use super::seen::Seen;
 use super::term::Term;
-use super::{namespaces, neighbours, remote};
+use super::{import, namespaces, neighbours, remote};
 use crate::exit::Failure;
 use crate::gateway;
 
@@ -207,7 +207,15 @@ impl Started {
             Ok(drafts) => drafts,
             Err(failure) => return failure,
         };
-        let engine = holder::engine(&ground, options, drafts, scratch);
+        let inherited = match &options.import {
+            Some(asked) => import::run(&self.remote, asked).await,
+            None => Ok(Arc::default()),
+        };
+        let inherited = match inherited {
+            Ok(inherited) => inherited,
+            Err(failure) => return failure,
+        };
+        let engine = holder::engine(&ground, options, drafts, scratch, inherited);
         let runs = async {
             tokio::join!(engine.run(), wait_until_ready(&engine, &self.stage));
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::Namespace;
 
 use crate::cli::serve::ServeArgs;
-use crate::cluster::{self, Options};
+use crate::cluster::{self, Import, Options};
 use crate::exit::Failure;
 use crate::{runtimes, up};
 
@@ -33,6 +33,9 @@ fn options(args: &ServeArgs) -> Result<Options, Failure> {
         resync_every: Duration::from_secs(args.engine.resync_seconds),
         package_bytes: args.engine.package_bytes,
         answer_within: Duration::from_secs(args.engine.answer_within),
+        import: args.import_porch.then(|| Import {
+            writer: args.writer.clone(),
+        }),
         functions: Arc::new(runtimes::of(&args.engine.runtimes)?),
     })
 }

@@ -25,6 +25,7 @@ use model::Class;
 pub(crate) use object_api::{Change, ObjectApi, Part, Served, Signed};
 pub(crate) use objects::cluster_key;
 pub(crate) use overlay::Overlay;
+pub(crate) use records::Inherited;
 pub(crate) use stored::{read_repository, read_set, read_variant};
 pub(crate) use written::{setters, writers};
 
@@ -50,8 +51,9 @@ pub(crate) fn within(
     api: Arc<dyn ObjectApi>,
     functions: Arc<dyn functions::Runner>,
     (faults, largest): (Arc<dyn engine::ports::Faults>, usize),
+    inherited: Arc<Inherited>,
 ) -> Ports {
-    let records = records::ServerRecords::new(handle.clone(), Some(largest));
+    let records = records::ServerRecords::new(handle.clone(), Some(largest), inherited);
     Ports {
         records: Arc::new(records),
         faults,
@@ -68,7 +70,11 @@ fn of(
 ) -> Ports {
     record_writers(handle);
     Ports {
-        records: Arc::new(records::ServerRecords::new(handle.clone(), None)),
+        records: Arc::new(records::ServerRecords::new(
+            handle.clone(),
+            None,
+            Arc::default(),
+        )),
         cluster: Arc::new(cluster::ApiCluster::new(api)),
         clock: Arc::new(time::SystemClock),
         ids: Arc::new(time::RandomIds),

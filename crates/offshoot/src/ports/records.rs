@@ -1,16 +1,22 @@
 //! Records over the server's store: embedded, the record is the `PackageRevision` object.
 
+mod inherited;
+
+use std::sync::Arc;
+
 use apiserver::storage::{Expect as Found, Object, StorageError};
 use apiserver::verbs::handle::ServerHandle;
 use apiserver::verbs::records::{Record, RecordError};
 use async_trait::async_trait;
 use engine::ports::{Change, Expect, Feed, Known, PortError, RecordWrite, Records};
 use futures::future::join_all;
-use model::{Class, ObjectKey, Revision, Uid};
+use model::{Class, ObjectKey, ObjectMeta, Revision, Uid};
 use serde_json::Value;
 
 use super::objects::read_feed;
 use super::{failed, feed, revisions};
+
+pub(crate) use inherited::Inherited;
 
 /// The resource that records are.
 const RESOURCE: &str = "packagerevisions";
@@ -24,12 +30,22 @@ pub(super) struct ServerRecords {
     handle: ServerHandle,
     /// How many bytes one may have, if there is a limit.
     largest: Option<usize>,
+    /// What another server kept of revisions that are found in git.
+    inherited: Arc<Inherited>,
 }
 
 impl ServerRecords {
     /// Records in this server, or where its host keeps them, which may take no more than so many bytes of one.
-    pub(super) fn new(handle: ServerHandle, largest: Option<usize>) -> Self {
-        Self { handle, largest }
+    pub(super) fn new(
+        handle: ServerHandle,
+        largest: Option<usize>,
+        inherited: Arc<Inherited>,
+    ) -> Self {
+        Self {
+            handle,
+            largest,
+            inherited,
+        }
     }
 
     /// One write. Writes that wait at the same time share the store's next transaction.
@@ -39,7 +55,10 @@ impl ServerRecords {
                 self.mark_content(&mut revision, &write.expect);
                 (revision.key.clone(), Some(*revision))
             }
-            Change::Delete(key) => (key, None),
+            Change::Delete(key) => {
+                self.inherited.forget(&key);
+                (key, None)
+            }
         };
         let attempt = || format!("write the record of {key}");
         let expect = match &write.expect {
@@ -128,6 +147,10 @@ impl Records for ServerRecords {
         );
         let attempt = format!("write the record of {}", record.key);
         Err(PortError::new(Class::Limit, attempt, why))
+    }
+
+    fn inherited(&self, key: &ObjectKey) -> Option<ObjectMeta> {
+        self.inherited.get(key)
     }
 
     async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {

@@ -168,11 +168,7 @@ impl Work<'_> {
     /// Upgrade if the lock is not the wanted upstream's, else edit (R22, R24, R25, V1).
     fn task(&mut self, published: &Revision) -> Task {
         let new = self.inputs.upstream;
-        let same = match (&published.upstream_lock, &new.self_lock) {
-            (Some(have), Some(want)) => have.same_content(want),
-            _ => false,
-        };
-        if same {
+        if has_lock_of(published, new) {
             "mutations changed".clone_into(&mut self.report.state);
             self.report.note(format!(
                 "'{}' has the wanted upstream, but spec or injected objects changed",
@@ -245,8 +241,13 @@ impl Work<'_> {
     fn open(&mut self, draft: &Arc<Revision>) -> Result<(), Box<Stop>> {
         let known = draft.machine.as_ref().map(|m| &m.full_digest);
         newer_format(known)?;
+        let noted = draft.noted_digest.as_deref();
+        let is_today = match known {
+            Some(digest) => *digest == self.inputs.full,
+            None => noted == Some(self.inputs.full.as_str()),
+        };
         let name = &draft.key.name;
-        if known == Some(&self.inputs.full) {
+        if is_today {
             self.report
                 .note(format!("{} '{name}' has today's inputs", draft.lifecycle));
             self.gates_of_proposed(draft);
@@ -255,6 +256,11 @@ impl Work<'_> {
         }
         let why = self.why(draft.machine.as_ref());
         if draft.lifecycle == Lifecycle::Proposed {
+            if is_inherited(draft) && has_lock_of(draft, self.inputs.upstream) {
+                self.report
+                    .note(format!("Proposed '{name}' stems from the wanted upstream"));
+                return Ok(());
+            }
             self.proposed(draft, &why);
             return Ok(());
         }
@@ -290,9 +296,7 @@ impl Work<'_> {
             machine: draft.machine.clone(),
             draft_base,
             upstream: Arc::clone(self.inputs.upstream),
-            on_equal: self.base.as_ref().map_or(OnEqual::Never, |base| {
-                OnEqual::DeleteDraft(base.revision.clone())
-            }),
+            on_equal: self.on_equal(draft),
             base: self.base.clone(),
             recipe: self.inputs.recipe.clone(),
             digest: self.inputs.digest.clone(),
@@ -300,6 +304,16 @@ impl Work<'_> {
             why,
         })));
         Ok(())
+    }
+
+    /// What came from another server stays as that server left it for as long as we would make the same of it (A5).
+    fn on_equal(&self, draft: &Revision) -> OnEqual {
+        if is_inherited(draft) {
+            return OnEqual::NoteDigest(RevisionRef::of(draft));
+        }
+        self.base.as_ref().map_or(OnEqual::Never, |base| {
+            OnEqual::DeleteDraft(base.revision.clone())
+        })
     }
 
     /// What a person pushed without rendering is rendered at once (V14), and the gate of conflicts opens where an edit
@@ -417,6 +431,20 @@ impl Work<'_> {
             report: self.report,
             status,
         }
+    }
+}
+
+/// Whether a revision of ours came with its owner from another server: nobody adopted it, and no machine of ours made it.
+fn is_inherited(revision: &Revision) -> bool {
+    let annotations = &revision.meta.annotations;
+    revision.machine.is_none() && !annotations.contains_key(words::ADOPTED_BY)
+}
+
+/// Whether a revision's lock is the upstream's own.
+fn has_lock_of(revision: &Revision, upstream: &Revision) -> bool {
+    match (&revision.upstream_lock, &upstream.self_lock) {
+        (Some(have), Some(want)) => have.same_content(want),
+        _ => false,
     }
 }
 

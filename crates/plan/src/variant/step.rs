@@ -166,7 +166,7 @@ pub enum MachineBase {
 pub enum OnEqual {
     /// There is no *p* to be equal to.
     Never,
-    /// Make nothing; note the digest on *p*'s record (V17a).
+    /// Make nothing; note the digest on this record: *p*'s (V17a), or the draft's that another server made (A5).
     NoteDigest(RevisionRef),
     /// Delete the draft, unless a person committed to it, and note the digest on *p*'s record
     /// (V20).

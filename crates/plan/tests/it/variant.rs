@@ -357,9 +357,11 @@ fn machines(world: &Json, observed: &mut Observed) {
             }
             machine
         });
+        // A draft is compared with what it is based on, too (V21).
+        let of_draft = !revision.lifecycle.is_published();
         changed.noted_digest = said
             .text("noted")
-            .map(|word| digest(&word, false).to_string());
+            .map(|word| digest(&word, of_draft).to_string());
         *revision = Arc::new(changed);
     }
     observed.base = base.map(|choice| {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use engine::ports::{Change, Expect, Feed, Known, PortError, RecordWrite, Records};
-use model::{Class, ObjectKey, Revision};
+use model::{Class, ObjectKey, ObjectMeta, Revision};
 
 use super::Twin;
 
@@ -29,6 +29,10 @@ impl Records for Twin {
             )),
             false => Ok(()),
         }
+    }
+
+    fn inherited(&self, key: &ObjectKey) -> Option<ObjectMeta> {
+        self.state().inherited.get(key).cloned()
     }
 
     async fn commit(&self, writes: Vec<RecordWrite>) -> Vec<Result<Option<Revision>, PortError>> {
