@@ -18,6 +18,8 @@ enum Suite {
     Access,
     /// The story of a package over two replicas, with one killed, one stopped and one told to go.
     Serve,
+    /// What Porch left is taken over: no commit, no draft, every owner.
+    Import,
     /// Replicas that are killed again and again, a Lease that is deleted, a holder that sleeps.
     Faults,
 }
@@ -67,7 +69,13 @@ fn suites(args: &ClusterArgs) -> Result<(), String> {
         std::fs::canonicalize(path).map_err(|e| format!("find {}: {e}", path.display()))
     };
     let (programs, server) = (absolute(&programs)?, absolute(&server)?);
-    let all = [Suite::Chart, Suite::Access, Suite::Serve, Suite::Faults];
+    let all = [
+        Suite::Chart,
+        Suite::Access,
+        Suite::Serve,
+        Suite::Import,
+        Suite::Faults,
+    ];
     let chosen = match args.suites.as_slice() {
         [] => &all[..],
         chosen => chosen,
@@ -78,6 +86,7 @@ fn suites(args: &ClusterArgs) -> Result<(), String> {
             Suite::Chart => "tests/peer/chart",
             Suite::Access => "tests/peer/access",
             Suite::Serve => "tests/peer/serve",
+            Suite::Import => "tests/peer/import",
             Suite::Faults => "tests/peer/faults",
         };
         let mut command = Command::new(root.join("tests/peer/run"));

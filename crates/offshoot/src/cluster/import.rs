@@ -24,6 +24,10 @@ const STORED: &str = "v1alpha2";
 /// The version in which earlier Porchs stored them.
 const OLDER: &str = "v1alpha1";
 
+/// How changes are said: field by field, or merged into what is there.
+const STEPS: &str = "application/json-patch+json";
+const MERGE: &str = "application/merge-patch+json";
+
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Import {
@@ -36,6 +40,9 @@ pub(crate) struct Import {
 /// # Errors
 /// The cluster cannot be asked, it refuses a change, or this account may not act as the writer.
 pub(super) async fn run(remote: &Remote, import: &Import) -> Result<Arc<Inherited>, exit::Failure> {
+    if let Some(user) = &import.writer {
+        may_act_as(remote, user).await?;
+    }
     let inherited = inherited(remote).await?;
     tracing::info!(
         revisions = inherited.len(),
@@ -86,14 +93,14 @@ async fn move_sets(remote: &Remote) -> Result<(), exit::Failure> {
     };
     for set in &written {
         if let Some(patch) = converted(set)? {
-            write(remote, &sets, set, &patch).await?;
+            write(remote, &sets, set, (STEPS, &patch)).await?;
         }
     }
     let listed = remote.list(&sets, "").await;
     let listed = listed.map_err(|e| failed("list the sets", &e))?;
     for set in &listed.items {
         // Whatever is written is stored in the version of today, also where nothing changes.
-        write(remote, &sets, set, &json!({})).await?;
+        write(remote, &sets, set, (MERGE, &json!({}))).await?;
     }
     let place = ("", SETS, "status");
     let trimmed = json!({"status": {"storedVersions": [STORED]}});
@@ -117,21 +124,16 @@ fn converted(set: &Value) -> Result<Option<Value>, exit::Failure> {
         )
         .hint("mend the field, or remove the set, and start again")
     })?;
-    let moved = now["spec"] != set["spec"];
-    // A merge would keep fields of the older shape: each goes by name.
-    let mut spec = now["spec"].clone();
-    if let (Some(new), Some(old)) = (spec.as_object_mut(), set["spec"].as_object()) {
-        for field in old.keys() {
-            new.entry(field.clone()).or_insert(Value::Null);
-        }
-    }
-    let annotations = &now["metadata"]["annotations"];
-    Ok(moved.then(|| json!({"metadata": {"annotations": annotations}, "spec": spec})))
+    // Whole fields, and not merged ones: nothing of the older shape may stay between those of the newer.
+    let patch = json!([
+        {"op": "replace", "path": "/spec", "value": now["spec"]},
+        {"op": "add", "path": "/metadata/annotations", "value": now["metadata"]["annotations"]},
+    ]);
+    Ok((now["spec"] != set["spec"]).then_some(patch))
 }
 
 /// Says of each variant and set that nobody wrote since who did (X6).
 async fn record_writer(remote: &Remote, user: &str) -> Result<(), exit::Failure> {
-    may_act_as(remote, user).await?;
     let record = json!({"username": user, "groups": []}).to_string();
     let patch = json!({"metadata": {"annotations": {plan::set::WRITTEN_BY: record}}});
     for resource in [
@@ -145,7 +147,7 @@ async fn record_writer(remote: &Remote, user: &str) -> Result<(), exit::Failure>
             let annotations = object.pointer("/metadata/annotations");
             annotations.is_none_or(|all| all.get(plan::set::WRITTEN_BY).is_none())
         });
-        let writes = unwritten.map(|object| write(remote, &resource, object, &patch));
+        let writes = unwritten.map(|object| write(remote, &resource, object, (MERGE, &patch)));
         let mut writes = stream::iter(writes).buffer_unordered(AT_ONCE);
         while let Some(done) = writes.next().await {
             done?;
@@ -170,18 +172,16 @@ async fn may_act_as(remote: &Remote, user: &str) -> Result<(), exit::Failure> {
         .hint("grant it the verb impersonate on users with this name (chart: importPorch.writer), or leave --writer out"))
 }
 
-const MERGE: &str = "application/merge-patch+json";
-
 /// Writes one object; one that is gone is no failure.
 async fn write(
     remote: &Remote,
     resource: &ResourceName,
     object: &Value,
-    patch: &Value,
+    (media, patch): (&str, &Value),
 ) -> Result<(), exit::Failure> {
     let (namespace, name) = place(object);
     match remote
-        .patch(resource, (namespace, name, ""), MERGE, patch)
+        .patch(resource, (namespace, name, ""), media, patch)
         .await
     {
         Ok(_) => Ok(()),

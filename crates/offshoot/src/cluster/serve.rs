@@ -213,7 +213,11 @@ impl Started {
         };
         let inherited = match inherited {
             Ok(inherited) => inherited,
-            Err(failure) => return failure,
+            Err(failure) => {
+                // Nothing was begun: whoever is better set up need not wait.
+                self.lease.release().await;
+                return failure;
+            }
         };
         let engine = holder::engine(&ground, options, drafts, scratch, inherited);
         let runs = async {
