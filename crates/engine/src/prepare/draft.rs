@@ -121,6 +121,16 @@ pub(crate) async fn update(
             superseded: Some((Arc::clone(old), goes)),
         })));
     }
+    if derived.tip_equals_draft
+        && derived.conflicts.is_empty()
+        && let OnEqual::NoteDigest(draft) = &step.on_equal
+    {
+        return Ok(Prepared::Equal(Box::new(Equal {
+            noted: draft.clone(),
+            digest: step.full_digest.clone(),
+            superseded: None,
+        })));
+    }
     let by = service(engine, key);
     let commits = Commits {
         engine,
@@ -141,16 +151,6 @@ pub(crate) async fn update(
         recipe,
     };
     let (drafted, machine) = commits.again(old, &step.why, noted)?;
-    if let OnEqual::NoteDigest(draft) = &step.on_equal
-        && derived.conflicts.is_empty()
-        && tree_of(&drafted.written)? == old.tree
-    {
-        return Ok(Prepared::Equal(Box::new(Equal {
-            noted: draft.clone(),
-            digest: step.full_digest.clone(),
-            superseded: None,
-        })));
-    }
     let mut record = Revision::clone(old);
     serve(&mut record, &derived, &drafted.written, machine)?;
     Ok(Prepared::Draft(Box::new(Draft {

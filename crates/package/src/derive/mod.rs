@@ -127,6 +127,8 @@ pub struct Derived {
     pub v_equals_m: bool,
     /// Whether *M* and the tip are the same files.
     pub tip_equals_m: bool,
+    /// Whether the tip is the open draft as it stands: the same values in another layout of what runs leave are the same.
+    pub tip_equals_draft: bool,
 }
 
 /// A derivation under way.

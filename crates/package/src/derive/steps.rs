@@ -295,8 +295,13 @@ impl Walk<'_> {
             Some(base) => alike(&m_files, &base.published, &self.kinds)?,
             None => false,
         };
+        let tip_equals_draft = match &self.input.draft {
+            Some(draft) => stands(&tip_files, &draft.tip, &self.kinds)?,
+            None => false,
+        };
         Ok(Derived {
             m_equals_p,
+            tip_equals_draft,
             v_equals_m: self.v.files == m_files,
             tip_equals_m: m_files == tip_files,
             v: self.v.files,
@@ -310,6 +315,21 @@ impl Walk<'_> {
             warnings: Vec::new(),
         })
     }
+}
+
+/// Whether a draft is what it would become, its conditions among it.
+fn stands(tip: &Files, draft: &Files, kinds: &[String]) -> Result<bool, DeriveError> {
+    let told = |files: &Files| {
+        let kptfile = Kptfile::of_files(files).ok()?;
+        let fields = kptfile.fields();
+        let gates = fields.info.readiness_gates.clone();
+        Some((
+            fields.conditions.clone(),
+            gates,
+            fields.render_status.clone(),
+        ))
+    };
+    Ok(alike(tip, draft, kinds)? && told(tip) == told(draft))
 }
 
 /// The files with the gate that open conflicts keep closed.
