@@ -21,9 +21,11 @@ use futures::StreamExt as _;
 use model::{CommitId, Lifecycle, PackageName, Revision};
 use store::{RefName, Refs};
 
+use crate::codec::Record;
 use crate::git::RefKind;
 use crate::index::PackageKey;
 use crate::ports::{EventType, OurKind};
+use crate::publish::Follow;
 use crate::repos::{Open, Seen};
 use crate::stats::count;
 use crate::{Engine, Error, Result};
@@ -246,7 +248,10 @@ impl Engine {
         for lost in &survey.lost {
             self.keep_lost(open, lost).await?;
         }
-        self.record(survey.follow).await?;
+        // Whoever sees the branch's head must have seen what was published of it: else it looks like nobody's package.
+        let (heads, rest): (Vec<_>, Vec<_>) = survey.follow.into_iter().partition(is_new_head);
+        self.record(rest).await?;
+        self.record(heads).await?;
         drop(guard);
         for news in moved {
             let (kind, warning) = (OurKind::Repository, EventType::Warning);
@@ -316,6 +321,12 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Whether this is the first record of what stands on the branch.
+fn is_new_head(follow: &Follow) -> bool {
+    let is_head = matches!(&follow.record, Record::Put { record, .. } if record.placeholder);
+    is_head && follow.from.is_none()
 }
 
 /// Whether git holds something that cannot be read, whoever asks.
