@@ -27,10 +27,12 @@ fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
         return;
     }
     if let Some(wanted) = shape.node().and_then(|node| wrong(value, node)) {
-        found.push(format!(
-            "{path}: expected {wanted}, got &value.valueUnstructured{{Value:{}}}",
-            go(value)
-        ));
+        let got = match wanted {
+            "string" => format!("&value.valueUnstructured{{Value:{}}}", go(value)),
+            "numeric (int or float)" => go_type(value).to_owned(),
+            _ => format!("&{{{}}}", plain(value)),
+        };
+        found.push(format!("{path}: expected {wanted}, got {got}"));
         return;
     }
     match value {
@@ -99,6 +101,38 @@ fn wrong(value: &Value, node: &Node) -> Option<&'static str> {
         [Type::Boolean] => "boolean",
         _ => "scalar",
     })
+}
+
+/// A value as Go's `%v` prints it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => {
+            let parts: Vec<String> = list.iter().map(plain).collect();
+            format!("[{}]", parts.join(" "))
+        }
+        Value::Object(map) => {
+            let member = |(k, v): (&String, &Value)| format!("{k}:{}", plain(v));
+            let mut parts: Vec<String> = map.iter().map(member).collect();
+            parts.sort();
+            format!("map[{}]", parts.join(" "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The Go type of a value.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
 }
 
 /// A value as Go's `%#v` prints it.

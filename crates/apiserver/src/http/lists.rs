@@ -37,6 +37,10 @@ impl Door {
         let shown = self.core.get(&asked.target, &asked.whose).await?;
         if asked.target.subresource == "scale" {
             let scale = super::scale::shown(&asked.target, &shown.value())?;
+            if let Shape::Partial(version) = form.shape {
+                let part = partial(&scale, version);
+                return Ok(respond::value(200, form.format, &part, &asked.warnings));
+            }
             return Ok(respond::value(200, form.format, &scale, &asked.warnings));
         }
         one(
@@ -180,7 +184,7 @@ fn list_problems(query: &Query, token: &str) -> Vec<FieldError> {
 }
 
 /// Reads the parameters of a list.
-fn list_query(query: &Query) -> Result<ListQuery, Failure> {
+pub(super) fn list_query(query: &Query) -> Result<ListQuery, Failure> {
     let limit = query.number("limit")?.unwrap_or(0);
     let token = query.get("continue").to_owned();
     let (version, matching) = (
@@ -222,7 +226,7 @@ fn list_query(query: &Query) -> Result<ListQuery, Failure> {
 }
 
 /// The metadata of a list; custom resources show an empty continue token on the last page.
-fn list_metadata(page: &Page, custom: bool) -> Map<String, Value> {
+pub(super) fn list_metadata(page: &Page, custom: bool) -> Map<String, Value> {
     let mut metadata = Map::new();
     match &page.token {
         Some(token) => drop(metadata.insert("continue".to_owned(), token.clone().into())),

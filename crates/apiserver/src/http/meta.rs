@@ -82,7 +82,8 @@ impl Door {
         self.admit_path(&parts.method, parts.uri.path(), whose)
             .await?;
         let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
-        if texts.len() > 1 && path::routed(parts.uri.path(), catalog) {
+        let old = texts.first() == Some(&"api");
+        if (old || texts.len() > 1) && path::routed(parts.uri.path(), catalog) {
             restful::media(&parts.headers, None)?;
         }
         let query = parts.uri.query().unwrap_or_default();
@@ -166,7 +167,10 @@ fn discover(
     old: &Value,
     aggregated: impl Fn() -> Value,
 ) -> Result<Response, Failure> {
-    let form = accept.choose(|shape| matches!(shape, Shape::Object | Shape::Discovery))?;
+    // With a slash at its end the path of groups leads to the old document alone.
+    let whole = parts.uri.path() != "/apis/";
+    let form =
+        accept.choose(|shape| shape == Shape::Object || (whole && shape == Shape::Discovery))?;
     if form.shape == Shape::Object {
         return Ok(respond::value(200, form.format, old, &[]));
     }
@@ -185,6 +189,7 @@ fn discover(
     let mut response = respond::with(200, DISCOVERY_TYPE, body, &[]);
     if known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response.headers_mut().remove(header::CONTENT_TYPE);
     }
     let headers = response.headers_mut();
     respond::set(headers, header::ETAG, &etag);

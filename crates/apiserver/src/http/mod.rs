@@ -36,6 +36,7 @@ use crate::authn::{ANONYMOUS, Authenticator, Caller};
 use crate::connections::{self, Connections};
 use crate::gateway::{Authorizer, Verb};
 use crate::limits::{Limits, Seats, Shares};
+use crate::logic::patching::PatchKind;
 use crate::logic::select::Fields;
 use crate::metrics::RequestKey;
 use crate::registry::Backing;
@@ -209,6 +210,10 @@ impl Door {
         }
         on_connection(parts, &caller)?;
         let whose = caller.whose;
+        if whose.user.name == ANONYMOUS && crate::authn::spaced(&parts.headers) {
+            let why = "the provided Authorization header contains extra space before the bearer token, and is ignored";
+            seen.warnings.push(why.to_owned());
+        }
         let catalog = self.core.registry.catalog();
         known_place(path).clone_into(&mut seen.key.resource);
         seen.key.verb = "get";
@@ -218,12 +223,21 @@ impl Door {
                 return self.other(parts, &segments, &whose, accept, &catalog).await;
             }
             None => {
-                self.admit_path(&parts.method, path, &whose).await?;
+                match path::Named::parse(path) {
+                    Some(named) => {
+                        named
+                            .authorize(rules, &whose, &parts.method, query.flag("watch"))
+                            .await?
+                    }
+                    None => self.admit_path(&parts.method, path, &whose).await?,
+                }
                 return Err(path::missing(path, &catalog));
             }
         };
         if target.name.is_empty() && !target.subresource.is_empty() {
             self.admit_path(&parts.method, path, &whose).await?;
+            seen.warnings
+                .extend(target.rules()?.version.deprecation.clone());
             return Err(match target.resource.custom() {
                 true => target.not_found(),
                 false => Failure::no_such_route(),
@@ -244,6 +258,7 @@ impl Door {
             }
         }
         if !target.resource.custom() {
+            self.routed(&parts.method, &target, verb)?;
             restful::media(&parts.headers, verb)?;
         }
         if let Some(warning) = &target.rules()?.version.deprecation {
@@ -262,6 +277,30 @@ impl Door {
             warnings: seen.warnings.clone(),
         };
         self.seated(asked, verb).await
+    }
+
+    /// Refuses methods that the routes of a built-in resource have not, before anything else about a request.
+    fn routed(&self, method: &Method, target: &Target, verb: Option<Verb>) -> Result<(), Failure> {
+        let resource = &target.resource;
+        let plain = target.subresource.is_empty();
+        let named_create = verb == Some(Verb::Create) && plain && !target.name.is_empty();
+        let refused = || {
+            let verb = verb.map_or("", Verb::word);
+            Failure::method_not_allowed(verb, &resource.group, &resource.plural, false)
+        };
+        let known = plain || {
+            let version = target.rules()?.version;
+            let sub = target.subresource.as_str();
+            (sub == "status" && version.status)
+                || version.subresources.iter().any(|s| s.name == sub)
+        };
+        match verb {
+            _ if !known => Err(Failure::no_such_route()),
+            None => Err(refused()),
+            Some(_) if *method == Method::HEAD || named_create => Err(refused()),
+            Some(verb) if plain && !resource.serves(verb.word()) => Err(refused()),
+            Some(verb) => self.check_subresource(target, verb),
+        }
     }
 
     /// Answers once the user has a seat. What the embedding program answers ends in its own time: giving a
@@ -295,6 +334,9 @@ impl Door {
         };
         let Some(verb) = verb else {
             let named = matches!(asked.method, Method::PUT | Method::PATCH);
+            if asked.method == Method::PATCH {
+                PatchKind::of(&body::media_type(&asked.content_type), resource.custom())?;
+            }
             return Err(if named {
                 Failure::bad_request("name must be provided")
             } else {

@@ -171,7 +171,7 @@ impl Door {
         let form = asked.accept.choose_of(true, writes::shapes)?;
         let options = writes::options(&asked, "UpdateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
-        let decoded = body::object(&bytes, &asked.content_type, "Scale", false);
+        let decoded = body::object(&bytes, &asked.content_type, body::Wanted::typed("Scale"));
         let unknown = || {
             let why = "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:110\"";
             Failure::bad_request(why)
@@ -219,6 +219,10 @@ impl Door {
         let compute = |old: &Value| {
             if kind == PatchKind::Apply {
                 let config = config(target, patch)?;
+                if !owned(target, old)? {
+                    let why = "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1";
+                    return Err(Failure::new(500, Reason::Unknown, why));
+                }
                 let part = Part::Scale;
                 let new = managed::applied(rules, Some(old), &config, part, options, &moment)?;
                 return Ok((new, Means::Apply));
@@ -230,7 +234,7 @@ impl Door {
                 scale["spec"]["replicas"] = UNSET.into();
             }
             let patched = patching::apply(rules, kind, &scale, patch)?;
-            if let Some(why) = problem(&patched) {
+            if let Some(why) = problem(&patched).or_else(|| foreign(&patched)) {
                 return Err(patching::misfit(&patched, patch, &why));
             }
             identity(target, &patched)?;
@@ -242,6 +246,30 @@ impl Door {
             .await?;
         answer(form, target, &made, asked.warnings)
     }
+}
+
+/// Why a text that says it is something else is no Scale.
+fn foreign(scale: &Value) -> Option<String> {
+    let said = |field: &str| scale.get(field).and_then(Value::as_str).unwrap_or_default();
+    let or = |given: &str, usual: &str| match given {
+        "" => usual.to_owned(),
+        given => given.to_owned(),
+    };
+    let (kind, version) = (or(said("kind"), "Scale"), or(said("apiVersion"), VERSION));
+    (kind != "Scale" || version != VERSION).then(|| {
+        format!("no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:110\"")
+    })
+}
+
+/// Whether anybody owns the wanted count: without, the real server cannot tell what an applied Scale meets.
+fn owned(target: &Target, object: &Value) -> Result<bool, Failure> {
+    let path = paths(target)?.spec_replicas.trim_start_matches('.');
+    let pointer: String = path.split('.').map(|name| format!("/f:{name}")).collect();
+    let entries = object
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array);
+    let mut entries = entries.into_iter().flatten();
+    Ok(entries.any(|entry| entry["fieldsV1"].pointer(&pointer).is_some()))
 }
 
 /// What an applied Scale wants of the object.

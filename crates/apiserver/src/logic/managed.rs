@@ -64,6 +64,11 @@ pub fn updated(
     moment: &Moment,
 ) {
     let subresource = part.subresource();
+    if rules.resource.custom() {
+        // Where metadata has no type of its own, an empty list of entries is none.
+        let entries = asked.pointer("/metadata/managedFields").cloned();
+        put(asked, entries);
+    }
     writing(rules, subresource, options, moment, |writer| {
         apply::track(Some(old), asked, writer)
     });

@@ -35,6 +35,12 @@ impl Core {
         namespace: &Object,
     ) -> Result<usize, Failure> {
         let whose = self.own(CONTROLLER);
+        let value = namespace.value();
+        let spec = value.pointer("/spec/finalizers").and_then(Value::as_array);
+        if spec.is_none_or(Vec::is_empty) {
+            // Whoever took the finalizers off before has said that nobody needs to look.
+            return Ok(0);
+        }
         let mut each = Each::default();
         let mut left = Left::default();
         let catalog = self.registry.catalog();
@@ -59,10 +65,9 @@ impl Core {
                     ));
                 }
                 if let Some(object) = self.store.get(&resource.key(), &key) {
-                    *left
-                        .resources
-                        .entry(resource.key().to_string())
-                        .or_default() += 1;
+                    // The controller joins plural and group, whether there is a group or not.
+                    let named = format!("{}.{}", resource.plural, resource.group);
+                    *left.resources.entry(named).or_default() += 1;
                     for finalizer in &object.fields.finalizers {
                         *left.finalizers.entry(finalizer.clone()).or_default() += 1;
                     }
@@ -74,9 +79,19 @@ impl Core {
             let told = self.tell_what_is_left(target, &left).await?;
             return Ok(each.end()? + told);
         }
+        if !namespace.fields.finalizers.is_empty() {
+            // It stays for somebody else's sake, and says that its content is gone.
+            self.tell_what_is_left(target, &left).await?;
+        }
         let released = self.edit_raw(target, |value| {
-            if let Some(Value::Array(list)) = value.pointer_mut("/spec/finalizers") {
+            let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) else {
+                return;
+            };
+            if let Some(Value::Array(list)) = spec.get_mut("finalizers") {
                 list.retain(|f| f != NAMESPACE_FINALIZER);
+                if list.is_empty() {
+                    spec.shift_remove("finalizers");
+                }
             }
         });
         Ok(each.end()? + released.await?)
@@ -170,12 +185,20 @@ fn conditions(left: &Left) -> Vec<(&'static str, &'static str, &'static str, Str
                 ),
             ),
         },
-        (
-            "NamespaceContentRemaining",
-            "True",
-            "SomeResourcesRemain",
-            resources,
-        ),
+        match left.resources.is_empty() {
+            true => (
+                "NamespaceContentRemaining",
+                "False",
+                "ContentRemoved",
+                text("All content successfully removed"),
+            ),
+            false => (
+                "NamespaceContentRemaining",
+                "True",
+                "SomeResourcesRemain",
+                resources,
+            ),
+        },
     ];
     all.push(if left.finalizers.is_empty() {
         (

@@ -9,7 +9,7 @@ use super::{Core, Shown, Target, Whose, Written, lost, refused};
 use crate::aggregated::NamespacePhase;
 use crate::gateway::{Outcome, Verb};
 use crate::logic::part::Part;
-use crate::logic::update::{Means, Update, Updated, update};
+use crate::logic::update::{Means, Update, Updated, other_uid, update};
 use crate::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
 use crate::reason::Reason;
 use crate::registry::{Backing, Origin};
@@ -129,7 +129,7 @@ impl Core {
         if options.dry_run {
             return Ok(Written {
                 code: 201,
-                object: Shown::Value(prepared.object),
+                object: Shown::Value(as_stored(target, prepared.object)?),
                 warnings: prepared.warnings,
             });
         }
@@ -157,7 +157,7 @@ impl Core {
         // What cannot be this object is refused before anybody asks whether it is there.
         let rules = target.rules()?;
         crate::logic::metadata::check_types(rules, &body)?;
-        crate::logic::check_identity(rules, &mut body, &target.namespace)?;
+        crate::logic::check_identity(rules, &mut body, &target.namespace, Means::Put)?;
         crate::logic::update::check_name(&body, &target.name)?;
         if self.makes_on_update(target) {
             return self.put_new(target, whose, body, options).await;
@@ -193,6 +193,12 @@ impl Core {
         mut body: Value,
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
+        if !meta(&body, "uid").is_empty() {
+            let place = (target.namespace.as_str(), target.name.as_str());
+            let (rules, dry_run) = (target.rules()?, options.dry_run);
+            return Err(other_uid(rules, place, &body, &Value::Null, dry_run));
+        }
+        crate::logic::version_of(&body)?;
         if let Some(metadata) = metadata_mut(&mut body) {
             metadata.remove("resourceVersion");
         }
@@ -244,7 +250,10 @@ impl Core {
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
         let part = Part::of(target.subresource.as_str(), rules);
-        self.check_namespace(target, false).await?;
+        if target.resource.backing != Backing::Stored {
+            // What is stored is looked for itself: nothing lies in a namespace that is not there.
+            self.check_namespace(target, false).await?;
+        }
         let (found, old) = self.current(target, whose).await?;
         let (new, means) = compute(&old)?;
         let asked = Update {
@@ -317,7 +326,7 @@ impl Core {
         if options.dry_run {
             return Ok(Written {
                 code: 200,
-                object: Shown::Value(prepared.object),
+                object: Shown::Value(as_stored(target, prepared.object)?),
                 warnings: prepared.warnings,
             });
         }
@@ -462,6 +471,16 @@ impl Core {
         }
         Ok(())
     }
+}
+
+/// An object as it would be read once it was stored: the version in which it is kept has defaults of its own.
+fn as_stored(target: &Target, object: Value) -> Result<Value, Failure> {
+    let rules = target.rules()?;
+    convert::to_version(
+        rules.resource,
+        convert::to_storage(rules.resource, object)?,
+        rules.version,
+    )
 }
 
 /// Nothing new is made in a namespace that goes.
