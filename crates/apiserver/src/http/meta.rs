@@ -82,8 +82,7 @@ impl Door {
         self.admit_path(&parts.method, parts.uri.path(), whose)
             .await?;
         let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
-        let old = texts.first() == Some(&"api");
-        if (old || texts.len() > 1) && path::routed(parts.uri.path(), catalog) {
+        if in_routes(&texts) && path::routed(parts.uri.path(), catalog) {
             restful::media(&parts.headers, None)?;
         }
         let query = parts.uri.query().unwrap_or_default();
@@ -92,12 +91,10 @@ impl Door {
                 let why = "the credentials of the cluster are not known yet";
                 Err(Failure::new(503, Reason::ServiceUnavailable, why))
             }
-            ["healthz" | "livez" | "readyz", ..] => Ok(respond::with(
-                200,
-                "text/plain; charset=utf-8",
-                "ok".into(),
-                &[],
-            )),
+            ["healthz" | "livez" | "readyz", ..] => {
+                let media = "text/plain; charset=utf-8";
+                Ok(respond::with(200, media, "ok".into(), &[]))
+            }
             ["backup"] => {
                 let lines = self.core.store.copy().lines();
                 let lines = lines.map(Ok::<_, std::convert::Infallible>);
@@ -149,6 +146,11 @@ impl Door {
             _ => Err(path::missing(parts.uri.path(), catalog)),
         }
     }
+}
+
+/// Whether documents of a path are looked for among routes, as resources are: all but the list of groups.
+fn in_routes(segments: &[&str]) -> bool {
+    segments.first() == Some(&"api") || segments.len() > 1
 }
 
 fn plain(accept: &Accept, value: &Value) -> Result<Response, Failure> {

@@ -209,11 +209,8 @@ impl Door {
             trail.caller(&caller);
         }
         on_connection(parts, &caller)?;
+        seen.warnings.extend(unread_token(parts, &caller));
         let whose = caller.whose;
-        if whose.user.name == ANONYMOUS && crate::authn::spaced(&parts.headers) {
-            let why = "the provided Authorization header contains extra space before the bearer token, and is ignored";
-            seen.warnings.push(why.to_owned());
-        }
         let catalog = self.core.registry.catalog();
         known_place(path).clone_into(&mut seen.key.resource);
         seen.key.verb = "get";
@@ -223,23 +220,18 @@ impl Door {
                 return self.other(parts, &segments, &whose, accept, &catalog).await;
             }
             None => {
-                match path::Named::parse(path) {
-                    Some(named) => {
-                        named
-                            .authorize(rules, &whose, &parts.method, query.flag("watch"))
-                            .await?
-                    }
-                    None => self.admit_path(&parts.method, path, &whose).await?,
-                }
+                self.admit_nowhere(parts, &whose, query.flag("watch"))
+                    .await?;
                 return Err(path::missing(path, &catalog));
             }
         };
         if target.name.is_empty() && !target.subresource.is_empty() {
             self.admit_path(&parts.method, path, &whose).await?;
-            seen.warnings
-                .extend(target.rules()?.version.deprecation.clone());
+            let deprecation = target.rules()?.version.deprecation.clone();
             return Err(match target.resource.custom() {
-                true => target.not_found(),
+                true => target
+                    .not_found()
+                    .with_warnings(Vec::from_iter(deprecation)),
                 false => Failure::no_such_route(),
             });
         }
@@ -261,22 +253,36 @@ impl Door {
             self.routed(&parts.method, &target, verb)?;
             restful::media(&parts.headers, verb)?;
         }
-        if let Some(warning) = &target.rules()?.version.deprecation {
-            seen.warnings.push(warning.clone());
-        }
-        let media = parts.headers.get(http::header::CONTENT_TYPE);
-        let media = media.and_then(|v| v.to_str().ok()).unwrap_or_default();
+        let deprecation = &target.rules()?.version.deprecation;
+        seen.warnings.extend(deprecation.clone());
         let asked = Asked {
             method: parts.method.clone(),
             target,
             whose,
             accept: accept.clone(),
-            content_type: media.to_owned(),
+            content_type: content_type(parts).to_owned(),
             query,
             body,
             warnings: seen.warnings.clone(),
         };
         self.seated(asked, verb).await
+    }
+
+    /// Asks for the rights that a path to nothing needs: those for the resource that it names, or for the path.
+    async fn admit_nowhere(
+        &self,
+        parts: &Parts,
+        whose: &Whose,
+        watch: bool,
+    ) -> Result<(), Failure> {
+        let path = parts.uri.path();
+        match path::Named::parse(path) {
+            Some(named) => {
+                let rules = self.authorizer.as_ref();
+                named.authorize(rules, whose, &parts.method, watch).await
+            }
+            None => self.admit_path(&parts.method, path, whose).await,
+        }
     }
 
     /// Refuses methods that the routes of a built-in resource have not, before anything else about a request.
@@ -407,6 +413,18 @@ async fn serve(State(door): State<Arc<Door>>, request: Request) -> Response {
     let (key, response) = door.answer(request).await;
     door.core.metrics.count(key);
     response
+}
+
+/// What to warn about in the credentials of somebody who came in without.
+fn unread_token(parts: &Parts, caller: &Caller) -> Option<String> {
+    let unread = caller.whose.user.name == ANONYMOUS && crate::authn::spaced(&parts.headers);
+    let why = "the provided Authorization header contains extra space before the bearer token, and is ignored";
+    unread.then(|| why.to_owned())
+}
+
+fn content_type(parts: &Parts) -> &str {
+    let media = parts.headers.get(http::header::CONTENT_TYPE);
+    media.and_then(|v| v.to_str().ok()).unwrap_or_default()
 }
 
 /// Notes on the connection, if there is one, who came in: so many of theirs may have requests under way.

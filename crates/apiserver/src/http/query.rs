@@ -86,7 +86,7 @@ fn valid(pair: &str) -> bool {
         let hex = rest.as_bytes().get(..2);
         hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
     };
-    !pair.contains(';') && escapes.map(whole).all(|whole| whole)
+    !pair.contains(';') && escapes.into_iter().all(whole)
 }
 
 /// Decodes percent escapes.

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::part::Part;
-use super::update::Means;
+use super::part::{Means, Part};
 use super::{Rules, metadata_mut};
 use crate::builtin::meta;
 use crate::builtin::names::NameRule;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+pub use super::part::Means;
 use super::part::Part;
 use super::{
     FieldValidation, Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta,
@@ -10,17 +11,6 @@ use super::{
 };
 use crate::schema::FieldError;
 use crate::status::Failure;
-
-/// How the new state came about; decides a few wordings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Means {
-    /// A whole object was sent.
-    Put,
-    /// A patch was computed.
-    Patch,
-    /// An apply was computed; it has taken care of managed fields.
-    Apply,
-}
 
 /// What came out of an update.
 #[derive(Debug)]
@@ -69,53 +59,10 @@ pub fn update(
         name,
         namespace,
     } = update;
-    let mut warnings = Vec::new();
-    metadata::check_types(rules, &new)?;
-    let identified = check_identity(rules, &mut new, namespace, means)
-        .and_then(|()| check_name(&new, name))
-        .and_then(|()| preconditions(rules, old, &new, means, options.dry_run));
-    if let Err(refused) = identified {
-        // What a patch made was read before anybody looked what it is.
-        return Err(match means {
-            Means::Patch => refused.with_warnings(read_strictly(rules, &new, options)?),
-            Means::Put | Means::Apply => refused,
-        });
-    }
-    metadata_mut(&mut new).map(metadata::texts_of_nulls);
-    let strict = options.field_validation == FieldValidation::Strict;
-    let whole = (means == Means::Patch && strict).then(|| new.clone());
-    let unknown = match means {
-        Means::Apply => convert::admit_applied(rules, &mut new),
-        Means::Put | Means::Patch => convert::admit(rules, &mut new),
-    };
-    report_unknown(rules, &unknown, options, &mut warnings)
-        .map_err(|refused| strictly_patched(refused, whole))?;
-    warnings.extend(metadata::single_owners(&mut new, means));
-    if part == Part::Status {
-        let mut asked = new;
-        if means != Means::Apply {
-            managed::updated(rules, old, &mut asked, part, options, moment);
-        }
-        new = with_status(rules, old, &mut asked);
-        managed::take(&mut new, &asked);
-    } else {
-        let mut asked = new.clone();
-        take_over(rules, old, &mut new);
-        if rules.is_namespace() && part == Part::Main {
-            // Only the subresource `finalize` takes off what keeps a namespace until its content is gone.
-            keep_at(old, &mut new, "spec");
-        }
-        if means != Means::Apply {
-            managed::updated(rules, old, &mut asked, part, options, moment);
-        }
-        managed::take(&mut new, &asked);
-    }
-    if let Some(kind) = rules.resource.built_in {
-        kind.settle(&mut new);
-    }
-    if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
-        crate::builtin::crd::track_storage(&mut new);
-    }
+    let mut warnings = read(rules, (old, &mut new), means, (name, namespace), options)?;
+    let mut new = with_the_rest(rules, (old, new), part, means, |asked| {
+        managed::updated(rules, old, asked, part, options, moment);
+    });
     let mut errors = metadata::validate_update(rules, part, old, &new);
     let mistyped = other_type(rules, &new);
     if !mistyped.is_empty() {
@@ -152,6 +99,75 @@ pub fn update(
         object: new,
         warnings,
     }))
+}
+
+/// Reads the wanted object: what it says it is, what it asks of the stored one, what the schema knows of it. Answers the warnings.
+fn read(
+    rules: Rules<'_>,
+    (old, new): (&Value, &mut Value),
+    means: Means,
+    (name, namespace): (&str, &str),
+    options: &WriteOptions,
+) -> Result<Vec<String>, Failure> {
+    let mut warnings = Vec::new();
+    metadata::check_types(rules, new)?;
+    let identified = check_identity(rules, new, namespace, means)
+        .and_then(|()| check_name(new, name))
+        .and_then(|()| preconditions(rules, old, new, means, options.dry_run));
+    if let Err(refused) = identified {
+        // What a patch made was read before anybody looked what it is.
+        return Err(match means {
+            Means::Patch => refused.with_warnings(read_strictly(rules, new, options)?),
+            Means::Put | Means::Apply => refused,
+        });
+    }
+    metadata_mut(new).map(metadata::texts_of_nulls);
+    let strict = options.field_validation == FieldValidation::Strict;
+    let whole = (means == Means::Patch && strict).then(|| new.clone());
+    let unknown = match means {
+        Means::Apply => convert::admit_applied(rules, new),
+        Means::Put | Means::Patch => convert::admit(rules, new),
+    };
+    report_unknown(rules, &unknown, options, &mut warnings)
+        .map_err(|refused| strictly_patched(refused, whole))?;
+    warnings.extend(metadata::single_owners(new, means));
+    Ok(warnings)
+}
+
+/// The wanted object with what the request may not write as it was, and its managers as `track` tells them.
+fn with_the_rest(
+    rules: Rules<'_>,
+    (old, mut new): (&Value, Value),
+    part: Part,
+    means: Means,
+    track: impl Fn(&mut Value),
+) -> Value {
+    if part == Part::Status {
+        let mut asked = new;
+        if means != Means::Apply {
+            track(&mut asked);
+        }
+        new = with_status(rules, old, &mut asked);
+        managed::take(&mut new, &asked);
+    } else {
+        let mut asked = new.clone();
+        take_over(rules, old, &mut new);
+        if rules.is_namespace() && part == Part::Main {
+            // Only the subresource `finalize` takes off what keeps a namespace until its content is gone.
+            keep_at(old, &mut new, "spec");
+        }
+        if means != Means::Apply {
+            track(&mut asked);
+        }
+        managed::take(&mut new, &asked);
+    }
+    if let Some(kind) = rules.resource.built_in {
+        kind.settle(&mut new);
+    }
+    if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
+        crate::builtin::crd::track_storage(&mut new);
+    }
+    new
 }
 
 pub(crate) fn check_name(new: &Value, name: &str) -> Result<(), Failure> {

@@ -138,24 +138,29 @@ impl Core {
     }
 }
 
+type Condition = (&'static str, &'static str, &'static str, String);
+
 /// The conditions in the order and words of the real server.
-fn conditions(left: &Left) -> Vec<(&'static str, &'static str, &'static str, String)> {
-    let counted = |map: &BTreeMap<String, usize>, join: &str| {
-        map.iter()
-            .map(|(name, n)| format!("{name} {join} {n} resource instances"))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let resources = format!(
-        "Some resources are remaining: {}",
-        counted(&left.resources, "has")
-    );
-    let finalizers = format!(
-        "Some content in the namespace has finalizers remaining: {}",
-        counted(&left.finalizers, "in")
-    );
+fn conditions(left: &Left) -> Vec<Condition> {
     let text = str::to_owned;
-    let mut all = vec![
+    let failed = match &left.failed {
+        None => (
+            "NamespaceDeletionContentFailure",
+            "False",
+            "ContentDeleted",
+            text("All content successfully deleted, may be waiting on finalization"),
+        ),
+        Some(why) => (
+            "NamespaceDeletionContentFailure",
+            "True",
+            "ContentDeletionFailed",
+            format!(
+                "Failed to delete all resource types, {} remaining: {why}",
+                left.resources.len()
+            ),
+        ),
+    };
+    vec![
         (
             "NamespaceDeletionDiscoveryFailure",
             "False",
@@ -168,52 +173,37 @@ fn conditions(left: &Left) -> Vec<(&'static str, &'static str, &'static str, Str
             "ParsedGroupVersions",
             text("All legacy kube types successfully parsed"),
         ),
-        match &left.failed {
-            None => (
-                "NamespaceDeletionContentFailure",
-                "False",
-                "ContentDeleted",
-                text("All content successfully deleted, may be waiting on finalization"),
-            ),
-            Some(why) => (
-                "NamespaceDeletionContentFailure",
-                "True",
-                "ContentDeletionFailed",
-                format!(
-                    "Failed to delete all resource types, {} remaining: {why}",
-                    left.resources.len()
-                ),
-            ),
-        },
-        match left.resources.is_empty() {
-            true => (
-                "NamespaceContentRemaining",
-                "False",
-                "ContentRemoved",
-                text("All content successfully removed"),
-            ),
-            false => (
-                "NamespaceContentRemaining",
-                "True",
-                "SomeResourcesRemain",
-                resources,
-            ),
-        },
-    ];
-    all.push(if left.finalizers.is_empty() {
-        (
-            "NamespaceFinalizersRemaining",
-            "False",
-            "ContentHasNoFinalizers",
-            text("All content-preserving finalizers finished"),
-        )
-    } else {
-        (
-            "NamespaceFinalizersRemaining",
-            "True",
-            "SomeFinalizersRemain",
-            finalizers,
-        )
-    });
-    all
+        failed,
+        remaining(left),
+        finalizing(left),
+    ]
+}
+
+fn counted(map: &BTreeMap<String, usize>, join: &str) -> String {
+    let told = |(name, n): (&String, &usize)| format!("{name} {join} {n} resource instances");
+    map.iter().map(told).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether objects are left.
+fn remaining(left: &Left) -> Condition {
+    let kind = "NamespaceContentRemaining";
+    if left.resources.is_empty() {
+        let text = "All content successfully removed";
+        return (kind, "False", "ContentRemoved", text.to_owned());
+    }
+    let text = counted(&left.resources, "has");
+    let text = format!("Some resources are remaining: {text}");
+    (kind, "True", "SomeResourcesRemain", text)
+}
+
+/// Whether finalizers keep them.
+fn finalizing(left: &Left) -> Condition {
+    let kind = "NamespaceFinalizersRemaining";
+    if left.finalizers.is_empty() {
+        let text = "All content-preserving finalizers finished";
+        return (kind, "False", "ContentHasNoFinalizers", text.to_owned());
+    }
+    let text = counted(&left.finalizers, "in");
+    let text = format!("Some content in the namespace has finalizers remaining: {text}");
+    (kind, "True", "SomeFinalizersRemain", text)
 }
