@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::path::PathElement;
 use super::shape::{Kind, Shape};
-use crate::schema::{Node, Type, index, quote, step};
+use crate::schema::{Node, Structural, Type, index, quote, step};
 
 /// So many misfits are told at most.
 const MOST: usize = 1_000;
@@ -20,6 +20,11 @@ pub(crate) fn misfits(config: &Value, shape: Shape<'_>) -> Option<String> {
         [one] => Some(one.clone()),
         many => Some(format!("errors:\n  {}", many.join("\n  "))),
     }
+}
+
+/// Whether an object does not fit its schema.
+pub(crate) fn unfit(object: &Value, schema: &Structural) -> bool {
+    misfits(object, Shape::root(schema)).is_some()
 }
 
 fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
@@ -68,9 +73,8 @@ fn items(list: &[Value], value: &Value, shape: Shape<'_>, path: &str, found: &mu
                 }
                 Err(key) => {
                     found.push(format!(
-                        "{path}: element {i}: associative list with keys has an element that omits key field {} (and \
-                         doesn't have default value)",
-                        quote(&key)
+                        "{path}: element {i}: associative list with keys has an element that omits all key fields [{key}] (and \
+                         doesn't have default values for any key fields)"
                     ));
                     index(path, i)
                 }
@@ -93,13 +97,17 @@ fn wrong(value: &Value, node: &Node) -> Option<&'static str> {
     if node.types.is_empty() || node.types.iter().any(fits) {
         return None;
     }
+    // Of several types a value may be any scalar.
+    if node.types.len() > 1 && !value.is_object() && !value.is_array() {
+        return None;
+    }
     Some(match node.types.as_slice() {
         [Type::Object] => "map",
         [Type::Array] => "list",
         [Type::String] => "string",
         [Type::Integer | Type::Number] => "numeric (int or float)",
         [Type::Boolean] => "boolean",
-        _ => "scalar",
+        _ => "any scalar",
     })
 }
 

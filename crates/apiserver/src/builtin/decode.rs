@@ -45,7 +45,8 @@ impl Place {
             }
             "spec" | "status" if structured && self.path.is_empty() => {
                 let (first, rest) = name.split_at(1);
-                format!("{}{}{rest}", self.owner, first.to_uppercase())
+                let owner = self.owner.trim_start_matches("Local");
+                format!("{owner}{}{rest}", first.to_uppercase())
             }
             _ => self.owner.clone(),
         };

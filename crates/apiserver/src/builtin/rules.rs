@@ -20,7 +20,9 @@ pub(super) fn validate(
         "Namespace" => namespace(object, old.is_some(), &mut errors),
         "ConfigMap" => config_map(object, old, &mut errors),
         "Secret" => secret_rules(object, old, &mut errors),
-        "Event" if old.is_none() => super::events::check(object, definition.group, &mut errors),
+        "Event" if old.is_none() || definition.group.is_empty() => {
+            super::events::check(object, definition.group, &mut errors)
+        }
         "Lease" => lease(object, &mut errors),
         "Role" => role(object, true, &mut errors),
         "ClusterRole" => role(object, false, &mut errors),
@@ -239,10 +241,11 @@ fn role(object: &Value, namespaced: bool, errors: &mut Vec<FieldError>) {
                 let text = "namespaced rules cannot apply to non-resource URLs";
                 errors.push(FieldError::invalid(
                     &format!("{at}.nonResourceURLs"),
-                    urls,
+                    urls.clone(),
                     text,
                 ));
-            } else if count("apiGroups") + count("resources") + count("resourceNames") > 0 {
+            }
+            if count("apiGroups") + count("resources") + count("resourceNames") > 0 {
                 let text = "rules cannot apply to both regular resources and non-resource URLs";
                 errors.push(FieldError::invalid(
                     &format!("{at}.nonResourceURLs"),

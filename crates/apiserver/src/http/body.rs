@@ -237,6 +237,17 @@ pub(super) fn protobuf(bytes: &Bytes) -> Result<Decoded, String> {
 /// What is said of a body that holds nothing.
 const NOTHING: &str = "Object 'Kind' is missing in 'null'";
 
+/// An empty object where a body held nothing.
+pub(super) fn nothing(why: String) -> Result<Decoded, String> {
+    match why == NOTHING {
+        true => Ok(Decoded {
+            object: serde_json::json!({}),
+            duplicates: Vec::new(),
+        }),
+        false => Err(why),
+    }
+}
+
 /// Parses JSON that must be an object; the last of duplicate keys wins.
 pub(super) fn json(bytes: &Bytes) -> Result<Decoded, String> {
     let couldnt = |why: &str| format!("couldn't get version/kind; json parse error: {why}");

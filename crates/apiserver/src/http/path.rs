@@ -61,6 +61,11 @@ fn resource(catalog: &Catalog, group: &str, version: &str, rest: &[&str]) -> Opt
         [] => return None,
     };
     let target = Target::find(catalog, group, version, plural)?;
+    // Kinds without routes of their own look at the first part alone.
+    let sub = match sub.split_once('/') {
+        Some((first, _)) if target.resource.custom() => first.to_owned(),
+        _ => sub,
+    };
     let scoped = target.resource.namespaced;
     let misplaced =
         (!scoped && !namespace.is_empty()) || (scoped && namespace.is_empty() && !name.is_empty());

@@ -6,13 +6,14 @@ use axum::response::Response;
 use serde_json::{Map, Value, json};
 
 use super::negotiate::Form;
-use super::{Asked, Door, body, respond, writes};
+use super::query::Query;
+use super::{Asked, Door, body, lists, respond, writes};
 use crate::gateway::Verb;
 use crate::logic::part::Part;
 use crate::logic::patching::{self, PatchKind};
 use crate::logic::scale::{count, text_at};
 use crate::logic::update::{self, Means};
-use crate::logic::{WriteOptions, managed, meta};
+use crate::logic::{FieldValidation, WriteOptions, managed, meta};
 use crate::reason::Reason;
 use crate::registry::Scale;
 use crate::status::Failure;
@@ -183,7 +184,9 @@ impl Door {
         let said = |field: &str| scale.get(field).and_then(Value::as_str).unwrap_or_default();
         let named = |field: &str, wanted: &str| matches!(said(field), "") || said(field) == wanted;
         let fits = named("kind", "Scale") && named("apiVersion", VERSION);
-        if !fits || problem(&scale).is_some() {
+        let odd = unknown_fields(&scale);
+        let strict = options.field_validation == FieldValidation::Strict && !odd.is_empty();
+        if !fits || strict || problem(&scale).is_some() {
             return Err(unknown());
         }
         identity(&asked.target, &scale)?;
@@ -219,10 +222,6 @@ impl Door {
         let compute = |old: &Value| {
             if kind == PatchKind::Apply {
                 let config = config(target, patch)?;
-                if !owned(target, old)? {
-                    let why = "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1";
-                    return Err(Failure::new(500, Reason::Unknown, why));
-                }
                 let part = Part::Scale;
                 let new = managed::applied(rules, Some(old), &config, part, options, &moment)?;
                 return Ok((new, Means::Apply));
@@ -235,6 +234,11 @@ impl Door {
             }
             let patched = patching::apply(rules, kind, &scale, patch)?;
             if let Some(why) = problem(&patched).or_else(|| foreign(&patched)) {
+                return Err(patching::misfit(&patched, patch, &why));
+            }
+            let odd = unknown_fields(&patched);
+            if options.field_validation == FieldValidation::Strict && !odd.is_empty() {
+                let why = format!("strict decoding error: {}", odd.join(", "));
                 return Err(patching::misfit(&patched, patch, &why));
             }
             identity(target, &patched)?;
@@ -261,15 +265,39 @@ fn foreign(scale: &Value) -> Option<String> {
     })
 }
 
-/// Whether anybody owns the wanted count: without, the real server cannot tell what an applied Scale meets.
-fn owned(target: &Target, object: &Value) -> Result<bool, Failure> {
-    let path = paths(target)?.spec_replicas.trim_start_matches('.');
-    let pointer: String = path.split('.').map(|name| format!("/f:{name}")).collect();
-    let entries = object
-        .pointer("/metadata/managedFields")
-        .and_then(Value::as_array);
-    let mut entries = entries.into_iter().flatten();
-    Ok(entries.any(|entry| entry["fieldsV1"].pointer(&pointer).is_some()))
+/// The fields that a Scale has not, as a strict reader tells them.
+fn unknown_fields(scale: &Value) -> Vec<String> {
+    let known: [(&str, &[&str]); 3] = [
+        ("", &["kind", "apiVersion", "metadata", "spec", "status"]),
+        ("/spec", &["replicas"]),
+        ("/status", &["replicas", "selector"]),
+    ];
+    let mut odd = Vec::new();
+    for (place, fields) in known {
+        let map = scale.pointer(place).and_then(Value::as_object);
+        let names = map.into_iter().flatten().map(|(name, _)| name.as_str());
+        let lead = place.trim_start_matches('/');
+        let dot = if lead.is_empty() { "" } else { "." };
+        let told = |name: &str| format!("unknown field \"{lead}{dot}{name}\"");
+        odd.extend(names.filter(|name| !fields.contains(name)).map(told));
+    }
+    odd
+}
+
+/// The table of a Scale.
+pub(super) fn table(
+    scale: &Value,
+    version: &str,
+    query: &Query,
+    now: jiff::Timestamp,
+) -> Result<Value, Failure> {
+    let columns = crate::table::scale_columns();
+    let mut metadata = Map::new();
+    if let Some(rv) = scale.pointer("/metadata/resourceVersion") {
+        metadata.insert("resourceVersion".to_owned(), rv.clone());
+    }
+    let objects = std::slice::from_ref(scale);
+    lists::table_of(&columns, (objects, metadata), query, (version, true, now))
 }
 
 /// What an applied Scale wants of the object.

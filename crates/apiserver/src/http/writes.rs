@@ -279,6 +279,8 @@ async fn delete_options(
         "application/json" => body::json(&bytes),
         _ => return Err(Failure::unsupported_media_type(&SERVED)),
     };
+    // A body that holds nothing asks for nothing.
+    let parsed = parsed.or_else(body::nothing);
     let parsed = parsed
         .and_then(|decoded| body::interpret(&decoded.object).map(|()| decoded.object))
         .map_err(|why| Failure::new(500, Reason::Unknown, why))?;

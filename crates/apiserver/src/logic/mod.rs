@@ -265,7 +265,8 @@ pub fn foreign_type(rules: Rules<'_>, object: &Value) -> Option<String> {
     } else {
         kind
     };
-    if !given.is_empty() && given.trim_start_matches('/') != wanted {
+    let given = given.trim_start_matches('/');
+    if !given.is_empty() && given != wanted {
         return Some(format!(
             "no kind \"{kind}\" is registered for version \"{given}\" in scheme \"pkg/runtime/scheme.go:110\""
         ));
@@ -337,7 +338,21 @@ pub fn read_strictly(
         return Ok(warnings);
     }
     let unknown = unknown_to(rules, body);
-    report_unknown(rules, &unknown, options, &mut warnings)?;
+    let own = format!(" in version {:?} cannot", rules.version.name);
+    let said = body
+        .get("apiVersion")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let said = said.rsplit('/').next().unwrap_or_default();
+    // It is told by the version that it says it is in.
+    let told = |mut refused: Failure| {
+        if !said.is_empty() {
+            let said = format!(" in version {said:?} cannot");
+            refused.message = refused.message.replacen(&own, &said, 1);
+        }
+        refused
+    };
+    report_unknown(rules, &unknown, options, &mut warnings).map_err(told)?;
     Ok(warnings)
 }
 
@@ -349,13 +364,17 @@ fn unknown_to(rules: Rules<'_>, body: &Value) -> Vec<String> {
         Some(schema) => schema.prune(&mut body.clone()),
         None => Vec::new(),
     };
-    let Some((group, version)) = text("apiVersion")
-        .split_once('/')
-        .filter(|_| resource.custom())
-    else {
+    if !resource.custom() {
         return own();
-    };
-    if group != resource.group || text("kind") != resource.kind || version == rules.version.name {
+    }
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or_default();
+    if group != resource.group || text("kind") != resource.kind {
+        // What is of another kind has metadata like all.
+        let mut all = own();
+        all.retain(|path| path.starts_with("metadata."));
+        return all;
+    }
+    if version == rules.version.name {
         return own();
     }
     match resource.version(version).and_then(|v| v.schema.as_ref()) {

@@ -117,7 +117,10 @@ fn read(
     if let Err(refused) = identified {
         // What a patch made was read before anybody looked what it is.
         return Err(match means {
-            Means::Patch => refused.with_warnings(read_strictly(rules, new, options)?),
+            Means::Patch => match read_strictly(rules, new, options) {
+                Ok(warnings) => refused.with_warnings(warnings),
+                Err(strict) => strictly_patched(strict, Some(new.clone())),
+            },
             Means::Put | Means::Apply => refused,
         });
     }
@@ -216,7 +219,8 @@ fn preconditions(
     }
     let asked = super::version_of(new)?;
     if asked == 0 {
-        let needed = (means == Means::Put || !text.is_empty())
+        // A patch that takes the version away asks for as much as a body without.
+        let needed = (means == Means::Put || !text.is_empty() || rv_of(old).is_some())
             && resource.built_in.is_none_or(|kind| kind.versioned_updates);
         if needed {
             let error = FieldError::invalid_raw(
