@@ -176,7 +176,7 @@ fn secret(map: &mut Map<String, Value>) {
 fn bindings(map: &mut Map<String, Value>) {
     let rbac = "rbac.authorization.k8s.io";
     let empty = |value: Option<&Value>| value.and_then(Value::as_str).is_none_or(str::is_empty);
-    if let Some(Value::Object(role)) = map.get_mut("roleRef")
+    if let Value::Object(role) = map.entry("roleRef").or_insert_with(|| json!({}))
         && empty(role.get("apiGroup"))
     {
         role.insert("apiGroup".to_owned(), Value::from(rbac));

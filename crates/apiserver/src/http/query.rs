@@ -58,10 +58,10 @@ impl Query {
 
     /// A whole number; `None` if it is not given.
     pub(super) fn number(&self, name: &str) -> Result<Option<i64>, Failure> {
-        let text = self.get(name);
-        if text.is_empty() {
+        if !self.has(name) {
             return Ok(None);
         }
+        let text = self.get(name);
         text.parse().map(Some).map_err(|_| {
             let why = number_problem(text);
             Failure::bad_request(format!("strconv.ParseInt: parsing \"{text}\": {why}"))

@@ -189,7 +189,8 @@ impl Door {
         if !fits || strict || problem(&scale).is_some() {
             return Err(unknown());
         }
-        identity(&asked.target, &scale)?;
+        let warnings = warned(&odd, &options);
+        identity(&asked.target, &scale).map_err(|f| f.with_warnings(warnings.clone()))?;
         let target = &asked.target;
         let uid = meta(&scale, "uid");
         let compute = |old: &Value| {
@@ -203,8 +204,9 @@ impl Door {
         let made = self
             .core
             .modify(target, &asked.whose, Verb::Update, &compute, &options)
-            .await?;
-        answer(form, target, &made, asked.warnings)
+            .await
+            .map_err(|f| f.with_warnings(warnings.clone()))?;
+        answer(form, target, &made, [asked.warnings, warnings].concat())
     }
 
     /// Changes the Scale of an object by a patch.
@@ -248,7 +250,12 @@ impl Door {
             .core
             .modify(target, &asked.whose, Verb::Patch, &compute, options)
             .await?;
-        answer(form, target, &made, asked.warnings)
+        let odd = match kind {
+            PatchKind::Merge => unknown_fields(patch),
+            _ => Vec::new(),
+        };
+        let warnings = [asked.warnings, warned(&odd, options)].concat();
+        answer(form, target, &made, warnings)
     }
 }
 
@@ -282,6 +289,14 @@ fn unknown_fields(scale: &Value) -> Vec<String> {
         odd.extend(names.filter(|name| !fields.contains(name)).map(told));
     }
     odd
+}
+
+/// What to warn about in a Scale.
+fn warned(odd: &[String], options: &WriteOptions) -> Vec<String> {
+    match options.field_validation {
+        FieldValidation::Warn => odd.to_vec(),
+        FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
+    }
 }
 
 /// The table of a Scale.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta, metadata,
-    metadata_mut, mistyped_refusal, other_type, report_unknown, version_of,
+    metadata_mut, mistyped_refusal, other_type, read_strictly, report_unknown, version_of,
 };
 use crate::logic::part::Part;
 use crate::logic::update::Means;
@@ -33,6 +33,11 @@ pub fn create(
     if let Some(metadata) = metadata_mut(&mut object) {
         metadata::texts_of_nulls(metadata);
     }
+    let mistyped = other_type(rules, &object);
+    if !mistyped.is_empty() {
+        warnings.extend(read_strictly(rules, &object, options)?);
+        return Err(mistyped_refusal(&object, &mistyped).with_warnings(warnings));
+    }
     let unknown = match means {
         Means::Apply => convert::admit_applied(rules, &mut object),
         Means::Put | Means::Patch => convert::admit(rules, &mut object),
@@ -40,11 +45,13 @@ pub fn create(
     report_unknown(rules, &unknown, options, &mut warnings)?;
     let given_managers = object.pointer("/metadata/managedFields").cloned();
     fill(rules, &mut object, moment);
+    let mut untold = false;
     if rules.version.status
         && rules.resource.custom()
         && let Some(root) = object.as_object_mut()
+        && let Some(status) = root.remove("status")
     {
-        root.remove("status");
+        untold = managed::misfits(rules, &json!({"status": status}));
     }
     match means {
         Means::Apply => managed::take(
@@ -53,14 +60,13 @@ pub fn create(
         ),
         _ => managed::created(rules, &mut object, given_managers, options, moment),
     }
+    if untold {
+        managed::take(&mut object, &Value::Null);
+    }
     if let Some(kind) = rules.resource.built_in {
         kind.settle(&mut object);
     }
     start(rules, &mut object);
-    let mistyped = other_type(rules, &object);
-    if !mistyped.is_empty() {
-        return Err(mistyped_refusal(&object, &mistyped).with_warnings(warnings));
-    }
     let mut errors = metadata::validate(rules, &object);
     let early = warnings.clone();
     warnings.extend(metadata::warnings(rules, None, &object));

@@ -350,6 +350,10 @@ pub fn read_strictly(
             let said = format!(" in version {said:?} cannot");
             refused.message = refused.message.replacen(&own, &said, 1);
         }
+        let kind = body.get("kind").and_then(Value::as_str).unwrap_or_default();
+        if rules.resource.custom() && !kind.is_empty() && kind != rules.resource.kind {
+            refused.message = refused.message.replacen(&rules.resource.kind, kind, 2);
+        }
         refused
     };
     report_unknown(rules, &unknown, options, &mut warnings).map_err(told)?;

@@ -79,6 +79,12 @@ pub fn apply(
             Failure::new(422, Reason::Invalid, error.to_string()).with_details(Map::new())
         }
     })?;
+    let mut patched = patched;
+    if let (PatchKind::Strategic, Some(root)) = (kind, patched.as_object_mut()) {
+        // What this kind of patch makes is of the type that it began with, whatever it says.
+        root.insert("apiVersion".to_owned(), rules.api_version().into());
+        root.insert("kind".to_owned(), rules.resource.kind.clone().into());
+    }
     let problem = match rules.resource.built_in {
         Some(type_) => type_.type_error(&patched).or_else(|| {
             super::foreign_type(rules, &patched).filter(|_| kind != PatchKind::Strategic)

@@ -79,11 +79,7 @@ pub fn update(
         return Err(rules.invalid(name, &errors).with_warnings(early));
     }
     generation(rules, old, &mut new);
-    if !meta(&new, "deletionTimestamp").is_empty()
-        && finalizers(&new).is_empty()
-        && part != Part::Status
-        && !finalizers(old).is_empty()
-    {
+    if unheld(rules, part, old, &new) {
         return Ok(Updated::Removed(Prepared {
             object: new,
             warnings,
@@ -99,6 +95,18 @@ pub fn update(
         object: new,
         warnings,
     }))
+}
+
+/// Whether nothing holds a deleted object any more. A namespace is held by its content, too, and goes with whatever is written to it then.
+fn unheld(rules: Rules<'_>, part: Part, old: &Value, new: &Value) -> bool {
+    if meta(new, "deletionTimestamp").is_empty() || !finalizers(new).is_empty() {
+        return false;
+    }
+    if rules.is_namespace() {
+        let content = new.pointer("/spec/finalizers").and_then(Value::as_array);
+        return content.is_none_or(Vec::is_empty);
+    }
+    part != Part::Status && !finalizers(old).is_empty()
 }
 
 /// Reads the wanted object: what it says it is, what it asks of the stored one, what the schema knows of it. Answers the warnings.

@@ -79,7 +79,8 @@ impl Core {
             let told = self.tell_what_is_left(target, &left).await?;
             return Ok(each.end()? + told);
         }
-        if !namespace.fields.finalizers.is_empty() {
+        let others = spec.is_some_and(|all| all.iter().any(|f| f != NAMESPACE_FINALIZER));
+        if others || !namespace.fields.finalizers.is_empty() {
             // It stays for somebody else's sake, and says that its content is gone.
             self.tell_what_is_left(target, &left).await?;
         }

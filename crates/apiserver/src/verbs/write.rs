@@ -114,7 +114,7 @@ impl Core {
             )
         };
         if let Some(found) = found.filter(|_| target.resource.backing != Backing::Virtual) {
-            return Err(exists(&found));
+            return Err(exists(&found).with_warnings(prepared.warnings));
         }
         self.check_grant(target, whose, None, &prepared.object)
             .await?;

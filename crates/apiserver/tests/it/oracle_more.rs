@@ -287,3 +287,161 @@ async fn a_namespace_says_that_its_content_is_gone() {
     let (_, gone) = ask(&server, Method::DELETE, "/api/v1/namespaces/m", None).await;
     assert_eq!(gone["kind"], "Status");
 }
+
+#[tokio::test]
+async fn a_namespace_that_nothing_holds_goes_with_the_next_write() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    for (name, path, wanted) in [("n", "", MERGE), ("m", "/finalize", "")] {
+        let body = json!({"metadata": {"name": name}});
+        ask(
+            &server,
+            Method::POST,
+            "/api/v1/namespaces",
+            Some(body.clone()),
+        )
+        .await;
+        let home = format!("/api/v1/namespaces/{name}");
+        if path.is_empty() {
+            ask(
+                &server,
+                Method::PUT,
+                &format!("{home}/finalize"),
+                Some(body.clone()),
+            )
+            .await;
+        }
+        ask(&server, Method::DELETE, &home, None).await;
+        let (code, _) = match wanted {
+            MERGE => {
+                send(
+                    &server,
+                    Method::PATCH,
+                    &home,
+                    MERGE,
+                    json!({"metadata": {"labels": {"a": "b"}}}),
+                )
+                .await
+            }
+            _ => ask(&server, Method::PUT, &format!("{home}{path}"), Some(body)).await,
+        };
+        assert_eq!(code, 200);
+        let (code, left) = ask(&server, Method::GET, &home, None).await;
+        assert_eq!(code, 404, "{left}");
+    }
+}
+
+#[tokio::test]
+async fn names_that_are_free_again_are_taken() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let definition = |plural: &str| {
+        json!({"metadata": {"name": format!("{plural}.free.dev")}, "spec": {
+            "group": "free.dev", "scope": "Namespaced", "names": {"plural": plural, "kind": "Thing"},
+            "versions": [{"name": "v1", "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        }})
+    };
+    let (_, made) = ask(&server, Method::POST, path, Some(definition("things"))).await;
+    assert_eq!(
+        made["spec"]["versions"][0]["served"], false,
+        "what was not said"
+    );
+    ask(&server, Method::POST, path, Some(definition("others"))).await;
+    let other = format!("{path}/others.free.dev");
+    let (_, waits) = ask(&server, Method::GET, &other, None).await;
+    assert_eq!(
+        waits["status"]["acceptedNames"].get("kind"),
+        Some(&json!(""))
+    );
+    ask(
+        &server,
+        Method::DELETE,
+        &format!("{path}/things.free.dev"),
+        None,
+    )
+    .await;
+    server.handle().settle().await.unwrap();
+    let (_, taken) = ask(&server, Method::GET, &other, None).await;
+    assert_eq!(taken["status"]["acceptedNames"]["kind"], "Thing");
+    let mut odd = definition("odd");
+    odd["spec"]["conversion"] = json!({});
+    let (code, answer) = ask(&server, Method::POST, path, Some(odd)).await;
+    assert_eq!(
+        (code, causes(&answer)),
+        (422, vec!["spec.conversion.strategy"])
+    );
+}
+
+#[tokio::test]
+async fn small_things_are_told_as_they_are() {
+    let server = scaled().await;
+    ask(
+        &server,
+        Method::POST,
+        BOOTS,
+        Some(boot(json!({"pairs": 2}))),
+    )
+    .await;
+    let scale = format!("{BOOTS}/a/scale");
+    let patch = Some(json!({"odd": 1}));
+    let (code, _, warnings) =
+        ask_as(&server, Method::PATCH, &scale, MERGE, patch, Some(admin())).await;
+    assert_eq!(
+        (code, warnings),
+        (200, vec!["299 - \"unknown field \\\"odd\\\"\"".to_owned()])
+    );
+    let (code, answer) = ask(&server, Method::GET, &format!("{HOME}?limit="), None).await;
+    assert_eq!(
+        (code, message(&answer)),
+        (400, "strconv.ParseInt: parsing \"\": invalid syntax")
+    );
+    let bindings = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
+    let (_, answer) = ask(
+        &server,
+        Method::POST,
+        bindings,
+        Some(json!({"metadata": {"name": "b"}})),
+    )
+    .await;
+    assert_eq!(causes(&answer), ["roleRef.kind", "roleRef.name"]);
+    let maps = "/api/v1/namespaces/default/configmaps";
+    ask(
+        &server,
+        Method::POST,
+        maps,
+        Some(json!({"metadata": {"name": "a"}})),
+    )
+    .await;
+    let strategic = "application/strategic-merge-patch+json";
+    let (code, made) = send(
+        &server,
+        Method::PATCH,
+        &format!("{maps}/a"),
+        strategic,
+        json!({"kind": "Odd"}),
+    )
+    .await;
+    assert_eq!((code, &made["kind"]), (200, &json!("ConfigMap")));
+    let mut held = shoe("a", 1);
+    held["metadata"]["finalizers"] = json!(["bare"]);
+    held["status"] = "x".into();
+    let (code, made, warnings) = ask_as(
+        &server,
+        Method::POST,
+        HOME,
+        "",
+        Some(held.clone()),
+        Some(admin()),
+    )
+    .await;
+    assert_eq!(
+        (code, made["metadata"].get("managedFields"), warnings.len()),
+        (201, None, 1)
+    );
+    let (code, _, warnings) =
+        ask_as(&server, Method::POST, HOME, "", Some(held), Some(admin())).await;
+    assert_eq!(
+        (code, warnings.len()),
+        (409, 1),
+        "it was read before it was looked for"
+    );
+}

@@ -190,11 +190,18 @@ pub fn default(crd: &mut Value) {
         }
         names.retain(|_, value| *value != json!([]));
     }
-    let conversion = spec
-        .entry("conversion")
+    // Whoever says something about conversion says how.
+    spec.entry("conversion")
         .or_insert_with(|| json!({"strategy": "None"}));
-    if let Some(conversion) = conversion.as_object_mut() {
-        fill(conversion, "strategy", "None".to_owned());
+    let versions = spec.get_mut("versions").and_then(Value::as_array_mut);
+    for version in versions
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        for flag in ["served", "storage"] {
+            version.entry(flag).or_insert(Value::Bool(false));
+        }
     }
     if let Some(service) = spec
         .get_mut("conversion")
@@ -395,6 +402,12 @@ fn condition_true(status: &Value, kind: &str) -> bool {
 #[must_use]
 pub fn is_established(crd: &Value) -> bool {
     condition_true(crd.get("status").unwrap_or(&Value::Null), "Established")
+}
+
+/// Whether names that it wants are those of another one.
+#[must_use]
+pub fn is_in_conflict(crd: &Value) -> bool {
+    !condition_true(crd.get("status").unwrap_or(&Value::Null), "NamesAccepted")
 }
 
 /// Writes one condition; its time moves only with its status.
