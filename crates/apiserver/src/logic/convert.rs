@@ -125,6 +125,15 @@ pub fn to_storage(resource: &Resource, object: Value) -> Result<Value, Failure> 
     to_version(resource, object, version)
 }
 
+/// An object as it would be read once it was stored: the version in which it is kept has defaults of its own.
+///
+/// # Errors
+/// As [`to_storage`].
+pub fn as_stored(rules: Rules<'_>, object: Value) -> Result<Value, Failure> {
+    let kept = to_storage(rules.resource, object)?;
+    to_version(rules.resource, kept, rules.version)
+}
+
 fn converted(resource: &Resource, object: Value, api_version: &str) -> Result<Value, Failure> {
     let Some(converter) = &resource.converter else {
         return Ok(object);

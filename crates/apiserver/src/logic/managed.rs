@@ -75,7 +75,7 @@ fn foreign(rules: Rules<'_>, object: &Value) -> bool {
             .any(|version| resource.api_version(&version.name) == given)
     };
     resource.custom()
-        && entries.is_some_and(|entries| entries.len() > 0 && !entries.iter().all(known))
+        && entries.is_some_and(|entries| !entries.is_empty() && !entries.iter().all(known))
 }
 
 /// Records the manager of the changed fields in `asked`, the wanted object before the server keeps what is not

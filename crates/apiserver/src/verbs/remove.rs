@@ -155,7 +155,7 @@ impl Core {
         if !meta(old, "deletionTimestamp").is_empty() {
             let finalizers = old.pointer("/spec/finalizers").and_then(Value::as_array);
             return Ok(match finalizers.is_none_or(Vec::is_empty) {
-                true => deleted,
+                true => without_grace(old, deleted),
                 false => Deleted::Already,
             });
         }
@@ -285,6 +285,19 @@ impl Core {
             }
         }
         Ok(page)
+    }
+}
+
+/// A namespace that its content no longer holds, but somebody else does: deleted again it has a grace period, of nothing.
+fn without_grace(old: &Value, deleted: Deleted) -> Deleted {
+    const FIELD: &str = "deletionGracePeriodSeconds";
+    let mut marked = old.clone();
+    match (deleted, crate::logic::metadata_mut(&mut marked)) {
+        (Deleted::Already, Some(metadata)) if !metadata.contains_key(FIELD) => {
+            metadata.insert(FIELD.to_owned(), 0.into());
+            Deleted::Mark(marked)
+        }
+        (deleted, _) => deleted,
     }
 }
 

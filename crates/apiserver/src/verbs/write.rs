@@ -129,7 +129,7 @@ impl Core {
         if options.dry_run {
             return Ok(Written {
                 code: 201,
-                object: Shown::Value(as_stored(target, prepared.object)?),
+                object: Shown::Value(convert::as_stored(target.rules()?, prepared.object)?),
                 warnings: prepared.warnings,
             });
         }
@@ -250,11 +250,15 @@ impl Core {
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
         let part = Part::of(target.subresource.as_str(), rules);
-        if target.resource.backing != Backing::Stored {
-            // What is stored is looked for itself: nothing lies in a namespace that is not there.
+        let stored = target.resource.backing == Backing::Stored;
+        if !stored {
             self.check_namespace(target, false).await?;
         }
         let (found, old) = self.current(target, whose).await?;
+        if stored {
+            // What is not there is told first.
+            self.check_namespace(target, false).await?;
+        }
         let (new, means) = compute(&old)?;
         let asked = Update {
             old: &old,
@@ -326,7 +330,7 @@ impl Core {
         if options.dry_run {
             return Ok(Written {
                 code: 200,
-                object: Shown::Value(as_stored(target, prepared.object)?),
+                object: Shown::Value(convert::as_stored(target.rules()?, prepared.object)?),
                 warnings: prepared.warnings,
             });
         }
@@ -471,16 +475,6 @@ impl Core {
         }
         Ok(())
     }
-}
-
-/// An object as it would be read once it was stored: the version in which it is kept has defaults of its own.
-fn as_stored(target: &Target, object: Value) -> Result<Value, Failure> {
-    let rules = target.rules()?;
-    convert::to_version(
-        rules.resource,
-        convert::to_storage(rules.resource, object)?,
-        rules.version,
-    )
 }
 
 /// Nothing new is made in a namespace that goes.

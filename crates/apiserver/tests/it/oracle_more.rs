@@ -258,6 +258,8 @@ async fn a_namespace_says_that_its_content_is_gone() {
     ask(&server, Method::POST, "/api/v1/namespaces", Some(body)).await;
     ask(&server, Method::DELETE, "/api/v1/namespaces/n", None).await;
     server.handle().settle().await.unwrap();
+    let (_, again) = ask(&server, Method::DELETE, "/api/v1/namespaces/n", None).await;
+    assert_eq!(again["metadata"]["deletionGracePeriodSeconds"], 0);
     let (_, left) = ask(&server, Method::GET, "/api/v1/namespaces/n", None).await;
     assert_eq!(
         (&left["spec"], &left["status"]["conditions"][3]["reason"]),
@@ -364,10 +366,17 @@ async fn names_that_are_free_again_are_taken() {
     assert_eq!(taken["status"]["acceptedNames"]["kind"], "Thing");
     let mut odd = definition("odd");
     odd["spec"]["conversion"] = json!({});
-    let (code, answer) = ask(&server, Method::POST, path, Some(odd)).await;
+    let (code, answer) = ask(&server, Method::POST, path, Some(odd.clone())).await;
     assert_eq!(
         (code, causes(&answer)),
         (422, vec!["spec.conversion.strategy"])
+    );
+    odd["spec"]["conversion"] =
+        json!({"strategy": "None", "webhook": {"conversionReviewVersions": ["v1"]}});
+    let (code, answer) = ask(&server, Method::POST, path, Some(odd)).await;
+    assert_eq!(
+        (code, causes(&answer)),
+        (422, vec!["spec.conversion.conversionReviewVersions"])
     );
 }
 
@@ -403,6 +412,11 @@ async fn small_things_are_told_as_they_are() {
     )
     .await;
     assert_eq!(causes(&answer), ["roleRef.kind", "roleRef.name"]);
+}
+
+#[tokio::test]
+async fn what_was_read_is_warned_about() {
+    let server = scaled().await;
     let maps = "/api/v1/namespaces/default/configmaps";
     ask(
         &server,

@@ -346,12 +346,18 @@ fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
             }
         }
         "None" => {
-            if webhook.is_some() {
-                let detail = "should not be set when strategy is not set to Webhook";
-                errors.push(FieldError::forbidden(
-                    "spec.conversion.webhookClientConfig",
-                    detail,
-                ));
+            let detail = "should not be set when strategy is not set to Webhook";
+            let client =
+                webhook.is_some_and(|w| w.get("clientConfig").is_some_and(Value::is_object));
+            let versions =
+                webhook.is_some_and(|w| !texts(w, "conversionReviewVersions").is_empty());
+            let given = [
+                ("webhookClientConfig", client),
+                ("conversionReviewVersions", versions),
+            ];
+            for (field, _) in given.iter().filter(|(_, given)| *given) {
+                let at = format!("spec.conversion.{field}");
+                errors.push(FieldError::forbidden(&at, detail));
             }
         }
         "" => errors.push(FieldError::required("spec.conversion.strategy", "")),
