@@ -85,6 +85,7 @@ fn check(metadata: &Value, namespaced: bool, rule: NameRule, path: &str) -> Vec<
         ));
     }
     shared(metadata, path, &mut errors);
+    finalizers(metadata.get("finalizers"), &at("finalizers"), &mut errors);
     errors
 }
 
@@ -98,11 +99,6 @@ fn shared(metadata: &Value, path: &str, errors: &mut Vec<FieldError>) {
     owners(
         metadata.get("ownerReferences"),
         &format!("{path}.ownerReferences"),
-        errors,
-    );
-    finalizers(
-        metadata.get("finalizers"),
-        &format!("{path}.finalizers"),
         errors,
     );
 }

@@ -297,7 +297,8 @@ async fn delete_options(
             given => given,
         };
         let message = format!(
-            "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:110\""
+            "no kind {kind:?} is registered for version {:?} in scheme \"pkg/runtime/scheme.go:110\"",
+            version.trim_start_matches('/')
         );
         return Err(Failure::new(500, Reason::Unknown, message));
     }

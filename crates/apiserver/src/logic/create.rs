@@ -93,8 +93,11 @@ fn fill(rules: Rules<'_>, object: &mut Value, moment: &Moment) {
     let Some(metadata) = metadata_mut(object) else {
         return;
     };
+    // Kinds that do not count generations keep the one that somebody gave them.
+    if rules.counts_generations() {
+        metadata.remove("generation");
+    }
     for field in [
-        "generation",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
         "selfLink",

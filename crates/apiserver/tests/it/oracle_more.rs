@@ -459,3 +459,24 @@ async fn what_was_read_is_warned_about() {
         "it was read before it was looked for"
     );
 }
+
+#[tokio::test]
+async fn generations_and_finalizers_are_as_they_are_given() {
+    let server = still(&Memory::default(), Vec::new()).await;
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let body = json!({"metadata": {"name": "r", "generation": 7}});
+    let (_, made) = ask(&server, Method::POST, roles, Some(body)).await;
+    assert_eq!(made["metadata"]["generation"], 7, "nobody counts them");
+    let mut counted = shoe("a", 1);
+    counted["metadata"]["generation"] = 7.into();
+    let (_, made) = ask(&server, Method::POST, HOME, Some(counted)).await;
+    assert_eq!(made["metadata"]["generation"], 1);
+    let patch = json!({"metadata": {"finalizers": ["a/b/c"]}});
+    let (code, answer) = send(&server, Method::PATCH, &format!("{HOME}/a"), MERGE, patch).await;
+    assert_eq!((code, causes(&answer).len()), (422, 1), "{answer}");
+    let mut config = shoe("new", 1);
+    config["metadata"]["resourceVersion"] = "abc".into();
+    let path = format!("{HOME}/new?fieldManager=one");
+    let (code, _) = send(&server, Method::PATCH, &path, APPLY, config).await;
+    assert_eq!(code, 500);
+}
