@@ -13,7 +13,7 @@ use super::known::Known;
 use super::step::{Memory, Mode, Step};
 
 /// How long the housekeeping of a real server may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A step whose answers differ.
 #[derive(Debug, Clone)]

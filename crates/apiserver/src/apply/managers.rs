@@ -98,7 +98,7 @@ impl Managers {
     }
 
     /// What a write starts from: the entries that it sends, or the live ones where it sends none (or nonsense).
-    /// A single empty entry (`[{}]`) clears them all.
+    /// No entry (`[]`) or a single empty one (`[{}]`) clears them all.
     pub(crate) fn start(live: Option<&Value>, new: &Value, subresource: bool) -> Self {
         let stored = || live.and_then(|l| Self::read(l).ok()).unwrap_or_default();
         if subresource {
@@ -107,12 +107,14 @@ impl Managers {
         let sent = new
             .pointer("/metadata/managedFields")
             .and_then(Value::as_array);
-        if let Some([one]) = sent.map(Vec::as_slice)
-            && one
-                .as_object()
-                .is_some_and(|m| m.values().all(Value::is_null))
-        {
-            return Self::default();
+        let blank = |entry: &Value| {
+            let members = entry.as_object();
+            members.is_some_and(|m| m.values().all(Value::is_null))
+        };
+        match sent.map(Vec::as_slice) {
+            Some([]) => return Self::default(),
+            Some([one]) if blank(one) => return Self::default(),
+            _ => {}
         }
         match Self::read(new) {
             Ok(managers) if !managers.owners.is_empty() => managers,

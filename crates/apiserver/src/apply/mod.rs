@@ -20,4 +20,5 @@ mod tests;
 pub use managers::same_but_times;
 pub use path::PathElement;
 pub use set::FieldSet;
+pub(crate) use typed::unfit;
 pub use update::{ApplyError, Conflict, Writer, apply, conflict_message, track};

@@ -140,10 +140,13 @@ impl<'a> Shape<'a> {
                 node.and_then(|n| n.properties.get(key))
                     .and_then(|p| p.default.as_ref())
             });
-            match value {
-                Some(value) => found.push((key.clone(), value.clone())),
-                None => return Err(key.clone()),
+            if let Some(value) = value {
+                found.push((key.clone(), value.clone()));
             }
+        }
+        if found.is_empty() && !keys.is_empty() {
+            let all: Vec<String> = keys.iter().map(|key| crate::schema::quote(key)).collect();
+            return Err(all.join(" "));
         }
         found.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(PathElement::Key(found))

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::path::PathElement;
 use super::shape::{Kind, Shape};
-use crate::schema::{Node, Type, index, quote, step};
+use crate::schema::{Node, Structural, Type, index, quote, step};
 
 /// So many misfits are told at most.
 const MOST: usize = 1_000;
@@ -22,15 +22,22 @@ pub(crate) fn misfits(config: &Value, shape: Shape<'_>) -> Option<String> {
     }
 }
 
+/// Whether an object does not fit its schema.
+pub(crate) fn unfit(object: &Value, schema: &Structural) -> bool {
+    misfits(object, Shape::root(schema)).is_some()
+}
+
 fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
     if value.is_null() || found.len() > MOST {
         return;
     }
     if let Some(wanted) = shape.node().and_then(|node| wrong(value, node)) {
-        found.push(format!(
-            "{path}: expected {wanted}, got &value.valueUnstructured{{Value:{}}}",
-            go(value)
-        ));
+        let got = match wanted {
+            "string" => format!("&value.valueUnstructured{{Value:{}}}", go(value)),
+            "numeric (int or float)" => go_type(value).to_owned(),
+            _ => format!("&{{{}}}", plain(value)),
+        };
+        found.push(format!("{path}: expected {wanted}, got {got}"));
         return;
     }
     match value {
@@ -66,9 +73,8 @@ fn items(list: &[Value], value: &Value, shape: Shape<'_>, path: &str, found: &mu
                 }
                 Err(key) => {
                     found.push(format!(
-                        "{path}: element {i}: associative list with keys has an element that omits key field {} (and \
-                         doesn't have default value)",
-                        quote(&key)
+                        "{path}: element {i}: associative list with keys has an element that omits all key fields [{key}] (and \
+                         doesn't have default values for any key fields)"
                     ));
                     index(path, i)
                 }
@@ -91,14 +97,50 @@ fn wrong(value: &Value, node: &Node) -> Option<&'static str> {
     if node.types.is_empty() || node.types.iter().any(fits) {
         return None;
     }
+    // Of several types a value may be any scalar.
+    if node.types.len() > 1 && !value.is_object() && !value.is_array() {
+        return None;
+    }
     Some(match node.types.as_slice() {
         [Type::Object] => "map",
         [Type::Array] => "list",
         [Type::String] => "string",
         [Type::Integer | Type::Number] => "numeric (int or float)",
         [Type::Boolean] => "boolean",
-        _ => "scalar",
+        _ => "any scalar",
     })
+}
+
+/// A value as Go's `%v` prints it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => {
+            let parts: Vec<String> = list.iter().map(plain).collect();
+            format!("[{}]", parts.join(" "))
+        }
+        Value::Object(map) => {
+            let member = |(k, v): (&String, &Value)| format!("{k}:{}", plain(v));
+            let mut parts: Vec<String> = map.iter().map(member).collect();
+            parts.sort();
+            format!("map[{}]", parts.join(" "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The Go type of a value.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
 }
 
 /// A value as Go's `%#v` prints it.

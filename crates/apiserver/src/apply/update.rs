@@ -215,7 +215,12 @@ fn applied(
     {
         let touched = owned.fields.intersection(&changed);
         if let Some(tolerated) = tolerated {
-            let name = describe_manager(other, &owned.version);
+            // Who writes through a scale sees all owners through it.
+            let version = match writer.subresource {
+                "scale" => "autoscaling/v1",
+                _ => owned.version.as_str(),
+            };
+            let name = describe_manager(other, version);
             let paths = touched.difference(tolerated).paths();
             conflicts.extend(paths.into_iter().map(|path| Conflict {
                 manager: name.clone(),
@@ -231,7 +236,9 @@ fn applied(
         conflicts.sort();
         return Err(ApplyError::Conflicts(conflicts));
     }
-    if object != *base
+    // To the real server a null in place of the entries is a change.
+    let cleared = config.pointer("/metadata/managedFields").is_some();
+    if (cleared || object != *base)
         && let Some(owned) = managers.owners.get_mut(&manager)
     {
         owned.time = Some(writer.now.to_owned());

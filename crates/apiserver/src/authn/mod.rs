@@ -55,6 +55,16 @@ pub struct Caller {
     pub behind: Option<User>,
 }
 
+/// Whether a bearer token is given after two spaces: a token is what stands after one, so that nobody gave any.
+#[must_use]
+pub fn spaced(headers: &http::HeaderMap) -> bool {
+    let given = headers.get(http::header::AUTHORIZATION);
+    let given = given
+        .and_then(|v| v.to_str().ok())
+        .and_then(|text| text.get(..8));
+    given.is_some_and(|lead| lead.eq_ignore_ascii_case("bearer  "))
+}
+
 impl Authenticator {
     /// Accepts static bearer tokens, tokens that `keys` signed, and certificates of the server's authority.
     #[must_use]
@@ -115,7 +125,8 @@ impl Authenticator {
         if let Some(user) = peer.and_then(|p| p.user(self.core.now())) {
             return Ok(Whose { user, agent });
         }
-        if let Some(authorization) = header(http::header::AUTHORIZATION) {
+        let given = header(http::header::AUTHORIZATION).filter(|_| !spaced(&parts.headers));
+        if let Some(authorization) = given {
             let given = authorization
                 .split_once(' ')
                 .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));

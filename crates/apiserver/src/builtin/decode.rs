@@ -35,13 +35,18 @@ impl Place {
                 .items
                 .as_deref()
                 .is_some_and(|i| !i.properties.is_empty());
+        let own = struct_name(node.items.as_deref().unwrap_or(node));
         let owner = match name {
             "metadata" => "ObjectMeta".to_owned(),
             "ownerReferences" => "OwnerReference".to_owned(),
             "managedFields" => "ManagedFieldsEntry".to_owned(),
+            _ if own != "struct" && !self.path.is_empty() => {
+                own.trim_start_matches("v1.").to_owned()
+            }
             "spec" | "status" if structured && self.path.is_empty() => {
                 let (first, rest) = name.split_at(1);
-                format!("{}{}{rest}", self.owner, first.to_uppercase())
+                let owner = self.owner.trim_start_matches("Local");
+                format!("{owner}{}{rest}", first.to_uppercase())
             }
             _ => self.owner.clone(),
         };
@@ -181,11 +186,27 @@ fn go_type(node: &Node) -> String {
 
 /// The Go struct that a part is, told by a field that no other one has.
 fn struct_name(node: &Node) -> &'static str {
-    const MARKS: [(&str, &str); 5] = [
+    const MARKS: [(&str, &str); 18] = [
         ("ownerReferences", "v1.ObjectMeta"),
         ("blockOwnerDeletion", "v1.OwnerReference"),
         ("fieldsV1", "v1.ManagedFieldsEntry"),
         ("fieldSelector", "v1.ResourceAttributes"),
+        ("nonResourceURLs", "v1.PolicyRule"),
+        ("clusterRoleSelectors", "v1.AggregationRule"),
+        ("matchLabels", "v1.LabelSelector"),
+        ("holderIdentity", "v1.LeaseSpec"),
+        ("fieldPath", "v1.ObjectReference"),
+        ("lastObservedTime", "v1.EventSeries"),
+        ("host", "v1.EventSource"),
+        ("shortNames", "v1.CustomResourceDefinitionNames"),
+        (
+            "additionalPrinterColumns",
+            "v1.CustomResourceDefinitionVersion",
+        ),
+        ("openAPIV3Schema", "v1.CustomResourceValidation"),
+        ("preserveUnknownFields", "v1.CustomResourceDefinitionSpec"),
+        ("resourceAttributes", "v1.SubjectAccessReviewSpec"),
+        ("audiences", "v1.TokenRequestSpec"),
         ("path", "v1.NonResourceAttributes"),
     ];
     let known = MARKS

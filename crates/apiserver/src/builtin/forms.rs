@@ -34,10 +34,6 @@ pub(super) fn prepare(definition: &Definition, object: &mut Value) {
             }
         }
         "RoleBinding" | "ClusterRoleBinding" => bindings(map),
-        // The real server's store does not tell an empty list from none.
-        "Role" | "ClusterRole" if map.get("rules").is_some_and(|r| *r == json!([])) => {
-            map.insert("rules".to_owned(), Value::Null);
-        }
         "Event" if definition.group.is_empty() => unsaid(map),
         "CustomResourceDefinition" => super::crd::default(object),
         _ => {}
@@ -46,6 +42,18 @@ pub(super) fn prepare(definition: &Definition, object: &mut Value) {
         let blank = blank(definition.key);
         drop_empty(map, blank);
         fill(map, blank);
+    }
+}
+
+/// Brings an object into the form in which it is read again: the real server's store does not tell an empty list from none, which
+/// whoever wrote it owns all the same.
+pub(super) fn settle(definition: &Definition, object: &mut Value) {
+    let roles = matches!(definition.kind, "Role" | "ClusterRole");
+    if let Some(rules) = object
+        .get_mut("rules")
+        .filter(|rules| roles && **rules == json!([]))
+    {
+        *rules = Value::Null;
     }
 }
 
@@ -168,7 +176,7 @@ fn secret(map: &mut Map<String, Value>) {
 fn bindings(map: &mut Map<String, Value>) {
     let rbac = "rbac.authorization.k8s.io";
     let empty = |value: Option<&Value>| value.and_then(Value::as_str).is_none_or(str::is_empty);
-    if let Some(Value::Object(role)) = map.get_mut("roleRef")
+    if let Value::Object(role) = map.entry("roleRef").or_insert_with(|| json!({}))
         && empty(role.get("apiGroup"))
     {
         role.insert("apiGroup".to_owned(), Value::from(rbac));

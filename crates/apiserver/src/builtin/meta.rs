@@ -85,6 +85,7 @@ fn check(metadata: &Value, namespaced: bool, rule: NameRule, path: &str) -> Vec<
         ));
     }
     shared(metadata, path, &mut errors);
+    finalizers(metadata.get("finalizers"), &at("finalizers"), &mut errors);
     errors
 }
 
@@ -98,11 +99,6 @@ fn shared(metadata: &Value, path: &str, errors: &mut Vec<FieldError>) {
     owners(
         metadata.get("ownerReferences"),
         &format!("{path}.ownerReferences"),
-        errors,
-    );
-    finalizers(
-        metadata.get("finalizers"),
-        &format!("{path}.finalizers"),
         errors,
     );
 }
@@ -132,8 +128,7 @@ pub(crate) fn check_embedded(metadata: &Value, path: &str, errors: &mut Vec<Fiel
 
 /// Checks what an update does to metadata.
 ///
-/// The real server checks custom resources twice (generic code and the kind's strategy), so every cause comes
-/// twice there, and the message tells it once; doubling is the caller's. The caller has carried over what a client left out (`uid`, timestamps).
+/// The caller has carried over what a client left out (`uid`, timestamps).
 #[must_use]
 pub fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -354,7 +349,7 @@ pub fn finalizer_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
         items.into_iter().flatten().filter_map(Value::as_str)
     }
     let former: BTreeSet<&str> = list(old).collect();
-    let standard = ["orphan", "foregroundDeletion"];
+    let standard = ["kubernetes", "orphan", "foregroundDeletion"];
     list(Some(new))
         .filter(|f| !f.contains('/') && !former.contains(f) && !standard.contains(f))
         .take(MAX_ERRORS)

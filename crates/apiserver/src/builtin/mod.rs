@@ -169,6 +169,11 @@ impl Definition {
         forms::prepare(self, object);
     }
 
+    /// Brings an object into the form in which the real server's store gives it back, once it is known who wrote what.
+    pub fn settle(&self, object: &mut Value) {
+        forms::settle(self, object);
+    }
+
     /// The rules of the kind beyond metadata for a new object (`old` none) or an update.
     #[must_use]
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {

@@ -39,7 +39,9 @@ fn is_label(text: &str) -> bool {
 #[must_use]
 pub fn dns1123_label(text: &str) -> Vec<String> {
     let mut problems: Vec<String> = too_long(text, 63).into_iter().collect();
-    if !is_label(text) {
+    if !is_label(text) && text.split('.').all(is_label) {
+        problems.push("must not contain dots".to_owned());
+    } else if !is_label(text) {
         let words = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and \
                      must start and end with an alphanumeric character";
         problems.push(regex_text(words, DNS1123_LABEL, &["my-name", "123-abc"]));

@@ -15,15 +15,14 @@ pub(super) fn validate(
     old: Option<&Value>,
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let metadata = object.get("metadata").unwrap_or(&Value::Null);
-    if definition.group.is_empty() {
-        errors.extend(meta::core_finalizers(metadata));
-    }
+    let twice = definition.group == "rbac.authorization.k8s.io" && old.is_some();
     match definition.kind {
         "Namespace" => namespace(object, old.is_some(), &mut errors),
         "ConfigMap" => config_map(object, old, &mut errors),
         "Secret" => secret_rules(object, old, &mut errors),
-        "Event" if old.is_none() => super::events::check(object, definition.group, &mut errors),
+        "Event" if old.is_none() || definition.group.is_empty() => {
+            super::events::check(object, definition.group, &mut errors)
+        }
         "Lease" => lease(object, &mut errors),
         "Role" => role(object, true, &mut errors),
         "ClusterRole" => role(object, false, &mut errors),
@@ -36,6 +35,12 @@ pub(super) fn validate(
         }
         _ => {}
     }
+    if twice {
+        // A change is held against the rules of new ones, and those are among the rules of changes; but for the one about changes.
+        let change = |e: &FieldError| e.path == "roleRef" && e.detail == "cannot change roleRef";
+        let again: Vec<FieldError> = errors.iter().filter(|e| !change(e)).cloned().collect();
+        errors.extend(again);
+    }
     errors
 }
 
@@ -43,14 +48,21 @@ pub(super) fn validate(
 fn namespace(object: &Value, known: bool, errors: &mut Vec<FieldError>) {
     let finalizers = object.pointer("/spec/finalizers").and_then(Value::as_array);
     let named = serde_json::json!({"finalizers": finalizers});
+    // Where finalizers are taken off they are told by their places, where they are first given by the list alone.
+    let place = |i: usize| match known {
+        true => format!("spec.finalizers[{i}]"),
+        false => "spec.finalizers".to_owned(),
+    };
     for (i, name) in finalizers.into_iter().flatten().enumerate() {
         for problem in names::qualified_name(name.as_str().unwrap_or_default()) {
-            let at = format!("spec.finalizers[{i}]");
-            errors.push(FieldError::invalid(&at, name.clone(), problem));
+            errors.push(FieldError::invalid(&place(i), name.clone(), problem));
         }
     }
     for mut problem in meta::core_finalizers(&named) {
-        problem.path = problem.path.replacen("metadata.", "spec.", 1);
+        problem.path = match known {
+            true => problem.path.replacen("metadata.", "spec.", 1),
+            false => place(0),
+        };
         errors.push(problem);
     }
     let deleted = object
@@ -229,10 +241,11 @@ fn role(object: &Value, namespaced: bool, errors: &mut Vec<FieldError>) {
                 let text = "namespaced rules cannot apply to non-resource URLs";
                 errors.push(FieldError::invalid(
                     &format!("{at}.nonResourceURLs"),
-                    urls,
+                    urls.clone(),
                     text,
                 ));
-            } else if count("apiGroups") + count("resources") + count("resourceNames") > 0 {
+            }
+            if count("apiGroups") + count("resources") + count("resourceNames") > 0 {
                 let text = "rules cannot apply to both regular resources and non-resource URLs";
                 errors.push(FieldError::invalid(
                     &format!("{at}.nonResourceURLs"),
@@ -358,5 +371,32 @@ fn review(object: &Value, kind: &str, errors: &mut Vec<FieldError>) {
     if kind != "SelfSubjectAccessReview" && !has("user") && !has("groups") {
         let text = "at least one of user or group must be specified";
         errors.push(FieldError::invalid("spec.user", "", text));
+    }
+    if kind == "LocalSubjectAccessReview" {
+        let at = |pointer: &str| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let asked = at("/spec/resourceAttributes/namespace");
+        if resource && asked != at("/metadata/namespace") {
+            let text = "must match metadata.namespace";
+            errors.push(FieldError::invalid(
+                "spec.resourceAttributes.namespace",
+                asked,
+                text,
+            ));
+        }
+        if path {
+            let part = |name: &str| at(&format!("/spec/nonResourceAttributes/{name}")).to_owned();
+            let value = serde_json::json!({"Path": part("path"), "Verb": part("verb")});
+            let text = "disallowed on this kind of request";
+            errors.push(FieldError::invalid(
+                "spec.nonResourceAttributes",
+                value,
+                text,
+            ));
+        }
     }
 }

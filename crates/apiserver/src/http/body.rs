@@ -5,8 +5,10 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::Value;
 
+use crate::logic::{FieldValidation, WriteOptions};
 use crate::reason::Reason;
 use crate::status::Failure;
+use crate::verbs::Target;
 
 /// The media types of bodies, as refusals name them.
 const READ: [&str; 3] = [
@@ -64,34 +66,69 @@ pub(super) struct Decoded {
     pub(super) duplicates: Vec<String>,
 }
 
+/// What a body is to be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) kind: &'a str,
+    pub(super) version: &'a str,
+    /// Whether the kind has no type in Go.
+    pub(super) custom: bool,
+    /// Whether nobody asks for a strict reader: then another one reads, with words of its own.
+    pub(super) lax: bool,
+}
+
+impl<'a> Wanted<'a> {
+    /// A kind that has a type in Go.
+    pub(super) fn typed(kind: &'a str) -> Self {
+        Self {
+            kind,
+            version: "v1",
+            custom: false,
+            lax: false,
+        }
+    }
+
+    /// What a request with these options writes to a resource.
+    pub(super) fn of(target: &'a Target, options: &WriteOptions) -> Result<Self, Failure> {
+        let rules = target.rules()?;
+        Ok(Self {
+            kind: &rules.resource.kind,
+            version: &rules.version.name,
+            custom: rules.resource.custom(),
+            lax: options.field_validation == FieldValidation::Ignore,
+        })
+    }
+}
+
 /// Parses an object of a kind from a body.
 pub(super) fn object(
     bytes: &Bytes,
     content_type: &str,
-    kind: &str,
-    custom: bool,
+    wanted: Wanted<'_>,
 ) -> Result<Decoded, Failure> {
+    let Wanted { kind, custom, .. } = wanted;
     let is_json = media_type(content_type) == "application/json";
     let read = |decoded: Result<Decoded, String>| {
-        let decoded = match decoded {
-            // What has a type in Go is an empty object then.
-            Err(why) if why == NOTHING && !custom => Ok(Decoded {
-                object: serde_json::json!({}),
-                duplicates: Vec::new(),
-            }),
-            Err(why) if why == NOTHING && (is_json || bytes.is_empty()) => {
-                let text = String::from_utf8_lossy(bytes);
-                Err(format!("Object 'Kind' is missing in '{text}'"))
+        let nothing = match decoded {
+            Err(why) if why == NOTHING => true,
+            Err(why) => return Err(undecodable(bytes, kind, &why)),
+            Ok(mut decoded) => {
+                interpret(&decoded.object).map_err(|why| undecodable(bytes, kind, &why))?;
+                if custom {
+                    go_numbers(&mut decoded.object);
+                    kind_of(&decoded.object, bytes, is_json, wanted)?;
+                }
+                return Ok(decoded);
             }
-            other => other,
         };
-        let mut decoded = decoded.map_err(|why| undecodable(bytes, kind, &why))?;
-        if custom {
-            go_numbers(&mut decoded.object);
-            kind_of(&decoded.object, bytes, is_json)
-                .map_err(|why| undecodable(bytes, kind, &why))?;
+        if nothing && custom {
+            kind_of(&Value::Null, bytes, is_json, wanted)?;
         }
-        Ok(decoded)
+        // What has a type in Go is an empty object then.
+        Ok(Decoded {
+            object: serde_json::json!({}),
+            duplicates: Vec::new(),
+        })
     };
     match media_type(content_type).as_str() {
         "application/json" => read(json(bytes)),
@@ -101,14 +138,58 @@ pub(super) fn object(
     }
 }
 
-/// What has no type in Go must say what it is.
-fn kind_of(object: &Value, bytes: &Bytes, is_json: bool) -> Result<(), String> {
-    let said = object.get("kind").unwrap_or(&Value::Null);
-    if !object.is_object() || !(said.is_null() || said == "") {
-        return Ok(());
+/// What Go reads of every body first: texts that say what it is.
+pub(super) fn interpret(object: &Value) -> Result<(), String> {
+    let members = object.as_object().into_iter().flatten();
+    for (name, value) in members.filter(|(name, _)| matches!(name.as_str(), "apiVersion" | "kind"))
+    {
+        let found = match value {
+            Value::Null | Value::String(_) => continue,
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        return Err(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{name} of type string"
+        ));
     }
-    let text = match is_json {
+    let version = object.get("apiVersion").and_then(Value::as_str);
+    match version.filter(|version| version.matches('/').count() > 1) {
+        Some(version) => Err(format!("unexpected GroupVersion string: {version}")),
+        None => Ok(()),
+    }
+}
+
+/// What has no type in Go must say what it is.
+fn kind_of(
+    object: &Value,
+    bytes: &Bytes,
+    is_json: bool,
+    wanted: Wanted<'_>,
+) -> Result<(), Failure> {
+    let Wanted {
+        kind, version, lax, ..
+    } = wanted;
+    let said = |field: &str| {
+        object
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let given = said("apiVersion").rsplit('/').next().unwrap_or_default();
+    if !said("kind").is_empty() {
+        return match object.get("apiVersion") {
+            Some(Value::Null) => Err(Failure::bad_request(format!(
+                "{} in version \"\" cannot be handled as a {kind}: .apiVersion accessor error: <nil> is of the type <nil>, expected string",
+                said("kind")
+            ))),
+            _ => Ok(()),
+        };
+    }
+    let text = match is_json || !lax {
         true => String::from_utf8_lossy(bytes).into_owned(),
+        // Another reader sees what became of YAML.
         false => {
             let mut sorted = Vec::new();
             match crate::storage::object::sorted(&mut sorted, object) {
@@ -117,7 +198,14 @@ fn kind_of(object: &Value, bytes: &Bytes, is_json: bool) -> Result<(), String> {
             }
         }
     };
-    Err(format!("Object 'Kind' is missing in '{text}'"))
+    let why = format!("Object 'Kind' is missing in '{text}'");
+    if !lax {
+        return Err(undecodable(bytes, kind, &why));
+    }
+    let version = if given.is_empty() { version } else { given };
+    Err(Failure::bad_request(format!(
+        "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+    )))
 }
 
 /// Whole numbers beyond 64 bits with a sign become floating-point numbers, as in every tool that is written in Go.
@@ -149,6 +237,17 @@ pub(super) fn protobuf(bytes: &Bytes) -> Result<Decoded, String> {
 /// What is said of a body that holds nothing.
 const NOTHING: &str = "Object 'Kind' is missing in 'null'";
 
+/// An empty object where a body held nothing.
+pub(super) fn nothing(why: String) -> Result<Decoded, String> {
+    match why == NOTHING {
+        true => Ok(Decoded {
+            object: serde_json::json!({}),
+            duplicates: Vec::new(),
+        }),
+        false => Err(why),
+    }
+}
+
 /// Parses JSON that must be an object; the last of duplicate keys wins.
 pub(super) fn json(bytes: &Bytes) -> Result<Decoded, String> {
     let couldnt = |why: &str| format!("couldn't get version/kind; json parse error: {why}");
@@ -165,7 +264,7 @@ pub(super) fn json(bytes: &Bytes) -> Result<Decoded, String> {
 }
 
 /// What is decoded must be a map: Go reads kind and version of it.
-fn map(decoded: Decoded) -> Result<Decoded, String> {
+pub(super) fn map(decoded: Decoded) -> Result<Decoded, String> {
     let found = match &decoded.object {
         Value::Object(_) => return Ok(decoded),
         Value::Null => return Err(NOTHING.to_owned()),

@@ -37,6 +37,14 @@ impl Door {
         let shown = self.core.get(&asked.target, &asked.whose).await?;
         if asked.target.subresource == "scale" {
             let scale = super::scale::shown(&asked.target, &shown.value())?;
+            if let Shape::Table(version) = form.shape {
+                let table = super::scale::table(&scale, version, &asked.query, self.core.now())?;
+                return Ok(respond::value(200, form.format, &table, &asked.warnings));
+            }
+            if let Shape::Partial(version) = form.shape {
+                let part = partial(&scale, version);
+                return Ok(respond::value(200, form.format, &part, &asked.warnings));
+            }
             return Ok(respond::value(200, form.format, &scale, &asked.warnings));
         }
         one(
@@ -180,7 +188,7 @@ fn list_problems(query: &Query, token: &str) -> Vec<FieldError> {
 }
 
 /// Reads the parameters of a list.
-fn list_query(query: &Query) -> Result<ListQuery, Failure> {
+pub(super) fn list_query(query: &Query) -> Result<ListQuery, Failure> {
     let limit = query.number("limit")?.unwrap_or(0);
     let token = query.get("continue").to_owned();
     let (version, matching) = (
@@ -222,7 +230,7 @@ fn list_query(query: &Query) -> Result<ListQuery, Failure> {
 }
 
 /// The metadata of a list; custom resources show an empty continue token on the last page.
-fn list_metadata(page: &Page, custom: bool) -> Map<String, Value> {
+pub(super) fn list_metadata(page: &Page, custom: bool) -> Map<String, Value> {
     let mut metadata = Map::new();
     match &page.token {
         Some(token) => drop(metadata.insert("continue".to_owned(), token.clone().into())),
@@ -384,7 +392,19 @@ pub(super) struct Rows<'a> {
 
 /// A table over objects.
 pub(super) fn table(rows: Rows<'_>) -> Result<Value, Failure> {
-    let text = rows.query.get("includeObject");
+    let columns = &rows.target.rules()?.version.columns;
+    let form = (rows.version, rows.headed, rows.now);
+    table_of(columns, (rows.objects, rows.metadata), rows.query, form)
+}
+
+/// A table of columns over objects, in a version of meta.k8s.io, with or without descriptions of the columns.
+pub(super) fn table_of(
+    columns: &[table::Column],
+    (objects, metadata): (&[Value], Map<String, Value>),
+    query: &Query,
+    (version, headed, now): (&str, bool, jiff::Timestamp),
+) -> Result<Value, Failure> {
+    let text = query.get("includeObject");
     let include = Include::parse(text).ok_or_else(|| {
         Failure::bad_request(format!(
             "Unable to convert to Table as requested: includeObject: Invalid value: \"{text}\": must be 'Metadata', 'Object', 'None', or empty"
@@ -392,15 +412,14 @@ pub(super) fn table(rows: Rows<'_>) -> Result<Value, Failure> {
     })?;
     let form = table::Form {
         include,
-        api_version: &format!("meta.k8s.io/{}", rows.version),
-        definitions: rows.headed,
-        now: rows.now,
+        api_version: &format!("meta.k8s.io/{version}"),
+        definitions: headed,
+        now,
     };
-    let columns = &rows.target.rules()?.version.columns;
     Ok(table::table(
         columns,
-        rows.objects,
-        Value::Object(rows.metadata),
+        objects,
+        Value::Object(metadata),
         form,
     ))
 }

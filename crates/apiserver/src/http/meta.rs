@@ -82,7 +82,7 @@ impl Door {
         self.admit_path(&parts.method, parts.uri.path(), whose)
             .await?;
         let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
-        if texts.len() > 1 && path::routed(parts.uri.path(), catalog) {
+        if in_routes(&texts) && path::routed(parts.uri.path(), catalog) {
             restful::media(&parts.headers, None)?;
         }
         let query = parts.uri.query().unwrap_or_default();
@@ -91,12 +91,10 @@ impl Door {
                 let why = "the credentials of the cluster are not known yet";
                 Err(Failure::new(503, Reason::ServiceUnavailable, why))
             }
-            ["healthz" | "livez" | "readyz", ..] => Ok(respond::with(
-                200,
-                "text/plain; charset=utf-8",
-                "ok".into(),
-                &[],
-            )),
+            ["healthz" | "livez" | "readyz", ..] => {
+                let media = "text/plain; charset=utf-8";
+                Ok(respond::with(200, media, "ok".into(), &[]))
+            }
             ["backup"] => {
                 let lines = self.core.store.copy().lines();
                 let lines = lines.map(Ok::<_, std::convert::Infallible>);
@@ -150,6 +148,11 @@ impl Door {
     }
 }
 
+/// Whether documents of a path are looked for among routes, as resources are: all but the list of groups.
+fn in_routes(segments: &[&str]) -> bool {
+    segments.first() == Some(&"api") || segments.len() > 1
+}
+
 fn plain(accept: &Accept, value: &Value) -> Result<Response, Failure> {
     let form = accept.choose(|shape| shape == Shape::Object)?;
     Ok(respond::value(200, form.format, value, &[]))
@@ -166,7 +169,10 @@ fn discover(
     old: &Value,
     aggregated: impl Fn() -> Value,
 ) -> Result<Response, Failure> {
-    let form = accept.choose(|shape| matches!(shape, Shape::Object | Shape::Discovery))?;
+    // With a slash at its end the path of groups leads to the old document alone.
+    let whole = parts.uri.path() != "/apis/";
+    let form =
+        accept.choose(|shape| shape == Shape::Object || (whole && shape == Shape::Discovery))?;
     if form.shape == Shape::Object {
         return Ok(respond::value(200, form.format, old, &[]));
     }
@@ -185,6 +191,7 @@ fn discover(
     let mut response = respond::with(200, DISCOVERY_TYPE, body, &[]);
     if known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response.headers_mut().remove(header::CONTENT_TYPE);
     }
     let headers = response.headers_mut();
     respond::set(headers, header::ETAG, &etag);

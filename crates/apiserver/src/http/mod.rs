@@ -36,6 +36,7 @@ use crate::authn::{ANONYMOUS, Authenticator, Caller};
 use crate::connections::{self, Connections};
 use crate::gateway::{Authorizer, Verb};
 use crate::limits::{Limits, Seats, Shares};
+use crate::logic::patching::PatchKind;
 use crate::logic::select::Fields;
 use crate::metrics::RequestKey;
 use crate::registry::Backing;
@@ -208,6 +209,7 @@ impl Door {
             trail.caller(&caller);
         }
         on_connection(parts, &caller)?;
+        seen.warnings.extend(unread_token(parts, &caller));
         let whose = caller.whose;
         let catalog = self.core.registry.catalog();
         known_place(path).clone_into(&mut seen.key.resource);
@@ -218,14 +220,18 @@ impl Door {
                 return self.other(parts, &segments, &whose, accept, &catalog).await;
             }
             None => {
-                self.admit_path(&parts.method, path, &whose).await?;
+                self.admit_nowhere(parts, &whose, query.flag("watch"))
+                    .await?;
                 return Err(path::missing(path, &catalog));
             }
         };
         if target.name.is_empty() && !target.subresource.is_empty() {
             self.admit_path(&parts.method, path, &whose).await?;
+            let deprecation = target.rules()?.version.deprecation.clone();
             return Err(match target.resource.custom() {
-                true => target.not_found(),
+                true => target
+                    .not_found()
+                    .with_warnings(Vec::from_iter(deprecation)),
                 false => Failure::no_such_route(),
             });
         }
@@ -244,24 +250,63 @@ impl Door {
             }
         }
         if !target.resource.custom() {
+            self.routed(&parts.method, &target, verb)?;
             restful::media(&parts.headers, verb)?;
         }
-        if let Some(warning) = &target.rules()?.version.deprecation {
-            seen.warnings.push(warning.clone());
-        }
-        let media = parts.headers.get(http::header::CONTENT_TYPE);
-        let media = media.and_then(|v| v.to_str().ok()).unwrap_or_default();
+        let deprecation = &target.rules()?.version.deprecation;
+        seen.warnings.extend(deprecation.clone());
         let asked = Asked {
             method: parts.method.clone(),
             target,
             whose,
             accept: accept.clone(),
-            content_type: media.to_owned(),
+            content_type: content_type(parts).to_owned(),
             query,
             body,
             warnings: seen.warnings.clone(),
         };
         self.seated(asked, verb).await
+    }
+
+    /// Asks for the rights that a path to nothing needs: those for the resource that it names, or for the path.
+    async fn admit_nowhere(
+        &self,
+        parts: &Parts,
+        whose: &Whose,
+        watch: bool,
+    ) -> Result<(), Failure> {
+        let path = parts.uri.path();
+        match path::Named::parse(path) {
+            Some(named) => {
+                let rules = self.authorizer.as_ref();
+                named.authorize(rules, whose, &parts.method, watch).await
+            }
+            None => self.admit_path(&parts.method, path, whose).await,
+        }
+    }
+
+    /// Refuses methods that the routes of a built-in resource have not, before anything else about a request.
+    fn routed(&self, method: &Method, target: &Target, verb: Option<Verb>) -> Result<(), Failure> {
+        let resource = &target.resource;
+        let plain = target.subresource.is_empty();
+        let named_create = verb == Some(Verb::Create) && plain && !target.name.is_empty();
+        let refused = || {
+            let verb = verb.map_or("", Verb::word);
+            Failure::method_not_allowed(verb, &resource.group, &resource.plural, false)
+        };
+        let known = plain || {
+            let version = target.rules()?.version;
+            let sub = target.subresource.as_str();
+            (sub == "status" && version.status)
+                || version.subresources.iter().any(|s| s.name == sub)
+        };
+        match verb {
+            _ if !known => Err(Failure::no_such_route()),
+            None => Err(refused()),
+            Some(_) if *method == Method::HEAD || named_create => Err(refused()),
+            Some(verb) if plain && !resource.serves(verb.word()) => Err(refused()),
+            Some(verb) => self.check_subresource(target, verb),
+        }
     }
 
     /// Answers once the user has a seat. What the embedding program answers ends in its own time: giving a
@@ -295,6 +340,9 @@ impl Door {
         };
         let Some(verb) = verb else {
             let named = matches!(asked.method, Method::PUT | Method::PATCH);
+            if asked.method == Method::PATCH {
+                PatchKind::of(&body::media_type(&asked.content_type), resource.custom())?;
+            }
             return Err(if named {
                 Failure::bad_request("name must be provided")
             } else {
@@ -365,6 +413,18 @@ async fn serve(State(door): State<Arc<Door>>, request: Request) -> Response {
     let (key, response) = door.answer(request).await;
     door.core.metrics.count(key);
     response
+}
+
+/// What to warn about in the credentials of somebody who came in without.
+fn unread_token(parts: &Parts, caller: &Caller) -> Option<String> {
+    let unread = caller.whose.user.name == ANONYMOUS && crate::authn::spaced(&parts.headers);
+    let why = "the provided Authorization header contains extra space before the bearer token, and is ignored";
+    unread.then(|| why.to_owned())
+}
+
+fn content_type(parts: &Parts) -> &str {
+    let media = parts.headers.get(http::header::CONTENT_TYPE);
+    media.and_then(|v| v.to_str().ok()).unwrap_or_default()
 }
 
 /// Notes on the connection, if there is one, who came in: so many of theirs may have requests under way.

@@ -129,10 +129,7 @@ impl Accept {
     /// The format of a failure: errors are never wrapped in another shape.
     pub(super) fn plain(&self) -> Format {
         let plain = self.forms.iter().find(|f| f.shape == Shape::Object);
-        plain
-            .or_else(|| self.forms.first().filter(|f| f.format != Format::Protobuf))
-            .map(|f| f.format)
-            .unwrap_or_default()
+        plain.map(|f| f.format).unwrap_or_default()
     }
 }
 

@@ -9,15 +9,18 @@ pub(super) struct Query {
 }
 
 impl Query {
-    /// Takes a query string apart; what is no valid encoding stays as it is.
+    /// Takes a query string apart; pairs that are no valid encoding, or hold a semicolon, are left out.
     pub(super) fn parse(text: &str) -> Self {
-        let pairs = text.split('&').filter(|p| !p.is_empty()).map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (
-                decode(&name.replace('+', " ")),
-                decode(&value.replace('+', " ")),
-            )
-        });
+        let pairs = text
+            .split('&')
+            .filter(|p| !p.is_empty() && valid(p))
+            .map(|pair| {
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                (
+                    decode(&name.replace('+', " ")),
+                    decode(&value.replace('+', " ")),
+                )
+            });
         Self {
             pairs: pairs.collect(),
         }
@@ -55,10 +58,10 @@ impl Query {
 
     /// A whole number; `None` if it is not given.
     pub(super) fn number(&self, name: &str) -> Result<Option<i64>, Failure> {
-        let text = self.get(name);
-        if text.is_empty() {
+        if !self.has(name) {
             return Ok(None);
         }
+        let text = self.get(name);
         text.parse().map(Some).map_err(|_| {
             let why = number_problem(text);
             Failure::bad_request(format!("strconv.ParseInt: parsing \"{text}\": {why}"))
@@ -74,6 +77,16 @@ pub(super) fn number_problem(text: &str) -> &'static str {
     } else {
         "invalid syntax"
     }
+}
+
+/// Whether Go's reader takes a pair: escapes are whole, and no semicolon parts it.
+fn valid(pair: &str) -> bool {
+    let escapes = pair.split('%').skip(1);
+    let whole = |rest: &str| {
+        let hex = rest.as_bytes().get(..2);
+        hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit))
+    };
+    !pair.contains(';') && escapes.into_iter().all(whole)
 }
 
 /// Decodes percent escapes.

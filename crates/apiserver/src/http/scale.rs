@@ -6,13 +6,14 @@ use axum::response::Response;
 use serde_json::{Map, Value, json};
 
 use super::negotiate::Form;
-use super::{Asked, Door, body, respond, writes};
+use super::query::Query;
+use super::{Asked, Door, body, lists, respond, writes};
 use crate::gateway::Verb;
 use crate::logic::part::Part;
 use crate::logic::patching::{self, PatchKind};
 use crate::logic::scale::{count, text_at};
 use crate::logic::update::{self, Means};
-use crate::logic::{WriteOptions, managed, meta};
+use crate::logic::{FieldValidation, WriteOptions, managed, meta};
 use crate::reason::Reason;
 use crate::registry::Scale;
 use crate::status::Failure;
@@ -171,7 +172,7 @@ impl Door {
         let form = asked.accept.choose_of(true, writes::shapes)?;
         let options = writes::options(&asked, "UpdateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
-        let decoded = body::object(&bytes, &asked.content_type, "Scale", false);
+        let decoded = body::object(&bytes, &asked.content_type, body::Wanted::typed("Scale"));
         let unknown = || {
             let why = "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:110\"";
             Failure::bad_request(why)
@@ -183,10 +184,13 @@ impl Door {
         let said = |field: &str| scale.get(field).and_then(Value::as_str).unwrap_or_default();
         let named = |field: &str, wanted: &str| matches!(said(field), "") || said(field) == wanted;
         let fits = named("kind", "Scale") && named("apiVersion", VERSION);
-        if !fits || problem(&scale).is_some() {
+        let odd = unknown_fields(&scale);
+        let strict = options.field_validation == FieldValidation::Strict && !odd.is_empty();
+        if !fits || strict || problem(&scale).is_some() {
             return Err(unknown());
         }
-        identity(&asked.target, &scale)?;
+        let warnings = warned(&odd, &options);
+        identity(&asked.target, &scale).map_err(|f| f.with_warnings(warnings.clone()))?;
         let target = &asked.target;
         let uid = meta(&scale, "uid");
         let compute = |old: &Value| {
@@ -200,8 +204,9 @@ impl Door {
         let made = self
             .core
             .modify(target, &asked.whose, Verb::Update, &compute, &options)
-            .await?;
-        answer(form, target, &made, asked.warnings)
+            .await
+            .map_err(|f| f.with_warnings(warnings.clone()))?;
+        answer(form, target, &made, [asked.warnings, warnings].concat())
     }
 
     /// Changes the Scale of an object by a patch.
@@ -230,7 +235,12 @@ impl Door {
                 scale["spec"]["replicas"] = UNSET.into();
             }
             let patched = patching::apply(rules, kind, &scale, patch)?;
-            if let Some(why) = problem(&patched) {
+            if let Some(why) = problem(&patched).or_else(|| foreign(&patched)) {
+                return Err(patching::misfit(&patched, patch, &why));
+            }
+            let odd = unknown_fields(&patched);
+            if options.field_validation == FieldValidation::Strict && !odd.is_empty() {
+                let why = format!("strict decoding error: {}", odd.join(", "));
                 return Err(patching::misfit(&patched, patch, &why));
             }
             identity(target, &patched)?;
@@ -240,8 +250,69 @@ impl Door {
             .core
             .modify(target, &asked.whose, Verb::Patch, &compute, options)
             .await?;
-        answer(form, target, &made, asked.warnings)
+        let odd = match kind {
+            PatchKind::Merge => unknown_fields(patch),
+            _ => Vec::new(),
+        };
+        let warnings = [asked.warnings, warned(&odd, options)].concat();
+        answer(form, target, &made, warnings)
     }
+}
+
+/// Why a text that says it is something else is no Scale.
+fn foreign(scale: &Value) -> Option<String> {
+    let said = |field: &str| scale.get(field).and_then(Value::as_str).unwrap_or_default();
+    let or = |given: &str, usual: &str| match given {
+        "" => usual.to_owned(),
+        given => given.to_owned(),
+    };
+    let (kind, version) = (or(said("kind"), "Scale"), or(said("apiVersion"), VERSION));
+    (kind != "Scale" || version != VERSION).then(|| {
+        format!("no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:110\"")
+    })
+}
+
+/// The fields that a Scale has not, as a strict reader tells them.
+fn unknown_fields(scale: &Value) -> Vec<String> {
+    let known: [(&str, &[&str]); 3] = [
+        ("", &["kind", "apiVersion", "metadata", "spec", "status"]),
+        ("/spec", &["replicas"]),
+        ("/status", &["replicas", "selector"]),
+    ];
+    let mut odd = Vec::new();
+    for (place, fields) in known {
+        let map = scale.pointer(place).and_then(Value::as_object);
+        let names = map.into_iter().flatten().map(|(name, _)| name.as_str());
+        let lead = place.trim_start_matches('/');
+        let dot = if lead.is_empty() { "" } else { "." };
+        let told = |name: &str| format!("unknown field \"{lead}{dot}{name}\"");
+        odd.extend(names.filter(|name| !fields.contains(name)).map(told));
+    }
+    odd
+}
+
+/// What to warn about in a Scale.
+fn warned(odd: &[String], options: &WriteOptions) -> Vec<String> {
+    match options.field_validation {
+        FieldValidation::Warn => odd.to_vec(),
+        FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
+    }
+}
+
+/// The table of a Scale.
+pub(super) fn table(
+    scale: &Value,
+    version: &str,
+    query: &Query,
+    now: jiff::Timestamp,
+) -> Result<Value, Failure> {
+    let columns = crate::table::scale_columns();
+    let mut metadata = Map::new();
+    if let Some(rv) = scale.pointer("/metadata/resourceVersion") {
+        metadata.insert("resourceVersion".to_owned(), rv.clone());
+    }
+    let objects = std::slice::from_ref(scale);
+    lists::table_of(&columns, (objects, metadata), query, (version, true, now))
 }
 
 /// What an applied Scale wants of the object.

@@ -21,7 +21,7 @@ impl Door {
         let target = &asked.target;
         let bytes = body::read(asked.body, target.resource.body_limit).await?;
         let kind = token_request();
-        let decoded = body::object(&bytes, &asked.content_type, kind.kind, false)?;
+        let decoded = body::object(&bytes, &asked.content_type, body::Wanted::typed(kind.kind))?;
         let mut request = decoded.object;
         if let Some(why) = kind.type_error(&request) {
             let text = format!(

@@ -389,10 +389,16 @@ impl Stream {
             _ => (rules.resource.kind.clone(), rules.api_version()),
         };
         let object = match self.shape {
-            Shape::Table(version) => json!({
-                "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
-                "columnDefinitions": Value::Null, "rows": [],
-            }),
+            // A bookmark is a row like any other, of an object that has metadata alone.
+            Shape::Table(version) => table(Rows {
+                target: &self.target,
+                version,
+                objects: &[json!({"metadata": metadata})],
+                metadata: Map::from_iter([("resourceVersion".to_owned(), rv.to_string().into())]),
+                query: &self.query,
+                headed: false,
+                now: self.core.now(),
+            })?,
             _ => json!({"kind": kind, "apiVersion": api_version, "metadata": metadata}),
         };
         let text = self.event("BOOKMARK", &object.to_string().into());

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use bytes::Bytes;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::negotiate::{Form, SERVED, Shape};
 use super::query::Query;
@@ -105,13 +105,8 @@ impl Door {
         let form = asked.accept.choose_of(asked.typed(), shapes)?;
         let mut options = options(&asked, "CreateOptions")?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
-        let kind = &asked.target.resource.kind;
-        let decoded = body::object(
-            &bytes,
-            &asked.content_type,
-            kind,
-            asked.target.resource.custom(),
-        )?;
+        let wanted = body::Wanted::of(&asked.target, &options)?;
+        let decoded = body::object(&bytes, &asked.content_type, wanted)?;
         options.duplicates = decoded.duplicates;
         let strictly = Strictly::new(&asked.target, &decoded.object, &options);
         let object = decoded.object;
@@ -138,13 +133,8 @@ impl Door {
         let mut options = options(&asked, "UpdateOptions")?;
         self.may_create(&asked.target, &asked.whose).await?;
         let bytes = body::read(asked.body, asked.target.resource.body_limit).await?;
-        let kind = &asked.target.resource.kind;
-        let decoded = body::object(
-            &bytes,
-            &asked.content_type,
-            kind,
-            asked.target.resource.custom(),
-        )?;
+        let wanted = body::Wanted::of(&asked.target, &options)?;
+        let decoded = body::object(&bytes, &asked.content_type, wanted)?;
         options.duplicates = decoded.duplicates;
         let strictly = Strictly::new(&asked.target, &decoded.object, &options);
         let object = decoded.object;
@@ -167,13 +157,14 @@ impl Door {
         let form = asked.accept.choose_of(asked.typed(), shapes)?;
         let custom = asked.target.resource.custom();
         let kind = PatchKind::of(&body::media_type(&asked.content_type), custom)?;
-        let options = options(&asked, "PatchOptions")?;
+        let mut options = options(&asked, "PatchOptions")?;
         let bytes = body::read(
             std::mem::take(&mut asked.body),
             asked.target.resource.body_limit,
         )
         .await?;
-        let patch = parse_patch(kind, &bytes, options.field_validation)?;
+        let (patch, duplicates) = parse_patch(kind, &bytes, options.field_validation)?;
+        options.duplicates = duplicates;
         if asked.target.subresource == "scale" {
             return self.patch_scale(asked, form, kind, &patch, &options).await;
         }
@@ -234,15 +225,13 @@ impl Door {
             .accept
             .choose_of(asked.typed(), |s| s == Shape::Object)?;
         let query = &asked.query;
-        let selection = Selection::parse(
-            target,
-            query.get("labelSelector"),
-            query.get("fieldSelector"),
-        )?;
+        let listed = lists::list_query(query)?;
+        // A selector that is not understood is told before the body is looked at.
+        Selection::parse(target, &listed.labels, &listed.fields)?;
         let options = delete_options(query, asked.body, &asked.content_type, target).await?;
-        let items = self
+        let page = self
             .core
-            .delete_collection(target, &asked.whose, &selection, &options)
+            .delete_collection(target, &asked.whose, &listed, &options)
             .await?;
         let rules = target.rules()?;
         let strip = |mut value: Value| {
@@ -252,15 +241,8 @@ impl Door {
             }
             value
         };
-        let items: Vec<Value> = items.iter().map(|i| strip(i.value())).collect();
-        let mut metadata = Map::new();
-        if rules.resource.custom() {
-            metadata.insert("continue".to_owned(), "".into());
-        }
-        metadata.insert(
-            "resourceVersion".to_owned(),
-            self.core.store.rv().to_string().into(),
-        );
+        let items: Vec<Value> = page.items.iter().map(|i| strip(i.value())).collect();
+        let metadata = lists::list_metadata(&page, rules.resource.custom());
         let list = json!({
             "kind": rules.resource.list_kind, "apiVersion": rules.api_version(), "metadata": metadata, "items": items,
         });
@@ -275,9 +257,9 @@ async fn delete_options(
     content_type: &str,
     target: &Target,
 ) -> Result<DeleteOptions, Failure> {
-    query.number("gracePeriodSeconds")?;
     let bytes = body::read(content, target.resource.body_limit).await?;
     if bytes.is_empty() {
+        query.number("gracePeriodSeconds")?;
         let mut options = json!({"dryRun": query.all("dryRun").collect::<Vec<_>>()});
         for name in ["propagationPolicy", "orphanDependents"] {
             if query.has(name) {
@@ -292,14 +274,16 @@ async fn delete_options(
         return DeleteOptions::parse(&options);
     }
     let parsed = match body::media_type(content_type).as_str() {
-        "application/yaml" => body::yaml(&bytes),
+        "application/yaml" => body::yaml(&bytes).and_then(body::map),
         body::PROTOBUF => body::protobuf(&bytes),
         "application/json" => body::json(&bytes),
         _ => return Err(Failure::unsupported_media_type(&SERVED)),
     };
+    // A body that holds nothing asks for nothing.
+    let parsed = parsed.or_else(body::nothing);
     let parsed = parsed
-        .map_err(|why| Failure::new(500, Reason::Unknown, why))?
-        .object;
+        .and_then(|decoded| body::interpret(&decoded.object).map(|()| decoded.object))
+        .map_err(|why| Failure::new(500, Reason::Unknown, why))?;
     let said = |field: &str| {
         parsed
             .get(field)
@@ -313,7 +297,8 @@ async fn delete_options(
             given => given,
         };
         let message = format!(
-            "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:110\""
+            "no kind {kind:?} is registered for version {:?} in scheme \"pkg/runtime/scheme.go:110\"",
+            version.trim_start_matches('/')
         );
         return Err(Failure::new(500, Reason::Unknown, message));
     }
@@ -346,11 +331,7 @@ impl Strictly {
 
     /// The refusal with the warnings, or what a strict reader refuses first.
     fn told(self, failure: Failure) -> Failure {
-        let unread = [
-            "cannot be handled as",
-            "does not match the expected API version",
-        ];
-        if unread.iter().any(|text| failure.message.contains(text)) {
+        if failure.message.contains("cannot be handled as") {
             return failure;
         }
         match self.0 {
@@ -365,7 +346,7 @@ fn parse_patch(
     kind: PatchKind,
     bytes: &Bytes,
     validation: FieldValidation,
-) -> Result<Value, Failure> {
+) -> Result<(Value, Vec<String>), Failure> {
     let strict = validation == FieldValidation::Strict;
     if kind == PatchKind::Apply {
         let decoded = body::yaml(bytes);
@@ -380,8 +361,8 @@ fn parse_patch(
             )));
         }
         let found = match &decoded.object {
-            Value::Object(_) => return Ok(decoded.object),
-            Value::Null => return Ok(json!({})),
+            Value::Object(_) => return Ok((decoded.object, Vec::new())),
+            Value::Null => return Ok((json!({}), Vec::new())),
             Value::Bool(_) => "bool",
             Value::Number(_) => "number",
             Value::String(_) => "string",
@@ -391,8 +372,7 @@ fn parse_patch(
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         )));
     }
-    let parsed: Result<Value, _> = serde_json::from_slice(bytes);
-    parsed.map_err(|e| {
+    let (patch, twice) = super::strict::parse(bytes).map_err(|e| {
         let why = body::go_words(bytes, &e);
         // Each of the real server's readers says it in its own way.
         Failure::bad_request(match (kind, validation) {
@@ -400,7 +380,20 @@ fn parse_patch(
             (PatchKind::Merge, FieldValidation::Ignore) => "Invalid JSON Patch".to_owned(),
             _ => format!("error decoding patch: {why}"),
         })
-    })
+    })?;
+    if kind == PatchKind::Json && validation == FieldValidation::Ignore && patch.is_object() {
+        let why = "json: cannot unmarshal object into Go value of type jsonpatch.Patch";
+        return Err(Failure::bad_request(why));
+    }
+    let lead = if kind == PatchKind::Json {
+        "json patch "
+    } else {
+        ""
+    };
+    let told = twice
+        .iter()
+        .map(|path| format!("{lead}duplicate field \"{path}\""));
+    Ok((patch, told.collect()))
 }
 
 fn answer(

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Rules;
+use super::part::Part;
 use crate::reason::Reason;
 use crate::registry::{Resource, Version};
 use crate::schema::{FieldError, skipped_rules};
@@ -22,10 +23,24 @@ pub fn admit(rules: Rules<'_>, object: &mut Value) -> Vec<String> {
     unknown
 }
 
+/// As [`admit`] of what an apply made: a null in it that is no value stays, and is refused.
+#[must_use]
+pub fn admit_applied(rules: Rules<'_>, object: &mut Value) -> Vec<String> {
+    match (&rules.version.schema, rules.resource.built_in) {
+        (Some(schema), None) => {
+            let unknown = schema.prune(object);
+            schema.fill(object);
+            unknown
+        }
+        _ => admit(rules, object),
+    }
+}
+
 /// Validates an object by its schema; `before` are the errors that were found already.
 #[must_use]
 pub fn check(
     rules: Rules<'_>,
+    part: Part,
     new: &Value,
     old: Option<&Value>,
     before: &[FieldError],
@@ -37,6 +52,10 @@ pub fn check(
         return Vec::new();
     };
     let mut errors = schema.validate(new, old);
+    if part == Part::Status {
+        errors.retain(|error| error.path.starts_with("status"));
+        errors.iter_mut().for_each(told_from_status);
+    }
     if let Some(scale) = &rules.version.scale {
         errors.extend(super::scale::check(scale, new, true));
     }
@@ -47,6 +66,18 @@ pub fn check(
         errors.extend(schema.validate_rules(new, old));
     }
     errors
+}
+
+/// Whoever writes the status alone is told of its fields without `status`, where a text says what is `in body`.
+fn told_from_status(error: &mut FieldError) {
+    let lead = format!("{} in body", error.path);
+    if let Some(rest) = error.detail.strip_prefix(&lead) {
+        let path = error
+            .path
+            .trim_start_matches("status")
+            .trim_start_matches('.');
+        error.detail = format!("{path} in body{rest}");
+    }
 }
 
 /// What the embedding program finds wrong with an object that is accepted all the same.
@@ -92,6 +123,15 @@ pub fn to_storage(resource: &Resource, object: Value) -> Result<Value, Failure> 
         .version(&resource.storage_version)
         .ok_or_else(|| Failure::internal(format!("{} has no storage version", resource.key())))?;
     to_version(resource, object, version)
+}
+
+/// An object as it would be read once it was stored: the version in which it is kept has defaults of its own.
+///
+/// # Errors
+/// As [`to_storage`].
+pub fn as_stored(rules: Rules<'_>, object: Value) -> Result<Value, Failure> {
+    let kept = to_storage(rules.resource, object)?;
+    to_version(rules.resource, kept, rules.version)
 }
 
 fn converted(resource: &Resource, object: Value, api_version: &str) -> Result<Value, Failure> {

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::{
     Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta, metadata,
-    metadata_mut, report_unknown,
+    metadata_mut, mistyped_refusal, other_type, read_strictly, report_unknown, version_of,
 };
+use crate::logic::part::Part;
 use crate::logic::update::Means;
 use crate::reason::Reason;
 use crate::status::Failure;
@@ -25,26 +26,32 @@ pub fn create(
 ) -> Result<Prepared, Failure> {
     let mut warnings = Vec::new();
     metadata::check_types(rules, &object)?;
-    check_identity(rules, &mut object, namespace)?;
-    if !meta(&object, "resourceVersion").is_empty() {
-        return Err(Failure::new(
-            500,
-            Reason::Unknown,
-            "resourceVersion should not be set on objects to be created",
-        ));
-    }
+    check_identity(rules, &mut object, namespace, means)?;
+    let versioned = means == Means::Put && version_of(&object).is_ok_and(|version| version != 0);
+    let twice = metadata::single_owners(&mut object, means);
+    warnings.extend(twice);
     if let Some(metadata) = metadata_mut(&mut object) {
         metadata::texts_of_nulls(metadata);
     }
-    let unknown = convert::admit(rules, &mut object);
+    let mistyped = other_type(rules, &object);
+    if !mistyped.is_empty() {
+        warnings.extend(read_strictly(rules, &object, options)?);
+        return Err(mistyped_refusal(&object, &mistyped).with_warnings(warnings));
+    }
+    let unknown = match means {
+        Means::Apply => convert::admit_applied(rules, &mut object),
+        Means::Put | Means::Patch => convert::admit(rules, &mut object),
+    };
     report_unknown(rules, &unknown, options, &mut warnings)?;
     let given_managers = object.pointer("/metadata/managedFields").cloned();
     fill(rules, &mut object, moment);
+    let mut untold = false;
     if rules.version.status
         && rules.resource.custom()
         && let Some(root) = object.as_object_mut()
+        && let Some(status) = root.remove("status")
     {
-        root.remove("status");
+        untold = managed::misfits(rules, &json!({"status": status}));
     }
     match means {
         Means::Apply => managed::take(
@@ -53,15 +60,30 @@ pub fn create(
         ),
         _ => managed::created(rules, &mut object, given_managers, options, moment),
     }
+    if untold {
+        managed::take(&mut object, &Value::Null);
+    }
+    if let Some(kind) = rules.resource.built_in {
+        kind.settle(&mut object);
+    }
     start(rules, &mut object);
     let mut errors = metadata::validate(rules, &object);
     let early = warnings.clone();
-    warnings.extend(metadata::warnings(None, &object));
+    warnings.extend(metadata::warnings(rules, None, &object));
     warnings.extend(convert::review(rules, &object));
-    errors.extend(convert::check(rules, &object, None, &errors));
+    errors.extend(convert::check(rules, Part::Main, &object, None, &errors));
     if !errors.is_empty() {
         let refused = rules.invalid(meta(&object, "name"), &errors);
         return Err(refused.with_warnings(early));
+    }
+    // The store refuses it, once everything else is right; a dry run does not ask the store.
+    if versioned && !options.dry_run {
+        return Err(Failure::new(
+            500,
+            Reason::Unknown,
+            "resourceVersion should not be set on objects to be created",
+        )
+        .with_warnings(early));
     }
     Ok(Prepared { object, warnings })
 }
@@ -71,8 +93,11 @@ fn fill(rules: Rules<'_>, object: &mut Value, moment: &Moment) {
     let Some(metadata) = metadata_mut(object) else {
         return;
     };
+    // Kinds that do not count generations keep the one that somebody gave them.
+    if rules.counts_generations() {
+        metadata.remove("generation");
+    }
     for field in [
-        "generation",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
         "selfLink",
@@ -99,11 +124,7 @@ fn fill(rules: Rules<'_>, object: &mut Value, moment: &Moment) {
         // A generated name has at most 63 characters, so that it can be a label value.
         let kept: String = stem.chars().take(58).collect();
         let generated = format!("{kept}{}", moment.suffix);
-        metadata.insert("name".to_owned(), generated.clone().into());
-        if rules.is_namespace() {
-            let labels = metadata.entry("labels").or_insert_with(|| json!({}));
-            labels["kubernetes.io/metadata.name"] = generated.into();
-        }
+        metadata.insert("name".to_owned(), generated.into());
     }
 }
 
@@ -111,6 +132,12 @@ fn fill(rules: Rules<'_>, object: &mut Value, moment: &Moment) {
 fn start(rules: Rules<'_>, object: &mut Value) {
     match rules.resource.built_in.map(|kind| kind.kind) {
         Some("Namespace") => {
+            // A name that was generated is labelled late: nobody owns that label.
+            let name = meta(object, "name").to_owned();
+            if let Some(metadata) = metadata_mut(object) {
+                let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+                labels["kubernetes.io/metadata.name"] = name.into();
+            }
             if let Some(root) = object.as_object_mut() {
                 let spec = root.entry("spec").or_insert_with(|| json!({}));
                 let given = spec.get("finalizers").and_then(Value::as_array).cloned();

@@ -48,9 +48,34 @@ pub fn created(
     moment: &Moment,
 ) {
     put(object, given);
+    let untracked = named(object) && foreign(rules, object);
     writing(rules, "", options, moment, |writer| {
         apply::track(None, object, writer)
     });
+    if untracked {
+        put(object, None);
+    }
+}
+
+/// Whether entries name a version that is none of a kind without a type in Go: the real server cannot turn the object into it, and gives
+/// up the entries.
+fn foreign(rules: Rules<'_>, object: &Value) -> bool {
+    let resource = rules.resource;
+    let entries = object
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array);
+    let known = |entry: &Value| {
+        let given = entry
+            .get("apiVersion")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        resource
+            .versions
+            .iter()
+            .any(|version| resource.api_version(&version.name) == given)
+    };
+    resource.custom()
+        && entries.is_some_and(|entries| !entries.is_empty() && !entries.iter().all(known))
 }
 
 /// Records the manager of the changed fields in `asked`, the wanted object before the server keeps what is not
@@ -64,12 +89,38 @@ pub fn updated(
     moment: &Moment,
 ) {
     let subresource = part.subresource();
+    if rules.resource.custom() {
+        // Where metadata has no type of its own, an empty list of entries is none.
+        let entries = asked.pointer("/metadata/managedFields").cloned();
+        put(asked, entries);
+    }
+    let untracked = part == Part::Main && named(asked) && foreign(rules, asked)
+        || part == Part::Status && rules.resource.custom() && misfits(rules, asked);
     writing(rules, subresource, options, moment, |writer| {
         apply::track(Some(old), asked, writer)
     });
+    if untracked {
+        put(asked, None);
+    }
     if part == Part::Scale {
         timeless(old, asked);
     }
+}
+
+/// Whether all entries of an object say what they are: others are not read.
+fn named(object: &Value) -> bool {
+    let entries = object
+        .pointer("/metadata/managedFields")
+        .and_then(Value::as_array);
+    let read = |entry: &Value| matches!(entry["operation"].as_str(), Some("Apply" | "Update"));
+    entries.is_some_and(|entries| entries.iter().all(read))
+}
+
+/// Whether an object cannot be read by the types of its schema: then nobody can tell who owns what of it.
+#[must_use]
+pub fn misfits(rules: Rules<'_>, object: &Value) -> bool {
+    let schema = rules.version.schema.as_ref();
+    schema.is_some_and(|schema| apply::unfit(object, schema))
 }
 
 /// What was written through a scale keeps the time of its entry, and a new entry has none: so does the real server.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::part::{Means, Part};
 use super::{Rules, metadata_mut};
 use crate::builtin::meta;
 use crate::builtin::names::NameRule;
@@ -65,6 +66,35 @@ pub fn texts_of_nulls(metadata: &mut Map<String, Value>) {
     }
 }
 
+/// Drops owners that stand twice, and says so.
+pub fn single_owners(object: &mut Value, means: Means) -> Option<String> {
+    let owners = object.pointer_mut("/metadata/ownerReferences")?;
+    let owners = owners.as_array_mut()?;
+    // Told apart by their texts, so that no owner is compared with all others.
+    let mut seen = std::collections::BTreeSet::new();
+    let mut twice = Vec::new();
+    owners.retain(|owner| {
+        let fresh = seen.insert(crate::schema::sorted_json(owner));
+        if !fresh {
+            let uid = owner.get("uid").and_then(Value::as_str);
+            twice.push(uid.unwrap_or_default().to_owned());
+        }
+        fresh
+    });
+    if twice.is_empty() {
+        return None;
+    }
+    let when = match means {
+        Means::Put => "",
+        Means::Patch | Means::Apply => " after mutating admission happens",
+    };
+    Some(format!(
+        ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject such \
+         requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        twice.join(", ")
+    ))
+}
+
 /// The rule that names of the kind follow.
 #[must_use]
 pub fn name_rule(rules: Rules<'_>) -> NameRule {
@@ -78,30 +108,68 @@ pub fn name_rule(rules: Rules<'_>) -> NameRule {
 #[must_use]
 pub fn validate(rules: Rules<'_>, object: &Value) -> Vec<FieldError> {
     let empty = Value::Object(Map::new());
-    meta::validate(
-        object.get("metadata").unwrap_or(&empty),
-        rules.resource.namespaced,
-        name_rule(rules),
-    )
-}
-
-/// The problems of a changed object's metadata; custom resources report each twice (the real server checks twice).
-#[must_use]
-pub fn validate_update(rules: Rules<'_>, old: &Value, new: &Value) -> Vec<FieldError> {
-    let (Some(old), Some(new)) = (old.get("metadata"), new.get("metadata")) else {
-        return Vec::new();
-    };
-    let mut errors = meta::validate_update(new, old);
-    let twice = rules.resource.custom() || rules.resource.group == "rbac.authorization.k8s.io";
-    if twice {
-        errors.extend(errors.clone());
+    let metadata = object.get("metadata").unwrap_or(&empty);
+    let mut errors = meta::validate(metadata, rules.resource.namespaced, name_rule(rules));
+    if core(rules) {
+        errors.extend(meta::core_finalizers(metadata));
     }
     errors
 }
 
-/// What to warn about in the finalizers of a new or changed object.
+/// Whether the finalizers of a kind follow the rule of the core group.
+fn core(rules: Rules<'_>) -> bool {
+    let resource = rules.resource;
+    resource
+        .built_in
+        .is_some_and(|kind| (kind.group.is_empty() && kind.kind != "Event") || kind.group == RBAC)
+}
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// How often the rules of a kind hold a changed object's metadata against those of new ones, and against those of changes: the real server
+/// does both once for every kind, and tells each cause as often as it finds it.
+fn again(rules: Rules<'_>, part: Part) -> (usize, usize) {
+    match rules.resource.built_in.map(|kind| (kind.group, kind.kind)) {
+        Some(("", "ConfigMap" | "Secret" | "ServiceAccount")) => (1, 1),
+        Some(("", "Namespace")) => (usize::from(part == Part::Main), 1),
+        Some(("", "Event")) => (0, 0),
+        Some((RBAC, _)) => (2, 1),
+        _ => (0, 1),
+    }
+}
+
+/// The problems of a changed object's metadata, each as often as the real server finds it.
 #[must_use]
-pub fn warnings(old: Option<&Value>, new: &Value) -> Vec<String> {
+pub fn validate_update(rules: Rules<'_>, part: Part, old: &Value, new: &Value) -> Vec<FieldError> {
+    let (Some(old), Some(new)) = (old.get("metadata"), new.get("metadata")) else {
+        return Vec::new();
+    };
+    let namespaced = rules.resource.namespaced;
+    let mut errors = meta::validate(new, namespaced, NameRule::PathSegment);
+    let change = meta::validate_update(new, old);
+    errors.extend(change.iter().cloned());
+    let finalizers = match core(rules) {
+        true => meta::core_finalizers(new),
+        false => Vec::new(),
+    };
+    let (wholes, changes) = again(rules, part);
+    let whole = match wholes {
+        0 => Vec::new(),
+        _ => meta::validate(new, namespaced, name_rule(rules)),
+    };
+    let own = std::iter::repeat_n(&whole, wholes).chain(std::iter::repeat_n(&change, changes));
+    for found in own {
+        errors.extend(found.iter().chain(&finalizers).cloned());
+    }
+    errors
+}
+
+/// What to warn about in the finalizers of a new or changed object; built-in kinds refuse them, or let them be.
+#[must_use]
+pub fn warnings(rules: Rules<'_>, old: Option<&Value>, new: &Value) -> Vec<String> {
+    if !rules.resource.custom() {
+        return Vec::new();
+    }
     let old = old.and_then(|o| o.get("metadata"));
     new.get("metadata")
         .map_or_else(Vec::new, |new| meta::finalizer_warnings(new, old))

@@ -19,6 +19,9 @@ pub use create::create;
 
 use serde_json::{Map, Value};
 
+use update::Means;
+
+use crate::reason::Reason;
 use crate::registry::{Resource, Version};
 use crate::schema::FieldError;
 use crate::status::Failure;
@@ -134,6 +137,63 @@ pub fn rv_of(object: &Value) -> Option<u64> {
     meta(object, "resourceVersion").parse().ok()
 }
 
+/// The resource version that an object carries; zero for none.
+///
+/// # Errors
+/// 500 for what is no number, in Go's words.
+pub fn version_of(object: &Value) -> Result<u64, Failure> {
+    let text = meta(object, "resourceVersion");
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let digits = text.bytes().all(|b| b.is_ascii_digit());
+    let problem = match (digits, text.parse::<u64>()) {
+        (true, Ok(version)) => return Ok(version),
+        (true, Err(_)) => "value out of range",
+        (false, _) => "invalid syntax",
+    };
+    let why = format!("strconv.ParseUint: parsing {text:?}: {problem}");
+    Err(Failure::new(500, Reason::Unknown, why))
+}
+
+/// What is wrong with the type that an object says it has: kinds without a type in Go find out late.
+#[must_use]
+pub fn other_type(rules: Rules<'_>, object: &Value) -> Vec<FieldError> {
+    if !rules.resource.custom() {
+        return Vec::new();
+    }
+    let text = |field: &str| {
+        object
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let wanted = [
+        ("kind", rules.resource.kind.clone()),
+        ("apiVersion", rules.api_version()),
+    ];
+    let odd = wanted
+        .into_iter()
+        .filter(|(field, wanted)| text(field) != wanted);
+    odd.map(|(field, wanted)| FieldError::invalid(field, text(field), format!("must be {wanted}")))
+        .collect()
+}
+
+/// 422 of an object that says it is of another type: it is told by what it says.
+#[must_use]
+pub fn mistyped_refusal(object: &Value, errors: &[FieldError]) -> Failure {
+    let text = |field: &str| {
+        object
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let group = text("apiVersion")
+        .split_once('/')
+        .map_or("", |(group, _)| group);
+    Failure::invalid(group, text("kind"), meta(object, "name"), errors)
+}
+
 /// Checks kind, apiVersion and namespace of a body against the path, and fills in what may be left out.
 ///
 /// # Errors
@@ -142,73 +202,92 @@ pub fn check_identity(
     rules: Rules<'_>,
     object: &mut Value,
     namespace: &str,
+    means: Means,
 ) -> Result<(), Failure> {
     let wanted = rules.api_version();
     let resource = rules.resource;
-    let Some(root) = object.as_object_mut() else {
-        return Err(Failure::bad_request("the body is not an object"));
+    let text = |field: &str| {
+        object
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     };
-    let given = root
-        .get("apiVersion")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    let kind = root
-        .get("kind")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    if given.is_empty() && !resource.custom() {
-        root.insert("apiVersion".to_owned(), wanted.clone().into());
-    } else if given.trim_start_matches('/') != wanted {
-        if !resource.custom() {
-            let kind = root.get("kind").and_then(Value::as_str).unwrap_or_default();
-            let version = given.rsplit('/').next().unwrap_or_default();
-            return Err(Failure::bad_request(format!(
-                "{kind} in version \"{version}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{given}\" in scheme \"pkg/runtime/scheme.go:110\"",
-                resource.kind
-            )));
-        }
-        let given = given.trim_start_matches('/');
-        return Err(Failure::bad_request(format!(
-            "the API version in the data ({given}) does not match the expected API version ({wanted})"
-        )));
+    let (given, kind) = (text("apiVersion").to_owned(), text("kind").to_owned());
+    if !object.is_object() {
+        return Err(Failure::bad_request("the body is not an object"));
     }
-    if kind.is_empty() && !resource.custom() {
-        root.insert("kind".to_owned(), resource.kind.clone().into());
-    } else if kind != resource.kind {
-        if resource.custom() {
-            let error =
-                FieldError::invalid("kind", kind.as_str(), format!("must be {}", resource.kind));
-            return Err(Failure::invalid(
-                &resource.group,
-                &kind,
-                meta(object, "name"),
-                &[error],
-            ));
-        }
-        let known = registered(&resource.group, &kind);
-        if !known {
-            return Err(Failure::bad_request(format!(
-                "{kind} in version \"{}\" cannot be handled as a {}: no kind \"{kind}\" is registered for version \"{wanted}\" in scheme \"pkg/runtime/scheme.go:110\"",
-                rules.version.name, resource.kind
-            )));
-        }
+    if let Some(why) = foreign_type(rules, object) {
+        let version = match given.is_empty() {
+            true => rules.version.name.as_str(),
+            false => given.rsplit('/').next().unwrap_or_default(),
+        };
         return Err(Failure::bad_request(format!(
-            "{} in version \"{}\" cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
-            kind,
-            rules.version.name,
-            resource.kind,
-            rules.version.name,
-            if resource.group.is_empty() {
-                "core"
+            "{} in version \"{version}\" cannot be handled as a {}: {why}",
+            if kind.is_empty() {
+                &resource.kind
             } else {
-                resource.group.split('.').next().unwrap_or_default()
+                &kind
             },
             resource.kind
         )));
     }
+    if resource.custom() {
+        let given = given.trim_start_matches('/');
+        // What a patch made of an object is told by `other_type`, later.
+        if given != wanted && means == Means::Put {
+            return Err(Failure::bad_request(format!(
+                "the API version in the data ({given}) does not match the expected API version ({wanted})"
+            )));
+        }
+    } else if let Some(root) = object.as_object_mut() {
+        root.insert("apiVersion".to_owned(), wanted.into());
+        root.insert("kind".to_owned(), resource.kind.clone().into());
+    }
     namespace_of(resource, object, namespace)
+}
+
+/// Why Go's types cannot take an object for one of a built-in kind: it says that it is something else.
+#[must_use]
+pub fn foreign_type(rules: Rules<'_>, object: &Value) -> Option<String> {
+    let resource = rules.resource;
+    let text = |field: &str| {
+        object
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let (given, kind, wanted) = (text("apiVersion"), text("kind"), rules.api_version());
+    if resource.custom() {
+        return None;
+    }
+    let kind = if kind.is_empty() {
+        resource.kind.as_str()
+    } else {
+        kind
+    };
+    let given = given.trim_start_matches('/');
+    if !given.is_empty() && given != wanted {
+        return Some(format!(
+            "no kind \"{kind}\" is registered for version \"{given}\" in scheme \"pkg/runtime/scheme.go:110\""
+        ));
+    }
+    if kind == resource.kind {
+        return None;
+    }
+    if !registered(&resource.group, kind) {
+        return Some(format!(
+            "no kind \"{kind}\" is registered for version \"{wanted}\" in scheme \"pkg/runtime/scheme.go:110\""
+        ));
+    }
+    let package = match resource.group.split('.').next() {
+        None | Some("") => "core",
+        Some(package) => package,
+    };
+    let version = &rules.version.name;
+    Some(format!(
+        "converting ({version}.{kind}) to ({package}.{}): unknown conversion",
+        resource.kind
+    ))
 }
 
 /// Whether Go's types of a group know a kind: lists and the kinds of options are in every group.
@@ -258,12 +337,62 @@ pub fn read_strictly(
     if options.field_validation == FieldValidation::Ignore {
         return Ok(warnings);
     }
-    let unknown = match &rules.version.schema {
+    let unknown = unknown_to(rules, body);
+    let own = format!(" in version {:?} cannot", rules.version.name);
+    let said = body
+        .get("apiVersion")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let said = said.rsplit('/').next().unwrap_or_default();
+    // It is told by the version that it says it is in.
+    let told = |mut refused: Failure| {
+        if !said.is_empty() {
+            let said = format!(" in version {said:?} cannot");
+            refused.message = refused.message.replacen(&own, &said, 1);
+        }
+        let kind = body.get("kind").and_then(Value::as_str).unwrap_or_default();
+        if rules.resource.custom() && !kind.is_empty() && kind != rules.resource.kind {
+            refused.message = refused.message.replacen(&rules.resource.kind, kind, 2);
+        }
+        refused
+    };
+    report_unknown(rules, &unknown, options, &mut warnings).map_err(told)?;
+    Ok(warnings)
+}
+
+/// The unknown fields of a body, under the schema of the version that it says it is in: one that is not there knows nothing.
+fn unknown_to(rules: Rules<'_>, body: &Value) -> Vec<String> {
+    let text = |field: &str| body.get(field).and_then(Value::as_str).unwrap_or_default();
+    let resource = rules.resource;
+    let own = || match &rules.version.schema {
         Some(schema) => schema.prune(&mut body.clone()),
         None => Vec::new(),
     };
-    report_unknown(rules, &unknown, options, &mut warnings)?;
-    Ok(warnings)
+    if !resource.custom() {
+        return own();
+    }
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or_default();
+    if group != resource.group || text("kind") != resource.kind {
+        // What is of another kind has metadata like all.
+        let mut all = own();
+        all.retain(|path| path.starts_with("metadata."));
+        return all;
+    }
+    if version == rules.version.name {
+        return own();
+    }
+    match resource.version(version).and_then(|v| v.schema.as_ref()) {
+        Some(schema) => schema.prune(&mut body.clone()),
+        None => {
+            let fields = body.as_object().into_iter().flatten().map(|(name, _)| name);
+            let mut all: Vec<String> = fields
+                .filter(|name| !matches!(name.as_str(), "apiVersion" | "kind" | "metadata"))
+                .cloned()
+                .collect();
+            all.sort_unstable();
+            all
+        }
+    }
 }
 
 /// Refuses or warns about duplicate and unknown fields, as the request asked.

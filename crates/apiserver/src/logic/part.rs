@@ -1,4 +1,4 @@
-//! Which part of an object a request writes.
+//! Which part of an object a request writes, and by what means.
 
 use super::Rules;
 
@@ -38,4 +38,15 @@ impl Part {
             Self::Finalize => "finalize",
         }
     }
+}
+
+/// How the new state came about; decides a few wordings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// A whole object was sent.
+    Put,
+    /// A patch was computed.
+    Patch,
+    /// An apply was computed; it has taken care of managed fields.
+    Apply,
 }

@@ -79,14 +79,35 @@ pub fn apply(
             Failure::new(422, Reason::Invalid, error.to_string()).with_details(Map::new())
         }
     })?;
+    let mut patched = patched;
+    if let (PatchKind::Strategic, Some(root)) = (kind, patched.as_object_mut()) {
+        // What this kind of patch makes is of the type that it began with, whatever it says.
+        root.insert("apiVersion".to_owned(), rules.api_version().into());
+        root.insert("kind".to_owned(), rules.resource.kind.clone().into());
+    }
     let problem = match rules.resource.built_in {
-        Some(kind) => kind.type_error(&patched),
+        Some(type_) => type_.type_error(&patched).or_else(|| {
+            super::foreign_type(rules, &patched).filter(|_| kind != PatchKind::Strategic)
+        }),
         None => super::metadata::type_problem(&patched),
     };
     match problem {
         Some(why) => Err(misfit(&patched, body, &why)),
         None => Ok(patched),
     }
+}
+
+/// Refuses what a patch made of an object without a type in Go where it says not what it is.
+///
+/// # Errors
+/// 422 with the whole object.
+pub fn named(rules: Rules<'_>, patched: Value, body: &Value) -> Result<Value, Failure> {
+    let given = patched.get("kind").and_then(Value::as_str);
+    if !rules.resource.custom() || given.is_some_and(|kind| !kind.is_empty()) {
+        return Ok(patched);
+    }
+    let why = format!("Object 'Kind' is missing in '{}'", sorted_text(&patched));
+    Err(misfit(&patched, body, &why))
 }
 
 /// 422 for what a patch makes of a built-in kind and its type cannot hold, with the whole object as the real server tells it.

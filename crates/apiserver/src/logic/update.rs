@@ -2,24 +2,15 @@
 
 use serde_json::Value;
 
+pub use super::part::Means;
 use super::part::Part;
 use super::{
-    Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta, metadata,
-    metadata_mut, report_unknown, rv_of,
+    FieldValidation, Moment, Prepared, Rules, WriteOptions, check_identity, convert, managed, meta,
+    metadata, metadata_mut, mistyped_refusal, other_type, patching, read_strictly, report_unknown,
+    rv_of,
 };
 use crate::schema::FieldError;
 use crate::status::Failure;
-
-/// How the new state came about; decides a few wordings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Means {
-    /// A whole object was sent.
-    Put,
-    /// A patch was computed.
-    Patch,
-    /// An apply was computed; it has taken care of managed fields.
-    Apply,
-}
 
 /// What came out of an update.
 #[derive(Debug)]
@@ -68,53 +59,27 @@ pub fn update(
         name,
         namespace,
     } = update;
-    let mut warnings = Vec::new();
-    metadata::check_types(rules, &new)?;
-    patched_version(rules, &new, means)?;
-    check_identity(rules, &mut new, namespace)?;
-    check_name(&new, name)?;
-    preconditions(rules, old, &new, means)?;
-    metadata_mut(&mut new).map(metadata::texts_of_nulls);
-    let unknown = convert::admit(rules, &mut new);
-    report_unknown(rules, &unknown, options, &mut warnings)?;
-    if part == Part::Status {
-        let mut asked = new;
-        if means != Means::Apply {
-            managed::updated(rules, old, &mut asked, part, options, moment);
-        }
-        new = with_status(rules, old, &mut asked);
-        managed::take(&mut new, &asked);
-    } else {
-        let mut asked = new.clone();
-        take_over(rules, old, &mut new);
-        if rules.is_namespace() && part == Part::Main {
-            // Only the subresource `finalize` takes off what keeps a namespace until its content is gone.
-            keep_at(old, &mut new, "spec");
-        }
-        if means != Means::Apply {
-            managed::updated(rules, old, &mut asked, part, options, moment);
-        }
-        managed::take(&mut new, &asked);
+    let mut warnings = read(rules, (old, &mut new), means, (name, namespace), options)?;
+    let mut new = with_the_rest(rules, (old, new), part, means, |asked| {
+        managed::updated(rules, old, asked, part, options, moment);
+    });
+    let mut errors = metadata::validate_update(rules, part, old, &new);
+    let mistyped = other_type(rules, &new);
+    if !mistyped.is_empty() {
+        errors.extend(mistyped);
+        return Err(mistyped_refusal(&new, &errors).with_warnings(warnings));
     }
-    if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
-        crate::builtin::crd::track_storage(&mut new);
-    }
-    let mut errors = metadata::validate_update(rules, old, &new);
     let early = warnings.clone();
-    warnings.extend(metadata::warnings(Some(old), &new));
+    warnings.extend(metadata::warnings(rules, Some(old), &new));
     if part == Part::Main {
         warnings.extend(convert::review(rules, &new));
     }
-    errors.extend(convert::check(rules, &new, Some(old), &errors));
+    errors.extend(convert::check(rules, part, &new, Some(old), &errors));
     if !errors.is_empty() {
         return Err(rules.invalid(name, &errors).with_warnings(early));
     }
     generation(rules, old, &mut new);
-    if !meta(&new, "deletionTimestamp").is_empty()
-        && finalizers(&new).is_empty()
-        && part != Part::Status
-        && !finalizers(old).is_empty()
-    {
+    if unheld(rules, part, old, &new) {
         return Ok(Updated::Removed(Prepared {
             object: new,
             warnings,
@@ -132,21 +97,88 @@ pub fn update(
     }))
 }
 
-/// A patch may not make another version of an object that has no type in Go.
-fn patched_version(rules: Rules<'_>, new: &Value, means: Means) -> Result<(), Failure> {
-    let text = |field: &str| new.get(field).and_then(Value::as_str).unwrap_or_default();
-    let (given, wanted) = (text("apiVersion"), rules.api_version());
-    if means != Means::Patch || !rules.resource.custom() || given.is_empty() || given == wanted {
-        return Ok(());
+/// Whether nothing holds a deleted object any more. A namespace is held by its content, too, and goes with whatever is written to it then.
+fn unheld(rules: Rules<'_>, part: Part, old: &Value, new: &Value) -> bool {
+    if meta(new, "deletionTimestamp").is_empty() || !finalizers(new).is_empty() {
+        return false;
     }
-    let group = given.split_once('/').map_or("", |(group, _)| group);
-    let error = FieldError::invalid("apiVersion", given, format!("must be {wanted}"));
-    Err(Failure::invalid(
-        group,
-        text("kind"),
-        meta(new, "name"),
-        &[error],
-    ))
+    if rules.is_namespace() {
+        let content = new.pointer("/spec/finalizers").and_then(Value::as_array);
+        return content.is_none_or(Vec::is_empty);
+    }
+    part != Part::Status && !finalizers(old).is_empty()
+}
+
+/// Reads the wanted object: what it says it is, what it asks of the stored one, what the schema knows of it. Answers the warnings.
+fn read(
+    rules: Rules<'_>,
+    (old, new): (&Value, &mut Value),
+    means: Means,
+    (name, namespace): (&str, &str),
+    options: &WriteOptions,
+) -> Result<Vec<String>, Failure> {
+    let mut warnings = Vec::new();
+    metadata::check_types(rules, new)?;
+    let identified = check_identity(rules, new, namespace, means)
+        .and_then(|()| check_name(new, name))
+        .and_then(|()| preconditions(rules, old, new, means, options.dry_run));
+    if let Err(refused) = identified {
+        // What a patch made was read before anybody looked what it is.
+        return Err(match means {
+            Means::Patch => match read_strictly(rules, new, options) {
+                Ok(warnings) => refused.with_warnings(warnings),
+                Err(strict) => strictly_patched(strict, Some(new.clone())),
+            },
+            Means::Put | Means::Apply => refused,
+        });
+    }
+    metadata_mut(new).map(metadata::texts_of_nulls);
+    let strict = options.field_validation == FieldValidation::Strict;
+    let whole = (means == Means::Patch && strict).then(|| new.clone());
+    let unknown = match means {
+        Means::Apply => convert::admit_applied(rules, new),
+        Means::Put | Means::Patch => convert::admit(rules, new),
+    };
+    report_unknown(rules, &unknown, options, &mut warnings)
+        .map_err(|refused| strictly_patched(refused, whole))?;
+    warnings.extend(metadata::single_owners(new, means));
+    Ok(warnings)
+}
+
+/// The wanted object with what the request may not write as it was, and its managers as `track` tells them.
+fn with_the_rest(
+    rules: Rules<'_>,
+    (old, mut new): (&Value, Value),
+    part: Part,
+    means: Means,
+    track: impl Fn(&mut Value),
+) -> Value {
+    if part == Part::Status {
+        let mut asked = new;
+        if means != Means::Apply {
+            track(&mut asked);
+        }
+        new = with_status(rules, old, &mut asked);
+        managed::take(&mut new, &asked);
+    } else {
+        let mut asked = new.clone();
+        take_over(rules, old, &mut new);
+        if rules.is_namespace() && part == Part::Main {
+            // Only the subresource `finalize` takes off what keeps a namespace until its content is gone.
+            keep_at(old, &mut new, "spec");
+        }
+        if means != Means::Apply {
+            track(&mut asked);
+        }
+        managed::take(&mut new, &asked);
+    }
+    if let Some(kind) = rules.resource.built_in {
+        kind.settle(&mut new);
+    }
+    if rules.resource.built_in.map(|kind| kind.kind) == Some("CustomResourceDefinition") {
+        crate::builtin::crd::track_storage(&mut new);
+    }
+    new
 }
 
 pub(crate) fn check_name(new: &Value, name: &str) -> Result<(), Failure> {
@@ -161,23 +193,42 @@ pub(crate) fn check_name(new: &Value, name: &str) -> Result<(), Failure> {
     }
 }
 
+/// 422 instead of 400 where a patch made what a strict reader refuses: it is told with the whole object.
+fn strictly_patched(refused: Failure, whole: Option<Value>) -> Failure {
+    match (whole, refused.message.split_once("strict decoding error: ")) {
+        (Some(whole), Some((_, what))) => {
+            let why = format!("strict decoding error: {what}");
+            patching::misfit(&whole, &Value::Null, &why)
+        }
+        _ => refused,
+    }
+}
+
 /// The version and uid that the new state names must be those of the stored object.
-fn preconditions(rules: Rules<'_>, old: &Value, new: &Value, means: Means) -> Result<(), Failure> {
+fn preconditions(
+    rules: Rules<'_>,
+    old: &Value,
+    new: &Value,
+    means: Means,
+    dry_run: bool,
+) -> Result<(), Failure> {
     let resource = rules.resource;
     let name = meta(old, "name");
     let (group, plural) = (resource.group.as_str(), resource.plural.as_str());
     let text = meta(new, "resourceVersion");
     if means == Means::Put && !meta(new, "uid").is_empty() && meta(new, "uid") != meta(old, "uid") {
-        let why = format!(
-            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {}",
-            storage_path(rules, old),
-            meta(new, "uid"),
-            meta(old, "uid")
-        );
-        return Err(Failure::conflict(group, plural, name, &why));
+        return Err(other_uid(
+            rules,
+            (meta(old, "namespace"), name),
+            new,
+            old,
+            dry_run,
+        ));
     }
-    if text.is_empty() || text == "0" {
-        let needed = (means == Means::Put || text == "0")
+    let asked = super::version_of(new)?;
+    if asked == 0 {
+        // A patch that takes the version away asks for as much as a body without.
+        let needed = (means == Means::Put || !text.is_empty() || rv_of(old).is_some())
             && resource.built_in.is_none_or(|kind| kind.versioned_updates);
         if needed {
             let error = FieldError::invalid_raw(
@@ -189,14 +240,6 @@ fn preconditions(rules: Rules<'_>, old: &Value, new: &Value, means: Means) -> Re
         }
         return Ok(());
     }
-    let Ok(asked) = text.parse::<u64>() else {
-        let error = FieldError::invalid(
-            "metadata.resourceVersion",
-            text,
-            format!("strconv.ParseUint: parsing \"{text}\": invalid syntax"),
-        );
-        return Err(Failure::invalid(group, plural, name, &[error]));
-    };
     if rv_of(old) == Some(asked) {
         Ok(())
     } else {
@@ -204,19 +247,40 @@ fn preconditions(rules: Rules<'_>, old: &Value, new: &Value, means: Means) -> Re
     }
 }
 
-/// Where etcd would keep the object: the real server shows it.
-fn storage_path(rules: Rules<'_>, old: &Value) -> String {
-    let prefix = if rules.resource.group.is_empty() {
-        String::new()
+/// 409: the object has another uid than the one that a PUT names, or none yet.
+#[must_use]
+pub fn other_uid(
+    rules: Rules<'_>,
+    (namespace, name): (&str, &str),
+    new: &Value,
+    old: &Value,
+    dry_run: bool,
+) -> Failure {
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {}",
+        storage_path(rules, namespace, name, dry_run),
+        meta(new, "uid"),
+        meta(old, "uid")
+    );
+    let resource = rules.resource;
+    Failure::conflict(&resource.group, &resource.plural, name, &why)
+}
+
+/// Where etcd would keep the object: the real server shows it, without the root where nothing is to be written.
+fn storage_path(rules: Rules<'_>, namespace: &str, name: &str, dry_run: bool) -> String {
+    let group = rules.resource.group.as_str();
+    // Built-in kinds are kept by their plural alone, but those of groups that have a store of their own.
+    let apart = rules.resource.custom() || group == "apiextensions.k8s.io";
+    let prefix = if apart {
+        format!("{group}/")
     } else {
-        format!("{}/", rules.resource.group)
+        String::new()
     };
-    let namespace = meta(old, "namespace");
     let slash = if namespace.is_empty() { "" } else { "/" };
+    let root = if dry_run { "" } else { "/registry" };
     format!(
-        "/registry/{prefix}{}/{namespace}{slash}{}",
-        rules.resource.plural,
-        meta(old, "name")
+        "{root}/{prefix}{}/{namespace}{slash}{name}",
+        rules.resource.plural
     )
 }
 

@@ -23,6 +23,9 @@ const MAX_VISITED: usize = 1 << 26;
 /// # Errors
 /// See [`PatchError`]; `doc` is untouched then.
 pub fn json_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
+    if patch.is_null() {
+        return Ok(doc.clone());
+    }
     let Some(operations) = patch.as_array() else {
         let found = go_kind(patch);
         let text = format!(
@@ -52,9 +55,10 @@ pub fn json_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
     let mut spent = Spent::default();
     for operation in &operations.0 {
         spent.charge(&out, operation).map_err(unfit)?;
-        let added = replaces_nothing(&out, operation);
+        misses_the_root(operation).map_err(unfit)?;
+        let added = replaces_nothing(&out, operation).or_else(|| copies_nothing(&out, operation));
         let operation = added.as_ref().unwrap_or(operation);
-        if !finds_nothing(&out, operation) {
+        if !finds_nothing(&out, operation) && !replaces_the_root_by_no_document(operation) {
             let one = std::slice::from_ref(operation);
             json_patch::patch_unsafe(&mut out, one).map_err(|e| unfit(e.to_string()))?;
         }
@@ -76,6 +80,44 @@ fn replaces_nothing(doc: &Value, operation: &PatchOperation) -> Option<PatchOper
             value: replace.value.clone(),
         })
     })
+}
+
+/// A `copy` of a key that its map has not adds null, says the real server's library.
+fn copies_nothing(doc: &Value, operation: &PatchOperation) -> Option<PatchOperation> {
+    let PatchOperation::Copy(copy) = operation else {
+        return None;
+    };
+    let parent = doc.pointer(copy.from.parent()?.as_str())?;
+    let missing = parent.is_object() && doc.pointer(copy.from.as_str()).is_none();
+    missing.then(|| {
+        PatchOperation::Add(json_patch::AddOperation {
+            path: copy.path.clone(),
+            value: Value::Null,
+        })
+    })
+}
+
+/// A `replace` of the whole document by something that is none does nothing, says the real server's library.
+fn replaces_the_root_by_no_document(operation: &PatchOperation) -> bool {
+    let PatchOperation::Replace(op) = operation else {
+        return false;
+    };
+    op.path.is_root() && !op.value.is_object() && !op.value.is_array()
+}
+
+/// To the real server's library the whole document can be tested and replaced, and nothing else.
+fn misses_the_root(operation: &PatchOperation) -> Result<(), String> {
+    let fits = match operation {
+        PatchOperation::Test(_) | PatchOperation::Replace(_) => true,
+        PatchOperation::Add(op) => !op.path.is_root(),
+        PatchOperation::Remove(op) => !op.path.is_root(),
+        PatchOperation::Move(op) => !op.path.is_root() && !op.from.is_root(),
+        PatchOperation::Copy(op) => !op.path.is_root() && !op.from.is_root(),
+    };
+    match fits {
+        true => Ok(()),
+        false => Err("the whole document cannot be written so".to_owned()),
+    }
 }
 
 /// What the operations of one patch have cost so far.

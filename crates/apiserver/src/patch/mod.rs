@@ -34,6 +34,9 @@ pub enum PatchError {
 /// # Errors
 /// A patch that is not an object.
 pub fn merge_patch(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
+    if patch.is_null() {
+        return Err(PatchError::Unreadable("Invalid JSON Patch".to_owned()));
+    }
     if !patch.is_object() {
         let found = go_kind(patch);
         let text = format!(

@@ -25,9 +25,11 @@ type Object = Map<String, Value>;
 /// A patch that is no object, or directives that make no sense.
 pub fn strategic(doc: &Value, patch: &Value, schema: &Value) -> Result<Value, PatchError> {
     let (Some(original), Some(patch)) = (doc.as_object(), patch.as_object()) else {
-        let text = "error decoding patch: json: cannot unmarshal array into Go value of type \
-                    map[string]interface {}";
-        return Err(PatchError::Unreadable(text.to_owned()));
+        let found = super::go_kind(patch);
+        let text = format!(
+            "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        );
+        return Err(PatchError::Unreadable(text));
     };
     if patch.values().any(|v| too_deep(v, 0)) {
         return Err(PatchError::Unreadable(

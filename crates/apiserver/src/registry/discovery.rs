@@ -281,10 +281,14 @@ pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Va
 
 /// Base64 of the first eight bytes of SHA-256 over `group/version/kind` of the storage version.
 fn storage_hash(resource: &Resource) -> String {
-    let text = format!(
-        "{}/{}/{}",
-        resource.group, resource.storage_version, resource.kind
-    );
+    let (group, kind) = (resource.group.as_str(), resource.kind.as_str());
+    let (group, version) = match (group, kind) {
+        // The real server keeps these in another form than it serves: events in their old one.
+        ("events.k8s.io", "Event") => ("", "v1"),
+        ("apiextensions.k8s.io", _) => (group, "v1beta1"),
+        _ => (group, resource.storage_version.as_str()),
+    };
+    let text = format!("{group}/{version}/{kind}");
     let digest = Sha256::digest(text.as_bytes());
     base64::engine::general_purpose::STANDARD.encode(digest.get(..8).unwrap_or_default())
 }

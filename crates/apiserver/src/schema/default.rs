@@ -16,6 +16,11 @@ impl Structural {
         fill(value, self.root(), &mut { MOST_ADDED });
         drop_nulls(value, self.root());
     }
+
+    /// As [`Structural::default`], but a null that is no value stays where no default takes its place.
+    pub fn fill(&self, value: &mut Value) {
+        fill(value, self.root(), &mut { MOST_ADDED });
+    }
 }
 
 fn wrongly_null(value: &Value, node: &Node) -> bool {

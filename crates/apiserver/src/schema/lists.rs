@@ -28,7 +28,19 @@ pub(crate) fn duplicates(value: &Value, node: &Node, path: &str, errors: &mut Ve
         }
         Value::Array(items) => {
             let mut seen = BTreeMap::new();
-            for (i, item) in items.iter().enumerate() {
+            let keyed = matches!(node.list_type, ListType::Map(_));
+            let odd = |item: &Value| !item.is_object() && !item.is_null();
+            let stray = items.iter().position(odd).filter(|_| keyed);
+            if let Some(i) = stray {
+                let why = "must be an object for an array of list-type map";
+                errors.push(FieldError::invalid(&index(path, i), items[i].clone(), why));
+            }
+            let known = if stray.is_some() {
+                &[][..]
+            } else {
+                items.as_slice()
+            };
+            for (i, item) in known.iter().enumerate() {
                 let shown = match &node.list_type {
                     ListType::Atomic => break,
                     ListType::Set => item.clone(),

@@ -168,6 +168,32 @@ pub fn custom_columns(own: &[Column]) -> Vec<Column> {
     all
 }
 
+/// The columns of a Scale.
+#[must_use]
+pub fn scale_columns() -> Vec<Column> {
+    let column = |name: &str, kind: &str, text: &str, path: &str| {
+        let column =
+            serde_json::json!({"name": name, "type": kind, "description": text, "jsonPath": path});
+        Column::from_crd(&column)
+    };
+    vec![
+        builtin::name(),
+        column(
+            "Desired",
+            "integer",
+            "Number of desired replicas",
+            ".spec.replicas",
+        ),
+        column(
+            "Available",
+            "integer",
+            "Number of actual replicas",
+            ".status.replicas",
+        ),
+        column("Age", "date", AGE_TEXT, ".metadata.creationTimestamp"),
+    ]
+}
+
 /// What a row carries of its object (`includeObject`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Include {

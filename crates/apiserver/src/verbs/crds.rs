@@ -39,6 +39,7 @@ impl Core {
                 {
                     self.registry.remove(group, plural);
                 }
+                return self.reconsider(group).await;
             }
             return Ok(());
         };
@@ -66,6 +67,19 @@ impl Core {
                 backing,
                 ..resource
             });
+        }
+        Ok(())
+    }
+
+    /// Looks again at the definitions of a group whose names were in conflict: some may be free now.
+    async fn reconsider(&self, group: &str) -> Result<(), Failure> {
+        for (key, other) in self.store.list(DEFINITIONS, "").objects {
+            let same = key
+                .split_once('.')
+                .is_some_and(|(_, theirs)| theirs == group);
+            if same && crd::is_in_conflict(&other.value()) {
+                Box::pin(self.refresh_crd(&key)).await?;
+            }
         }
         Ok(())
     }

@@ -35,6 +35,12 @@ impl Core {
         namespace: &Object,
     ) -> Result<usize, Failure> {
         let whose = self.own(CONTROLLER);
+        let value = namespace.value();
+        let spec = value.pointer("/spec/finalizers").and_then(Value::as_array);
+        if spec.is_none_or(Vec::is_empty) {
+            // Whoever took the finalizers off before has said that nobody needs to look.
+            return Ok(0);
+        }
         let mut each = Each::default();
         let mut left = Left::default();
         let catalog = self.registry.catalog();
@@ -59,10 +65,9 @@ impl Core {
                     ));
                 }
                 if let Some(object) = self.store.get(&resource.key(), &key) {
-                    *left
-                        .resources
-                        .entry(resource.key().to_string())
-                        .or_default() += 1;
+                    // The controller joins plural and group, whether there is a group or not.
+                    let named = format!("{}.{}", resource.plural, resource.group);
+                    *left.resources.entry(named).or_default() += 1;
                     for finalizer in &object.fields.finalizers {
                         *left.finalizers.entry(finalizer.clone()).or_default() += 1;
                     }
@@ -74,9 +79,20 @@ impl Core {
             let told = self.tell_what_is_left(target, &left).await?;
             return Ok(each.end()? + told);
         }
+        let others = spec.is_some_and(|all| all.iter().any(|f| f != NAMESPACE_FINALIZER));
+        if others || !namespace.fields.finalizers.is_empty() {
+            // It stays for somebody else's sake, and says that its content is gone.
+            self.tell_what_is_left(target, &left).await?;
+        }
         let released = self.edit_raw(target, |value| {
-            if let Some(Value::Array(list)) = value.pointer_mut("/spec/finalizers") {
+            let Some(spec) = value.get_mut("spec").and_then(Value::as_object_mut) else {
+                return;
+            };
+            if let Some(Value::Array(list)) = spec.get_mut("finalizers") {
                 list.retain(|f| f != NAMESPACE_FINALIZER);
+                if list.is_empty() {
+                    spec.shift_remove("finalizers");
+                }
             }
         });
         Ok(each.end()? + released.await?)
@@ -123,24 +139,29 @@ impl Core {
     }
 }
 
+type Condition = (&'static str, &'static str, &'static str, String);
+
 /// The conditions in the order and words of the real server.
-fn conditions(left: &Left) -> Vec<(&'static str, &'static str, &'static str, String)> {
-    let counted = |map: &BTreeMap<String, usize>, join: &str| {
-        map.iter()
-            .map(|(name, n)| format!("{name} {join} {n} resource instances"))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let resources = format!(
-        "Some resources are remaining: {}",
-        counted(&left.resources, "has")
-    );
-    let finalizers = format!(
-        "Some content in the namespace has finalizers remaining: {}",
-        counted(&left.finalizers, "in")
-    );
+fn conditions(left: &Left) -> Vec<Condition> {
     let text = str::to_owned;
-    let mut all = vec![
+    let failed = match &left.failed {
+        None => (
+            "NamespaceDeletionContentFailure",
+            "False",
+            "ContentDeleted",
+            text("All content successfully deleted, may be waiting on finalization"),
+        ),
+        Some(why) => (
+            "NamespaceDeletionContentFailure",
+            "True",
+            "ContentDeletionFailed",
+            format!(
+                "Failed to delete all resource types, {} remaining: {why}",
+                left.resources.len()
+            ),
+        ),
+    };
+    vec![
         (
             "NamespaceDeletionDiscoveryFailure",
             "False",
@@ -153,44 +174,37 @@ fn conditions(left: &Left) -> Vec<(&'static str, &'static str, &'static str, Str
             "ParsedGroupVersions",
             text("All legacy kube types successfully parsed"),
         ),
-        match &left.failed {
-            None => (
-                "NamespaceDeletionContentFailure",
-                "False",
-                "ContentDeleted",
-                text("All content successfully deleted, may be waiting on finalization"),
-            ),
-            Some(why) => (
-                "NamespaceDeletionContentFailure",
-                "True",
-                "ContentDeletionFailed",
-                format!(
-                    "Failed to delete all resource types, {} remaining: {why}",
-                    left.resources.len()
-                ),
-            ),
-        },
-        (
-            "NamespaceContentRemaining",
-            "True",
-            "SomeResourcesRemain",
-            resources,
-        ),
-    ];
-    all.push(if left.finalizers.is_empty() {
-        (
-            "NamespaceFinalizersRemaining",
-            "False",
-            "ContentHasNoFinalizers",
-            text("All content-preserving finalizers finished"),
-        )
-    } else {
-        (
-            "NamespaceFinalizersRemaining",
-            "True",
-            "SomeFinalizersRemain",
-            finalizers,
-        )
-    });
-    all
+        failed,
+        remaining(left),
+        finalizing(left),
+    ]
+}
+
+fn counted(map: &BTreeMap<String, usize>, join: &str) -> String {
+    let told = |(name, n): (&String, &usize)| format!("{name} {join} {n} resource instances");
+    map.iter().map(told).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether objects are left.
+fn remaining(left: &Left) -> Condition {
+    let kind = "NamespaceContentRemaining";
+    if left.resources.is_empty() {
+        let text = "All content successfully removed";
+        return (kind, "False", "ContentRemoved", text.to_owned());
+    }
+    let text = counted(&left.resources, "has");
+    let text = format!("Some resources are remaining: {text}");
+    (kind, "True", "SomeResourcesRemain", text)
+}
+
+/// Whether finalizers keep them.
+fn finalizing(left: &Left) -> Condition {
+    let kind = "NamespaceFinalizersRemaining";
+    if left.finalizers.is_empty() {
+        let text = "All content-preserving finalizers finished";
+        return (kind, "False", "ContentHasNoFinalizers", text.to_owned());
+    }
+    let text = counted(&left.finalizers, "in");
+    let text = format!("Some content in the namespace has finalizers remaining: {text}");
+    (kind, "True", "SomeFinalizersRemain", text)
 }

@@ -26,7 +26,10 @@ impl Core {
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
-        let compute = |old: &Value| Ok((patching::apply(rules, kind, old, patch)?, Means::Patch));
+        let compute = |old: &Value| {
+            let patched = patching::apply(rules, kind, old, patch)?;
+            Ok((patching::named(rules, patched, patch)?, Means::Patch))
+        };
         self.modify(target, whose, Verb::Patch, &compute, options)
             .await
     }
@@ -80,6 +83,7 @@ impl Core {
         let object = managed::applied(rules, None, config, Part::Main, options, &moment)?;
         check_name(&object, &target.name)?;
         self.check_namespace(target, true).await?;
+        crate::logic::version_of(&object)?;
         let uid = meta(&object, "uid");
         if !uid.is_empty() {
             let why = format!(

@@ -166,14 +166,15 @@ impl Core {
         let mut items = Vec::new();
         let (mut last, mut more) = ("", 0_usize);
         for (key, object) in rest {
-            if !selection.is_empty() && !selection.matches(object) {
-                continue;
-            }
             if query.limit > 0 && items.len() == query.limit {
+                // What follows is there whether it fits or not: a page may be the last with anything in it and have a token.
                 more += 1;
                 if !selection.is_empty() {
                     break;
                 }
+                continue;
+            }
+            if !selection.is_empty() && !selection.matches(object) {
                 continue;
             }
             last = key;
@@ -270,7 +271,18 @@ impl Core {
                 "continue key is not valid: server does not recognize this encoded version {version}"
             )));
         }
-        if token.v != "offset" || token.rv > self.store.rv() {
+        let foreign = token.v != "offset";
+        let problem = match (token.rv, token.start.as_str()) {
+            (0, _) if foreign => "incorrect encoded start resourceVersion",
+            (_, "") if foreign => "encoded start key empty",
+            _ => "",
+        };
+        if !problem.is_empty() {
+            return Err(bad(format!(
+                "continue key is not valid: {problem} (version meta.k8s.io/v1)"
+            )));
+        }
+        if foreign || token.rv > self.store.rv() {
             return Err(bad(
                 "continue key is not valid: it was not given out by this server".to_owned(),
             ));

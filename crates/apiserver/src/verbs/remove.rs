@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::read::Selection;
+use super::read::{ListQuery, Page};
 use super::{Core, Shown, Target, Whose, Written, lost};
 use crate::gateway::Verb;
 use crate::logic::delete::{DeleteOptions, Deleted, delete};
@@ -152,12 +152,12 @@ impl Core {
             Some("Namespace") => {}
             _ => return Ok(deleted),
         }
-        let finalizers = old.pointer("/spec/finalizers").and_then(Value::as_array);
-        if finalizers.is_none_or(Vec::is_empty) {
-            return Ok(deleted);
-        }
         if !meta(old, "deletionTimestamp").is_empty() {
-            return Ok(Deleted::Already);
+            let finalizers = old.pointer("/spec/finalizers").and_then(Value::as_array);
+            return Ok(match finalizers.is_none_or(Vec::is_empty) {
+                true => without_grace(old, deleted),
+                false => Deleted::Already,
+            });
         }
         // A namespace goes when its content has gone: it is marked whatever its own finalizers are.
         let mut marked = if let Deleted::Mark(marked) = deleted {
@@ -228,16 +228,21 @@ impl Core {
                 self.answer(target, objects, Vec::new(), 200).await
             }
             Deleted::Remove => {
+                let as_object = target.resource.origin == Origin::BuiltIn
+                    && target.resource.plural == "serviceaccounts";
                 if !options.dry_run {
                     let op = self.op(target, expect, None)?;
-                    self.store
+                    let last = self
+                        .store
                         .commit(vec![op])
                         .await
                         .map_err(|e| lost(target, &e))?;
+                    if as_object {
+                        // The last state, under the version of the deletion.
+                        return self.answer(target, last, Vec::new(), 200).await;
+                    }
                     self.after_write(target).await?;
                 }
-                let as_object = target.resource.origin == Origin::BuiltIn
-                    && target.resource.plural == "serviceaccounts";
                 Ok(whole(if as_object {
                     old
                 } else {
@@ -247,36 +252,52 @@ impl Core {
         }
     }
 
-    /// Deletes what a list would show; answers the objects as they were before.
+    /// Deletes what a list would show, its page alone where it asks for one; answers the objects as they were before.
     ///
     /// # Errors
-    /// The first failure; what was deleted before stays deleted.
+    /// What the list refuses, or the first failure; what was deleted before stays deleted.
     pub async fn delete_collection(
         &self,
         target: &Target,
         whose: &Whose,
-        selection: &Selection,
+        query: &ListQuery,
         options: &DeleteOptions,
-    ) -> Result<Vec<Shown>, Failure> {
-        let rules = target.rules()?;
-        let listing = self.store.list(&target.resource.key(), &target.prefix());
-        let mut items = Vec::new();
-        for (_, object) in listing
-            .objects
-            .into_iter()
-            .filter(|(_, o)| selection.matches(o))
-        {
+    ) -> Result<Page, Failure> {
+        if target.resource.backing == Backing::Virtual {
+            // What is only shown is not deleted by the dozen.
+            return Ok(Page {
+                rv: self.store.rv(),
+                items: Vec::new(),
+                token: None,
+                remaining: None,
+            });
+        }
+        let page = self.list(target, whose, query).await?;
+        for item in &page.items {
+            let value = item.value();
             let one = target
                 .clone()
-                .at(&object.fields.namespace, &object.fields.name);
-            items.push(self.show(rules.resource, rules.version, object)?);
+                .at(meta(&value, "namespace"), meta(&value, "name"));
             match self.delete(&one, whose, options).await {
                 Ok(_) => {}
                 Err(failure) if failure.code == 404 => {}
                 Err(failure) => return Err(failure),
             }
         }
-        Ok(items)
+        Ok(page)
+    }
+}
+
+/// A namespace that its content no longer holds, but somebody else does: deleted again it has a grace period, of nothing.
+fn without_grace(old: &Value, deleted: Deleted) -> Deleted {
+    const FIELD: &str = "deletionGracePeriodSeconds";
+    let mut marked = old.clone();
+    match (deleted, crate::logic::metadata_mut(&mut marked)) {
+        (Deleted::Already, Some(metadata)) if !metadata.contains_key(FIELD) => {
+            metadata.insert(FIELD.to_owned(), 0.into());
+            Deleted::Mark(marked)
+        }
+        (deleted, _) => deleted,
     }
 }
 

@@ -163,15 +163,14 @@ impl Target {
         name: &str,
     ) -> Result<Decision, Failure> {
         let (group, plural) = (self.resource.group.as_str(), self.resource.plural.as_str());
-        // A subresource is created on an object that has a name; an object is created without.
-        let plain_create = verb == Verb::Create && self.subresource.is_empty();
-        let name = if plain_create { "" } else { name };
+        // What follows a subresource is none of its own.
+        let subresource = self.subresource.split('/').next().unwrap_or_default();
         let attributes = Attributes {
             user: &whose.user,
             verb: verb.word(),
             group,
             resource: plural,
-            subresource: &self.subresource,
+            subresource,
             namespace: self.home(),
             name,
             path: "",

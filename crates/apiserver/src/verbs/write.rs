@@ -9,7 +9,7 @@ use super::{Core, Shown, Target, Whose, Written, lost, refused};
 use crate::aggregated::NamespacePhase;
 use crate::gateway::{Outcome, Verb};
 use crate::logic::part::Part;
-use crate::logic::update::{Means, Update, Updated, update};
+use crate::logic::update::{Means, Update, Updated, other_uid, update};
 use crate::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
 use crate::reason::Reason;
 use crate::registry::{Backing, Origin};
@@ -114,7 +114,7 @@ impl Core {
             )
         };
         if let Some(found) = found.filter(|_| target.resource.backing != Backing::Virtual) {
-            return Err(exists(&found));
+            return Err(exists(&found).with_warnings(prepared.warnings));
         }
         self.check_grant(target, whose, None, &prepared.object)
             .await?;
@@ -129,7 +129,7 @@ impl Core {
         if options.dry_run {
             return Ok(Written {
                 code: 201,
-                object: Shown::Value(prepared.object),
+                object: Shown::Value(convert::as_stored(target.rules()?, prepared.object)?),
                 warnings: prepared.warnings,
             });
         }
@@ -157,7 +157,7 @@ impl Core {
         // What cannot be this object is refused before anybody asks whether it is there.
         let rules = target.rules()?;
         crate::logic::metadata::check_types(rules, &body)?;
-        crate::logic::check_identity(rules, &mut body, &target.namespace)?;
+        crate::logic::check_identity(rules, &mut body, &target.namespace, Means::Put)?;
         crate::logic::update::check_name(&body, &target.name)?;
         if self.makes_on_update(target) {
             return self.put_new(target, whose, body, options).await;
@@ -193,6 +193,12 @@ impl Core {
         mut body: Value,
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
+        if !meta(&body, "uid").is_empty() {
+            let place = (target.namespace.as_str(), target.name.as_str());
+            let (rules, dry_run) = (target.rules()?, options.dry_run);
+            return Err(other_uid(rules, place, &body, &Value::Null, dry_run));
+        }
+        crate::logic::version_of(&body)?;
         if let Some(metadata) = metadata_mut(&mut body) {
             metadata.remove("resourceVersion");
         }
@@ -244,8 +250,15 @@ impl Core {
     ) -> Result<Written, Failure> {
         let rules = target.rules()?;
         let part = Part::of(target.subresource.as_str(), rules);
-        self.check_namespace(target, false).await?;
+        let stored = target.resource.backing == Backing::Stored;
+        if !stored {
+            self.check_namespace(target, false).await?;
+        }
         let (found, old) = self.current(target, whose).await?;
+        if stored {
+            // What is not there is told first.
+            self.check_namespace(target, false).await?;
+        }
         let (new, means) = compute(&old)?;
         let asked = Update {
             old: &old,
@@ -317,7 +330,7 @@ impl Core {
         if options.dry_run {
             return Ok(Written {
                 code: 200,
-                object: Shown::Value(prepared.object),
+                object: Shown::Value(convert::as_stored(target.rules()?, prepared.object)?),
                 warnings: prepared.warnings,
             });
         }

@@ -373,7 +373,7 @@ async fn reviews_answer_as_requests_are_decided() {
     );
     let elsewhere = format!("{at}/namespaces/kube-system/localsubjectaccessreviews");
     let (code, _) = ask(&server, Method::POST, &elsewhere, Some(local)).await;
-    assert_eq!(code, 400);
+    assert_eq!(code, 422);
     let rules = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": "default"}});
     let path = format!("{at}/selfsubjectrulesreviews");
     let (_, answer) = as_user(&server, "ann", Method::POST, &path, Some(rules)).await;

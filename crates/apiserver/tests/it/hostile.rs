@@ -34,7 +34,7 @@ const ODD: &str = r#"
 400 PUT + application/json {}
 400 PATCH a application/json-patch+json {}
 422 PATCH a application/json-patch+json [{"op":"remove","path":"/nope"}]
-400 PATCH a application/json-patch+json [{"op":"replace","path":"","value":5}]
+422 PATCH a application/json-patch+json [{"op":"add","path":"","value":5}]
 400 PATCH a application/merge-patch+json []
 400 PATCH a application/merge-patch+json {"metadata":null}
 400 PATCH a application/merge-patch+json {"metadata":{"name":"b"}}

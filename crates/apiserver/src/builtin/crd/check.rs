@@ -20,7 +20,11 @@ pub fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
         .pointer("/metadata/name")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    if !name.is_empty() && name != format!("{}.{}", text(names, "plural"), text(spec, "group")) {
+    let fresh = old.is_none();
+    if fresh
+        && !name.is_empty()
+        && name != format!("{}.{}", text(names, "plural"), text(spec, "group"))
+    {
         let detail = r#"must be spec.names.plural+"."+spec.group"#;
         errors.push(FieldError::invalid("metadata.name", name, detail));
     }
@@ -116,7 +120,10 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
                 "",
             ));
         }
-        if !text(version, "deprecationWarning").is_empty()
+        if version.get("deprecationWarning").is_some_and(|w| w == "") {
+            let at = format!("spec.versions[{i}].deprecationWarning");
+            errors.push(FieldError::invalid(&at, "", "must not be an empty string"));
+        } else if !text(version, "deprecationWarning").is_empty()
             && version.get("deprecated") != Some(&Value::Bool(true))
         {
             let at = format!("spec.versions[{i}].deprecationWarning");
@@ -138,7 +145,11 @@ fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
     }
     if storage != 1 {
         let detail = "must have exactly one version marked as storage version";
-        errors.push(FieldError::invalid_raw("spec.versions", dump(list), detail));
+        let shown = match spec.get("versions") {
+            None | Some(Value::Null) => "null".to_owned(),
+            _ => dump(list),
+        };
+        errors.push(FieldError::invalid_raw("spec.versions", shown, detail));
     }
     contents(list, errors);
 }
@@ -306,6 +317,12 @@ fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
                     "spec.conversion.webhookClientConfig",
                     detail,
                 ));
+                let versions =
+                    webhook.is_some_and(|w| !texts(w, "conversionReviewVersions").is_empty());
+                if !versions {
+                    let at = "spec.conversion.conversionReviewVersions";
+                    errors.push(FieldError::required(at, ""));
+                }
                 return;
             };
             let client = webhook.get("clientConfig").unwrap_or(&Value::Null);
@@ -329,12 +346,18 @@ fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
             }
         }
         "None" => {
-            if webhook.is_some() {
-                let detail = "should not be set when strategy is not set to Webhook";
-                errors.push(FieldError::forbidden(
-                    "spec.conversion.webhookClientConfig",
-                    detail,
-                ));
+            let detail = "should not be set when strategy is not set to Webhook";
+            let client =
+                webhook.is_some_and(|w| w.get("clientConfig").is_some_and(Value::is_object));
+            let versions =
+                webhook.is_some_and(|w| !texts(w, "conversionReviewVersions").is_empty());
+            let given = [
+                ("webhookClientConfig", client),
+                ("conversionReviewVersions", versions),
+            ];
+            for (field, _) in given.iter().filter(|(_, given)| *given) {
+                let at = format!("spec.conversion.{field}");
+                errors.push(FieldError::forbidden(&at, detail));
             }
         }
         "" => errors.push(FieldError::required("spec.conversion.strategy", "")),

@@ -188,12 +188,20 @@ pub fn default(crd: &mut Value) {
             fill(names, "singular", kind.to_lowercase());
             fill(names, "listKind", format!("{kind}List"));
         }
+        names.retain(|_, value| *value != json!([]));
     }
-    let conversion = spec
-        .entry("conversion")
+    // Whoever says something about conversion says how.
+    spec.entry("conversion")
         .or_insert_with(|| json!({"strategy": "None"}));
-    if let Some(conversion) = conversion.as_object_mut() {
-        fill(conversion, "strategy", "None".to_owned());
+    let versions = spec.get_mut("versions").and_then(Value::as_array_mut);
+    for version in versions
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        for flag in ["served", "storage"] {
+            version.entry(flag).or_insert(Value::Bool(false));
+        }
     }
     if let Some(service) = spec
         .get_mut("conversion")
@@ -342,35 +350,33 @@ pub fn accept_names(crd: &mut Value, taken: &Taken, now: &str) -> bool {
 
 fn resolve(wanted: &Value, accepted: &Value, taken: &Taken) -> (Option<(String, String)>, Value) {
     let mut names = accepted.as_object().cloned().unwrap_or_default();
+    // Of several conflicts the last is told, in the order in which the real server looks.
     let mut conflict = None;
+    let used = |name: &str| format!("{} is already in use", json!(name));
     for (field, reason, set) in [
         ("plural", "PluralConflict", &taken.resources),
         ("singular", "SingularConflict", &taken.resources),
+        ("shortNames", "ShortNamesConflict", &taken.resources),
         ("kind", "KindConflict", &taken.kinds),
         ("listKind", "ListKindConflict", &taken.kinds),
     ] {
+        if field == "shortNames" {
+            let short = texts(wanted, field);
+            let theirs = short.iter().filter(|name| taken.resources.contains(*name));
+            let all: Vec<String> = theirs.map(|name| used(name)).collect();
+            match all.as_slice() {
+                [] => set_list(&mut names, field, short),
+                [one] => conflict = Some((reason.to_owned(), one.clone())),
+                many => conflict = Some((reason.to_owned(), format!("[{}]", many.join(", ")))),
+            }
+            continue;
+        }
         let value = text(wanted, field);
         if set.contains(&value) {
-            conflict.get_or_insert_with(|| {
-                (
-                    reason.to_owned(),
-                    format!("{} is already in use", json!(value)),
-                )
-            });
+            conflict = Some((reason.to_owned(), used(&value)));
         } else if !value.is_empty() {
             names.insert(field.to_owned(), Value::from(value));
         }
-    }
-    let short = texts(wanted, "shortNames");
-    let used: Vec<&String> = short
-        .iter()
-        .filter(|n| taken.resources.contains(*n))
-        .collect();
-    if let Some(first) = used.first() {
-        let message = format!("{} is already in use", json!(first));
-        conflict.get_or_insert_with(|| ("ShortNamesConflict".to_owned(), message));
-    } else {
-        set_list(&mut names, "shortNames", short);
     }
     set_list(&mut names, "categories", texts(wanted, "categories"));
     (conflict, Value::Object(names))
@@ -396,6 +402,12 @@ fn condition_true(status: &Value, kind: &str) -> bool {
 #[must_use]
 pub fn is_established(crd: &Value) -> bool {
     condition_true(crd.get("status").unwrap_or(&Value::Null), "Established")
+}
+
+/// Whether names that it wants are those of another one.
+#[must_use]
+pub fn is_in_conflict(crd: &Value) -> bool {
+    !condition_true(crd.get("status").unwrap_or(&Value::Null), "NamesAccepted")
 }
 
 /// Writes one condition; its time moves only with its status.
