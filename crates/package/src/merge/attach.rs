@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use yaml::{Attached, Attachments, Document, Kind, Node, Place};
 
+use super::comments::{Counts, counts};
+use super::header;
 use super::marks::MERGE_COMMENT;
 use super::partners::partners;
 use super::value::Known;
@@ -37,59 +39,22 @@ pub(super) struct Found {
 
 /// Decides the comments of a merged document.
 ///
-/// What stands before the first entry is the document's header. Where a side put another entry first or took the first one
-/// away, nobody can say whether the header is the document's or that entry's: it is the entry's, unless both sides changed
-/// what base had there then.
+/// What stands before the first entry is the document's header, but for what belongs to that entry where the sides begin
+/// with different ones.
 pub(super) fn merge(
     merged: Document<'_>,
     sides: [Option<Document<'_>>; 3],
     schema: Schema<'_>,
 ) -> Found {
-    if alike_first(merged, sides) {
-        return walked(merged, sides, schema, false);
-    }
-    let found = walked(merged, sides, schema, true);
-    let [base, ..] = sides;
-    let had = base.is_some_and(|base| {
-        let attachments = base.attachments();
-        let header = attachments.of(base.root(), Place::Head);
-        header.is_some_and(|header| !header.comments.is_empty())
-    });
-    if !had || found.clashes.is_empty() {
-        return found;
-    }
-    let of_document = walked(merged, sides, schema, false);
-    match of_document.clashes.len() < found.clashes.len() {
-        true => of_document,
-        false => found,
-    }
-}
-
-/// Whether a merged document begins with the same entry as each side.
-fn alike_first(merged: Document<'_>, sides: [Option<Document<'_>>; 3]) -> bool {
-    let first = |document: Document<'_>| {
-        let mut entries = document.root().entries();
-        let entry = entries.next();
-        entry.and_then(|entry| Some(entry.key.key_text()?.to_owned()))
-    };
-    let known = first(merged);
-    let mut sides = sides.into_iter().flatten();
-    sides.all(|side| first(side) == known)
-}
-
-fn walked(
-    merged: Document<'_>,
-    sides: [Option<Document<'_>>; 3],
-    schema: Schema<'_>,
-    header_at_entry: bool,
-) -> Found {
-    fn shared(document: Document<'_>, header_at_entry: bool) -> Attachments<'_> {
+    fn shared(document: Document<'_>, share: Option<usize>) -> Attachments<'_> {
         let attachments = document.attachments();
-        match header_at_entry {
-            true => attachments.with_header_at_entry(document),
-            false => attachments,
+        match share {
+            Some(share) => attachments.with_header_shared(document, share),
+            None => attachments,
         }
     }
+    let shares = header::shares(merged, sides);
+    let of_side = |at: usize| shares.and_then(|shares| shares.sides.get(at).copied());
     let mut walk = Walk {
         text: merged.text(),
         eol: if merged.text().contains("\r\n") {
@@ -97,12 +62,14 @@ fn walked(
         } else {
             "\n"
         },
-        merged: shared(merged, header_at_entry),
-        sides: sides.map(|side| {
+        merged: shared(merged, shares.map(|shares| shares.merged)),
+        sides: [0, 1, 2].map(|at| {
+            let side = sides.get(at).copied().flatten();
             side.map_or_else(Default::default, |side| {
-                (side.text(), shared(side, header_at_entry))
+                (side.text(), shared(side, of_side(at)))
             })
         }),
+        counts: sides.map(|side| side.map(counts).unwrap_or_default()),
         found: Found::default(),
     };
     let roots = sides.map(|side| side.map(|side| side.root()));
@@ -120,6 +87,7 @@ struct Walk<'a> {
     eol: &'static str,
     merged: Attachments<'a>,
     sides: [(&'a str, Attachments<'a>); 3],
+    counts: [Counts<'a>; 3],
     found: Found,
 }
 
@@ -213,8 +181,8 @@ impl<'a> Walk<'a> {
             nodes.get(side).is_some_and(Option::is_some)
         };
         let (wanted, clashes) = match (there(&nodes, 1), there(&nodes, 2)) {
-            (true, false) => (mine.clone(), false),
-            (false, true) => (theirs.clone(), false),
+            (true, false) => (self.left(&mine, &old, 2), false),
+            (false, true) => (self.left(&theirs, &old, 1), false),
             (false, false) => return,
             (true, true) => together(&old, &mine, &theirs),
         };
@@ -241,6 +209,17 @@ impl<'a> Walk<'a> {
             column: now.column,
         };
         self.found.changes.push(change);
+    }
+
+    /// The comments of an entry that the other side took away, without those of base that it kept elsewhere.
+    fn left(&self, lines: &[&'a str], old: &[&'a str], other: usize) -> Vec<&'a str> {
+        let often = |side: usize, line: &str| {
+            let counts = self.counts.get(side).and_then(|side| side.get(line));
+            counts.copied().unwrap_or_default()
+        };
+        let kept = |line: &str| old.contains(&line) && often(other, line) >= often(0, line);
+        let lines = lines.iter().filter(|line| !kept(line));
+        lines.copied().collect()
     }
 
     /// The text of comments on lines of their own: those that are there already with the blank lines that they have, the others

@@ -16,6 +16,7 @@ mod documents;
 mod fields;
 mod file;
 mod functions;
+mod header;
 mod kptfile;
 mod layout;
 mod leaves;

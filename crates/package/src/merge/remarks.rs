@@ -10,6 +10,7 @@ use model::Decision;
 use yaml::{Document, Limits, Stream};
 
 use super::attach;
+use super::comments::{Counts, counts};
 use super::compare::same;
 use super::marks::MERGE_COMMENT;
 use super::record::Recorder;
@@ -75,20 +76,6 @@ pub(crate) fn standing<'a>(document: Document<'a>, named: Option<&BTreeSet<&str>
     texts
         .filter(|text| named.is_none_or(|named| named.contains(text)))
         .collect()
-}
-
-/// How often each comment stands in a document.
-type Counts<'a> = BTreeMap<&'a str, usize>;
-
-/// Identity is the downstream's own and does not count.
-fn counts<'a>(document: Document<'a>) -> Counts<'a> {
-    let mut counts = Counts::new();
-    for comment in document.comments() {
-        if !comment.text.contains(MERGE_COMMENT) {
-            *counts.entry(comment.text.trim_end()).or_default() += 1;
-        }
-    }
-    counts
 }
 
 fn marks(document: Document<'_>) -> Vec<&str> {

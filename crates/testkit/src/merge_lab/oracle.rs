@@ -260,18 +260,10 @@ fn stands(sides: [Option<&Remark>; 3], now: &Remark, there: &BTreeSet<&String>) 
     let inside = now.behind
         && all
             .iter()
-            .any(|side| side.behind && holder(side) == holder(now));
+            .any(|side| side.behind && side.holder == now.holder);
     next || inside
         || (previous && gone)
         || (previous && all.iter().any(|side| side.next == now.next))
-}
-
-/// What holds the entry that a comment stands behind.
-fn holder(remark: &Remark) -> &str {
-    remark
-        .node
-        .rsplit_once(' ')
-        .map_or("", |(holder, _)| holder)
 }
 
 /// Whether two lines are the same entry: its value may have changed.

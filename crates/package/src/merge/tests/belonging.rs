@@ -140,6 +140,36 @@ fn m14_a_header_above_a_new_first_entry_stays_above_it_and_takes_what_changes_in
 }
 
 #[test]
+fn m14_what_stands_above_both_first_entries_is_the_documents() {
+    let base = "# Values\n\n# how many\nreplicas: 2\n# the image\nimage: a\nsize: 1\n";
+    let upstream = "# Values\n\n# the image\nimage: a\nsize: 2\n";
+    for remark in ["", "# which\n", "# the image\n# which\n"] {
+        let local = base.replace("# the image\n", remark);
+        let wanted = upstream.replace("# the image\n", remark);
+        for (local, upstream) in [(&*local, upstream), (upstream, &*local)] {
+            let (text, conflicts) = one(base, local, upstream, &block());
+            assert_eq!(bare(&text), bare(&wanted), "{local}");
+            assert_eq!(conflicts, []);
+        }
+    }
+}
+
+#[test]
+fn m14_a_comment_kept_when_its_entry_was_taken_away_stands_once_where_the_entry_stays() {
+    let base = "data:\n  # logging\n  level: info\n  format: json\n";
+    let local = "data:\n  # logging\n  format: json\n";
+    let upstream = base.replace("info", "debug");
+    for (local, upstream) in [(local, &*upstream), (&*upstream, local)] {
+        for policy in [ConflictPolicy::Upstream, ConflictPolicy::Local] {
+            let options = MergeOptions::against_base(Strategy::ResourceMerge, policy);
+            let (text, conflicts) = one(base, local, upstream, &options);
+            assert_eq!(text.matches("# logging").count(), 1, "{local}\n{text}");
+            assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+        }
+    }
+}
+
+#[test]
 fn m14_a_header_that_goes_is_gone_once_and_one_that_changes_is_there_once() {
     let values = &VALUES[..2];
     let spaced = replaced(LICENSED, &[("Apache-2.0\napi", "Apache-2.0\n\napi")]);
