@@ -41,11 +41,32 @@ pub(super) struct Found {
 ///
 /// What stands before the first entry is the document's header, but for what belongs to that entry where the sides begin
 /// with different ones.
-pub(super) fn merge(
-    merged: Document<'_>,
-    sides: [Option<Document<'_>>; 3],
+pub(super) fn merge<'a>(
+    merged: Document<'a>,
+    sides: [Option<Document<'a>>; 3],
     schema: Schema<'_>,
 ) -> Found {
+    let Walk { found, there, .. } = walked(merged, sides, schema, Counts::new());
+    let [_, local, upstream] = sides.map(|side| side.map(counts).unwrap_or_default());
+    let of = |side: &Counts<'_>, line: &str| side.get(line).copied().unwrap_or_default();
+    let surplus = there.iter().filter_map(|(line, count)| {
+        let more = count.saturating_sub(of(&local, line).max(of(&upstream, line)));
+        (more > 0).then_some((*line, more))
+    });
+    let surplus: Counts<'a> = surplus.collect();
+    match surplus.is_empty() {
+        true => found,
+        false => walked(merged, sides, schema, surplus).found,
+    }
+}
+
+/// Decides the comments of each entry; what there is too much of does not come back with what the other side took away.
+fn walked<'a>(
+    merged: Document<'a>,
+    sides: [Option<Document<'a>>; 3],
+    schema: Schema<'_>,
+    surplus: Counts<'a>,
+) -> Walk<'a> {
     fn shared(document: Document<'_>, share: Option<usize>) -> Attachments<'_> {
         let attachments = document.attachments();
         match share {
@@ -54,7 +75,11 @@ pub(super) fn merge(
         }
     }
     let shares = header::shares(merged, sides);
-    let of_side = |at: usize| shares.and_then(|shares| shares.sides.get(at).copied());
+    let [base, local, upstream] = shares.map_or([None; 3], |shares| shares.sides.map(Some));
+    let read = |side: Option<Document<'a>>, share| {
+        side.map_or_else(Default::default, |side| (side.text(), shared(side, share)))
+    };
+    let [old, mine, theirs] = sides;
     let mut walk = Walk {
         text: merged.text(),
         eol: if merged.text().contains("\r\n") {
@@ -63,23 +88,15 @@ pub(super) fn merge(
             "\n"
         },
         merged: shared(merged, shares.map(|shares| shares.merged)),
-        sides: [0, 1, 2].map(|at| {
-            let side = sides.get(at).copied().flatten();
-            side.map_or_else(Default::default, |side| {
-                (side.text(), shared(side, of_side(at)))
-            })
-        }),
-        counts: sides.map(|side| side.map(counts).unwrap_or_default()),
+        sides: [read(old, base), read(mine, local), read(theirs, upstream)],
+        surplus,
+        there: Counts::new(),
         found: Found::default(),
     };
     let roots = sides.map(|side| side.map(|side| side.root()));
-    walk.node(
-        merged.root(),
-        roots,
-        Known::of(schema),
-        &FieldPath::default(),
-    );
-    walk.found
+    let known = Known::of(schema);
+    walk.node(merged.root(), roots, known, &FieldPath::default());
+    walk
 }
 
 struct Walk<'a> {
@@ -87,7 +104,10 @@ struct Walk<'a> {
     eol: &'static str,
     merged: Attachments<'a>,
     sides: [(&'a str, Attachments<'a>); 3],
-    counts: [Counts<'a>; 3],
+    /// Comments that would stand there more often than on either side.
+    surplus: Counts<'a>,
+    /// How often each comment stands there in the end.
+    there: Counts<'a>,
     found: Found,
 }
 
@@ -181,8 +201,8 @@ impl<'a> Walk<'a> {
             nodes.get(side).is_some_and(Option::is_some)
         };
         let (wanted, clashes) = match (there(&nodes, 1), there(&nodes, 2)) {
-            (true, false) => (self.left(&mine, &old, 2), false),
-            (false, true) => (self.left(&theirs, &old, 1), false),
+            (true, false) => (left(&mine, &old, &mut self.surplus), false),
+            (false, true) => (left(&theirs, &old, &mut self.surplus), false),
             (false, false) => return,
             (true, true) => together(&old, &mine, &theirs),
         };
@@ -193,6 +213,9 @@ impl<'a> Walk<'a> {
                 let own = lines.iter().filter(|line| !common(line));
                 side.extend(own.map(|line| (*line).to_owned()));
             }
+        }
+        for line in &wanted {
+            *self.there.entry(line).or_default() += 1;
         }
         if wanted == now.comments {
             return;
@@ -209,17 +232,6 @@ impl<'a> Walk<'a> {
             column: now.column,
         };
         self.found.changes.push(change);
-    }
-
-    /// The comments of an entry that the other side took away, without those of base that it kept elsewhere.
-    fn left(&self, lines: &[&'a str], old: &[&'a str], other: usize) -> Vec<&'a str> {
-        let often = |side: usize, line: &str| {
-            let counts = self.counts.get(side).and_then(|side| side.get(line));
-            counts.copied().unwrap_or_default()
-        };
-        let kept = |line: &str| old.contains(&line) && often(other, line) >= often(0, line);
-        let lines = lines.iter().filter(|line| !kept(line));
-        lines.copied().collect()
     }
 
     /// The text of comments on lines of their own: those that are there already with the blank lines that they have, the others
@@ -299,6 +311,18 @@ impl<'a> Walk<'a> {
         }
         out.push_str(self.eol);
     }
+}
+
+/// The comments of an entry that the other side took away, without those of base that it kept elsewhere.
+fn left<'a>(lines: &[&'a str], old: &[&'a str], surplus: &mut Counts<'a>) -> Vec<&'a str> {
+    let mut stays = |line: &&&str| match surplus.get_mut(**line) {
+        Some(more) if old.contains(*line) && *more > 0 => {
+            *more -= 1;
+            false
+        }
+        _ => true,
+    };
+    lines.iter().filter(|line| stays(line)).copied().collect()
 }
 
 /// The comments of three sides as one, and whether both sides changed some in their own ways: then the local ones stay.

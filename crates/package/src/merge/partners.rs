@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
-use yaml::Node;
+use yaml::{Node, Reader};
 
-use super::compare::same;
+use super::compare::{canonical, same};
 use super::list::Slot;
 use super::value::Three;
 use super::{pairs, sequence};
@@ -172,11 +172,14 @@ impl Likeness {
 
 /// Pairs the items of lists without keys: equal ones in order, then as many between them as there are.
 fn in_order(merged: Node<'_>, side: Node<'_>) -> Vec<Option<usize>> {
-    let texts = |node: Node<'_>| -> Vec<String> {
-        let texts = node.items().map(|item| item.source().to_owned());
-        texts.collect()
+    let values = |node: Node<'_>| -> Vec<String> {
+        let value = |item: Node<'_>| match item.to_value(Reader::V3).ok().and_then(|v| v.to_json()) {
+            Some(json) => canonical(&json),
+            None => item.source().to_owned(),
+        };
+        node.items().map(value).collect()
     };
-    let (here, there) = (texts(merged), texts(side));
+    let (here, there) = (values(merged), values(side));
     let mut partners = vec![None; here.len()];
     for op in capture_diff_slices(Algorithm::Myers, &here, &there) {
         let (from, to) = (op.old_range(), op.new_range());

@@ -130,9 +130,10 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
         if renamed(&key.0, sides) && wanted(total).is_none_or(in_all) {
             continue;
         }
+        let apart = excuses::added_apart(&key.0, sides);
         let again = excuses::within(beside.asked, &generic_key.0)
             || excuses::emptied(key, sides)
-            || excuses::added_apart(&key.0, sides);
+            || apart;
         match wanted(counts) {
             Some(wanted) if there < wanted && !known() => {
                 // An element of another name holds it where its name was changed.
@@ -155,7 +156,7 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
             .max(upstream_loose)
             .max((local_loose + upstream_loose).saturating_sub(base));
         let most = most + count(&beside.spare.loose, &loose);
-        if count(&after.loose, &loose) > most && local + upstream + there > 0 && !again {
+        if count(&after.loose, &loose) > most && local + upstream + there > 0 && !apart {
             fault(
                 "value doubled",
                 key,
@@ -204,7 +205,8 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
             moved(remark) || sides.iter().skip(1).any(lacks)
         };
         let whole = found.iter().all(kept);
-        let again = excuses::all_asked(beside.asked, found) || excuses::resources(found, sides);
+        let apart = excuses::resources(found, sides);
+        let again = excuses::all_asked(beside.asked, found) || apart;
         let mut fault = |rule, what: String| {
             faults.push(Fault {
                 rule,
@@ -220,7 +222,7 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
             }
             _ => {}
         }
-        if found.len() > local.max(upstream) + spare && !again {
+        if found.len() > local.max(upstream) + spare && !apart {
             fault(
                 "comment doubled",
                 format!("{} of {}", found.len(), local.max(upstream)),

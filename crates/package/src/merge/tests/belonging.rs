@@ -170,6 +170,20 @@ fn m14_a_comment_kept_when_its_entry_was_taken_away_stands_once_where_the_entry_
 }
 
 #[test]
+fn m14_comments_find_their_elements_in_a_list_that_is_one_value() {
+    let list = |items: &str| format!("apiVersion: e.com/v1\nkind: A\nrules:\n{items}");
+    let base = list("- when: night\n  then: stop\n# else\n- when: day\n  then: run\n");
+    let local =
+        list("# else\n- when: day\n  then: run\n# late\n- when: night # pm\n  then: stop\n");
+    let upstream = base.replace("run", "walk");
+    let (text, conflicts) = one(&base, &local, &upstream, &block());
+    let wanted =
+        list("# late\n- when: night # pm\n  then: stop\n# else\n- when: day\n  then: walk\n");
+    assert_eq!(text, wanted);
+    assert_eq!(conflicts.len(), 1);
+}
+
+#[test]
 fn m14_a_header_that_goes_is_gone_once_and_one_that_changes_is_there_once() {
     let values = &VALUES[..2];
     let spaced = replaced(LICENSED, &[("Apache-2.0\napi", "Apache-2.0\n\napi")]);
