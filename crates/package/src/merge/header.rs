@@ -14,10 +14,7 @@ pub(super) struct Shares {
 }
 
 /// The shares of the headers; `None` where all documents begin with the same entry.
-pub(super) fn shares(
-    merged: Document<'_>,
-    sides: [Option<Document<'_>>; 3],
-) -> Option<Shares> {
+pub(super) fn shares(merged: Document<'_>, sides: [Option<Document<'_>>; 3]) -> Option<Shares> {
     let known = first(merged);
     let begins = sides.map(|side| side.map(first));
     if begins.iter().flatten().all(|first| *first == known) {

@@ -173,7 +173,8 @@ impl Likeness {
 /// Pairs the items of lists without keys: equal ones in order, then as many between them as there are.
 fn in_order(merged: Node<'_>, side: Node<'_>) -> Vec<Option<usize>> {
     let values = |node: Node<'_>| -> Vec<String> {
-        let value = |item: Node<'_>| match item.to_value(Reader::V3).ok().and_then(|v| v.to_json()) {
+        let value = |item: Node<'_>| match item.to_value(Reader::V3).ok().and_then(|v| v.to_json())
+        {
             Some(json) => canonical(&json),
             None => item.source().to_owned(),
         };

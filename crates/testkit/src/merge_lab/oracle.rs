@@ -131,9 +131,8 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
             continue;
         }
         let apart = excuses::added_apart(&key.0, sides);
-        let again = excuses::within(beside.asked, &generic_key.0)
-            || excuses::emptied(key, sides)
-            || apart;
+        let again =
+            excuses::within(beside.asked, &generic_key.0) || excuses::emptied(key, sides) || apart;
         match wanted(counts) {
             Some(wanted) if there < wanted && !known() => {
                 // An element of another name holds it where its name was changed.
