@@ -1,9 +1,10 @@
 //! Which comments before the first entry are the document's, and which are that entry's (M14).
 //!
 //! As long as all sides begin with the same entry nobody has to know. Where one puts another entry first, or takes the first one
-//! away, what stands above both first entries is the document's, and the rest is the entry's. Nothing here changes a text.
+//! away, what stands above both first entries is the document's, down to the last line that both have, and the rest is the
+//! entry's. Nothing here changes a text.
 
-use similar::{Algorithm, capture_diff_slices};
+use similar::{Algorithm, DiffTag, capture_diff_slices};
 use yaml::{Document, Place};
 
 /// How many comments of each header are the document's.
@@ -23,28 +24,23 @@ pub(super) fn shares(merged: Document<'_>, sides: [Option<Document<'_>>; 3]) -> 
     let headers = sides.map(|side| side.map(header).unwrap_or_default());
     let [old, mine, theirs] = headers.each_ref().map(Vec::as_slice);
     let [from, local, upstream] = &begins;
+    let mut found = [old.len(), mine.len(), theirs.len()];
     if from.is_none() {
-        let common = common(mine, theirs);
-        let merged = common_with(&header(merged), mine, common);
-        let sides = [0, common, common];
-        return Some(Shares { merged, sides });
+        found = [0, common(mine, theirs), common(theirs, mine)];
+    } else {
+        // Of a side that begins as base does, it is what stands in the place of what both first entries have above them.
+        let others = [(local, mine), (upstream, theirs)].into_iter();
+        let others = others.filter(|(side, _)| side.is_some() && *side != from);
+        let share = others.map(|(_, lines)| common(old, lines)).min();
+        if let Some(share) = share {
+            found = [share, place(old, mine, share), place(old, theirs, share)];
+        }
     }
-    // What both first entries have above them; of a side that begins as base does, what stands in its place.
-    let other = |side: &Option<_>| side.is_some() && side != from;
-    let least = |side: &Option<_>, lines| match other(side) {
-        true => common(old, lines),
-        false => old.len(),
-    };
-    let share = least(local, mine).min(least(upstream, theirs));
-    let of = |side: &Option<_>, lines: &[&str]| match other(side) {
-        true => share,
-        false if !other(local) && !other(upstream) => lines.len(),
-        false => place(old, lines, share),
-    };
-    let sides = [share, of(local, mine), of(upstream, theirs)];
-    let [_, own, _] = sides;
-    let merged = common_with(&header(merged), mine, own);
-    Some(Shares { merged, sides })
+    let [_, own, _] = found;
+    Some(Shares {
+        merged: place(mine, &header(merged), own),
+        sides: found,
+    })
 }
 
 /// The first key of a document.
@@ -60,14 +56,11 @@ fn header(document: Document<'_>) -> Vec<&str> {
     header.map_or_else(Vec::new, |header| header.comments.clone())
 }
 
-/// How many lines two headers begin with alike.
-fn common(a: &[&str], b: &[&str]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
-}
-
-/// How many of the first lines of another header a header begins with.
-fn common_with(header: &[&str], other: &[&str], lines: usize) -> usize {
-    common(header, other.get(..lines).unwrap_or(other))
+/// How many lines of a header end with the last one that another header has, too.
+fn common(header: &[&str], other: &[&str]) -> usize {
+    let ops = capture_diff_slices(Algorithm::Myers, header, other);
+    let mut equal = ops.iter().rev().filter(|op| op.tag() == DiffTag::Equal);
+    equal.next().map_or(0, |op| op.old_range().end)
 }
 
 /// Where a place between the lines of one header lies in another one.

@@ -177,14 +177,15 @@ impl Elements {
         let Some(step) = self.steps.get(from) else {
             return Some(());
         };
-        // Of a few fields all must be left, and only a name is nothing but a name: a condition's type is what it is.
+        // Only a name is nothing but a name: a condition's type, or a port, is what it is.
         let named = matches!(step, PathStep::Element(keys)
             if matches!(keys.as_slice(), [(key, _)] if key == "name"));
+        // Of a few fields all must be left.
         let alike = |side: Option<Node<'_>>, to: usize| {
             let same = alike(step, [three.base, side], [from, to]);
             same.is_some_and(|(kept, all)| {
-                let whole = named && all > 0 && kept == all;
-                whole || all >= ENOUGH && kept * 3 >= all * 2
+                let most = all >= ENOUGH && kept * 3 >= all * 2;
+                named && (most || all > 0 && kept == all)
             })
         };
         let one_name = local.steps.get(mine) == upstream.steps.get(theirs);

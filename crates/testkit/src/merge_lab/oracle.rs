@@ -131,8 +131,8 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
             continue;
         }
         let apart = excuses::added_apart(&key.0, sides);
-        let again =
-            excuses::within(beside.asked, &generic_key.0) || excuses::emptied(key, sides) || apart;
+        let emptied = excuses::emptied(key, sides);
+        let again = excuses::within(beside.asked, &generic_key.0) || emptied || apart;
         match wanted(counts) {
             Some(wanted) if there < wanted && !known() => {
                 // An element of another name holds it where its name was changed.
@@ -155,7 +155,8 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
             .max(upstream_loose)
             .max((local_loose + upstream_loose).saturating_sub(base));
         let most = most + count(&beside.spare.loose, &loose);
-        if count(&after.loose, &loose) > most && local + upstream + there > 0 && !apart {
+        if count(&after.loose, &loose) > most && local + upstream + there > 0 && !emptied && !apart
+        {
             fault(
                 "value doubled",
                 key,
@@ -172,12 +173,6 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
         .flat_map(|side| side.comments.keys())
         .collect();
     let none = Vec::new();
-    let keys: BTreeSet<&String> = after
-        .comments
-        .values()
-        .flatten()
-        .map(|remark| &remark.next)
-        .collect();
     for text in all {
         let places = [0, 1, 2].map(|at| {
             sides
@@ -204,7 +199,7 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
             moved(remark) || sides.iter().skip(1).any(lacks)
         };
         let whole = found.iter().all(kept);
-        let apart = excuses::resources(found, sides);
+        let apart = excuses::resources(found, sides) || excuses::elements(found, sides);
         let again = excuses::all_asked(beside.asked, found) || apart;
         let mut fault = |rule, what: String| {
             faults.push(Fault {
@@ -230,7 +225,7 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
         let [base, local, upstream] = places.map(Vec::as_slice);
         // One that stands once everywhere can be followed.
         if let ([now], [_] | [], [_] | [], [_] | []) = (found.as_slice(), base, local, upstream)
-            && !stands([base.first(), local.first(), upstream.first()], now, &keys)
+            && !stands([base.first(), local.first(), upstream.first()], now, after)
             && !excuses::renamed([local.first(), upstream.first()], now, sides)
         {
             fault("comment moved", String::new());
@@ -239,7 +234,7 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
 }
 
 /// Whether a comment stands where one of the sides that moved it, or all of them, have it.
-fn stands(sides: [Option<&Remark>; 3], now: &Remark, there: &BTreeSet<&String>) -> bool {
+fn stands(sides: [Option<&Remark>; 3], now: &Remark, after: &Side) -> bool {
     let [base, local, upstream] = sides;
     let choices: Vec<&Remark> = match (local, upstream) {
         (Some(local), Some(upstream)) if Some(local) == base => vec![upstream],
@@ -256,7 +251,7 @@ fn stands(sides: [Option<&Remark>; 3], now: &Remark, there: &BTreeSet<&String>) 
     let previous = all.iter().any(|side| side.previous == now.previous);
     let gone = choices
         .iter()
-        .all(|side| side.behind || !there.contains(&side.next));
+        .all(|side| side.behind || !after.has(&side.node));
     // What stands behind all that a map holds stays behind it, whatever comes last there now.
     let inside = now.behind
         && all

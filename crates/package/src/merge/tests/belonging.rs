@@ -155,6 +155,29 @@ fn m14_what_stands_above_both_first_entries_is_the_documents() {
 }
 
 #[test]
+fn m14_a_licence_that_changed_stays_above_a_new_first_entry() {
+    let swap = [(
+        "apiVersion: example.com/v1\nkind: Thing\n",
+        "kind: Thing\napiVersion: example.com/v1\n",
+    )];
+    let upstream = replaced(
+        &replaced(LICENSED, &swap),
+        &[("Copyright The", "Copyright 2024 The")],
+    );
+    let local = replaced(LICENSED, &[("size: 3", "size: 4")]);
+    let header = "# Copyright 2024 The Shop Authors\n# SPDX-License-Identifier: Apache-2.0\n";
+    for (local, upstream) in [(&local, &upstream), (&upstream, &local)] {
+        let (text, conflicts) = one(LICENSED, local, upstream, &block());
+        assert!(
+            text.starts_with(header) && text.contains("size: 4"),
+            "{text}"
+        );
+        assert_eq!(text.matches('#').count(), 2, "{text}");
+        assert_eq!(conflicts, []);
+    }
+}
+
+#[test]
 fn m14_a_comment_kept_when_its_entry_was_taken_away_stands_once_where_the_entry_stays() {
     let base = "data:\n  # logging\n  level: info\n  format: json\n";
     let local = "data:\n  # logging\n  format: json\n";
@@ -179,6 +202,14 @@ fn m14_comments_find_their_elements_in_a_list_that_is_one_value() {
     let (text, conflicts) = one(&base, &local, &upstream, &block());
     let wanted =
         list("# late\n- when: night # pm\n  then: stop\n# else\n- when: day\n  then: walk\n");
+    assert_eq!(text, wanted);
+    assert_eq!(conflicts.len(), 1);
+    // What upstream put between two takes nobody's comment.
+    let local = replaced(&base, &[("- when: night", "# late\n- when: night")]) + "- when: noon\n";
+    let new = "- when: dawn\n  then: go\n# else\n- when: day\n  then: run\n  fast: true\n";
+    let upstream = replaced(&base, &[("# else\n- when: day\n  then: run\n", new)]);
+    let (text, conflicts) = one(&base, &local, &upstream, &block());
+    let wanted = replaced(&upstream, &[("- when: night", "# late\n- when: night")]);
     assert_eq!(text, wanted);
     assert_eq!(conflicts.len(), 1);
 }
