@@ -103,10 +103,12 @@ fn neighbours<'a>(document: Document<'a>) -> BTreeSet<(&'a str, &'a str)> {
             line => Some(line),
         };
         let near = near.unwrap_or_default();
-        (
-            comment.text.trim_end(),
-            near.split(": ").next().unwrap_or(near),
-        )
+        // Items may begin with the same key: what tells them apart is the value.
+        let key = match near.starts_with("- ") {
+            true => near,
+            false => near.split(": ").next().unwrap_or(near),
+        };
+        (comment.text.trim_end(), key)
     };
     document.comments().map(neighbour).collect()
 }

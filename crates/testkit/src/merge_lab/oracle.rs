@@ -132,7 +132,8 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
         }
         let apart = excuses::added_apart(&key.0, sides);
         let emptied = excuses::emptied(key, sides);
-        let again = excuses::within(beside.asked, &generic_key.0) || emptied || apart;
+        let asked = excuses::within(beside.asked, &generic_key.0);
+        let again = asked || emptied || apart;
         match wanted(counts) {
             Some(wanted) if there < wanted && !known() => {
                 // An element of another name holds it where its name was changed.
@@ -151,6 +152,8 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
         let loose = (generic(&key.0), key.1.clone());
         let counts = [0, 1, 2].map(|at| sides.get(at).map_or(0, |side| count(&side.loose, &loose)));
         let [base, local_loose, upstream_loose] = counts;
+        // What one side deleted, and the other changed, stands beside what came in its place.
+        let base = if asked { 0 } else { base };
         let most = local_loose
             .max(upstream_loose)
             .max((local_loose + upstream_loose).saturating_sub(base));
@@ -227,6 +230,7 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
         if let ([now], [_] | [], [_] | [], [_] | []) = (found.as_slice(), base, local, upstream)
             && !stands([base.first(), local.first(), upstream.first()], now, after)
             && !excuses::renamed([local.first(), upstream.first()], now, sides)
+            && !excuses::same_list([local.first(), upstream.first()], now, after)
         {
             fault("comment moved", String::new());
         }
@@ -257,8 +261,9 @@ fn stands(sides: [Option<&Remark>; 3], now: &Remark, after: &Side) -> bool {
         && all
             .iter()
             .any(|side| side.behind && side.holder == now.holder);
+    // What stands on top of a file stays there, whatever comes first now.
     next || inside
-        || (previous && gone)
+        || (previous && (gone || now.previous.is_empty()))
         || (previous && all.iter().any(|side| side.next == now.next))
 }
 

@@ -30,8 +30,7 @@ pub(super) fn whole(
     let mut out = Files::new();
     for (path, file) in result {
         let mut sides = deleting.iter().flatten();
-        let own = local.contains_key(path) != upstream.contains_key(path);
-        let new = both && own || sides.any(|side| side.contains_key(path));
+        let new = both || sides.any(|side| side.contains_key(path));
         if !base.contains_key(path) && new {
             out.insert(path.clone(), file.clone());
             continue;

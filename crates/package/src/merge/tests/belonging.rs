@@ -215,6 +215,21 @@ fn m14_comments_find_their_elements_in_a_list_that_is_one_value() {
 }
 
 #[test]
+fn m14_a_comment_apart_from_its_element_goes_where_upstream_moves_it() {
+    let list = |items: &str| {
+        format!("apiVersion: v1\nkind: Service\nmetadata: {{name: w}}\nspec:\n  ports:\n{items}")
+    };
+    let http = "  # plain\n  - name: http\n    port: 80\n";
+    let more = "  - name: metrics\n    port: 9090\n";
+    let apart = http.replace("# plain\n", "# plain\n\n");
+    let base = list(&format!("{http}{more}"));
+    let local = list(&format!("{apart}{more}"));
+    let (text, conflicts) = one(&base, &local, &list(&format!("{more}{http}")), &block());
+    assert_eq!(bare(&text), bare(&list(&format!("{more}{http}"))), "{text}");
+    assert_eq!(conflicts, []);
+}
+
+#[test]
 fn m14_a_header_that_goes_is_gone_once_and_one_that_changes_is_there_once() {
     let values = &VALUES[..2];
     let spaced = replaced(LICENSED, &[("Apache-2.0\napi", "Apache-2.0\n\napi")]);
