@@ -15,7 +15,7 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         .get("items")
         .and_then(Value::as_seq)
         .filter(|_| config.kind().ends_with("List"));
-    let wanted = listed.map_or(std::slice::from_ref(wanted), |list| list.items());
+    let wanted = listed.map_or_else(|| std::slice::from_ref(wanted), |list| list.items());
     if let Some(why) = wanted.iter().find_map(no_target) {
         return Report::failure(why);
     }

@@ -343,7 +343,7 @@ impl Pairs {
         let name = changed.then(name).flatten();
         let [mine, theirs] = sides;
         let (mine, theirs) = (mine.filter(|step| Some(step) != own.as_ref()), theirs);
-        let renamed = mine.or(theirs.filter(|step| Some(step) != own.as_ref()));
+        let renamed = mine.or_else(|| theirs.filter(|step| Some(step) != own.as_ref()));
         let step = name.or(renamed).or(own)?;
         Some(Slot {
             base,
