@@ -32,7 +32,7 @@ fn line(function: &str, line: &str) -> String {
     let resource = format!("apiVersion: e.com/v1\nkind: A\nmetadata: {{name: a}}\n{line}\n");
     let text = after(function, "a.yaml", &[("a.yaml", &resource)]);
     let kept = text.strip_prefix("apiVersion: e.com/v1\nkind: A\nmetadata: {name: a}\n");
-    kept.map_or(text.clone(), |rest| rest.trim_end().to_owned())
+    kept.map_or_else(|| text.clone(), |rest| rest.trim_end().to_owned())
 }
 
 #[test]
@@ -205,89 +205,92 @@ fn m26_upsert_resource_adds_where_its_target_path_says_or_says_why_not() {
     }
 }
 
+/// Setters, a field with its comment, and what comes of it.
+const SET: &[[&str; 3]] = &[
+    [
+        "{a: ''}",
+        "x: old # kpt-set: ${a}",
+        "x: \"\" # kpt-set: ${a}",
+    ],
+    [
+        "{a: null}",
+        "x: old # kpt-set: ${a}",
+        "x: \"\" # kpt-set: ${a}",
+    ],
+    [
+        "{a: 1.10}",
+        "x: old # kpt-set: ${a}",
+        "x: 1.10 # kpt-set: ${a}",
+    ],
+    [
+        "{a.b: c}",
+        "x: old # kpt-set: ${a.b}",
+        "x: c # kpt-set: ${a.b}",
+    ],
+    [
+        "{a: 'yes'}",
+        "x: q # kpt-set: ${a}",
+        "x: \"yes\" # kpt-set: ${a}",
+    ],
+    [
+        "{a: '$x'}",
+        "x: p # kpt-set: p-${a}",
+        "x: p-$x # kpt-set: p-${a}",
+    ],
+    [
+        "{a: 'x.*'}",
+        "x: q # kpt-set: ${a}+${a}",
+        "x: x.*+x.* # kpt-set: ${a}+${a}",
+    ],
+    // One name begins like another.
+    [
+        "{i: j}",
+        "x: old # kpt-set: ${i-tag}",
+        "x: old # kpt-set: ${i-tag}",
+    ],
+    [
+        "{i: j, i-tag: t}",
+        "x: a:b # kpt-set: ${i}:${i-tag}",
+        "x: j:t # kpt-set: ${i}:${i-tag}",
+    ],
+    [
+        "{i-tag: t}",
+        "x: h:50/a:b # kpt-set: ${i}:${i-tag}",
+        "x: h:50/a:t # kpt-set: ${i}:${i-tag}",
+    ],
+    [
+        "{b: n}",
+        "x: a-b-c # kpt-set: ${a}-${b}",
+        "x: a-b-n # kpt-set: ${a}-${b}",
+    ],
+    // What is given needs no field that fits the pattern.
+    [
+        "{a: n, b: m}",
+        "x: none # kpt-set: ${a}-${b}",
+        "x: n-m # kpt-set: ${a}-${b}",
+    ],
+    [
+        "{a: n, b: m}",
+        "x: o # kpt-set: ${a}${b}",
+        "x: nm # kpt-set: ${a}${b}",
+    ],
+    [
+        "{a: '[p, q]'}",
+        "x: # kpt-set: ${a}\n- old",
+        "x: [p, q] # kpt-set: ${a}",
+    ],
+    [
+        "{a: ''}",
+        "x: # kpt-set: ${a}\n- old",
+        "x: [] # kpt-set: ${a}",
+    ],
+];
+
 #[test]
 fn m26_apply_setters_takes_what_it_is_given_and_reads_the_rest_off_the_field() {
-    for (setters, field, wanted) in [
-        (
-            "{a: ''}",
-            "x: old # kpt-set: ${a}",
-            "x: \"\" # kpt-set: ${a}",
-        ),
-        (
-            "{a: null}",
-            "x: old # kpt-set: ${a}",
-            "x: \"\" # kpt-set: ${a}",
-        ),
-        (
-            "{a: 1.10}",
-            "x: old # kpt-set: ${a}",
-            "x: 1.10 # kpt-set: ${a}",
-        ),
-        (
-            "{a.b: c}",
-            "x: old # kpt-set: ${a.b}",
-            "x: c # kpt-set: ${a.b}",
-        ),
-        (
-            "{a: 'yes'}",
-            "x: q # kpt-set: ${a}",
-            "x: \"yes\" # kpt-set: ${a}",
-        ),
-        (
-            "{a: '$x'}",
-            "x: p # kpt-set: p-${a}",
-            "x: p-$x # kpt-set: p-${a}",
-        ),
-        (
-            "{a: 'x.*'}",
-            "x: q # kpt-set: ${a}+${a}",
-            "x: x.*+x.* # kpt-set: ${a}+${a}",
-        ),
-        // One name begins like another.
-        (
-            "{i: j}",
-            "x: old # kpt-set: ${i-tag}",
-            "x: old # kpt-set: ${i-tag}",
-        ),
-        (
-            "{i: j, i-tag: t}",
-            "x: a:b # kpt-set: ${i}:${i-tag}",
-            "x: j:t # kpt-set: ${i}:${i-tag}",
-        ),
-        (
-            "{i-tag: t}",
-            "x: h:50/a:b # kpt-set: ${i}:${i-tag}",
-            "x: h:50/a:t # kpt-set: ${i}:${i-tag}",
-        ),
-        (
-            "{b: n}",
-            "x: a-b-c # kpt-set: ${a}-${b}",
-            "x: a-b-n # kpt-set: ${a}-${b}",
-        ),
-        // What is given needs no field that fits the pattern.
-        (
-            "{a: n, b: m}",
-            "x: none # kpt-set: ${a}-${b}",
-            "x: n-m # kpt-set: ${a}-${b}",
-        ),
-        (
-            "{a: n, b: m}",
-            "x: o # kpt-set: ${a}${b}",
-            "x: nm # kpt-set: ${a}${b}",
-        ),
-        (
-            "{a: '[p, q]'}",
-            "x: # kpt-set: ${a}\n- old",
-            "x: [p, q] # kpt-set: ${a}",
-        ),
-        (
-            "{a: ''}",
-            "x: # kpt-set: ${a}\n- old",
-            "x: [] # kpt-set: ${a}",
-        ),
-    ] {
+    for [setters, field, wanted] in SET {
         let function = format!("{{image: apply-setters, configMap: {setters}}}");
-        assert_eq!(line(&function, field), wanted, "{setters}");
+        assert_eq!(line(&function, field), *wanted, "{setters}");
     }
     for (setters, field, why) in [
         (
@@ -352,6 +355,11 @@ fn m26_a_configuration_below_or_outside_of_the_package_is_told_before_anything_r
         let text = after(&named, "s.yaml", &good);
         assert!(text.contains("namespace: prod"), "{path}: {text}");
     }
+}
+
+#[test]
+fn m26_a_configuration_of_a_subpackage_is_none_for_a_validator_or_a_package_above() {
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {namespace: prod}\n";
     // A validator's, and one of a subpackage that lies in another one below it.
     let named =
         |name: &str| format!("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {{name: {name}}}\n");
