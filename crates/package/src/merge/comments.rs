@@ -1,10 +1,6 @@
-//! The comments that stand right at a node, as its form, and how often each stands in a document.
+//! The comments that stand right at a node, as its form.
 
-use std::collections::BTreeMap;
-
-use yaml::{Comment, Document, Node};
-
-use super::marks::MERGE_COMMENT;
+use yaml::{Comment, Node};
 
 /// Head, line and foot comments of a node's entry, each as one text.
 pub(crate) fn texts(node: Node<'_>) -> [String; 3] {
@@ -19,18 +15,4 @@ pub(crate) fn texts(node: Node<'_>) -> [String; 3] {
         line.unwrap_or_default(),
         join(&comments.foot),
     ]
-}
-
-/// How often each comment stands in a document.
-pub(super) type Counts<'a> = BTreeMap<&'a str, usize>;
-
-/// Identity is the downstream's own and does not count.
-pub(super) fn counts<'a>(document: Document<'a>) -> Counts<'a> {
-    let mut counts = Counts::new();
-    for comment in document.comments() {
-        if !comment.text.contains(MERGE_COMMENT) {
-            *counts.entry(comment.text.trim_end()).or_default() += 1;
-        }
-    }
-    counts
 }

@@ -34,6 +34,7 @@ mod runtime;
 mod sequence;
 mod strategies;
 mod subpackages;
+mod tally;
 mod value;
 
 use model::{Conflict, ConflictPolicy, Files, Strategy};

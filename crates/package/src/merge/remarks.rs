@@ -10,10 +10,10 @@ use model::Decision;
 use yaml::{Document, Limits, Stream};
 
 use super::attach;
-use super::comments::{Counts, counts};
 use super::compare::same;
 use super::marks::MERGE_COMMENT;
 use super::record::Recorder;
+use super::tally::{Counts, counts};
 use crate::schema::Schema;
 
 /// The text of a merged document with every comment at its entry. `since` is the number of conflicts before the document.
