@@ -369,9 +369,15 @@ c:
             let attachments = document.attachments().with_header_shared(document, share);
             let header = attachments.of(root, Place::Head).unwrap();
             let first = attachments.of(root.get("a").unwrap(), Place::Head).unwrap();
-            assert_eq!([&header.comments[..], &first.comments[..]].concat(), comments);
+            assert_eq!(
+                [&header.comments[..], &first.comments[..]].concat(),
+                comments
+            );
             assert_eq!(header.comments.len(), share.min(2));
-            assert_eq!((header.range.clone(), first.range.clone()), (0..end, end..22));
+            assert_eq!(
+                (header.range.clone(), first.range.clone()),
+                (0..end, end..22)
+            );
             let foot = attachments.of(root, Place::Foot).unwrap();
             assert_eq!(foot.comments, ["# the end"]);
         }
