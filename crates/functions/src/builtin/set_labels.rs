@@ -56,6 +56,14 @@ fn wanted(config: Config<'_>) -> Result<Vec<(String, String)>, String> {
         if labels.is_some_and(|labels| labels.as_map().is_none()) {
             return Err(format!("`{key}` must be a mapping of strings"));
         }
+        let map = labels.and_then(Value::as_map).into_iter();
+        let mut fields = map.flat_map(|map| map.iter());
+        // Left out it would be missed, and nothing would say so.
+        if let Some((label, _)) =
+            fields.find(|(_, value)| value.text().is_none() && !value.is_null())
+        {
+            return Err(format!("`{key}.{label}` must be a string"));
+        }
         return Ok(labels.map(sorted_pairs).unwrap_or_default());
     }
     Err(format!(

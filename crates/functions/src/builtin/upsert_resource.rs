@@ -15,11 +15,30 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
         .get("items")
         .and_then(Value::as_seq)
         .filter(|_| config.kind().ends_with("List"));
-    match listed {
-        Some(list) => list.items().iter().for_each(|wanted| upsert(items, wanted)),
-        None => upsert(items, wanted),
+    let wanted = listed.map_or_else(|| std::slice::from_ref(wanted), |list| list.items());
+    if let Some(why) = wanted.iter().find_map(no_target) {
+        return Report::failure(why);
     }
+    wanted.iter().for_each(|wanted| upsert(items, wanted));
     Report::default()
+}
+
+/// Why nothing can be added at the path that a resource names: where no resource is read from, each run would add another.
+fn no_target(wanted: &Value) -> Option<String> {
+    let new = Item::made(wanted.clone());
+    let path = new.annotation(TARGET)?;
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let ends = [".yaml", ".yml", ".json"];
+    let holds = ends
+        .iter()
+        .any(|end| name.len() > end.len() && name.ends_with(end));
+    (!holds).then(|| {
+        format!(
+            "{TARGET} of {} {:?} is {path:?}: name a file that holds resources (.yaml, .yml or .json), and not a Kptfile",
+            new.kind(),
+            new.name()
+        )
+    })
 }
 
 /// What is replaced keeps its file and its place, and the comments of the fields that survive. Where a file is named, only
@@ -112,5 +131,33 @@ mod tests {
         assert_eq!(upserted("net/web.yaml"), ["net/web.yaml New"]);
         assert_eq!(upserted("./net//web.yaml"), ["net/web.yaml New"]);
         assert_eq!(upserted("web.yaml"), ["net/web.yaml Old", "web.yaml New"]);
+    }
+
+    #[test]
+    fn m26_a_target_path_from_which_nothing_is_read_is_an_error() {
+        for path in [
+            "",
+            "Kptfile",
+            "net/Kptfile",
+            "web",
+            "web.txt",
+            "net/",
+            ".yaml",
+        ] {
+            let annotations = format!("{{config.kubernetes.io/target-path: {path:?}}}");
+            let text = format!(
+                "apiVersion: v1\nkind: Service\nmetadata: {{name: web, annotations: {annotations}}}\n"
+            );
+            let list = format!(
+                "apiVersion: v1\nkind: List\nitems: [{}]\n",
+                wire::parse_value(&text).unwrap().to_json()
+            );
+            for config in [&text, &list] {
+                let config = wire::parse_value(config).unwrap();
+                let mut items = Vec::new();
+                let report = run(&mut items, Config(Some(&config)));
+                assert!(report.failed() && items.is_empty(), "{path:?}: {report:?}");
+            }
+        }
     }
 }

@@ -139,9 +139,16 @@ fn standing_in(files: &Files, conflict: &Conflict) -> ConflictValue {
     })
 }
 
-/// Whether a conflict is about a whole file, or a whole subpackage.
+/// Whether a conflict is about a whole file, or a whole subpackage. A document that is no resource has no name either: of
+/// it the record holds a map or a list, of a file its text.
 pub(super) fn is_file(conflict: &Conflict) -> bool {
-    conflict.resource.is_empty() && conflict.path.is_empty()
+    let sides = [&conflict.base, &conflict.local, &conflict.upstream];
+    let document = |value: &&ConflictValue| match value {
+        ConflictValue::Json(json) => json.starts_with(['{', '[']),
+        ConflictValue::Hash(_) | ConflictValue::Absent => false,
+    };
+    let nameless = conflict.resource.is_empty() && conflict.path.is_empty();
+    nameless && !sides.iter().any(document)
 }
 
 /// The directory of the subpackage that a conflict is about: it stands at the Kptfile, and its values are hashes of

@@ -1,3 +1,5 @@
+mod sides;
+
 use model::{
     Conflict, ConflictId, ConflictPolicy, ConflictState, ConflictValue, Decision, PackagePath,
 };

@@ -11,39 +11,14 @@ pub(super) enum New<'a> {
     Node(Node<'a>),
     /// A value without a text.
     Value(Value),
-    /// What upstream changed in something that was deleted locally: the rest stays deleted (M4).
-    Changed {
-        /// The base's node.
-        base: Node<'a>,
-        /// Upstream's node.
-        upstream: Node<'a>,
-        /// The keys of a list whose elements pair; empty where they pair as a whole.
-        list: Option<Vec<String>>,
-    },
 }
 
 impl New<'_> {
-    /// For an element of a list: whole, never a skeleton (M4).
-    pub(super) fn whole(self) -> Self {
-        match self {
-            Self::Changed { upstream, .. } => Self::Node(upstream),
-            other => other,
-        }
-    }
-
     /// The node to copy, or the value to write.
     fn resolve(self) -> Result<yaml::Fragment, Value> {
         let node = match self {
             Self::Value(value) => return Err(value),
             Self::Node(node) => node,
-            Self::Changed {
-                base,
-                upstream,
-                list,
-            } => match partial(base, upstream, list.as_deref()) {
-                Some(value) => return Err(value),
-                None => upstream,
-            },
         };
         // An alias means nothing without its anchor (M1).
         match has_alias(node).then(|| value(node)).flatten() {
@@ -64,44 +39,6 @@ fn has_alias(node: Node<'_>) -> bool {
         }
     }
     false
-}
-
-/// The part of `upstream` that differs from `base`; `None` where that is all of it, or nothing but what it lacks.
-fn partial(base: Node<'_>, upstream: Node<'_>, list: Option<&[String]>) -> Option<Value> {
-    let (base, upstream) = (value(base)?, value(upstream)?);
-    let part = match (&base, &upstream, list) {
-        (Value::Map(_), Value::Map(_), _) => changed_fields(&base, &upstream),
-        (Value::Seq(old), Value::Seq(new), Some(keys)) => {
-            let known = |item: &Value| old.iter().any(|old| same_element(old, item, keys));
-            Value::Seq(new.iter().filter(|item| !known(item)).cloned().collect())
-        }
-        _ => return None,
-    };
-    // Where upstream only took things away, nothing would be left but a skeleton (M4).
-    let nothing = match &part {
-        Value::Map(fields) => fields.is_empty(),
-        Value::Seq(items) => items.is_empty(),
-        _ => false,
-    };
-    (part != upstream && !nothing).then_some(part)
-}
-
-/// Whether an element stands unchanged in the base.
-fn same_element(old: &Value, new: &Value, keys: &[String]) -> bool {
-    let paired = keys.iter().all(|key| old.get(key) == new.get(key));
-    paired && old == new
-}
-
-fn changed_fields(base: &Value, upstream: &Value) -> Value {
-    let fields = upstream.as_map().unwrap_or_default();
-    let changed = fields.iter().filter_map(|(key, new)| match base.get(key) {
-        Some(old) if old == new => None,
-        Some(old @ Value::Map(_)) if new.as_map().is_some() => {
-            Some((key.clone(), changed_fields(old, new)))
-        }
-        _ => Some((key.clone(), new.clone())),
-    });
-    Value::Map(changed.collect())
 }
 
 /// One operation on the local document; paths and positions are those before any operation.

@@ -7,8 +7,10 @@ use std::ops::Range;
 
 use yaml::{Attached, Attachments, Document, Kind, Node, Place};
 
+use super::header;
 use super::marks::MERGE_COMMENT;
 use super::partners::partners;
+use super::tally::{Counts, counts};
 use super::value::Known;
 use crate::conflicts::{FieldPath, PathStep};
 use crate::lines::weave;
@@ -37,59 +39,47 @@ pub(super) struct Found {
 
 /// Decides the comments of a merged document.
 ///
-/// What stands before the first entry is the document's header. Where a side put another entry first or took the first one
-/// away, nobody can say whether the header is the document's or that entry's: it is the entry's, unless both sides changed
-/// what base had there then.
-pub(super) fn merge(
-    merged: Document<'_>,
-    sides: [Option<Document<'_>>; 3],
+/// What stands before the first entry is the document's header, but for what belongs to that entry where the sides begin
+/// with different ones.
+pub(super) fn merge<'a>(
+    merged: Document<'a>,
+    sides: [Option<Document<'a>>; 3],
     schema: Schema<'_>,
 ) -> Found {
-    if alike_first(merged, sides) {
-        return walked(merged, sides, schema, false);
-    }
-    let found = walked(merged, sides, schema, true);
-    let [base, ..] = sides;
-    let had = base.is_some_and(|base| {
-        let attachments = base.attachments();
-        let header = attachments.of(base.root(), Place::Head);
-        header.is_some_and(|header| !header.comments.is_empty())
+    let Walk { found, there, .. } = walked(merged, sides, schema, Counts::new());
+    let [_, local, upstream] = sides.map(|side| side.map(counts).unwrap_or_default());
+    let of = |side: &Counts<'_>, line: &str| side.get(line).copied().unwrap_or_default();
+    let surplus = there.iter().filter_map(|(line, count)| {
+        let more = count.saturating_sub(of(&local, line).max(of(&upstream, line)));
+        (more > 0).then_some((*line, more))
     });
-    if !had || found.clashes.is_empty() {
-        return found;
-    }
-    let of_document = walked(merged, sides, schema, false);
-    match of_document.clashes.len() < found.clashes.len() {
-        true => of_document,
-        false => found,
+    let surplus: Counts<'a> = surplus.collect();
+    match surplus.is_empty() {
+        true => found,
+        false => walked(merged, sides, schema, surplus).found,
     }
 }
 
-/// Whether a merged document begins with the same entry as each side.
-fn alike_first(merged: Document<'_>, sides: [Option<Document<'_>>; 3]) -> bool {
-    let first = |document: Document<'_>| {
-        let mut entries = document.root().entries();
-        let entry = entries.next();
-        entry.and_then(|entry| Some(entry.key.key_text()?.to_owned()))
-    };
-    let known = first(merged);
-    let mut sides = sides.into_iter().flatten();
-    sides.all(|side| first(side) == known)
-}
-
-fn walked(
-    merged: Document<'_>,
-    sides: [Option<Document<'_>>; 3],
+/// Decides the comments of each entry; what there is too much of does not come back with what the other side took away.
+fn walked<'a>(
+    merged: Document<'a>,
+    sides: [Option<Document<'a>>; 3],
     schema: Schema<'_>,
-    header_at_entry: bool,
-) -> Found {
-    fn shared(document: Document<'_>, header_at_entry: bool) -> Attachments<'_> {
+    surplus: Counts<'a>,
+) -> Walk<'a> {
+    fn shared(document: Document<'_>, share: Option<usize>) -> Attachments<'_> {
         let attachments = document.attachments();
-        match header_at_entry {
-            true => attachments.with_header_at_entry(document),
-            false => attachments,
+        match share {
+            Some(share) => attachments.with_header_shared(document, share),
+            None => attachments,
         }
     }
+    let shares = header::shares(merged, sides);
+    let [base, local, upstream] = shares.map_or([None; 3], |shares| shares.sides.map(Some));
+    let read = |side: Option<Document<'a>>, share| {
+        side.map_or_else(Default::default, |side| (side.text(), shared(side, share)))
+    };
+    let [old, mine, theirs] = sides;
     let mut walk = Walk {
         text: merged.text(),
         eol: if merged.text().contains("\r\n") {
@@ -97,22 +87,16 @@ fn walked(
         } else {
             "\n"
         },
-        merged: shared(merged, header_at_entry),
-        sides: sides.map(|side| {
-            side.map_or_else(Default::default, |side| {
-                (side.text(), shared(side, header_at_entry))
-            })
-        }),
+        merged: shared(merged, shares.map(|shares| shares.merged)),
+        sides: [read(old, base), read(mine, local), read(theirs, upstream)],
+        surplus,
+        there: Counts::new(),
         found: Found::default(),
     };
     let roots = sides.map(|side| side.map(|side| side.root()));
-    walk.node(
-        merged.root(),
-        roots,
-        Known::of(schema),
-        &FieldPath::default(),
-    );
-    walk.found
+    let known = Known::of(schema);
+    walk.node(merged.root(), roots, known, &FieldPath::default());
+    walk
 }
 
 struct Walk<'a> {
@@ -120,6 +104,10 @@ struct Walk<'a> {
     eol: &'static str,
     merged: Attachments<'a>,
     sides: [(&'a str, Attachments<'a>); 3],
+    /// Comments that would stand there more often than on either side.
+    surplus: Counts<'a>,
+    /// How often each comment stands there in the end.
+    there: Counts<'a>,
     found: Found,
 }
 
@@ -213,8 +201,8 @@ impl<'a> Walk<'a> {
             nodes.get(side).is_some_and(Option::is_some)
         };
         let (wanted, clashes) = match (there(&nodes, 1), there(&nodes, 2)) {
-            (true, false) => (mine.clone(), false),
-            (false, true) => (theirs.clone(), false),
+            (true, false) => (left(&mine, &old, &mut self.surplus), false),
+            (false, true) => (left(&theirs, &old, &mut self.surplus), false),
             (false, false) => return,
             (true, true) => together(&old, &mine, &theirs),
         };
@@ -225,6 +213,9 @@ impl<'a> Walk<'a> {
                 let own = lines.iter().filter(|line| !common(line));
                 side.extend(own.map(|line| (*line).to_owned()));
             }
+        }
+        for line in &wanted {
+            *self.there.entry(line).or_default() += 1;
         }
         if wanted == now.comments {
             return;
@@ -320,6 +311,18 @@ impl<'a> Walk<'a> {
         }
         out.push_str(self.eol);
     }
+}
+
+/// The comments of an entry that the other side took away, without those of base that it kept elsewhere.
+fn left<'a>(lines: &[&'a str], old: &[&'a str], surplus: &mut Counts<'a>) -> Vec<&'a str> {
+    let mut stays = |line: &&&str| match surplus.get_mut(**line) {
+        Some(more) if old.contains(*line) && *more > 0 => {
+            *more -= 1;
+            false
+        }
+        _ => true,
+    };
+    lines.iter().filter(|line| stays(line)).copied().collect()
 }
 
 /// The comments of three sides as one, and whether both sides changed some in their own ways: then the local ones stay.

@@ -1,7 +1,7 @@
 //! The merge of one YAML file: documents pair by identity, their texts are put together.
 
 use model::{ConflictValue, Decision};
-use yaml::{Document, Limits, Node, Stream};
+use yaml::{Document, Kind, Limits, Node, Stream};
 
 use super::compare::{same, undecidable};
 use super::layout::Schemas;
@@ -38,6 +38,12 @@ impl Documents {
     fn find(&self, id: &Identity) -> Option<usize> {
         self.ids.iter().position(|other| other == id)
     }
+
+    /// Whether this holds of all that the file holds, and that is no resource.
+    fn nameless(&self, test: fn(Node<'_>) -> bool) -> bool {
+        let nameless = matches!(self.ids.as_slice(), [id] if id.record().is_empty());
+        nameless && self.document(Some(0)).is_some_and(|d| test(d.root()))
+    }
 }
 
 /// Merges the texts of a file; `None` is a side without the file.
@@ -56,6 +62,15 @@ pub(super) fn merge(
     let [base, local, upstream] = read.as_slice() else {
         return Outcome::AsText;
     };
+    // What no record can name and no path leads into: it is the file.
+    let sides = [base, local, upstream];
+    let nameless = |test: fn(Node<'_>) -> bool| sides.iter().any(|side| side.nameless(test));
+    if nameless(|root| matches!(root.kind(), Kind::Scalar | Kind::Alias)) {
+        return Outcome::AsText;
+    }
+    if nameless(undecidable) {
+        return Outcome::OneValue;
+    }
     let mut pieces = local_pieces(base, local, upstream, schemas, record);
     for (index, id) in upstream.ids.iter().enumerate() {
         if local.find(id).is_none() {

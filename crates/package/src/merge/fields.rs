@@ -75,7 +75,6 @@ impl<'a> Walk<'a, '_, '_> {
             let Verdict::Take(new) = self.node(&place, field, known.field(key)) else {
                 continue;
             };
-            let top = at.path.steps().is_empty() && self.whole.contains(&key);
             let mut next = upstream.entries().skip(index + 1);
             let before = next.find_map(|entry| entry.key.key_text().filter(|key| stays(key)));
             self.ops.push(Op::Insert {
@@ -83,7 +82,7 @@ impl<'a> Walk<'a, '_, '_> {
                 key: entry.key,
                 after: after.clone(),
                 before: before.map(str::to_owned),
-                with: if top { new.whole() } else { new },
+                with: new,
             });
             any = true;
             after = Some(key.to_owned());

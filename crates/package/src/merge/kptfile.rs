@@ -66,7 +66,6 @@ pub(super) fn merge(
     record.enter(id.record(), false);
     let conflicts = record.len();
     let mut walk = Walk::new(record);
-    walk.whole = &["upstream", "upstreamLock"];
     walk.own = match own {
         Own::Nothing => &[],
         Own::Name => NAME,

@@ -159,8 +159,9 @@ fn fates<'a>(
                 let at = place.path.clone();
                 walk.ops.push(Op::Replace { at, with });
             }
-            (Verdict::Take(new), None) => {
-                let inserted = slot.upstream.map(|from| (from, new.whole()));
+            // Whole: a part of an element is a skeleton (M4).
+            (Verdict::Take(_), None) => {
+                let inserted = slot.upstream.zip(element.upstream.map(New::Node));
                 fates.inserted.extend(inserted);
             }
             (Verdict::Keep, _) | (Verdict::Remove, None) => {}

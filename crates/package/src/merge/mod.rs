@@ -16,6 +16,7 @@ mod documents;
 mod fields;
 mod file;
 mod functions;
+mod header;
 mod kptfile;
 mod layout;
 mod leaves;
@@ -33,6 +34,7 @@ mod runtime;
 mod sequence;
 mod strategies;
 mod subpackages;
+mod tally;
 mod value;
 
 use model::{Conflict, ConflictPolicy, Files, Strategy};

@@ -43,7 +43,8 @@ enum Known {
 /// Of how many scalars most must be left for an element to be known again by them.
 const ENOUGH: usize = 3;
 
-/// Pairs elements by their identities, those whose identity changed by what else they are known by.
+/// Pairs elements by their identities, those whose identity changed by what else they are known by; `None` too where both
+/// sides gave one element an identity, each its own.
 fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>> {
     let base = Elements::of(three.base, list)?;
     let local = Elements::of(three.local, list)?;
@@ -60,6 +61,8 @@ fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>
         base.renamed(&local, &upstream, &mut to_local, sides);
         let sides = [three.base, three.upstream];
         base.renamed(&upstream, &local, &mut to_upstream, sides);
+        let sides = [&local, &upstream];
+        base.renamed_by_both(sides, [&mut to_local, &mut to_upstream], three)?;
     }
     let pairs = Pairs {
         to_local,
@@ -140,14 +143,7 @@ impl Elements {
         partners: &mut [Option<usize>],
         [old, new]: [Option<Node<'_>>; 2],
     ) {
-        let lone = |all: &mut dyn Iterator<Item = usize>| match (all.next(), all.next()) {
-            (Some(index), None) => Some(index),
-            _ => None,
-        };
-        let unpaired = partners.iter().enumerate();
-        let mut unpaired = unpaired.filter_map(|(index, to)| to.is_none().then_some(index));
-        let mut added = (0..side.steps.len()).filter(|index| !partners.contains(&Some(*index)));
-        let (Some(from), Some(to)) = (lone(&mut unpaired), lone(&mut added)) else {
+        let (Some(from), Some(to)) = (left(partners), new_one(side, partners)) else {
             return;
         };
         let (Some(step), Some(own)) = (self.steps.get(from), side.steps.get(to)) else {
@@ -156,20 +152,91 @@ impl Elements {
         if other.find(step).is_none() || other.find(own).is_some() {
             return;
         }
-        let keys = match step {
-            PathStep::Element(keys) => keys.len(),
-            _ => 0,
-        };
-        let value = |node: Option<Node<'_>>, at: usize| node?.at(at)?.to_value(Reader::V3).ok();
-        let alike = value(old, from).is_some_and(|old| {
-            let (kept, all) = kept(&old, value(new, to).as_ref());
-            let all = all.saturating_sub(keys);
-            all >= ENOUGH && kept * 3 >= all * 2
-        });
+        let alike = alike(step, [old, new], [from, to])
+            .is_some_and(|(kept, all)| all >= ENOUGH && kept * 3 >= all * 2);
         if let Some(partner) = partners.get_mut(from).filter(|_| alike) {
             *partner = Some(to);
         }
     }
+
+    /// Pairs the one element of this base that is on no side with the one that is new on each, where most of it is still
+    /// the same on both (M13b); `None` where each side gave it another identity, for it can have one alone.
+    fn renamed_by_both(
+        &self,
+        [local, upstream]: [&Self; 2],
+        [to_local, to_upstream]: [&mut [Option<usize>]; 2],
+        three: Three<'_>,
+    ) -> Option<()> {
+        let (Some(from), Some(mine), Some(theirs)) = (
+            left(to_local).filter(|from| left(to_upstream) == Some(*from)),
+            new_one(local, to_local),
+            new_one(upstream, to_upstream),
+        ) else {
+            return Some(());
+        };
+        let Some(step) = self.steps.get(from) else {
+            return Some(());
+        };
+        // Only a name is nothing but a name: a condition's type, or a port, is what it is.
+        let named = matches!(step, PathStep::Element(keys)
+            if matches!(keys.as_slice(), [(key, _)] if key == "name"));
+        // Of a few fields all must be left.
+        let alike = |side: Option<Node<'_>>, to: usize| {
+            let same = alike(step, [three.base, side], [from, to]);
+            same.is_some_and(|(kept, all)| {
+                let most = all >= ENOUGH && kept * 3 >= all * 2;
+                named && (most || all > 0 && kept == all)
+            })
+        };
+        let one_name = local.steps.get(mine) == upstream.steps.get(theirs);
+        let known = match (alike(three.local, mine), alike(three.upstream, theirs)) {
+            (true, true) => true,
+            (here, there) => one_name && (here || there),
+        };
+        if !known {
+            return Some(());
+        }
+        for (partners, to) in [(to_local, mine), (to_upstream, theirs)] {
+            if let Some(partner) = partners.get_mut(from) {
+                *partner = Some(to);
+            }
+        }
+        one_name.then_some(())
+    }
+}
+
+/// The only number, if there is one.
+fn lone(mut all: impl Iterator<Item = usize>) -> Option<usize> {
+    match (all.next(), all.next()) {
+        (Some(index), None) => Some(index),
+        _ => None,
+    }
+}
+
+/// The only element without a partner.
+fn left(partners: &[Option<usize>]) -> Option<usize> {
+    let unpaired = partners.iter().enumerate();
+    lone(unpaired.filter_map(|(index, to)| to.is_none().then_some(index)))
+}
+
+/// The only element of a side that is nobody's partner.
+fn new_one(side: &Elements, partners: &[Option<usize>]) -> Option<usize> {
+    lone((0..side.steps.len()).filter(|index| !partners.contains(&Some(*index))))
+}
+
+/// How many scalars of an element, its keys not counted, stand in another one, and how many there are.
+fn alike(
+    step: &PathStep,
+    [old, new]: [Option<Node<'_>>; 2],
+    [from, to]: [usize; 2],
+) -> Option<(usize, usize)> {
+    let keys = match step {
+        PathStep::Element(keys) => keys.len(),
+        _ => 0,
+    };
+    let value = |node: Option<Node<'_>>, at: usize| node?.at(at)?.to_value(Reader::V3).ok();
+    let (kept, all) = kept(&value(old, from)?, value(new, to).as_ref());
+    Some((kept, all.saturating_sub(keys)))
 }
 
 /// What else than its identity an element is known by, where that is unique.
@@ -254,7 +321,7 @@ impl Pairs {
         slots
     }
 
-    /// One element; a record names it by its identity, or by its name where a key changed.
+    /// One element; where a key changed a record names it by its name, else by the key that it has in the result.
     fn slot(
         &self,
         base: Option<usize>,
@@ -274,9 +341,10 @@ impl Pairs {
             Some(PathStep::Element(vec![("name".to_owned(), name)]))
         };
         let name = changed.then(name).flatten();
-        let step = name
-            .or(own)
-            .or_else(|| sides.into_iter().flatten().next())?;
+        let [mine, theirs] = sides;
+        let (mine, theirs) = (mine.filter(|step| Some(step) != own.as_ref()), theirs);
+        let renamed = mine.or_else(|| theirs.filter(|step| Some(step) != own.as_ref()));
+        let step = name.or(renamed).or(own)?;
         Some(Slot {
             base,
             local,

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
-use yaml::Node;
+use yaml::{Node, Reader, Value};
 
-use super::compare::same;
+use super::compare::{canonical, kept, same};
 use super::list::Slot;
 use super::value::Three;
 use super::{pairs, sequence};
@@ -170,21 +170,44 @@ impl Likeness {
     }
 }
 
-/// Pairs the items of lists without keys: equal ones in order, then as many between them as there are.
+/// Pairs the items of lists without keys: equal ones in order; between them maps that are mostly alike, and of the rest as
+/// many as there are.
 fn in_order(merged: Node<'_>, side: Node<'_>) -> Vec<Option<usize>> {
-    let texts = |node: Node<'_>| -> Vec<String> {
-        let texts = node.items().map(|item| item.source().to_owned());
-        texts.collect()
+    let values = |node: Node<'_>| -> Vec<(String, Option<Value>)> {
+        let value = |item: Node<'_>| {
+            let value = item.to_value(Reader::V3).ok();
+            let json = value.as_ref().and_then(Value::to_json);
+            let text = json.map_or_else(|| item.source().to_owned(), |json| canonical(&json));
+            (text, value.filter(|value| value.as_map().is_some()))
+        };
+        node.items().map(value).collect()
     };
-    let (here, there) = (texts(merged), texts(side));
+    let (here, there) = (values(merged), values(side));
+    let texts = |all: &[(String, Option<Value>)]| -> Vec<String> {
+        all.iter().map(|(text, _)| text.clone()).collect()
+    };
+    let map = |all: &'_ [(String, Option<Value>)], at: usize| all.get(at)?.1.clone();
+    let alike = |a: usize, b: usize| {
+        let (Some(a), Some(b)) = (map(&here, a), map(&there, b)) else {
+            return false;
+        };
+        let (kept, all) = kept(&b, Some(&a));
+        kept * 2 > all
+    };
     let mut partners = vec![None; here.len()];
-    for op in capture_diff_slices(Algorithm::Myers, &here, &there) {
+    for op in capture_diff_slices(Algorithm::Myers, &texts(&here), &texts(&there)) {
         let (from, to) = (op.old_range(), op.new_range());
-        if op.tag() == DiffTag::Equal || from.len() == to.len() {
-            for (here, there) in from.zip(to) {
-                if let Some(partner) = partners.get_mut(here) {
-                    *partner = Some(there);
-                }
+        let (equal, as_many) = (op.tag() == DiffTag::Equal, from.len() == to.len());
+        for at in from.clone() {
+            let beside = to.start + at - from.start;
+            let mut left = to.clone().filter(|to| !partners.contains(&Some(*to)));
+            let partner = match map(&here, at) {
+                _ if equal => Some(beside),
+                Some(_) => left.find(|to| alike(at, *to)),
+                None => Some(beside).filter(|to| as_many && map(&there, *to).is_none()),
+            };
+            if let Some(place) = partners.get_mut(at) {
+                *place = partner;
             }
         }
     }

@@ -13,6 +13,7 @@ use super::attach;
 use super::compare::same;
 use super::marks::MERGE_COMMENT;
 use super::record::Recorder;
+use super::tally::{Counts, counts};
 use crate::schema::Schema;
 
 /// The text of a merged document with every comment at its entry. `since` is the number of conflicts before the document.
@@ -77,20 +78,6 @@ pub(crate) fn standing<'a>(document: Document<'a>, named: Option<&BTreeSet<&str>
         .collect()
 }
 
-/// How often each comment stands in a document.
-type Counts<'a> = BTreeMap<&'a str, usize>;
-
-/// Identity is the downstream's own and does not count.
-fn counts<'a>(document: Document<'a>) -> Counts<'a> {
-    let mut counts = Counts::new();
-    for comment in document.comments() {
-        if !comment.text.contains(MERGE_COMMENT) {
-            *counts.entry(comment.text.trim_end()).or_default() += 1;
-        }
-    }
-    counts
-}
-
 fn marks(document: Document<'_>) -> Vec<&str> {
     let comments = document.comments().map(|comment| comment.text.trim_end());
     comments
@@ -116,10 +103,12 @@ fn neighbours<'a>(document: Document<'a>) -> BTreeSet<(&'a str, &'a str)> {
             line => Some(line),
         };
         let near = near.unwrap_or_default();
-        (
-            comment.text.trim_end(),
-            near.split(": ").next().unwrap_or(near),
-        )
+        // Items may begin with the same key: what tells them apart is the value.
+        let key = match near.starts_with("- ") {
+            true => near,
+            false => near.split(": ").next().unwrap_or(near),
+        };
+        (comment.text.trim_end(), key)
     };
     document.comments().map(neighbour).collect()
 }

@@ -1,10 +1,10 @@
 //! The merge of one value: what becomes of a local node (M1–M4).
 
 use model::Decision;
-use yaml::{Kind, Node, Path, Step};
+use yaml::{Kind, Node, Path, Step, Value};
 
 use super::apply::{New, Op};
-use super::compare::{same, same_form, same_opt};
+use super::compare::{same, same_form, same_opt, value};
 use super::record::Recorder;
 use super::{lines, list};
 use crate::conflicts::FieldPath;
@@ -104,8 +104,6 @@ pub(super) struct Walk<'a, 'r, 'o> {
     pub(super) ops: Vec<Op<'a>>,
     /// Fields that are not merged: paths that stay as they are locally.
     pub(super) own: &'static [&'static [&'static str]],
-    /// Top fields that come back whole where they were deleted locally and changed upstream.
-    pub(super) whole: &'static [&'static str],
     /// Lists that merge as one value, because their elements came together to what no rule allows (M13b).
     pub(super) whole_lists: &'r [FieldPath],
 }
@@ -116,7 +114,6 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             record,
             ops: Vec::new(),
             own: &[],
-            whole: &[],
             whole_lists: &[],
         }
     }
@@ -157,7 +154,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         } = three;
         match (local, upstream) {
             (None, None) => Verdict::Keep,
-            (None, Some(upstream)) => self.without_local(at, base, upstream, known),
+            (None, Some(upstream)) => self.without_local(at, base, upstream),
             (Some(local), None) => self.without_upstream(at, base, local, known),
             (Some(local), Some(upstream)) => self.both(at, base, local, upstream, known),
         }
@@ -169,7 +166,6 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         at: &Place,
         base: Option<Node<'a>>,
         upstream: Node<'a>,
-        known: Known<'_>,
     ) -> Verdict<'a> {
         let Some(base) = base else {
             return Verdict::Take(New::Node(upstream));
@@ -182,11 +178,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             .field(&at.field, Some(base), None, Some(upstream))
         {
             Decision::Local => Verdict::Keep,
-            Decision::Upstream => Verdict::Take(New::Changed {
-                base,
-                upstream,
-                list: keyed(known),
-            }),
+            Decision::Upstream => Verdict::Take(back(base, upstream)),
         }
     }
 
@@ -376,6 +368,28 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     }
 }
 
+/// What comes back of what was deleted here and changed upstream: of a map whose entries stand for themselves what upstream
+/// changed in it, for the rest stays deleted (M4); everything else whole, since a part of it is what nobody has.
+fn back<'a>(base: Node<'a>, upstream: Node<'a>) -> New<'a> {
+    let maps = [base, upstream]
+        .iter()
+        .all(|node| node.kind() == Kind::Mapping && is_flat(*node));
+    let (Some(old), Some(Value::Map(new)), true) = (value(base), value(upstream), maps) else {
+        return New::Node(upstream);
+    };
+    let all = new.len();
+    let changed = new.into_iter();
+    let changed: Vec<_> = changed
+        .filter(|(key, value)| old.get(key) != Some(value))
+        .collect();
+    // Where upstream only took things away, nothing would be left but a skeleton.
+    match changed.len() {
+        0 => New::Node(upstream),
+        some if some == all => New::Node(upstream),
+        _ => New::Value(Value::Map(changed)),
+    }
+}
+
 /// Whether each entry of a map stands for itself, as labels do: all of them are scalars.
 fn is_flat(map: Node<'_>) -> bool {
     map.entries()
@@ -388,18 +402,5 @@ fn is_empty(node: Node<'_>) -> bool {
         Kind::Mapping => node.entries().len() == 0,
         Kind::Sequence => node.items().len() == 0,
         Kind::Scalar | Kind::Alias => node.is_null(),
-    }
-}
-
-/// The keys by which a list pairs, for a list that comes back after a local deletion.
-fn keyed(known: Known<'_>) -> Option<Vec<String>> {
-    match known.list {
-        List::Map(keys) => Some(
-            keys.iter()
-                .map(|key| key.name.clone().into_owned())
-                .collect(),
-        ),
-        List::Set | List::Values | List::Functions => Some(Vec::new()),
-        List::Atomic | List::Unstated | List::Grants => None,
     }
 }

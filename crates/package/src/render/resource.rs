@@ -37,6 +37,21 @@ pub(super) fn default_path(value: &Value) -> String {
     )
 }
 
+/// Whether two resources are known by the same: group, kind, namespace and name.
+pub(super) fn is_same_resource(a: &Value, b: &Value) -> bool {
+    fn known(value: &Value) -> [&str; 4] {
+        let text = |path: &[&str]| value.lookup(path).and_then(Value::text).unwrap_or_default();
+        let group = text(&["apiVersion"]).rsplit_once('/');
+        [
+            group.map_or("", |(group, _)| group),
+            text(&["kind"]),
+            text(&["metadata", "namespace"]),
+            text(&["metadata", "name"]),
+        ]
+    }
+    known(a) == known(b)
+}
+
 /// A path that a function gave, relative to the root; refused if it leaves the package.
 pub(super) fn checked(package: &str, place: &str) -> Result<String, String> {
     let outside = || {

@@ -15,7 +15,9 @@ use crate::krm::not_krm;
 use super::config::short_name;
 use super::entry::{Entry, Origin};
 use super::plan::{Plan, Task, within};
-use super::resource::{checked, default_path, full, is_resource_file, list_items};
+use super::resource::{
+    checked, default_path, full, is_resource_file, is_same_resource, list_items,
+};
 use super::select;
 use super::{Item, Options};
 
@@ -325,6 +327,15 @@ impl Resources {
             ));
         }
         let package = owner(&self.packages, &path);
+        // A function is not told in which subpackage a resource stands: what it names a place for may be there already.
+        let below = package != task.package;
+        let same = |entry: &&mut Entry| {
+            below && entry.path == path && is_same_resource(&entry.value, &item.value)
+        };
+        if let Some(there) = self.entries.iter_mut().find(same) {
+            (there.value, there.weight) = (item.value, weight);
+            return Ok(());
+        }
         let (id, value, origin) = (self.next, item.value, None);
         self.entries.push(Entry {
             id,

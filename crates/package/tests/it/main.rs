@@ -38,6 +38,7 @@ mod mutate;
 mod oracle;
 mod render;
 mod render_aliases;
+mod render_functions;
 mod render_refused;
 
 use std::path::PathBuf;

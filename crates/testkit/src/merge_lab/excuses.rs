@@ -81,6 +81,22 @@ pub(super) fn resources(found: &[Remark], sides: &[Side; 3]) -> bool {
             .all(|name| !there(base, name) && there(local, name) != there(upstream, name))
 }
 
+/// Whether a comment stands at elements of which each side alone has its own: both took one along that they called otherwise.
+pub(super) fn elements(found: &[Remark], [base, local, upstream]: &[Side; 3]) -> bool {
+    let names: BTreeSet<&str> = found.iter().map(|remark| remark.node.as_str()).collect();
+    let own = |name: &&str| !base.has(name) && local.has(name) != upstream.has(name);
+    names.len() == found.len() && names.iter().all(own)
+}
+
+/// Whether a comment stands above a scalar of the list in which a side has it, above one that is there no more: the
+/// scalar became this one.
+pub(super) fn same_list(sides: [Option<&Remark>; 2], now: &Remark, after: &Side) -> bool {
+    let scalar = |line: &str| line.starts_with("- ") && !line.contains(": ");
+    let mut sides = sides.into_iter().flatten();
+    let became = |side: &Remark| scalar(&side.next) && !after.has(&side.node);
+    scalar(&now.next) && sides.any(|side| became(side) && side.holder == now.holder)
+}
+
 /// Whether nothing is left in a map or list because each side took another part of it away: it is empty and stays, since no
 /// side took it away itself.
 pub(super) fn emptied((at, value): &(String, String), sides: &[Side; 3]) -> bool {

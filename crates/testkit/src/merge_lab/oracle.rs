@@ -130,9 +130,10 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
         if renamed(&key.0, sides) && wanted(total).is_none_or(in_all) {
             continue;
         }
-        let again = excuses::within(beside.asked, &generic_key.0)
-            || excuses::emptied(key, sides)
-            || excuses::added_apart(&key.0, sides);
+        let apart = excuses::added_apart(&key.0, sides);
+        let emptied = excuses::emptied(key, sides);
+        let asked = excuses::within(beside.asked, &generic_key.0);
+        let again = asked || emptied || apart;
         match wanted(counts) {
             Some(wanted) if there < wanted && !known() => {
                 // An element of another name holds it where its name was changed.
@@ -151,11 +152,14 @@ fn values(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut Vec
         let loose = (generic(&key.0), key.1.clone());
         let counts = [0, 1, 2].map(|at| sides.get(at).map_or(0, |side| count(&side.loose, &loose)));
         let [base, local_loose, upstream_loose] = counts;
+        // What one side deleted, and the other changed, stands beside what came in its place.
+        let base = if asked { 0 } else { base };
         let most = local_loose
             .max(upstream_loose)
             .max((local_loose + upstream_loose).saturating_sub(base));
         let most = most + count(&beside.spare.loose, &loose);
-        if count(&after.loose, &loose) > most && local + upstream + there > 0 && !again {
+        if count(&after.loose, &loose) > most && local + upstream + there > 0 && !emptied && !apart
+        {
             fault(
                 "value doubled",
                 key,
@@ -172,12 +176,6 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
         .flat_map(|side| side.comments.keys())
         .collect();
     let none = Vec::new();
-    let keys: BTreeSet<&String> = after
-        .comments
-        .values()
-        .flatten()
-        .map(|remark| &remark.next)
-        .collect();
     for text in all {
         let places = [0, 1, 2].map(|at| {
             sides
@@ -204,7 +202,8 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
             moved(remark) || sides.iter().skip(1).any(lacks)
         };
         let whole = found.iter().all(kept);
-        let again = excuses::all_asked(beside.asked, found) || excuses::resources(found, sides);
+        let apart = excuses::resources(found, sides) || excuses::elements(found, sides);
+        let again = excuses::all_asked(beside.asked, found) || apart;
         let mut fault = |rule, what: String| {
             faults.push(Fault {
                 rule,
@@ -220,7 +219,7 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
             }
             _ => {}
         }
-        if found.len() > local.max(upstream) + spare && !again {
+        if found.len() > local.max(upstream) + spare && !apart {
             fault(
                 "comment doubled",
                 format!("{} of {}", found.len(), local.max(upstream)),
@@ -229,8 +228,9 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
         let [base, local, upstream] = places.map(Vec::as_slice);
         // One that stands once everywhere can be followed.
         if let ([now], [_] | [], [_] | [], [_] | []) = (found.as_slice(), base, local, upstream)
-            && !stands([base.first(), local.first(), upstream.first()], now, &keys)
+            && !stands([base.first(), local.first(), upstream.first()], now, after)
             && !excuses::renamed([local.first(), upstream.first()], now, sides)
+            && !excuses::same_list([local.first(), upstream.first()], now, after)
         {
             fault("comment moved", String::new());
         }
@@ -238,7 +238,7 @@ fn comments(sides: &[Side; 3], after: &Side, beside: &Beside<'_>, faults: &mut V
 }
 
 /// Whether a comment stands where one of the sides that moved it, or all of them, have it.
-fn stands(sides: [Option<&Remark>; 3], now: &Remark, there: &BTreeSet<&String>) -> bool {
+fn stands(sides: [Option<&Remark>; 3], now: &Remark, after: &Side) -> bool {
     let [base, local, upstream] = sides;
     let choices: Vec<&Remark> = match (local, upstream) {
         (Some(local), Some(upstream)) if Some(local) == base => vec![upstream],
@@ -255,23 +255,16 @@ fn stands(sides: [Option<&Remark>; 3], now: &Remark, there: &BTreeSet<&String>) 
     let previous = all.iter().any(|side| side.previous == now.previous);
     let gone = choices
         .iter()
-        .all(|side| side.behind || !there.contains(&side.next));
+        .all(|side| side.behind || !after.has(&side.node));
     // What stands behind all that a map holds stays behind it, whatever comes last there now.
     let inside = now.behind
         && all
             .iter()
-            .any(|side| side.behind && holder(side) == holder(now));
+            .any(|side| side.behind && side.holder == now.holder);
+    // What stands on top of a file stays there, whatever comes first now.
     next || inside
-        || (previous && gone)
+        || (previous && (gone || now.previous.is_empty()))
         || (previous && all.iter().any(|side| side.next == now.next))
-}
-
-/// What holds the entry that a comment stands behind.
-fn holder(remark: &Remark) -> &str {
-    remark
-        .node
-        .rsplit_once(' ')
-        .map_or("", |(holder, _)| holder)
 }
 
 /// Whether two lines are the same entry: its value may have changed.

@@ -85,6 +85,8 @@ pub(super) struct Remark {
     pub(super) behind: bool,
     /// The way to what it belongs to, from its resource on.
     pub(super) node: String,
+    /// The way to what holds the entry before it, of those that stand less deep than it does.
+    pub(super) holder: String,
 }
 
 /// The comments of a text by their words.
@@ -116,7 +118,11 @@ pub(super) fn comments(text: &str) -> BTreeMap<String, Vec<Remark>> {
             next: next.map(Row::key).unwrap_or_default(),
             previous: previous.map(Row::key).unwrap_or_default(),
             behind,
-            node: way.cloned().unwrap_or_default(),
+            node: way.map(Way::text).unwrap_or_default(),
+            holder: previous
+                .and_then(|previous| ways.get(previous.line))
+                .map(|way| way.above(row.indent))
+                .unwrap_or_default(),
         };
         out.entry(comment.to_owned()).or_default().push(remark);
     }
@@ -177,11 +183,30 @@ fn rows(text: &str) -> Vec<Row<'_>> {
 
 /// The ways to all nodes of a text.
 pub(super) fn nodes(text: &str) -> BTreeSet<String> {
-    ways(&rows(text)).into_iter().collect()
+    ways(&rows(text)).iter().map(Way::text).collect()
 }
 
-/// For each row the way to it: its resource, and the keys and items that it stands in.
-fn ways(rows: &[Row<'_>]) -> Vec<String> {
+/// The resource of a row, and the keys and items that it stands in: how deep each is, whether an item, what it is called.
+struct Way {
+    resource: String,
+    open: Vec<(usize, bool, String)>,
+}
+
+impl Way {
+    fn text(&self) -> String {
+        self.above(usize::MAX)
+    }
+
+    /// The way to the innermost that stands less deep than this.
+    fn above(&self, indent: usize) -> String {
+        let open = self.open.iter().take_while(|(depth, ..)| *depth < indent);
+        let keys: Vec<&str> = open.map(|(.., key)| key.as_str()).collect();
+        format!("{} {}", self.resource, keys.join(" "))
+    }
+}
+
+/// For each row the way to it.
+fn ways(rows: &[Row<'_>]) -> Vec<Way> {
     let mut out = Vec::with_capacity(rows.len());
     for document in rows.split_inclusive(|row| row.code == "---") {
         let field = |name: &str, depth: usize| {
@@ -203,8 +228,10 @@ fn ways(rows: &[Row<'_>]) -> Vec<String> {
                 }
                 open.push((row.indent, item, row.key()));
             }
-            let way: Vec<&str> = open.iter().map(|(.., key)| key.as_str()).collect();
-            out.push(format!("{resource} {}", way.join(" ")));
+            out.push(Way {
+                resource: resource.clone(),
+                open: open.clone(),
+            });
         }
     }
     out

@@ -8,27 +8,29 @@ use model::{Conflict, Files, PackagePath};
 use super::reading::is_yaml;
 
 /// The files and resources of the result that a record asks about as a whole, and the new files of one side beside a file
-/// that it deleted and a record asks about.
+/// that it deleted and a record asks about, or of which the other side changed comments alone.
 pub(super) fn whole(
     [base, local, upstream]: [&Files; 3],
     result: &Files,
     conflicts: &[Conflict],
 ) -> Files {
-    let asked = |side: &Files| {
+    let asked = |side: &Files, other: &Files| {
         let mut files = conflicts
             .iter()
             .filter(|c| c.path.is_empty() && c.resource.is_empty());
+        let mut both = base.iter().filter(|(path, _)| !side.contains_key(*path));
         files.any(|c| base.contains_key(&c.file) && !side.contains_key(&c.file))
+            || both.any(|(path, old)| other.get(path).is_some_and(|new| new != old))
     };
-    let deleting = [local, upstream].map(|side| asked(side).then_some(side));
+    let deleting = [(local, upstream), (upstream, local)];
+    let deleting = deleting.map(|(side, other)| asked(side, other).then_some(side));
     let both = base
         .keys()
         .any(|path| !local.contains_key(path) && !upstream.contains_key(path));
     let mut out = Files::new();
     for (path, file) in result {
         let mut sides = deleting.iter().flatten();
-        let own = local.contains_key(path) != upstream.contains_key(path);
-        let new = both && own || sides.any(|side| side.contains_key(path));
+        let new = both || sides.any(|side| side.contains_key(path));
         if !base.contains_key(path) && new {
             out.insert(path.clone(), file.clone());
             continue;

@@ -40,16 +40,32 @@ impl<'a> Attachments<'a> {
         self.all.get(&(node.id, place as u8))
     }
 
-    /// The same, with what stands before the first entry of a document above that entry instead of above the document.
+    /// The same, with the header of a document shared out: the first comments stay above the document, those behind them stand
+    /// above the first entry.
     #[must_use]
-    pub fn with_header_at_entry(mut self, document: Document<'a>) -> Self {
+    pub fn with_header_shared(mut self, document: Document<'a>, share: usize) -> Self {
         let view = document.stream.view(document.index);
         let root = view.tree.root;
-        let header = self.all.remove(&(root, Place::Head as u8));
-        if let Some(header) = header.filter(|_| view.slots(root) > 0) {
-            let first = view.slot(root, 0).value;
-            self.all.insert((first, Place::Head as u8), header);
-        }
+        let header = self.all.get_mut(&(root, Place::Head as u8));
+        let Some(header) = header.filter(|_| view.slots(root) > 0) else {
+            return self;
+        };
+        let text = view.text.get(header.range.clone()).unwrap_or_default();
+        let mut left = share.min(header.comments.len());
+        let lines = text.split_inclusive('\n').take_while(|line| {
+            let taken = left > 0;
+            left -= usize::from(taken && !line.trim().is_empty());
+            taken
+        });
+        let at = header.range.start + lines.map(str::len).sum::<usize>();
+        let below = Attached {
+            comments: header.comments.split_off(share.min(header.comments.len())),
+            range: at..header.range.end,
+            column: header.column,
+        };
+        header.range.end = at;
+        let first = view.slot(root, 0).value;
+        self.all.insert((first, Place::Head as u8), below);
         self
     }
 }
@@ -344,16 +360,27 @@ c:
     }
 
     #[test]
-    fn m14_a_header_can_be_seen_as_the_first_entry_s() {
+    fn m14_a_header_can_be_shared_out_between_the_document_and_its_first_entry() {
         let stream = Stream::parse(TEXT, &Limits::default()).unwrap();
         let document = stream.document(0).unwrap();
-        let attachments = document.attachments().with_header_at_entry(document);
         let root = document.root();
-        let first = attachments.of(root.get("a").unwrap(), Place::Head).unwrap();
-        assert_eq!(first.comments, ["# licence", "# about it"]);
-        assert_eq!(attachments.of(root, Place::Head), None);
-        let foot = attachments.of(root, Place::Foot).unwrap();
-        assert_eq!(foot.comments, ["# the end"]);
+        let comments = ["# licence", "# about it"];
+        for (share, end) in [(0, 0), (1, 10), (2, 22), (9, 22)] {
+            let attachments = document.attachments().with_header_shared(document, share);
+            let header = attachments.of(root, Place::Head).unwrap();
+            let first = attachments.of(root.get("a").unwrap(), Place::Head).unwrap();
+            assert_eq!(
+                [&header.comments[..], &first.comments[..]].concat(),
+                comments
+            );
+            assert_eq!(header.comments.len(), share.min(2));
+            assert_eq!(
+                (header.range.clone(), first.range.clone()),
+                (0..end, end..22)
+            );
+            let foot = attachments.of(root, Place::Foot).unwrap();
+            assert_eq!(foot.comments, ["# the end"]);
+        }
     }
 
     #[test]

@@ -140,6 +140,96 @@ fn m14_a_header_above_a_new_first_entry_stays_above_it_and_takes_what_changes_in
 }
 
 #[test]
+fn m14_what_stands_above_both_first_entries_is_the_documents() {
+    let base = "# Values\n\n# how many\nreplicas: 2\n# the image\nimage: a\nsize: 1\n";
+    let upstream = "# Values\n\n# the image\nimage: a\nsize: 2\n";
+    for remark in ["", "# which\n", "# the image\n# which\n"] {
+        let local = base.replace("# the image\n", remark);
+        let wanted = upstream.replace("# the image\n", remark);
+        for (local, upstream) in [(&*local, upstream), (upstream, &*local)] {
+            let (text, conflicts) = one(base, local, upstream, &block());
+            assert_eq!(bare(&text), bare(&wanted), "{local}");
+            assert_eq!(conflicts, []);
+        }
+    }
+}
+
+#[test]
+fn m14_a_licence_that_changed_stays_above_a_new_first_entry() {
+    let swap = [(
+        "apiVersion: example.com/v1\nkind: Thing\n",
+        "kind: Thing\napiVersion: example.com/v1\n",
+    )];
+    let upstream = replaced(
+        &replaced(LICENSED, &swap),
+        &[("Copyright The", "Copyright 2024 The")],
+    );
+    let local = replaced(LICENSED, &[("size: 3", "size: 4")]);
+    let header = "# Copyright 2024 The Shop Authors\n# SPDX-License-Identifier: Apache-2.0\n";
+    for (local, upstream) in [(&local, &upstream), (&upstream, &local)] {
+        let (text, conflicts) = one(LICENSED, local, upstream, &block());
+        assert!(
+            text.starts_with(header) && text.contains("size: 4"),
+            "{text}"
+        );
+        assert_eq!(text.matches('#').count(), 2, "{text}");
+        assert_eq!(conflicts, []);
+    }
+}
+
+#[test]
+fn m14_a_comment_kept_when_its_entry_was_taken_away_stands_once_where_the_entry_stays() {
+    let base = "data:\n  # logging\n  level: info\n  format: json\n";
+    let local = "data:\n  # logging\n  format: json\n";
+    let upstream = base.replace("info", "debug");
+    for (local, upstream) in [(local, &*upstream), (&*upstream, local)] {
+        for policy in [ConflictPolicy::Upstream, ConflictPolicy::Local] {
+            let options = MergeOptions::against_base(Strategy::ResourceMerge, policy);
+            let (text, conflicts) = one(base, local, upstream, &options);
+            assert_eq!(text.matches("# logging").count(), 1, "{local}\n{text}");
+            assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+        }
+    }
+}
+
+#[test]
+fn m14_comments_find_their_elements_in_a_list_that_is_one_value() {
+    let list = |items: &str| format!("apiVersion: e.com/v1\nkind: A\nrules:\n{items}");
+    let base = list("- when: night\n  then: stop\n# else\n- when: day\n  then: run\n");
+    let local =
+        list("# else\n- when: day\n  then: run\n# late\n- when: night # pm\n  then: stop\n");
+    let upstream = base.replace("run", "walk");
+    let (text, conflicts) = one(&base, &local, &upstream, &block());
+    let wanted =
+        list("# late\n- when: night # pm\n  then: stop\n# else\n- when: day\n  then: walk\n");
+    assert_eq!(text, wanted);
+    assert_eq!(conflicts.len(), 1);
+    // What upstream put between two takes nobody's comment.
+    let local = replaced(&base, &[("- when: night", "# late\n- when: night")]) + "- when: noon\n";
+    let new = "- when: dawn\n  then: go\n# else\n- when: day\n  then: run\n  fast: true\n";
+    let upstream = replaced(&base, &[("# else\n- when: day\n  then: run\n", new)]);
+    let (text, conflicts) = one(&base, &local, &upstream, &block());
+    let wanted = replaced(&upstream, &[("- when: night", "# late\n- when: night")]);
+    assert_eq!(text, wanted);
+    assert_eq!(conflicts.len(), 1);
+}
+
+#[test]
+fn m14_a_comment_apart_from_its_element_goes_where_upstream_moves_it() {
+    let list = |items: &str| {
+        format!("apiVersion: v1\nkind: Service\nmetadata: {{name: w}}\nspec:\n  ports:\n{items}")
+    };
+    let http = "  # plain\n  - name: http\n    port: 80\n";
+    let more = "  - name: metrics\n    port: 9090\n";
+    let apart = http.replace("# plain\n", "# plain\n\n");
+    let base = list(&format!("{http}{more}"));
+    let local = list(&format!("{apart}{more}"));
+    let (text, conflicts) = one(&base, &local, &list(&format!("{more}{http}")), &block());
+    assert_eq!(bare(&text), bare(&list(&format!("{more}{http}"))), "{text}");
+    assert_eq!(conflicts, []);
+}
+
+#[test]
 fn m14_a_header_that_goes_is_gone_once_and_one_that_changes_is_there_once() {
     let values = &VALUES[..2];
     let spaced = replaced(LICENSED, &[("Apache-2.0\napi", "Apache-2.0\n\napi")]);

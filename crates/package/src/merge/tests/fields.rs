@@ -220,3 +220,31 @@ fn m4_what_upstream_only_took_from_comes_back_whole_and_no_skeleton() {
     let (text, conflicts) = one(base, local, &upstream, &block());
     assert_eq!((text, conflicts.len()), (upstream, 1));
 }
+
+#[test]
+fn m4_a_map_that_comes_back_under_block_is_upstreams_and_whole() {
+    let base = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  affinity:
+    # near the cache
+    podAffinity: {a: b}
+    nodeAffinity:
+      zone: x
+      rack: \"1\" # as wired
+  tier: web
+";
+    let local = base.split("  affinity").next().unwrap().to_owned() + "  tier: web\n";
+    let upstream = replaced(base, &[("zone: x", "zone: y")]);
+    let (text, conflicts) = one(base, &local, &upstream, &block());
+    assert_eq!(text, upstream);
+    assert_eq!(conflicts.len(), 1);
+    assert_eq!(conflicts[0].path, "spec.affinity");
+    let file = files(&[("a.yaml", &text)]);
+    assert_eq!(
+        crate::conflicts::value_at(&file, &conflicts[0]),
+        conflicts[0].upstream
+    );
+}

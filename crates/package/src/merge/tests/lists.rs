@@ -241,6 +241,73 @@ fn m13b_a_container_of_which_one_side_changed_the_name_alone_stays_the_same() {
 }
 
 #[test]
+fn m13b_a_container_that_both_sides_call_otherwise_stands_once() {
+    let base = pod(&["wait", "migrate"]);
+    let local = replaced(
+        &base,
+        &[("name: wait", "name: hold"), ("migrate:1", "migrate:2")],
+    );
+    // The same name is no question, and what one side changed beside it arrives.
+    let upstream = replaced(&base, &[("name: wait", "name: hold"), ("wait:1", "wait:2")]);
+    for (local, upstream) in [(&local, &upstream), (&upstream, &local)] {
+        let (text, conflicts) = one(&base, local, upstream, &block());
+        let changes = [
+            ("name: wait", "name: hold"),
+            ("wait:1", "wait:2"),
+            ("migrate:1", "migrate:2"),
+        ];
+        assert_eq!(text, replaced(&base, &changes));
+        assert_eq!(conflicts, []);
+    }
+    // Two names are one conflict that tells both, and only one of them stands there.
+    let upstream = replaced(&base, &[("name: wait", "name: pause")]);
+    for (policy, wins) in [
+        (ConflictPolicy::Block, &upstream),
+        (ConflictPolicy::Local, &local),
+    ] {
+        let options = MergeOptions::against_base(Strategy::ResourceMerge, policy);
+        let (text, conflicts) = one(&base, &local, &upstream, &options);
+        assert_eq!(&text, wins);
+        assert_eq!(places(&conflicts), ["spec.initContainers"]);
+        let told = |value: &ConflictValue, name: &str| matches!(value, ConflictValue::Json(json) if json.contains(name));
+        assert!(told(&conflicts[0].local, "hold") && told(&conflicts[0].upstream, "pause"));
+    }
+    // What has nothing but its key in common with nobody is deleted and new.
+    let (text, conflicts) = one(
+        &base,
+        &pod(&["hold", "migrate"]),
+        &pod(&["pause", "migrate"]),
+        &block(),
+    );
+    assert!(
+        text.contains("name: hold") && text.contains("name: pause"),
+        "{text}"
+    );
+    assert_eq!(conflicts, []);
+}
+
+#[test]
+fn m13b_a_conflict_in_a_renamed_container_names_it_as_the_result_does() {
+    let base = pod(&["wait", "migrate"]).replace(
+        "wait:1",
+        "wait:1\n    command: [a]\n    workingDir: /x\n    tty: true",
+    );
+    let local = replaced(
+        &base,
+        &[("name: wait", "name: hold"), ("wait:1", "wait:mine")],
+    );
+    let upstream = replaced(&base, &[("wait:1", "wait:2")]);
+    for (local, upstream) in [(&local, &upstream), (&upstream, &local)] {
+        let (text, conflicts) = one(&base, local, upstream, &block());
+        assert!(
+            text.contains("name: hold") && !text.contains("name: wait"),
+            "{text}"
+        );
+        assert_eq!(places(&conflicts), ["spec.initContainers[name=hold].image"]);
+    }
+}
+
+#[test]
 fn m13b_a_renamed_container_is_known_by_most_of_what_it_holds() {
     let web = "\
 apiVersion: v1
