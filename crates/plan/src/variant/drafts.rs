@@ -256,11 +256,6 @@ impl Work<'_> {
         }
         let why = self.why(draft.machine.as_ref());
         if draft.lifecycle == Lifecycle::Proposed {
-            if is_inherited(draft) && has_lock_of(draft, self.inputs.upstream) {
-                self.report
-                    .note(format!("Proposed '{name}' stems from the wanted upstream"));
-                return Ok(());
-            }
             self.proposed(draft, &why);
             return Ok(());
         }

@@ -6,13 +6,19 @@ use model::{Lifecycle, ProposedPolicy, Revision};
 
 use super::super::decide::not_ready;
 use super::super::{RevisionRef, Step, words};
-use super::Work;
+use super::{Work, has_lock_of, is_inherited};
 use crate::conflicts;
 
 impl Work<'_> {
-    /// A proposed revision is the approver's: it is left alone, or taken back on request (V3).
+    /// A proposed revision is the approver's: it is left alone, or taken back on request (V3). One that came from another
+    /// server is as good as what we would have made of the same upstream (A5).
     pub(super) fn proposed(&mut self, revision: &Arc<Revision>, why: &[String]) {
         let name = &revision.key.name;
+        if is_inherited(revision) && has_lock_of(revision, self.inputs.upstream) {
+            self.report
+                .note(format!("Proposed '{name}' stems from the wanted upstream"));
+            return;
+        }
         "waiting for approval".clone_into(&mut self.report.state);
         if self.inputs.variant.spec.proposed == ProposedPolicy::RevertToDraft {
             self.report
