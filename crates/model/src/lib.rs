@@ -59,8 +59,8 @@ pub use repository::{GitSpec, Repository};
 pub use resolution::{Choice, ConflictSide, Resolution};
 pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
 pub use rollout::{
-    Before, HaltWhen, MAX_DIVERGED, MemberMark, OpenWhen, Rollout, RolloutState, RolloutStatus,
-    RolloutStep, StepMembers, StepStatus,
+    Before, HaltWhen, MAX_DIVERGED, Member, MemberMark, OpenWhen, Rollout, RolloutState,
+    RolloutStatus, RolloutStep, StepMembers, StepStatus,
 };
 pub use set::{
     DeletionGuard, FunctionTemplate, InjectorTemplate, LabelSelector, MapExpr, ObjectSelector,

@@ -89,10 +89,23 @@ impl World {
 
     /// The set that controls an object of a namespace, if it is annotated to take back what variants of it left behind.
     pub(crate) fn takes_back(&self, meta: &ObjectMeta, namespace: &Namespace) -> Option<Uid> {
+        let set = self.set_of(meta, namespace).filter(|set| asks_back(set))?;
+        set.meta.uid.clone()
+    }
+
+    /// Whether the set that a variant belongs to rolls out in steps, whatever the variant says of itself (F7).
+    pub(crate) fn rolls_out(&self, meta: &ObjectMeta, namespace: &Namespace) -> bool {
+        let set = self.set_of(meta, namespace);
+        let parsed = set.and_then(|set| set.parsed.as_ref().ok());
+        parsed.is_some_and(|set| set.spec.rollout.is_some())
+    }
+
+    /// The set that controls a variant.
+    fn set_of(&self, meta: &ObjectMeta, namespace: &Namespace) -> Option<&Arc<StoredSet>> {
         let owner = meta.controller().filter(|c| c.kind == SET_KIND)?;
         let name = ObjectName::parse(&owner.name).ok()?;
         let set = self.sets.get(&ObjectKey::new(namespace.clone(), name))?;
-        (set.meta.uid.as_ref() == Some(&owner.uid) && asks_back(set)).then(|| owner.uid.clone())
+        (set.meta.uid.as_ref() == Some(&owner.uid)).then_some(set)
     }
 
     /// The variants that a set controls.

@@ -295,15 +295,16 @@ async fn members(client: &Client, set: &Value, rollout: &RolloutStatus) -> Resul
         let generation = variant
             .pointer("/metadata/generation")
             .and_then(Value::as_i64);
-        let reached = status.rollout.as_ref().filter(|m| m.rollout == rollout.id);
-        let Some(mark) = reached else { continue };
+        let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
+        let Some(step) = plan::set::step_of(rollout, name) else {
+            continue;
+        };
         if status.published_generation == generation {
             continue;
         }
-        let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
         let state = api::str_at(variant, &["status", "offshoot", "state"]);
         let state = state.unwrap_or("not looked at yet");
-        lines.push(format!("- {name} ({}): {state}\n", mark.step));
+        lines.push(format!("- {name} ({step}): {state}\n"));
     }
     let more = lines.len().saturating_sub(NAMED);
     lines.truncate(NAMED);

@@ -152,6 +152,11 @@ impl Ports {
 }
 
 impl World {
+    /// The variants of the set that are there.
+    pub(super) fn members(&self) -> Vec<Variant> {
+        members(&self.durable.twin)
+    }
+
     /// What holds of the rollout at rest.
     ///
     /// # Errors
