@@ -55,8 +55,11 @@ fn read_steps(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<RolloutSt
             let what = format!("must be unique: there are two steps {name:?}");
             refuse(problems, entry.field("name"), &what);
         }
+        let before = problems.len();
         let members = read_members(entry, problems);
         match members {
+            // What is wrong with it is told once.
+            _ if problems.len() > before => {}
             StepMembers::Percent(given) if given <= percent => {
                 let what = format!(
                     "counts the earlier steps' targets, too: it must be more than the {percent} of an earlier step"

@@ -31,6 +31,7 @@ mod standing;
 mod status;
 mod task;
 mod text;
+mod utc;
 mod variant;
 
 pub use class::{Class, Problem, join_problems};
@@ -71,6 +72,7 @@ pub use standing::Standing;
 pub use status::{DownstreamTarget, InjectionNote, RepositoryStatus, SetStatus, VariantStatus};
 pub use task::{GitSource, Strategy, Task};
 pub use text::Text;
+pub use utc::utc;
 pub use variant::{
     AdoptionPolicy, DeletionPolicy, Downstream, Injector, PackageContext, ProposedPolicy, Upstream,
     UpstreamVersion, Variant, VariantSpec,

@@ -16,6 +16,24 @@ pub struct Rollout {
     pub halt: HaltWhen,
 }
 
+impl Rollout {
+    /// What its author may not have meant: the last step takes whatever is left, also where it names a part of it.
+    pub fn warning(&self) -> Option<String> {
+        let last = self.steps.last()?;
+        let said = match &last.members {
+            StepMembers::Rest => return None,
+            StepMembers::Percent(100) => return None,
+            StepMembers::Percent(percent) => format!("percent: {percent}"),
+            StepMembers::Selector(_) => "a selector".to_owned(),
+        };
+        Some(format!(
+            "the last step '{}' has {said}, and takes every target that no earlier step has all the same: \
+             end with a step that has neither selector nor percent",
+            last.name
+        ))
+    }
+}
+
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolloutStep {

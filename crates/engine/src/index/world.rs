@@ -253,6 +253,8 @@ pub(crate) fn asks_back(set: &StoredSet) -> bool {
 /// A variant as sets see it.
 fn existing_of(stored: &StoredVariant) -> Existing {
     let status = &stored.status;
+    let parsed = stored.parsed.as_ref().ok();
+    let wanted = parsed.and_then(|v| v.spec.upstream.commit);
     let current = status.observed_generation == stored.meta.generation;
     let condition = |kind: &str| status.condition(kind).filter(|_| current);
     let ready = condition(READY).map_or_else(
@@ -268,7 +270,11 @@ fn existing_of(stored: &StoredVariant) -> Existing {
         lifecycle: status.downstream_targets.first().map(|t| t.lifecycle),
         standing: Standing::of(status, stored.meta.generation),
         published: status.published_generation == Some(stored.meta.generation),
-        rejected: status.downstream_targets.iter().any(|t| t.rejected),
+        rejected: status.downstream_targets.iter().any(|t| {
+            // A rejection is of what was proposed, never of what is wanted since.
+            let of = t.upstream_lock.as_ref().and_then(|lock| lock.commit);
+            t.rejected && wanted.is_none_or(|wanted| of == Some(wanted))
+        }),
     }
 }
 

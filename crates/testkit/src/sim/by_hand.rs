@@ -11,6 +11,9 @@ use super::ports::Ports;
 use super::settled::{Checked, broken};
 use super::world::World;
 
+/// The hash in marks that somebody wrote by hand.
+pub(super) const FORGED: &str = "00ff00ff00ff00ff";
+
 impl Ports {
     /// Notes the upstream that the set gives to a variant.
     pub(super) fn gives(&self, variant: &Variant) {
@@ -55,7 +58,7 @@ impl World {
             }
             _ => {
                 let step = self.dice.pick(&STEPS).copied().unwrap_or_default();
-                let mark = format!("{} {step} 00ff00ff00ff00ff", rollout.id);
+                let mark = format!("{} {step} {FORGED}", rollout.id);
                 let meta = Arc::make_mut(&mut variant.meta);
                 meta.annotations.insert(ROLLOUT.to_owned(), mark.clone());
                 format!("is marked {mark}")

@@ -8,6 +8,7 @@ use plan::set::{RETRY, UNDO};
 use plan::variant::words::{REJECTED_BY, ROLLOUT};
 use tokio::time::Instant;
 
+use super::by_hand::FORGED;
 use super::fixtures::{NS, STEPS};
 use super::ports::Ports;
 use super::settled::{Checked, broken};
@@ -24,9 +25,10 @@ const ABSENT: [&str; 3] = [
     "DownstreamDeletionProposed",
 ];
 
-/// What a rollout wrote onto a variant.
+/// What a rollout wrote onto a variant, not somebody by hand.
 fn mark(variant: &Variant) -> Option<MemberMark> {
-    MemberMark::parse(variant.meta.annotations.get(ROLLOUT)?)
+    let mark = MemberMark::parse(variant.meta.annotations.get(ROLLOUT)?)?;
+    (mark.spec != FORGED).then_some(mark)
 }
 
 fn place(variant: &Variant) -> String {
@@ -230,11 +232,14 @@ impl World {
         }
     }
 
-    /// Whether the open draft of a member was rejected, and nobody proposed it again.
+    /// Whether the open draft of a member was rejected as it is wanted, and nobody proposed it again.
     fn is_rejected(&self, member: &Variant) -> bool {
         let draft = self.open(&place(member));
         draft.is_some_and(|r| {
-            r.lifecycle == model::Lifecycle::Draft && r.meta.annotations.contains_key(REJECTED_BY)
+            let of = r.upstream_lock.as_ref().and_then(|lock| lock.commit);
+            r.lifecycle == model::Lifecycle::Draft
+                && r.meta.annotations.contains_key(REJECTED_BY)
+                && of == member.spec.upstream.commit
         })
     }
 }

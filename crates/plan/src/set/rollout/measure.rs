@@ -69,7 +69,7 @@ pub(super) fn count<'a>(
             _ => {
                 step.conflicts += usize::from(variant.standing == Standing::Conflicts);
                 step.failed += usize::from(variant.standing == Standing::Failed);
-                step.rejected += usize::from(variant.rejected);
+                step.rejected += usize::from(target.is_written && variant.rejected);
             }
         }
         let reached = target.reached(remembered);

@@ -220,7 +220,8 @@ fn unmade(targets: &[Target<'_>]) -> BTreeSet<UidMark> {
 
 /// The steps of the spec, each with what is remembered under its name.
 fn named(rollout: &Rollout, status: &mut RolloutStatus) {
-    let old = std::mem::take(&mut status.steps);
+    let mut old = std::mem::take(&mut status.steps);
+    renamed(rollout, &mut old, status);
     let steps = rollout.steps.iter().map(|step| {
         let known = old.iter().find(|s| s.name == step.name).cloned();
         known.unwrap_or_else(|| StepStatus {
@@ -229,6 +230,30 @@ fn named(rollout: &Rollout, status: &mut RolloutStatus) {
         })
     });
     status.steps = steps.collect();
+}
+
+/// A step that has another name and the same place, while all others have theirs, is the same step.
+fn renamed(rollout: &Rollout, old: &mut [StepStatus], status: &mut RolloutStatus) {
+    let both = || rollout.steps.iter().zip(old.iter());
+    let mut odd = both()
+        .enumerate()
+        .filter(|(_, (new, was))| new.name != was.name);
+    let (Some((at, (new, _))), None) = (odd.next(), odd.next()) else {
+        return;
+    };
+    if rollout.steps.len() != old.len() || old.iter().any(|s| s.name == new.name) {
+        return;
+    }
+    let Some(step) = old.get_mut(at) else { return };
+    let was = std::mem::replace(&mut step.name, new.name.clone());
+    for member in status.members.values_mut() {
+        if member.step.as_ref() == Some(&was) {
+            member.step = Some(new.name.clone());
+        }
+    }
+    if status.step.as_ref() == Some(&was) {
+        status.step = Some(new.name.clone());
+    }
 }
 
 /// A request to try again ends a halt; what halts it still does so anew.

@@ -72,7 +72,12 @@ impl Walk<'_, '_> {
             steps: named.collect(),
             status,
             after: end.after,
-            notes: self.notes.clone(),
+            notes: self
+                .notes
+                .iter()
+                .cloned()
+                .chain(self.rollout.warning())
+                .collect(),
         };
         let mut waits = Waits::default();
         for (t, step) in placed() {
@@ -118,6 +123,8 @@ impl Walk<'_, '_> {
                 Verdict::Soaking(_) if last => continue,
                 Verdict::Soaking(left) => {
                     (end.after, end.state) = (Some(left), RolloutState::Soaking);
+                    let until = model::utc(self.o.now.saturating_add(left));
+                    end.message = format!("step '{}' soaks until {until}", wanted.name);
                 }
                 Verdict::Empty(why) => (end.state, end.message) = (RolloutState::Halted, why),
                 Verdict::Open => end.state = RolloutState::Progressing,
@@ -132,6 +139,13 @@ impl Walk<'_, '_> {
 
     /// A count beyond what is borne halts the rollout until somebody asks for another try.
     fn halt(&self, status: &mut RolloutStatus) {
+        if let Some(why) = self.exceeded(status) {
+            status.halted = Some(why);
+        }
+    }
+
+    /// The count that is beyond what is borne, as it is now.
+    fn exceeded(&self, status: &RolloutStatus) -> Option<String> {
         let open = || status.steps.iter().filter(|s| s.opened.is_some());
         let sum = |of: fn(&StepStatus) -> usize| open().map(of).sum::<usize>();
         let halt = self.rollout.halt;
@@ -140,15 +154,18 @@ impl Walk<'_, '_> {
             ("failed", sum(|s| s.failed), halt.failed),
             ("rejected", sum(|s| s.rejected), halt.rejected),
         ];
-        if let Some((what, count, most)) = found.into_iter().find(|(_, count, most)| count > most) {
-            status.halted = Some(format!("{count} member(s) {what}, more than {most}"));
-        }
+        let (what, count, most) = found.into_iter().find(|(_, count, most)| count > most)?;
+        Some(format!("{count} member(s) {what}, more than {most}"))
     }
 
     /// Why no further step opens.
     fn held(&self, status: &RolloutStatus) -> Option<(RolloutState, String)> {
         if let Some(why) = &status.halted {
-            return Some((RolloutState::Halted, why.clone()));
+            let why = match self.exceeded(status) {
+                Some(why) => why,
+                None => format!("{why}; that is mended, and it waits for a retry"),
+            };
+            return Some((RolloutState::Halted, why));
         }
         if self.paused {
             return Some((
