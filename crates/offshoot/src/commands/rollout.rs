@@ -39,7 +39,12 @@ pub(super) async fn run(args: &RolloutArgs) -> Result<String, Failure> {
                 seen: None,
                 dry_run: false,
             };
-            act(&client, &saying).await
+            match (act(&client, &saying).await, verb) {
+                (Ok(told), RolloutVerb::Undo(_)) => {
+                    Ok(told + &proposed(&client, &read(&client, name).await?).await?)
+                }
+                (done, _) => done,
+            }
         }
     };
     super::say_warnings(&client);
@@ -267,6 +272,50 @@ fn wire(set: &Value) -> Value {
     set.pointer("/status/rollout").cloned().unwrap_or_default()
 }
 
+/// The members whose proposal stands in the way of an undo, and the way out; nothing where there are none.
+async fn proposed(client: &Client, set: &Value) -> Result<String, Failure> {
+    let rollout = status(set)?;
+    let list = variants(client, set).await?;
+    let mut lines = Vec::new();
+    for variant in super::rpkg::items(&list) {
+        let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
+        let status = api::read_variant_status(variant);
+        let newest = status.downstream_targets.first();
+        let Some(newest) = newest.filter(|t| t.lifecycle == model::Lifecycle::Proposed) else {
+            continue;
+        };
+        if plan::set::step_of(&rollout, name).is_some() {
+            lines.push(format!("- {name}: {}\n", newest.name));
+        }
+    }
+    let text = few(lines);
+    Ok(match text.is_empty() {
+        true => text,
+        false => format!(
+            "these keep their proposal until somebody decides on it (offshoot rpkg reject NAME lets them go back):\n{text}"
+        ),
+    })
+}
+
+/// The variants of a set.
+async fn variants(client: &Client, set: &Value) -> Result<Value, Failure> {
+    let uid = api::str_at(set, &["metadata", "uid"]).unwrap_or_default();
+    let query = format!("{LABEL}={uid}");
+    let selector = [("labelSelector", query.as_str())];
+    let path = collection(VARIANTS, &client.namespace, &selector);
+    client.get(&path).await
+}
+
+/// The first lines, and how many more there are.
+fn few(mut lines: Vec<String>) -> String {
+    let more = lines.len().saturating_sub(NAMED);
+    lines.truncate(NAMED);
+    if more > 0 {
+        lines.push(format!("- and {more} more\n"));
+    }
+    lines.concat()
+}
+
 /// The rollout for people.
 async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
     let rollout = status(set)?;
@@ -333,14 +382,7 @@ fn table(rollout: &RolloutStatus) -> String {
 
 /// The members that were reached and are not published as they are wanted, with what each waits for.
 async fn members(client: &Client, set: &Value, rollout: &RolloutStatus) -> Result<String, Failure> {
-    let uid = api::str_at(set, &["metadata", "uid"]).unwrap_or_default();
-    let query = format!("{LABEL}={uid}");
-    let path = collection(
-        VARIANTS,
-        &client.namespace,
-        &[("labelSelector", query.as_str())],
-    );
-    let list = client.get(&path).await?;
+    let list = variants(client, set).await?;
     let mut lines = Vec::new();
     for variant in super::rpkg::items(&list) {
         let status = api::read_variant_status(variant);
@@ -358,14 +400,10 @@ async fn members(client: &Client, set: &Value, rollout: &RolloutStatus) -> Resul
         let state = state.unwrap_or("not looked at yet");
         lines.push(format!("- {name} ({step}): {state}\n"));
     }
-    let more = lines.len().saturating_sub(NAMED);
-    lines.truncate(NAMED);
-    if more > 0 {
-        lines.push(format!("- and {more} more\n"));
-    }
-    Ok(match lines.is_empty() {
-        true => String::new(),
-        false => format!("not published yet:\n{}", lines.concat()),
+    let text = few(lines);
+    Ok(match text.is_empty() {
+        true => text,
+        false => format!("not published yet:\n{text}"),
     })
 }
 

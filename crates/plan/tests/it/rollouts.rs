@@ -2,6 +2,7 @@
 
 mod any_order;
 mod by_hand;
+mod told;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

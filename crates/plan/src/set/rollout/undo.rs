@@ -171,7 +171,8 @@ impl<'a> Undo<'a> {
         let is_back =
             variant.published && published == Some(then.commit) && at == Some(then.commit);
         self.back += usize::from(is_back);
-        if !is_back && variant.lifecycle == Some(Lifecycle::Proposed) {
+        // Also where what was published is still there: approved, the proposal would go forward.
+        if variant.lifecycle == Some(Lifecycle::Proposed) {
             self.proposed.push(name);
         }
         let mut steps = self.steered.status.steps.iter_mut();
@@ -191,7 +192,7 @@ impl<'a> Undo<'a> {
         status.created.truncate(20);
         let proposed = named_few(&self.proposed).map_or_else(String::new, |named| {
             format!(
-                "; {} wait until their proposal is rejected or approved: {named}",
+                "; {} keep a proposal until somebody rejects or approves it: {named}",
                 self.proposed.len()
             )
         });
