@@ -77,7 +77,7 @@ impl Ports {
         if self.ledger.open().rolled.is_none() {
             return;
         }
-        let Some(found) = mark(variant) else {
+        let Some(found) = mark(variant).filter(|m| self.is_present(m)) else {
             return;
         };
         let Some(at) = STEPS.iter().position(|name| *name == found.step) else {
@@ -139,6 +139,13 @@ impl Ports {
                 return;
             }
         }
+    }
+
+    /// Whether a mark is of the present rollout. What a former one left is put back after a change by hand; it was looked at
+    /// when it was first written.
+    fn is_present(&self, mark: &MemberMark) -> bool {
+        let present = self.twin.set(NS, "fan").and_then(|s| s.status.rollout);
+        present.is_none_or(|r| r.id == mark.rollout)
     }
 
     /// Notes when a variant is out of reach or gone.
