@@ -11,6 +11,7 @@ mod definitions;
 mod fields;
 mod guard;
 mod labels;
+mod members;
 mod meta;
 mod names;
 mod package;

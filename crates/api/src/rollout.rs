@@ -7,9 +7,10 @@ use model::{
     HaltWhen, MemberMark, OpenWhen, Problem, Rollout, RolloutState, RolloutStatus, RolloutStep,
     StepMembers, StepStatus, UidMark,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::fields::{Fields, put, put_list};
+use crate::members::{read_remembered, write_before, write_remembered};
 use crate::selector::read_selector;
 use crate::shape::STEP_SELECTOR;
 
@@ -54,8 +55,11 @@ fn read_steps(fields: &Fields<'_>, problems: &mut Vec<Problem>) -> Vec<RolloutSt
             let what = format!("must be unique: there are two steps {name:?}");
             refuse(problems, entry.field("name"), &what);
         }
+        let before = problems.len();
         let members = read_members(entry, problems);
         match members {
+            // What is wrong with it is told once.
+            _ if problems.len() > before => {}
             StepMembers::Percent(given) if given <= percent => {
                 let what = format!(
                     "counts the earlier steps' targets, too: it must be more than the {percent} of an earlier step"
@@ -230,6 +234,7 @@ pub(crate) fn write_status(status: &RolloutStatus) -> Value {
     put_list(&mut out, "created", created.collect());
     let diverged = status.diverged.iter().map(|name| name.as_str().into());
     put_list(&mut out, "diverged", diverged.collect());
+    put_list(&mut out, "members", write_remembered(&status.members));
     Value::Object(out)
 }
 
@@ -298,6 +303,7 @@ pub(crate) fn read_status(fields: &Fields<'_>) -> RolloutStatus {
             .collect(),
         created: fields.texts("created"),
         diverged: fields.texts("diverged"),
+        members: read_remembered(&fields.list("members")),
     }
 }
 
@@ -325,12 +331,7 @@ pub(crate) fn write_member(mark: &MemberMark) -> Value {
     put(&mut out, "step", &mark.step);
     put(&mut out, "spec", &mark.spec);
     if let Some(before) = &mark.before {
-        let before = json!({
-            "repo": before.repo.as_str(),
-            "package": before.package.as_str(),
-            "commit": before.commit.to_string(),
-        });
-        out.insert("before".to_owned(), before);
+        out.insert("before".to_owned(), write_before(before));
     }
     Value::Object(out)
 }
@@ -347,6 +348,8 @@ pub(crate) fn read_member(fields: &Fields<'_>) -> Option<MemberMark> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -416,6 +419,7 @@ mod tests {
             .into(),
             created: vec!["fan-east-web".to_owned()],
             diverged: vec!["fan-west-web".to_owned()],
+            ..RolloutStatus::default()
         };
         let status = model::SetStatus {
             rollout: Some(rollout.clone()),

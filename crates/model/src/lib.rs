@@ -31,6 +31,7 @@ mod standing;
 mod status;
 mod task;
 mod text;
+mod utc;
 mod variant;
 
 pub use class::{Class, Problem, join_problems};
@@ -59,8 +60,8 @@ pub use repository::{GitSpec, Repository};
 pub use resolution::{Choice, ConflictSide, Resolution};
 pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
 pub use rollout::{
-    Before, HaltWhen, MAX_DIVERGED, MemberMark, OpenWhen, Rollout, RolloutState, RolloutStatus,
-    RolloutStep, StepMembers, StepStatus,
+    Before, HaltWhen, MAX_DIVERGED, Member, MemberMark, OpenWhen, Rollout, RolloutState,
+    RolloutStatus, RolloutStep, StepMembers, StepStatus,
 };
 pub use set::{
     DeletionGuard, FunctionTemplate, InjectorTemplate, LabelSelector, MapExpr, ObjectSelector,
@@ -71,6 +72,7 @@ pub use standing::Standing;
 pub use status::{DownstreamTarget, InjectionNote, RepositoryStatus, SetStatus, VariantStatus};
 pub use task::{GitSource, Strategy, Task};
 pub use text::Text;
+pub use utc::utc;
 pub use variant::{
     AdoptionPolicy, DeletionPolicy, Downstream, Injector, PackageContext, ProposedPolicy, Upstream,
     UpstreamVersion, Variant, VariantSpec,

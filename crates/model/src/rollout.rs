@@ -1,9 +1,9 @@
 //! Rollouts of a set: what `spec.rollout` asks for, what a set remembers of one, and the mark of a member (F7, F8).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::{CommitId, LabelSelector, PackageName, RepositoryName, UidMark};
+use crate::{CommitId, LabelSelector, PackageName, RepositoryName, UidMark, Upstream};
 
 /// `spec.rollout`: what a set wants reaches its targets step by step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,24 @@ pub struct Rollout {
     pub open: OpenWhen,
     /// When no further step opens.
     pub halt: HaltWhen,
+}
+
+impl Rollout {
+    /// What its author may not have meant: the last step takes whatever is left, also where it names a part of it.
+    pub fn warning(&self) -> Option<String> {
+        let last = self.steps.last()?;
+        let said = match &last.members {
+            StepMembers::Rest => return None,
+            StepMembers::Percent(100) => return None,
+            StepMembers::Percent(percent) => format!("percent: {percent}"),
+            StepMembers::Selector(_) => "a selector".to_owned(),
+        };
+        Some(format!(
+            "the last step '{}' has {said}, and takes every target that no earlier step has all the same: \
+             end with a step that has neither selector nor percent",
+            last.name
+        ))
+    }
 }
 
 /// One step.
@@ -99,6 +117,22 @@ pub struct RolloutStatus {
     pub created: Vec<String>,
     /// The first members, by name, that have published another commit since they were reached; the steps count them all.
     pub diverged: Vec<String>,
+    /// What the set wrote to each of its variants, by the variant's name. It stands here before it is written there, so
+    /// that whatever a variant says of itself decides nothing.
+    pub members: BTreeMap<UidMark, Member>,
+}
+
+/// What a set remembers of one of its variants under a rollout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The upstream of the spec that the set wrote last.
+    pub upstream: Upstream,
+    /// The hash of that spec.
+    pub spec: String,
+    /// The step in which the present rollout reached it; `None` while it waits.
+    pub step: Option<String>,
+    /// What it had published before the present rollout reached it; `None` where that made it (F8).
+    pub before: Option<Before>,
 }
 
 /// How a rollout stands.
@@ -253,7 +287,8 @@ impl RolloutStatus {
     }
 }
 
-/// What stands on a variant that a rollout has reached, written together with its spec (F7).
+/// What stands on a variant that a rollout has reached, for people and programs that look at it (F7). It decides nothing:
+/// what a set goes by is [`Member`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberMark {
     /// The rollout that reached it.

@@ -30,7 +30,7 @@ pub use observed::{
     Existing, Followed, Object, Observed, Published, QuietTime, RepositoryObject, SelectionFailure,
     Subject, Unread,
 };
-pub use rollout::{PAUSE, Place, RETRY, UNDO, steps};
+pub use rollout::{PAUSE, Place, RETRY, UNDO, step_of, steps};
 pub use status::{news, next_after, status_after};
 pub use step::{Outcome, Plan, Step};
 pub use waits::waits;

@@ -77,6 +77,11 @@ fn what_is_wrong_with_a_rollout_is_told_with_its_field() {
     ] {
         assert!(told.contains(wanted), "{wanted} in {told}");
     }
+    // Each field once: what has both is not told to have neither as well.
+    for once in ["steps[1]", "steps[5]", "steps[0].selector"] {
+        let field = format!("spec.rollout.{once}");
+        assert_eq!(told.matches(&field).count(), 1, "{field} in {told}");
+    }
     for (rollout, wanted) in [
         (json!({}), "spec.rollout.steps must have at least one entry"),
         (

@@ -176,6 +176,10 @@ async fn write_status(engine: &Engine, observed: &Observed, status: &SetStatus) 
     let Some(now) = now.filter(|n| n.meta.uid == meta.uid) else {
         return Ok(false);
     };
+    // What is remembered goes on from what was remembered: another status is looked at first.
+    if now.status != observed.status {
+        return Err(Error::conflict("the set's status was written meanwhile"));
+    }
     let version = &now.meta.resource_version;
     let cluster = &engine.ports().cluster;
     match cluster.set_set_status(key, version, status).await {

@@ -89,10 +89,23 @@ impl World {
 
     /// The set that controls an object of a namespace, if it is annotated to take back what variants of it left behind.
     pub(crate) fn takes_back(&self, meta: &ObjectMeta, namespace: &Namespace) -> Option<Uid> {
+        let set = self.set_of(meta, namespace).filter(|set| asks_back(set))?;
+        set.meta.uid.clone()
+    }
+
+    /// Whether the set that a variant belongs to rolls out in steps, whatever the variant says of itself (F7).
+    pub(crate) fn rolls_out(&self, meta: &ObjectMeta, namespace: &Namespace) -> bool {
+        let set = self.set_of(meta, namespace);
+        let parsed = set.and_then(|set| set.parsed.as_ref().ok());
+        parsed.is_some_and(|set| set.spec.rollout.is_some())
+    }
+
+    /// The set that controls a variant.
+    fn set_of(&self, meta: &ObjectMeta, namespace: &Namespace) -> Option<&Arc<StoredSet>> {
         let owner = meta.controller().filter(|c| c.kind == SET_KIND)?;
         let name = ObjectName::parse(&owner.name).ok()?;
         let set = self.sets.get(&ObjectKey::new(namespace.clone(), name))?;
-        (set.meta.uid.as_ref() == Some(&owner.uid) && asks_back(set)).then(|| owner.uid.clone())
+        (set.meta.uid.as_ref() == Some(&owner.uid)).then_some(set)
     }
 
     /// The variants that a set controls.
@@ -240,6 +253,8 @@ pub(crate) fn asks_back(set: &StoredSet) -> bool {
 /// A variant as sets see it.
 fn existing_of(stored: &StoredVariant) -> Existing {
     let status = &stored.status;
+    let parsed = stored.parsed.as_ref().ok();
+    let wanted = parsed.and_then(|v| v.spec.upstream.commit);
     let current = status.observed_generation == stored.meta.generation;
     let condition = |kind: &str| status.condition(kind).filter(|_| current);
     let ready = condition(READY).map_or_else(
@@ -255,7 +270,11 @@ fn existing_of(stored: &StoredVariant) -> Existing {
         lifecycle: status.downstream_targets.first().map(|t| t.lifecycle),
         standing: Standing::of(status, stored.meta.generation),
         published: status.published_generation == Some(stored.meta.generation),
-        rejected: status.downstream_targets.iter().any(|t| t.rejected),
+        rejected: status.downstream_targets.iter().any(|t| {
+            // A rejection is of what was proposed, never of what is wanted since.
+            let of = t.upstream_lock.as_ref().and_then(|lock| lock.commit);
+            t.rejected && wanted.is_none_or(|wanted| of == Some(wanted))
+        }),
     }
 }
 

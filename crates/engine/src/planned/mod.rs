@@ -56,6 +56,8 @@ pub struct PlannedSet {
     pub of: usize,
     /// The names of the steps of its rollout, in their order (F7).
     pub steps: Vec<String>,
+    /// What the author of its rollout may not have meant.
+    pub warning: Option<String>,
 }
 
 /// What comes of a target.

@@ -90,6 +90,7 @@ async fn one(
         deleting: 0,
         of: present,
         steps: named(&stored),
+        warning: rollout_of(&stored).and_then(model::Rollout::warning),
     };
     let mut theirs: BTreeSet<ObjectKey> = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -117,10 +118,14 @@ async fn one(
 
 /// The names of the steps of a set's rollout.
 fn named(stored: &StoredSet) -> Vec<String> {
-    let set = stored.parsed.as_ref().ok();
-    let rollout = set.and_then(|set| set.spec.rollout.as_ref());
-    let steps = rollout.into_iter().flat_map(|rollout| &rollout.steps);
+    let steps = rollout_of(stored)
+        .into_iter()
+        .flat_map(|rollout| &rollout.steps);
     steps.map(|step| step.name.clone()).collect()
+}
+
+fn rollout_of(stored: &StoredSet) -> Option<&model::Rollout> {
+    stored.parsed.as_ref().ok()?.spec.rollout.as_ref()
 }
 
 /// What is decided about a set as it is supposed. All of its changes are wanted, however many it makes at a time.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use model::{Machine, ObjectKey, Owner, PackedRenderStatus, Revision, Uid};
 use package::derive::Derived;
 use package::kptfile::Kptfile;
+use plan::variant::words::REJECTED_BY;
 use plan::variant::{CreateDraft, OnEqual, UpdateDraft};
 use store::{RefEdit, Written};
 
@@ -153,6 +154,11 @@ pub(crate) async fn update(
     let (drafted, machine) = commits.again(old, &step.why, noted)?;
     let mut record = Revision::clone(old);
     serve(&mut record, &derived, &drafted.written, machine)?;
+    let commit = |r: &Revision| r.upstream_lock.as_ref().and_then(|lock| lock.commit);
+    if commit(&record) != commit(old) {
+        // What was rejected is not in it any more (F7).
+        record.meta.annotations.remove(REJECTED_BY);
+    }
     Ok(Prepared::Draft(Box::new(Draft {
         record,
         from: Some(Arc::clone(old)),

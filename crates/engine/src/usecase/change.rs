@@ -215,7 +215,7 @@ fn note_rejection(engine: &Engine, by: &Caller, old: &Revision, new: &mut Revisi
             let mut uids = new.meta.owners.iter().map(|owner| &owner.uid);
             let rolled = engine.world(|w| {
                 let variant = uids.find_map(|uid| w.variant_of_uid(uid));
-                variant.is_some_and(|v| v.meta.annotations.contains_key(words::ROLLOUT))
+                variant.is_some_and(|v| w.rolls_out(&v.meta, &v.key.namespace))
             });
             if rolled {
                 let note = (words::REJECTED_BY.to_owned(), by.user.clone());

@@ -22,6 +22,7 @@ mod reach;
 mod rendering;
 mod resolve;
 mod rollouts;
+mod rollouts_by_hand;
 mod rollouts_undone;
 mod schedule;
 mod sets;

@@ -26,37 +26,42 @@ pub(crate) enum RolloutVerb {
         output: Option<String>,
     },
     /// Open no further step until resume.
-    Pause {
-        /// The set.
-        name: String,
-    },
+    Pause(Of),
     /// Go on after pause or undo.
-    Resume {
-        /// The set.
-        name: String,
-    },
+    Resume(Of),
     /// Go on after a halt; what halted it and is still so halts it again.
-    Retry {
-        /// The set.
-        name: String,
-    },
+    Retry(Of),
     /// Take it back: each member that was reached returns to the upstream commit that it had published before, and stays
     /// there until resume or another spec.upstream.
-    Undo {
-        /// The set.
-        name: String,
-    },
+    Undo(Of),
+}
+
+/// What a verb is about.
+#[derive(Debug, Args)]
+pub(crate) struct Of {
+    /// The set.
+    pub(crate) name: String,
+    /// Only if the rollout is as `rollout status` showed it with this version; else what changed is told.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) if_version: Option<String>,
 }
 
 impl RolloutVerb {
     /// The set that it is about.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Self::Status { name, .. }
-            | Self::Pause { name }
-            | Self::Resume { name }
-            | Self::Retry { name }
-            | Self::Undo { name } => name,
+            Self::Status { name, .. } => name,
+            Self::Pause(of) | Self::Resume(of) | Self::Retry(of) | Self::Undo(of) => &of.name,
+        }
+    }
+
+    /// The version that was seen, where that matters.
+    pub(crate) fn if_version(&self) -> Option<&str> {
+        match self {
+            Self::Status { .. } => None,
+            Self::Pause(of) | Self::Resume(of) | Self::Retry(of) | Self::Undo(of) => {
+                of.if_version.as_deref()
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use model::{RolloutState, RolloutStatus, StepStatus};
 use plan::set::{LABEL, PAUSE, RETRY, UNDO};
 use serde_json::{Value, json};
 
-use crate::cli::rollout::{RolloutArgs, RolloutVerb};
+use crate::cli::rollout::{Of, RolloutArgs, RolloutVerb};
 use crate::client::{Client, SETS, VARIANTS, collection, object};
 use crate::exit::Failure;
 
@@ -39,7 +39,12 @@ pub(super) async fn run(args: &RolloutArgs) -> Result<String, Failure> {
                 seen: None,
                 dry_run: false,
             };
-            act(&client, &saying).await
+            match (act(&client, &saying).await, verb) {
+                (Ok(told), RolloutVerb::Undo(_)) => {
+                    Ok(told + &proposed(&client, &read(&client, name).await?).await?)
+                }
+                (done, _) => done,
+            }
         }
     };
     super::say_warnings(&client);
@@ -81,11 +86,11 @@ fn annotation<'a>(set: &'a Value, key: &str) -> Option<&'a str> {
 fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
     let name = verb.name();
     Ok(match verb {
-        RolloutVerb::Pause { .. } | RolloutVerb::Status { .. } => (
+        RolloutVerb::Pause(_) | RolloutVerb::Status { .. } => (
             json!({ PAUSE: "true" }),
             format!("{name} paused: no further step opens until offshoot rollout resume {name}"),
         ),
-        RolloutVerb::Resume { .. } => {
+        RolloutVerb::Resume(_) => {
             let held = [PAUSE, UNDO]
                 .iter()
                 .any(|key| annotation(set, key).is_some());
@@ -96,7 +101,7 @@ fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
             let wish = json!({ PAUSE: null, UNDO: null });
             (wish, format!("{name} resumed"))
         }
-        RolloutVerb::Retry { .. } => {
+        RolloutVerb::Retry(_) => {
             let rollout = status(set)?;
             if rollout.halted.is_none() {
                 let state = rollout.state.word();
@@ -113,7 +118,7 @@ fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
                 format!("{name} goes on, unless what halted it is still so"),
             )
         }
-        RolloutVerb::Undo { .. } => {
+        RolloutVerb::Undo(_) => {
             let rollout = status(set)?;
             let said = format!(
                 "rollout {} of {name} is taken back: each member returns to what it had published before; offshoot rollout resume {name} ends that",
@@ -147,12 +152,15 @@ pub(super) fn offered(set: &Value) -> Vec<&'static str> {
 
 /// The verb of a word, for a set.
 pub(super) fn said(word: &str, set: &str) -> Option<RolloutVerb> {
-    let name = set.to_owned();
+    let of = Of {
+        name: set.to_owned(),
+        if_version: None,
+    };
     Some(match word {
-        "pause" => RolloutVerb::Pause { name },
-        "resume" => RolloutVerb::Resume { name },
-        "retry" => RolloutVerb::Retry { name },
-        "undo" => RolloutVerb::Undo { name },
+        "pause" => RolloutVerb::Pause(of),
+        "resume" => RolloutVerb::Resume(of),
+        "retry" => RolloutVerb::Retry(of),
+        "undo" => RolloutVerb::Undo(of),
         _ => return None,
     })
 }
@@ -170,6 +178,39 @@ pub(super) fn seen(set: &Value) -> String {
         rollout.state.word(),
         asked.join(" ")
     )
+}
+
+/// Stands for what was [`seen`]: which rollout, its state, how many steps are open, and a mark for the rest.
+fn version(set: &Value) -> String {
+    let rollout = api::read_set_status(set).rollout.unwrap_or_default();
+    let open = rollout.steps.iter().filter(|s| s.opened.is_some()).count();
+    let state = rollout.state.word().to_lowercase();
+    let rest = plan::set::uid_mark(&seen(set));
+    let id = match rollout.id.as_str() {
+        "" => "none",
+        id => id,
+    };
+    format!("{id}:{state}:{open}:{rest}")
+}
+
+/// What changed between two versions, in words.
+fn changed(then: &str, now: &str) -> String {
+    let parts = |text: &str| -> Vec<String> { text.splitn(4, ':').map(str::to_owned).collect() };
+    let (was, is) = (parts(then), parts(now));
+    let words = [("rollout ", ""), ("", ""), ("", " step(s) open")];
+    if was.len() != is.len() {
+        return format!("{then:?} is no version of it; it is {now} now");
+    }
+    let pairs = words.iter().zip(was.iter().zip(&is));
+    let odd = pairs.filter(|(_, (was, is))| was != is);
+    let said = odd.map(|((before, behind), (was, is))| {
+        format!("{before}{was}{behind}, and is {before}{is}{behind}")
+    });
+    let said: Vec<String> = said.collect();
+    match said.is_empty() {
+        true => "what halted it or what was said to it is another".to_owned(),
+        false => format!("it was {}", said.join("; it was ")),
+    }
 }
 
 /// A verb, and on what condition it is said.
@@ -195,6 +236,17 @@ pub(super) async fn act(client: &Client, saying: &Saying<'_>) -> Result<String, 
     let mut tries = 0;
     loop {
         let set = read(client, name).await?;
+        let now = version(&set);
+        if let Some(then) = saying.verb.if_version().filter(|then| *then != now) {
+            let why = format!(
+                "the rollout of {name} changed since version {then}: {}",
+                changed(then, &now)
+            );
+            let failure = Failure::new(why).conflict();
+            return Err(failure.hint(format!(
+                "offshoot rollout status {name} shows it as it is now, version {now}"
+            )));
+        }
         if saying.seen.is_some_and(|then| then != seen(&set)) {
             let progress = api::read_set_status(&set).rollout.unwrap_or_default();
             let why = format!(
@@ -220,6 +272,50 @@ fn wire(set: &Value) -> Value {
     set.pointer("/status/rollout").cloned().unwrap_or_default()
 }
 
+/// The members whose proposal stands in the way of an undo, and the way out; nothing where there are none.
+async fn proposed(client: &Client, set: &Value) -> Result<String, Failure> {
+    let rollout = status(set)?;
+    let list = variants(client, set).await?;
+    let mut lines = Vec::new();
+    for variant in super::rpkg::items(&list) {
+        let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
+        let status = api::read_variant_status(variant);
+        let newest = status.downstream_targets.first();
+        let Some(newest) = newest.filter(|t| t.lifecycle == model::Lifecycle::Proposed) else {
+            continue;
+        };
+        if plan::set::step_of(&rollout, name).is_some() {
+            lines.push(format!("- {name}: {}\n", newest.name));
+        }
+    }
+    let text = few(lines);
+    Ok(match text.is_empty() {
+        true => text,
+        false => format!(
+            "these keep their proposal until somebody decides on it (offshoot rpkg reject NAME lets them go back):\n{text}"
+        ),
+    })
+}
+
+/// The variants of a set.
+async fn variants(client: &Client, set: &Value) -> Result<Value, Failure> {
+    let uid = api::str_at(set, &["metadata", "uid"]).unwrap_or_default();
+    let query = format!("{LABEL}={uid}");
+    let selector = [("labelSelector", query.as_str())];
+    let path = collection(VARIANTS, &client.namespace, &selector);
+    client.get(&path).await
+}
+
+/// The first lines, and how many more there are.
+fn few(mut lines: Vec<String>) -> String {
+    let more = lines.len().saturating_sub(NAMED);
+    lines.truncate(NAMED);
+    if more > 0 {
+        lines.push(format!("- and {more} more\n"));
+    }
+    lines.concat()
+}
+
 /// The rollout for people.
 async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
     let rollout = status(set)?;
@@ -234,11 +330,16 @@ async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
         // Writing to a String cannot fail.
         message => _ = writeln!(out, ", {message}"),
     }
+    _ = writeln!(out, "version {}", version(set));
     out.push_str(&table(&rollout));
     if let Some(diverged) = rollout.diverged() {
         _ = writeln!(out, "{diverged}");
     }
     out.push_str(&members(client, set, &rollout).await?);
+    let spec = api::read_set(set).and_then(|(_, _, spec)| spec.ok());
+    if let Some(warning) = spec.and_then(|spec| spec.rollout?.warning()) {
+        _ = writeln!(out, "warning: {warning}");
+    }
     if let Some(hint) = hint(&rollout, name) {
         _ = writeln!(out, "hint: {hint}");
     }
@@ -281,38 +382,28 @@ fn table(rollout: &RolloutStatus) -> String {
 
 /// The members that were reached and are not published as they are wanted, with what each waits for.
 async fn members(client: &Client, set: &Value, rollout: &RolloutStatus) -> Result<String, Failure> {
-    let uid = api::str_at(set, &["metadata", "uid"]).unwrap_or_default();
-    let query = format!("{LABEL}={uid}");
-    let path = collection(
-        VARIANTS,
-        &client.namespace,
-        &[("labelSelector", query.as_str())],
-    );
-    let list = client.get(&path).await?;
+    let list = variants(client, set).await?;
     let mut lines = Vec::new();
     for variant in super::rpkg::items(&list) {
         let status = api::read_variant_status(variant);
         let generation = variant
             .pointer("/metadata/generation")
             .and_then(Value::as_i64);
-        let reached = status.rollout.as_ref().filter(|m| m.rollout == rollout.id);
-        let Some(mark) = reached else { continue };
+        let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
+        let Some(step) = plan::set::step_of(rollout, name) else {
+            continue;
+        };
         if status.published_generation == generation {
             continue;
         }
-        let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
         let state = api::str_at(variant, &["status", "offshoot", "state"]);
         let state = state.unwrap_or("not looked at yet");
-        lines.push(format!("- {name} ({}): {state}\n", mark.step));
+        lines.push(format!("- {name} ({step}): {state}\n"));
     }
-    let more = lines.len().saturating_sub(NAMED);
-    lines.truncate(NAMED);
-    if more > 0 {
-        lines.push(format!("- and {more} more\n"));
-    }
-    Ok(match lines.is_empty() {
-        true => String::new(),
-        false => format!("not published yet:\n{}", lines.concat()),
+    let text = few(lines);
+    Ok(match text.is_empty() {
+        true => text,
+        false => format!("not published yet:\n{text}"),
     })
 }
 

@@ -97,6 +97,9 @@ fn of_set(set: &PlannedSet, counts: &BTreeMap<(&ObjectKey, Verdict), usize>) -> 
     if !set.steps.is_empty() {
         object["steps"] = set.steps.as_slice().into();
     }
+    if let Some(warning) = &set.warning {
+        object["warning"] = warning.as_str().into();
+    }
     object
 }
 

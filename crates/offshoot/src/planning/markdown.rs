@@ -41,6 +41,9 @@ fn page(document: &Value, all: bool, most: usize) -> String {
             .map(|(verdict, count)| format!("{count} {verdict}"))
             .collect();
         _ = writeln!(out, "* set `{}`: {}", text(set, "set"), said.join(" · "));
+        if let Some(warning) = set.get("warning").and_then(Value::as_str) {
+            _ = writeln!(out, "  * warning: {warning}");
+        }
     }
     out.push_str("\n| class | targets | first |\n|---|---|---|\n");
     for (at, class) in sorted(document).iter().enumerate() {

@@ -74,6 +74,9 @@ fn head(document: &Value, out: &mut String) {
         let name = text(set, "set");
         _ = writeln!(out, "set {name}: {}", upstreams(document, Some(name)));
         out.push_str(&steps(document, set));
+        if let Some(warning) = set.get("warning").and_then(Value::as_str) {
+            _ = writeln!(out, "  warning: {warning}");
+        }
     }
     let total: usize = counts.values().sum();
     let words = [

@@ -182,6 +182,7 @@ fn fleet() -> FleetPlan {
         deleting: 5,
         of: 300,
         steps: Vec::new(),
+        warning: None,
     });
     plan
 }

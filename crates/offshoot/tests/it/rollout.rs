@@ -141,7 +141,19 @@ async fn a_rollout_is_held_halted_and_taken_back_by_hand() {
     assert!(why.contains("RolledOut=False Halted"), "{why}");
 
     publish(&server, root, draft).await;
-    said(root, "retry");
+    // What was seen before is not what stands now.
+    let old = version(&told);
+    let bound = |verb: &str, version: &str| {
+        let flags = ["rollout", verb, "web", "--if-version", version];
+        typed(root, "data/kubeconfig", &flags)
+    };
+    let halted = version(&said(root, "status"));
+    assert!(halted.contains(":halted:1:"), "{halted}");
+    let (code, _, err) = bound("undo", &old.replace(":halted:", ":progressing:"));
+    assert_ne!(code, 0);
+    assert!(err.contains("it was progressing, and is halted"), "{err}");
+    let (code, _, err) = bound("retry", &halted);
+    assert_eq!(code, 0, "{err}");
     let next = "deploy.web-00.packagevariant-2";
     until_there(&server, &format!("{REVISIONS}/{next}")).await;
 
@@ -191,6 +203,12 @@ async fn a_rollout_is_held_halted_and_taken_back_by_hand() {
             .iter()
             .any(|n| n.starts_with("deploy") && n.ends_with("-3"))
     );
+}
+
+/// The version that `rollout status` shows.
+fn version(told: &str) -> String {
+    let line = told.lines().find_map(|line| line.strip_prefix("version "));
+    line.expect("a version").to_owned()
 }
 
 /// Starts `kubectl wait` for the end of the rollout; `None` where there is no kubectl.

@@ -1,6 +1,6 @@
 //! What follows from the comparison: which changes are made now, which wait, and what the status says (S2, S3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) fn conclude(
     unrolled: &Unrolled,
     desired: &Desired,
     difference: Diff,
-    steered: Option<&Steered>,
+    mut steered: Option<&mut Steered>,
 ) -> Plan {
     let mut report = Report::of("up to date");
     let failures = failures(unrolled, desired);
@@ -50,12 +50,18 @@ pub(super) fn conclude(
     if stopped {
         writes.clear();
     }
+    let all = names(&writes);
     let pace = Pace::of(set, &ours, &mut writes);
+    let steering = steered
+        .as_deref_mut()
+        .filter(|_| !stopped && !set.spec.suspend);
+    let remembered = steering.map_or(0, |steered| steered.remember(o, (&ours, &all), &mut writes));
     let halt = Halt {
         stopped,
         stuck: unrolled.is_stuck() || desired.unknown,
-        waiting: pace.waiting,
+        waiting: pace.waiting + remembered,
     };
+    let steered = steered.as_deref();
     let verdict = judge(o, set, &ours, surplus, &halt, unrolled, &mut report);
     let mut steps = writes;
     steps.extend(verdict.delete.iter().filter_map(|v| {
@@ -96,8 +102,20 @@ pub(super) fn conclude(
         report,
         status,
         held: held(&verdict),
-        next: sooner(next(o, &verdict), soaked),
+        next: match remembered {
+            0 => sooner(next(o, &verdict), soaked),
+            _ => Next::Again,
+        },
     }
+}
+
+/// The variants that are written.
+fn names(writes: &[Step]) -> BTreeSet<ObjectName> {
+    let named = writes.iter().filter_map(|step| match step {
+        Step::Create(variant) | Step::Update { variant, .. } => Some(variant.key.name.clone()),
+        Step::Delete { .. } => None,
+    });
+    named.collect()
 }
 
 /// The variants that wait for a confirmation, by name.

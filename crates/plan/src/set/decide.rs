@@ -100,7 +100,7 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
         Err(bytes) => return status::stop(o, "TooMuch", &bytes),
     };
     let certain = unrolled.unknown() == 0 && !desired.unknown;
-    let steered = set.spec.rollout.as_ref().map(|rollout| {
+    let mut steered = set.spec.rollout.as_ref().map(|rollout| {
         let follow: Vec<&Upstream> = upstreams.iter().map(|s| &s.wanted).collect();
         let steered = steer(
             o,
@@ -114,7 +114,7 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
         steered
     });
     let difference = diff(o, set, uid, &mut desired);
-    let mut plan = conclude(o, set, &unrolled, &desired, difference, steered.as_ref());
+    let mut plan = conclude(o, set, &unrolled, &desired, difference, steered.as_mut());
     plan.targets = steered.map(|s| s.steps).unwrap_or_default();
     plan
 }

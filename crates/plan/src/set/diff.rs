@@ -161,8 +161,12 @@ impl Desired {
                     self.wanted.remove(name);
                     self.kept.insert(name.clone());
                 }
-                (Fate::Instead(spec), Some(wanted), _) => {
-                    wanted.spec = Spec::Rendered(spec.clone());
+                (Fate::Instead(spec), Some(wanted), is) => {
+                    let is = is.filter(|is| same(&is.spec, spec));
+                    wanted.spec = match is {
+                        Some(is) => Spec::Is(Arc::clone(is)),
+                        None => Spec::Rendered(spec.clone()),
+                    };
                 }
                 // It cannot be rendered now, and goes back all the same.
                 (Fate::Instead(spec), None, _) if self.kept.contains(name) => {

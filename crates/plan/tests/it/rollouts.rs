@@ -1,6 +1,8 @@
 //! Rollouts of sets: cases, and any order of events (F7, F8).
 
 mod any_order;
+mod by_hand;
+mod told;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,6 +59,32 @@ pub(crate) fn published(world: &Json) -> BTreeMap<ObjectName, Published> {
         (name(&variant), published)
     };
     world.map("publishedAt").into_iter().map(one).collect()
+}
+
+/// A mark that ends with `*` is the one that the set itself would have written.
+pub(crate) fn complete_marks(o: &mut Observed) {
+    let members = o.status.rollout.as_ref().map(|r| r.members.clone());
+    for existing in &mut o.variants {
+        let mark = plan::set::uid_mark(existing.key.name.as_str());
+        let Some(member) = members.as_ref().and_then(|m| m.get(&mark)).cloned() else {
+            continue;
+        };
+        let annotations = &mut Arc::make_mut(&mut Arc::make_mut(existing).meta).annotations;
+        let text = annotations.get_mut(plan::variant::words::ROLLOUT);
+        let Some((text, said)) = text.and_then(|t| model::MemberMark::parse(t).map(|m| (t, m)))
+        else {
+            continue;
+        };
+        if said.spec == "*" {
+            let (spec, before) = (member.spec, member.before);
+            *text = model::MemberMark {
+                spec,
+                before,
+                ..said
+            }
+            .to_string();
+        }
+    }
 }
 
 /// What is remembered of a rollout, and the step of each target; nothing without one.
@@ -163,8 +191,8 @@ fn publish(o: &mut Observed, at: usize) {
 
 fn settle(o: &mut Observed) {
     for _ in 0..20 {
-        if carry_out(o) == 0 {
-            let status = o.status.clone();
+        let status = o.status.clone();
+        if carry_out(o) == 0 && o.status == status {
             carry_out(o);
             assert_eq!(o.status, status, "at rest nothing is written");
             shown(o);
@@ -183,22 +211,16 @@ fn shown(o: &Observed) {
     let plan::set::Subject::Valid { set, .. } = &o.set else {
         panic!("a set");
     };
-    let marks: Vec<Option<model::MemberMark>> = o.variants.iter().map(|v| mark(v)).collect();
-    let places = o
-        .variants
-        .iter()
-        .zip(&marks)
-        .map(|(v, mark)| plan::set::Place {
-            name: v.key.name.as_str(),
-            uid: v.meta.uid.as_ref().map(|uid| uid.as_str()),
-            mark: mark.as_ref(),
-            is_written: false,
-            labels: v
-                .variant
-                .as_ref()
-                .and_then(|v| o.repositories.get(&v.spec.downstream.repo))
-                .map(|r| &r.labels),
-        });
+    let places = o.variants.iter().map(|v| plan::set::Place {
+        name: v.key.name.as_str(),
+        uid: v.meta.uid.as_ref().map(|uid| uid.as_str()),
+        is_written: false,
+        labels: v
+            .variant
+            .as_ref()
+            .and_then(|v| o.repositories.get(&v.spec.downstream.repo))
+            .map(|r| &r.labels),
+    });
     let places: Vec<_> = places.collect();
     let rollout = set.spec.rollout.as_ref().expect("a rollout");
     let steps = plan::set::steps(rollout, status, &places);
@@ -211,10 +233,6 @@ fn shown(o: &Observed) {
             place.name
         );
     }
-}
-
-fn mark(v: &Existing) -> Option<model::MemberMark> {
-    model::MemberMark::parse(v.meta.annotations.get("offshoot.dev/rollout")?)
 }
 
 fn state(o: &Observed) -> RolloutState {

@@ -48,6 +48,7 @@ fn answer(world: &Json) -> String {
         observed.now = now - ago.parse::<i64>().expect("seconds");
         observed.status = decide(&observed).status;
     }
+    crate::rollouts::complete_marks(&mut observed);
     observed.now = now;
     let plan = decide(&observed);
     let mut text = plan.to_string();

@@ -10,6 +10,7 @@
 //! Two ways lead through it: a walk that a seed decides, under every fault at once ([`Sim`]; also in a world whose set rolls
 //! out in steps), and short stories in each of which the process dies once, at every failpoint in turn ([`Matrix`]).
 
+mod by_hand;
 mod chaos;
 mod check;
 mod dice;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::ports::{Change, Expect, RecordWrite, Records as _};
-use model::{CommitId, Digest, MemberMark, ObjectKey, Revision, SetStatus, Variant};
+use model::{CommitId, Digest, ObjectKey, Revision, SetStatus, Variant};
 use plan::variant::words::ROLLOUT;
 use store::{Answer, MemoryStore, Published, RefEdit, RefName, Scope, Submission};
 
@@ -177,13 +177,6 @@ pub(super) fn break_variant(mutant: Option<Mutant>, variant: &Variant) -> Varian
     match mutant {
         Some(Mutant::LosesMarks) => drop(annotations.remove(ROLLOUT)),
         Some(Mutant::Unpinned) => variant.spec.upstream.commit = None,
-        Some(Mutant::ForgetsBefore) => {
-            let mark = annotations.get(ROLLOUT);
-            if let Some(mut mark) = mark.and_then(|m| MemberMark::parse(m)) {
-                mark.before = None;
-                annotations.insert(ROLLOUT.to_owned(), mark.to_string());
-            }
-        }
         _ => {}
     }
     variant
@@ -195,6 +188,9 @@ pub(super) fn break_set(mutant: Option<Mutant>, status: &SetStatus) -> SetStatus
     match (mutant, &mut status.rollout) {
         (Some(Mutant::ForgetsRollouts), rollout) => *rollout = None,
         (Some(Mutant::ForgetsHalts), Some(rollout)) => rollout.halted = None,
+        (Some(Mutant::ForgetsBefore), Some(rollout)) => {
+            rollout.members.values_mut().for_each(|m| m.before = None);
+        }
         _ => {}
     }
     status

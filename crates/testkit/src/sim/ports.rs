@@ -439,6 +439,7 @@ impl Cluster for Ports {
 
     async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
         self.rolls(variant);
+        self.gives(variant);
         let variant = &mutant::break_variant(self.mutant, variant);
         let write = self.twin.create_variant(variant);
         self.attempt(("create variant", &variant.key), || false, write)
@@ -451,6 +452,7 @@ impl Cluster for Ports {
         version: &str,
     ) -> Result<StoredVariant, PortError> {
         self.rolls(variant);
+        self.gives(variant);
         let variant = &mutant::break_variant(self.mutant, variant);
         let write = self.twin.update_variant(variant, version);
         let touch = || self.touch_variant(&variant.key);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CommitId, ObjectKey};
+use model::{CommitId, ObjectKey, Upstream};
 use tokio::time::Instant;
 
 /// What is remembered of rollouts.
@@ -16,6 +16,8 @@ pub(super) struct Rolled {
     pub(super) absent: BTreeMap<ObjectKey, Instant>,
     /// When an undo was last asked for, or ended.
     pub(super) undone: Option<Instant>,
+    /// The upstreams that sets ever gave a variant.
+    pub(super) given: BTreeMap<ObjectKey, Vec<Upstream>>,
     /// Whether the rival set was there already.
     pub(super) rivalled: bool,
 }

@@ -8,6 +8,7 @@ use plan::set::{RETRY, UNDO};
 use plan::variant::words::{REJECTED_BY, ROLLOUT};
 use tokio::time::Instant;
 
+use super::by_hand::FORGED;
 use super::fixtures::{NS, STEPS};
 use super::ports::Ports;
 use super::settled::{Checked, broken};
@@ -24,9 +25,10 @@ const ABSENT: [&str; 3] = [
     "DownstreamDeletionProposed",
 ];
 
-/// What a rollout wrote onto a variant.
+/// What a rollout wrote onto a variant, not somebody by hand.
 fn mark(variant: &Variant) -> Option<MemberMark> {
-    MemberMark::parse(variant.meta.annotations.get(ROLLOUT)?)
+    let mark = MemberMark::parse(variant.meta.annotations.get(ROLLOUT)?)?;
+    (mark.spec != FORGED).then_some(mark)
 }
 
 fn place(variant: &Variant) -> String {
@@ -75,7 +77,7 @@ impl Ports {
         if self.ledger.open().rolled.is_none() {
             return;
         }
-        let Some(found) = mark(variant) else {
+        let Some(found) = mark(variant).filter(|m| self.is_present(m)) else {
             return;
         };
         let Some(at) = STEPS.iter().position(|name| *name == found.step) else {
@@ -139,6 +141,13 @@ impl Ports {
         }
     }
 
+    /// Whether a mark is of the present rollout. What a former one left is put back after a change by hand; it was looked at
+    /// when it was first written.
+    fn is_present(&self, mark: &MemberMark) -> bool {
+        let present = self.twin.set(NS, "fan").and_then(|s| s.status.rollout);
+        present.is_none_or(|r| r.id == mark.rollout)
+    }
+
     /// Notes when a variant is out of reach or gone.
     pub(super) fn excuses(&self, key: &ObjectKey, status: &VariantStatus) {
         let Some(rolled) = &mut self.ledger.open().rolled else {
@@ -152,6 +161,11 @@ impl Ports {
 }
 
 impl World {
+    /// The variants of the set that are there.
+    pub(super) fn members(&self) -> Vec<Variant> {
+        members(&self.durable.twin)
+    }
+
     /// What holds of the rollout at rest.
     ///
     /// # Errors
@@ -225,11 +239,14 @@ impl World {
         }
     }
 
-    /// Whether the open draft of a member was rejected, and nobody proposed it again.
+    /// Whether the open draft of a member was rejected as it is wanted, and nobody proposed it again.
     fn is_rejected(&self, member: &Variant) -> bool {
         let draft = self.open(&place(member));
         draft.is_some_and(|r| {
-            r.lifecycle == model::Lifecycle::Draft && r.meta.annotations.contains_key(REJECTED_BY)
+            let of = r.upstream_lock.as_ref().and_then(|lock| lock.commit);
+            r.lifecycle == model::Lifecycle::Draft
+                && r.meta.annotations.contains_key(REJECTED_BY)
+                && of == member.spec.upstream.commit
         })
     }
 }

@@ -66,7 +66,7 @@ impl World {
     }
 
     async fn roll_on(&mut self) -> Checked {
-        match self.dice.roll(24) {
+        match self.dice.roll(26) {
             0..=8 => self.publish_one().await?,
             9 => self.reject_one().await?,
             10..=11 => self.edit_one().await?,
@@ -85,6 +85,7 @@ impl World {
             20 => self.want_region(),
             21 => self.part(),
             22 => self.rival_set(),
+            23..=24 => self.by_hand(),
             _ => self.durable.chaos.kill(),
         }
         Ok(())
@@ -257,6 +258,7 @@ impl World {
             return Err(Violation("convergence: no rest".to_owned()));
         }
         self.look()?;
+        self.put_back()?;
         self.rolled()
     }
 

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use model::{Lifecycle, MemberMark, Pairs, Rollout, SetStatus, Standing};
-use plan::variant::words::ROLLOUT;
+use model::{Lifecycle, Pairs, Rollout, SetStatus, Standing};
 use serde_json::{Value, json};
 
 use crate::client::{Kind, PACKAGES, SETS, VARIANTS};
@@ -27,8 +26,6 @@ pub(super) struct Target {
     /// What its Ready condition says.
     pub(super) message: String,
     pub(super) uid: String,
-    /// What a rollout wrote onto it.
-    pub(super) mark: Option<MemberMark>,
     /// Its step of the rollout of its set; empty where there is none, or it is not settled.
     pub(super) step: String,
     /// When it or its revision changed last, in the board's own count.
@@ -60,7 +57,9 @@ impl Set {
                     .iter()
                     .map(|s| (s.name.clone(), s.frozen, s.members));
                 let steps: Vec<_> = steps.collect();
-                (s.id.clone(), s.total, s.awaited.clone(), steps)
+                let members = s.members.iter().map(|(mark, m)| (*mark, m.step.clone()));
+                let members: Vec<_> = members.collect();
+                (s.id.clone(), s.total, s.awaited.clone(), steps, members)
             })
         };
         self.rollout == other.rollout && of(self) == of(other)
@@ -70,8 +69,7 @@ impl Set {
 impl Target {
     /// Whether another state of it is in the same step, as far as it alone decides.
     fn stays(&self, other: &Self) -> bool {
-        (&self.set, &self.uid, &self.repository, &self.mark)
-            == (&other.set, &other.uid, &other.repository, &other.mark)
+        (&self.set, &self.uid, &self.repository) == (&other.set, &other.uid, &other.repository)
     }
 }
 
@@ -242,10 +240,6 @@ impl Fleet {
             revision: revision.map(|r| r.name.to_string()).unwrap_or_default(),
             message: ready.unwrap_or_default(),
             uid: text(object, &["metadata", "uid"]),
-            mark: meta
-                .annotations
-                .get(ROLLOUT)
-                .and_then(|m| MemberMark::parse(m)),
             step: old.map(|old| old.step.clone()).unwrap_or_default(),
             since: self.version,
         };

@@ -1,7 +1,6 @@
 //! The step of each target, as cells show it, by the code that decides on it (F7). Computed where a change may have moved a
 //! target, for all changes that came together, and never by page.
 
-use model::RolloutStatus;
 use plan::set::Place;
 
 use super::fleet::{Fleet, Target};
@@ -32,23 +31,17 @@ impl Fleet {
         let (Some(rollout), Some(status)) = (&set.rollout, begun) else {
             return Some(theirs().map(|(n, _)| (n.clone(), String::new())).collect());
         };
-        let places: Vec<Place<'_>> = theirs().map(|(n, t)| self.place_of(n, t, status)).collect();
+        let places: Vec<Place<'_>> = theirs().map(|(n, t)| self.place_of(n, t)).collect();
         let steps = plan::set::steps(rollout, status, &places);
         let both = theirs().zip(steps);
         let named = both.map(|((n, _), s)| (n.clone(), s.unwrap_or_default().to_owned()));
         Some(named.collect())
     }
 
-    fn place_of<'a>(
-        &'a self,
-        name: &'a str,
-        target: &'a Target,
-        status: &RolloutStatus,
-    ) -> Place<'a> {
+    fn place_of<'a>(&'a self, name: &'a str, target: &'a Target) -> Place<'a> {
         Place {
             name,
             uid: Some(&target.uid),
-            mark: target.mark.as_ref().filter(|m| m.rollout == status.id),
             // What no step has reached waits to be written.
             is_written: false,
             labels: self.repositories.get(&target.repository),

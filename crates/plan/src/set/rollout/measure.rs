@@ -3,7 +3,7 @@
 use model::{ObjectName, OpenWhen, RolloutStep, Standing, StepMembers, StepStatus};
 
 use super::super::observed::Observed;
-use super::members::Target;
+use super::members::{Members, Target};
 
 /// Why no further step opens, or that the step is done.
 pub(super) enum Verdict {
@@ -29,7 +29,7 @@ pub(super) struct Found<'a> {
 /// Counts the members of a step. Where targets are unknown, those that are missing are not taken for deleted.
 pub(super) fn count<'a>(
     (o, certain): (&Observed, bool),
-    id: &str,
+    remembered: &Members,
     members: &[&Target<'a>],
     step: &mut StepStatus,
 ) -> Found<'a> {
@@ -69,12 +69,13 @@ pub(super) fn count<'a>(
             _ => {
                 step.conflicts += usize::from(variant.standing == Standing::Conflicts);
                 step.failed += usize::from(variant.standing == Standing::Failed);
-                step.rejected += usize::from(variant.rejected);
+                step.rejected += usize::from(target.is_written && variant.rejected);
             }
         }
-        let before = target.reached(id).and_then(|m| m.before.as_ref());
+        let reached = target.reached(remembered);
+        let before = reached.and_then(|m| m.before.as_ref());
         let moved = commit.is_some() && commit != wanted && commit != before.map(|b| b.commit);
-        if target.is_written && target.reached(id).is_some() && moved {
+        if target.is_written && reached.is_some() && moved {
             step.diverged += 1;
             found.diverged.push(target.name);
         }

@@ -1,33 +1,44 @@
 //! Which target belongs to which step (F7).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{MemberMark, ObjectName, Pairs, Rollout, RolloutStatus, StepMembers, Uid, VariantSpec};
+use model::{Member, Pairs, Rollout, RolloutStatus, StepMembers, Uid, UidMark, VariantSpec};
 
 use super::super::guard::uid_mark;
 use super::super::observed::Existing;
 use crate::digest::wanted;
-use crate::variant::pinned;
+
+/// What a set remembers of its variants.
+pub(super) type Members = BTreeMap<UidMark, Member>;
 
 /// A target that a set wants.
 pub(super) struct Target<'a> {
-    pub(super) name: &'a ObjectName,
+    pub(super) name: &'a model::ObjectName,
+    /// Stands for its name in what is remembered.
+    pub(super) mark: UidMark,
     pub(super) wanted: &'a VariantSpec,
+    /// Stands for what is wanted.
+    pub(super) hash: String,
     /// Its variant, if the set has it.
     pub(super) variant: Option<&'a Arc<Existing>>,
-    /// What a rollout wrote onto it.
-    pub(super) mark: Option<MemberMark>,
-    /// Whether its variant is as the set wants it.
+    /// Whether its variant is as the set wants it, and the set wrote it so.
     pub(super) is_written: bool,
     /// The labels of its repository.
     pub(super) labels: Option<&'a Pairs>,
 }
 
 impl Target<'_> {
-    /// The mark of this rollout.
-    pub(super) fn reached(&self, id: &str) -> Option<&MemberMark> {
-        self.mark.as_ref().filter(|mark| mark.rollout == id)
+    /// What is remembered of it, if the present rollout reached it.
+    pub(super) fn reached<'m>(&self, members: &'m Members) -> Option<&'m Member> {
+        reached(members, &self.mark)
+    }
+
+    /// Whether its newest revision is open.
+    pub(super) fn is_open(&self) -> bool {
+        use model::Lifecycle::{Draft, Proposed};
+        let lifecycle = self.variant.and_then(|v| v.lifecycle);
+        matches!(lifecycle, Some(Draft | Proposed))
     }
 
     fn place(&self) -> Place<'_> {
@@ -36,33 +47,30 @@ impl Target<'_> {
             uid: self
                 .variant
                 .map(|v| v.meta.uid.as_ref().map_or(self.name.as_str(), Uid::as_str)),
-            mark: self.mark.as_ref(),
             is_written: self.is_written,
             labels: self.labels,
         }
     }
 }
 
-/// What decides on the step of a target.
+fn reached<'m>(members: &'m Members, mark: &UidMark) -> Option<&'m Member> {
+    members.get(mark).filter(|member| member.step.is_some())
+}
+
+/// What decides on the step of a target, beside what its set remembers of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The name of its variant.
     pub name: &'a str,
     /// The uid of its variant; `None` before that is made.
     pub uid: Option<&'a str>,
-    /// What a rollout wrote onto the variant.
-    pub mark: Option<&'a MemberMark>,
     /// Whether the variant is as the set wants it.
     pub is_written: bool,
     /// The labels of its repository, where that is known.
     pub labels: Option<&'a Pairs>,
 }
 
-impl<'a> Place<'a> {
-    fn reached(&self, id: &str) -> Option<&'a MemberMark> {
-        self.mark.filter(|mark| mark.rollout == id)
-    }
-
+impl Place<'_> {
     /// Its place among those of a share.
     fn order(&self) -> String {
         wanted::order(self.uid.unwrap_or(self.name))
@@ -79,8 +87,17 @@ impl<'a> Place<'a> {
 
     /// Whether a target was not there when the rollout began.
     fn is_late(&self, status: &RolloutStatus) -> bool {
-        self.uid.is_none() && !status.awaited.contains(&uid_mark(self.name))
+        let mark = uid_mark(self.name);
+        let known = status.awaited.contains(&mark) || status.members.contains_key(&mark);
+        self.uid.is_none() && !known
     }
+}
+
+/// The step in which the present rollout reached a variant of the set, by the variant's name.
+pub fn step_of<'s>(status: &'s RolloutStatus, variant: &str) -> Option<&'s str> {
+    reached(&status.members, &uid_mark(variant))?
+        .step
+        .as_deref()
 }
 
 /// The step of each variant of a set (F7), for whoever shows a rollout as the set's status has it. `None` where it is not
@@ -95,16 +112,11 @@ pub fn steps<'r>(
     let found = place(rollout, status, variants.iter().copied());
     let both = variants.iter().zip(found);
     both.map(|(variant, step)| {
-        let sure = variant.reached(&status.id).is_some() || variant.selected(rollout).is_some();
+        let sure = step_of(status, variant.name).is_some() || variant.selected(rollout).is_some();
         let step = rollout.steps.get(step).filter(|_| sure || !open)?;
         Some(step.name.as_str())
     })
     .collect()
-}
-
-/// What a rollout wrote onto a variant.
-pub(super) fn mark(variant: &Existing) -> Option<MemberMark> {
-    pinned::mark(&variant.meta)
 }
 
 /// The step of each target, in the order of the targets.
@@ -131,8 +143,8 @@ fn place<'a>(
     let mut taken = vec![0_usize; rollout.steps.len()];
     let mut pool = Vec::new();
     for (i, target) in targets.enumerate() {
-        let named = target.reached(&status.id).map(|mark| &mark.step);
-        let at = named.and_then(|name| rollout.steps.iter().position(|s| s.name == *name));
+        let named = step_of(status, target.name);
+        let at = named.and_then(|name| rollout.steps.iter().position(|s| s.name == name));
         let step = match (at, target.selected(rollout)) {
             (Some(at), _) => at,
             (None, _) if target.is_late(status) => last,

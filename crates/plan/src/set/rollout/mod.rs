@@ -1,27 +1,30 @@
 //! Rolls out what a set wants in steps (F7): which targets are written now, and which wait for their step.
 //!
-//! It gates on commits that are published, never on `Ready`; what it remembers stands in the set's status, and what it
-//! did to a variant on the variant, written together with its spec. So a process that dies in any step forgets nothing.
+//! It gates on commits that are published, never on `Ready`. What it remembers stands in the set's status, which nobody else
+//! writes: what is to be written to a variant is remembered first and written then, so that a process that dies in any step
+//! forgets nothing, and nothing that a variant says of itself decides.
 
 mod measure;
 mod members;
 mod news;
+mod restore;
 mod undo;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use model::{
-    Condition, MemberMark, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, Status,
+    Condition, Member, MemberMark, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, Status,
     StepStatus, Uid, UidMark, Upstream, VariantSet, VariantSpec,
 };
 
 use super::guard::uid_mark;
-use super::observed::Observed;
+use super::observed::{Existing, Observed};
 use crate::Report;
 use crate::digest::wanted;
-use members::Target;
-pub use members::{Place, steps};
+use members::{Members, Target};
+pub use members::{Place, step_of, steps};
 pub(super) use news::news;
 use walk::Walk;
 
@@ -41,7 +44,7 @@ pub(super) enum Fate {
     Stay,
     /// It waits for its step: its variant stays as it is, and none is made.
     Wait,
-    /// Its variant gets this spec instead (F8).
+    /// Its variant gets this spec instead: what it was, or had published before (F7, F8).
     Instead(Box<VariantSpec>),
 }
 
@@ -50,6 +53,8 @@ pub(super) enum Fate {
 pub(super) struct Steered {
     pub(super) status: RolloutStatus,
     pub(super) fates: BTreeMap<ObjectName, Fate>,
+    /// What is to be remembered of a variant before it is written.
+    pub(super) memory: BTreeMap<ObjectName, Member>,
     /// The name of each target's step.
     pub(super) steps: BTreeMap<ObjectName, String>,
     /// How many targets are not as they are wanted, and wait for their step or for the end of an undo.
@@ -77,12 +82,20 @@ pub(super) fn steer<'a>(
     let targets: Vec<Target<'a>> = all
         .map(|(name, wanted, is_written)| {
             let variant = ours.get(name).copied();
+            let mark = uid_mark(name.as_str());
+            let hash = wanted::spec(wanted);
+            // What somebody else made of a variant is not the set's doing, whatever it comes to.
+            let by_us = o.status.rollout.as_ref().is_none_or(|before| {
+                let member = before.members.get(&mark);
+                member.is_some_and(|m| m.spec == hash)
+            });
             Target {
                 name,
+                mark,
                 wanted,
+                hash,
                 variant,
-                mark: variant.and_then(|v| members::mark(v)),
-                is_written: is_written && variant.is_some(),
+                is_written: is_written && variant.is_some() && by_us,
                 labels: o
                     .repositories
                     .get(&wanted.downstream.repo)
@@ -95,6 +108,7 @@ pub(super) fn steer<'a>(
     }
     let mut notes = Vec::new();
     let mut status = begin(o, (set, uid), upstreams, &targets, certain, &mut notes);
+    remember(o, &mut status, (&ours, &targets), certain);
     named(rollout, &mut status);
     answer(set, &mut status);
     Walk {
@@ -121,15 +135,14 @@ fn begin(
     let wants = wanted::wants(upstreams.iter().copied());
     let asked = wanted::asked(&set.spec.upstreams);
     let before = o.status.rollout.as_ref();
-    // Somebody edited a variant by hand: it is written back, and nothing else is wanted.
-    let by_hand = |t: &Target<'_>| {
-        let mark = t.mark.as_ref();
-        mark.is_some_and(|mark| mark.spec == wanted::spec(t.wanted))
+    let anew = |t: &Target<'_>| {
+        // Somebody edited a variant by hand: it is written back, and nothing else is wanted.
+        let member = before.and_then(|b| b.members.get(&t.mark));
+        let by_hand = member.is_some_and(|m| m.spec == t.hash);
+        t.variant.is_some() && !t.is_written && !by_hand
     };
-    let anew = |t: &Target<'_>| t.variant.is_some() && !t.is_written && !by_hand(t);
     if let Some(before) = before {
-        let known = newest(targets) <= wanted::number(&before.id);
-        let same = known && before.wants == wants;
+        let same = before.wants == wants;
         let same = same && !(before.complete && targets.iter().any(anew));
         if same || !certain {
             let mut status = before.clone();
@@ -155,15 +168,47 @@ fn begin(
             ));
         }
     }
+    let last = before.map_or("", |b| b.id.as_str());
+    let mut members = before.map_or_else(Members::new, |b| b.members.clone());
+    for member in members.values_mut() {
+        (member.step, member.before) = (None, None);
+    }
     RolloutStatus {
-        id: next(uid, before.map_or("", |b| b.id.as_str()), &wants, targets),
+        id: wanted::rollout(uid, wanted::number(last) + 1, last, &wants),
         wants,
         asked,
         total: targets.len(),
         began: o.now,
         retried: before.and_then(|b| b.retried.clone()),
         awaited: unmade(targets),
+        members,
         ..RolloutStatus::default()
+    }
+}
+
+/// Takes what stands when the first rollout of a set begins for what the set wrote; later on, only forgets what is gone.
+fn remember(
+    o: &Observed,
+    status: &mut RolloutStatus,
+    (ours, targets): (&BTreeMap<&ObjectName, &Arc<Existing>>, &[Target<'_>]),
+    certain: bool,
+) {
+    if o.status.rollout.is_none() {
+        let known = ours.iter().filter_map(|(name, variant)| {
+            let spec = &variant.variant.as_ref()?.spec;
+            let member = Member {
+                upstream: spec.upstream.clone(),
+                spec: wanted::spec(spec),
+                step: None,
+                before: None,
+            };
+            Some((uid_mark(name.as_str()), member))
+        });
+        status.members = known.collect();
+    } else if certain {
+        let here = ours.keys().map(|name| uid_mark(name.as_str()));
+        let here: BTreeSet<UidMark> = here.chain(targets.iter().map(|t| t.mark)).collect();
+        status.members.retain(|mark, _| here.contains(mark));
     }
 }
 
@@ -173,29 +218,10 @@ fn unmade(targets: &[Target<'_>]) -> BTreeSet<UidMark> {
     new.map(|t| uid_mark(t.name.as_str())).collect()
 }
 
-/// The highest number of a rollout that a target was reached by. One that is beyond what is remembered was begun by a
-/// process that died before it could note it.
-fn newest(targets: &[Target<'_>]) -> u64 {
-    let marks = targets.iter().filter_map(|t| t.mark.as_ref());
-    let numbers = marks.map(|mark| wanted::number(&mark.rollout));
-    numbers.max().unwrap_or(0)
-}
-
-/// The name of the rollout that begins: another one than all that ever reached a target, unless it is that very one.
-fn next(uid: &Uid, before: &str, wants: &str, targets: &[Target<'_>]) -> String {
-    let number = newest(targets).max(wanted::number(before) + 1);
-    let id = wanted::rollout(uid, number, before, wants);
-    let mut marks = targets.iter().filter_map(|t| t.mark.as_ref());
-    let other = marks.any(|m| wanted::number(&m.rollout) == number && m.rollout != id);
-    match other {
-        true => wanted::rollout(uid, number + 1, before, wants),
-        false => id,
-    }
-}
-
 /// The steps of the spec, each with what is remembered under its name.
 fn named(rollout: &Rollout, status: &mut RolloutStatus) {
-    let old = std::mem::take(&mut status.steps);
+    let mut old = std::mem::take(&mut status.steps);
+    renamed(rollout, &mut old, status);
     let steps = rollout.steps.iter().map(|step| {
         let known = old.iter().find(|s| s.name == step.name).cloned();
         known.unwrap_or_else(|| StepStatus {
@@ -204,6 +230,30 @@ fn named(rollout: &Rollout, status: &mut RolloutStatus) {
         })
     });
     status.steps = steps.collect();
+}
+
+/// A step that has another name and the same place, while all others have theirs, is the same step.
+fn renamed(rollout: &Rollout, old: &mut [StepStatus], status: &mut RolloutStatus) {
+    let both = || rollout.steps.iter().zip(old.iter());
+    let mut odd = both()
+        .enumerate()
+        .filter(|(_, (new, was))| new.name != was.name);
+    let (Some((at, (new, _))), None) = (odd.next(), odd.next()) else {
+        return;
+    };
+    if rollout.steps.len() != old.len() || old.iter().any(|s| s.name == new.name) {
+        return;
+    }
+    let Some(step) = old.get_mut(at) else { return };
+    let was = std::mem::replace(&mut step.name, new.name.clone());
+    for member in status.members.values_mut() {
+        if member.step.as_ref() == Some(&was) {
+            member.step = Some(new.name.clone());
+        }
+    }
+    if status.step.as_ref() == Some(&was) {
+        status.step = Some(new.name.clone());
+    }
 }
 
 /// A request to try again ends a halt; what halts it still does so anew.
@@ -257,6 +307,19 @@ pub(super) fn tell(
     if let Some(ready) = ready.filter(|c| c.status == Status::True) {
         *ready = Condition::new("Ready", Status::False, "RollingOut", message);
     }
+}
+
+/// How many variants a note names.
+const FEW: usize = 10;
+
+/// The first names, and how many more there are; `None` where there are none.
+fn named_few(names: &[&ObjectName]) -> Option<String> {
+    let few = names.iter().take(FEW).map(ToString::to_string);
+    let mut few: Vec<String> = few.collect();
+    if names.len() > FEW {
+        few.push(format!("and {} more", names.len() - FEW));
+    }
+    (!few.is_empty()).then(|| few.join(", "))
 }
 
 /// How it stands, with the reason.

@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{ObjectName, RolloutState, Upstream, UpstreamVersion, VariantSet};
+use model::{
+    Before, Lifecycle, Member, ObjectName, RolloutState, Standing, StepStatus, Upstream,
+    UpstreamVersion, VariantSet, VariantSpec,
+};
 
+use super::super::guard::uid_mark;
 use super::super::observed::{Existing, Observed};
 use super::members::Target;
-use super::{Fate, Steered, UNDO, members};
+use super::restore::{self, Former};
+use super::{Fate, Steered, UNDO, named_few};
 use crate::digest::wanted;
 
 /// The undo that a set is annotated with, if it is of the rollout that goes on and `spec.upstream` is the same since.
@@ -19,9 +24,7 @@ pub(super) fn of(
 ) -> Option<Steered> {
     let before = o.status.rollout.as_ref()?;
     let asked = set.meta.annotations.get(UNDO)?;
-    // Another one has begun since, and is only not remembered yet.
-    let later = super::newest(targets) > wanted::number(&before.id);
-    if later || *asked != before.id || before.asked != wanted::asked(&set.spec.upstreams) {
+    if *asked != before.id || before.asked != wanted::asked(&set.spec.upstreams) {
         return None;
     }
     let mut status = before.clone();
@@ -29,48 +32,184 @@ pub(super) fn of(
     status.complete = false;
     status.halted = None;
     status.created.clear();
-    // Nothing goes forward: also what was never reached, or appears now, stays as it is.
-    let mut fates: BTreeMap<ObjectName, Fate> = targets
-        .iter()
-        .map(|t| (t.name.clone(), Fate::Wait))
-        .collect();
-    let (mut back, mut of) = (0, 0);
+    status.diverged.clear();
+    for step in &mut status.steps {
+        *step = StepStatus {
+            name: std::mem::take(&mut step.name),
+            opened: step.opened,
+            frozen: step.frozen,
+            filled: step.filled,
+            members: step.members,
+            ..StepStatus::default()
+        };
+    }
+    let mut undo = Undo {
+        o,
+        count: 0,
+        back: 0,
+        proposed: Vec::new(),
+        steered: Steered {
+            status,
+            waiting: targets.iter().filter(|t| !t.is_written).count(),
+            fates: BTreeMap::new(),
+            memory: BTreeMap::new(),
+            steps: BTreeMap::new(),
+            after: None,
+            notes: Vec::new(),
+        },
+    };
+    for target in targets {
+        undo.target(target);
+    }
+    // Also what cannot be rendered now goes back.
     for (name, variant) in ours {
-        let reached = members::mark(variant).filter(|mark| mark.rollout == before.id);
-        let (Some(mark), Some(parsed)) = (reached, &variant.variant) else {
-            continue;
-        };
-        let Some(then) = mark.before else {
-            status.created.push(name.to_string());
-            continue;
-        };
-        of += 1;
-        let published = o.published.get(*name).map(|p| p.commit);
-        back += usize::from(variant.published && published == Some(then.commit));
-        let mut spec = parsed.spec.clone();
-        spec.upstream = Upstream {
-            repo: then.repo,
-            package: then.package,
-            version: UpstreamVersion::Latest,
-            commit: Some(then.commit),
-            ..spec.upstream
-        };
-        if spec != parsed.spec {
-            fates.insert((*name).clone(), Fate::Instead(Box::new(spec)));
+        if !undo.steered.fates.contains_key(*name) {
+            undo.kept(name, variant);
         }
     }
-    let made = match status.created.len() {
-        0 => String::new(),
-        n => format!("; {n} that it made stay: {}", status.created.join(", ")),
-    };
-    status.created.truncate(20);
-    status.message = format!("{back} of {of} members are published as they were before{made}");
-    Some(Steered {
-        status,
-        waiting: targets.iter().filter(|t| !t.is_written).count(),
-        fates,
-        steps: BTreeMap::new(),
-        after: None,
-        notes: Vec::new(),
-    })
+    undo.tell();
+    Some(undo.steered)
+}
+
+struct Undo<'a> {
+    o: &'a Observed,
+    /// How many members had published something before, and how many are there again.
+    count: usize,
+    back: usize,
+    /// Those whose proposal stands in the way.
+    proposed: Vec<&'a ObjectName>,
+    steered: Steered,
+}
+
+impl<'a> Undo<'a> {
+    /// A target of the set. What was never reached, or appears now, stays as it is: nothing goes forward.
+    fn target(&mut self, target: &Target<'a>) {
+        let member = self.steered.status.members.get(&target.mark).cloned();
+        let is = target.variant.and_then(|v| v.variant.as_ref());
+        let former = restore::former(target, member.as_ref());
+        let then = member.as_ref().and_then(|m| self.reached(target.name, m));
+        let fate = match (then, member, former) {
+            (Some(then), Some(member), former) => {
+                self.count(target.name, target.variant, &member, &then);
+                let back = upstream(&member.upstream, &then);
+                let moves = member.upstream != back;
+                let base = match (former, is) {
+                    (Former::Stands, Some(is)) if moves => Some(is.spec.clone()),
+                    (Former::Back(spec) | Former::Partly(spec), _) => Some(*spec),
+                    (Former::Unknown, Some(is)) => Some(is.spec.clone()),
+                    (Former::Stands | Former::Unknown, _) => None,
+                };
+                self.takes(target.name, base, member, (back, moves))
+            }
+            (_, _, Former::Back(spec) | Former::Partly(spec)) => Fate::Instead(spec),
+            (_, _, Former::Stands | Former::Unknown) => Fate::Wait,
+        };
+        self.steered.fates.insert(target.name.clone(), fate);
+    }
+
+    /// A variant of the set that is no target now.
+    fn kept(&mut self, name: &'a ObjectName, variant: &'a Arc<Existing>) {
+        let member = self.steered.status.members.get(&uid_mark(name.as_str()));
+        let (Some(member), Some(is)) = (member.cloned(), &variant.variant) else {
+            return;
+        };
+        let Some(then) = self.reached(name, &member) else {
+            return;
+        };
+        self.count(name, Some(variant), &member, &then);
+        let back = upstream(&member.upstream, &then);
+        let moves = member.upstream != back;
+        let differs = is.spec.upstream != back;
+        let base = differs.then(|| is.spec.clone());
+        let fate = self.takes(name, base, member, (back, moves));
+        self.steered.fates.insert(name.clone(), fate);
+    }
+
+    /// What a member had published before the rollout reached it; what the rollout made is named.
+    fn reached(&mut self, name: &ObjectName, member: &Member) -> Option<Before> {
+        member.step.as_ref()?;
+        if member.before.is_none() {
+            self.steered.status.created.push(name.to_string());
+        }
+        member.before.clone()
+    }
+
+    /// A member that goes back to what it had published: remembered first where the set did not write it yet.
+    fn takes(
+        &mut self,
+        name: &ObjectName,
+        base: Option<VariantSpec>,
+        member: Member,
+        (back, moves): (Upstream, bool),
+    ) -> Fate {
+        let Some(base) = base else {
+            return Fate::Wait;
+        };
+        let spec = restore::at(&base, &back);
+        if moves {
+            let member = restore::written(&spec, member);
+            self.steered.memory.insert(name.clone(), member);
+        }
+        Fate::Instead(Box::new(spec))
+    }
+
+    /// Counts a member, in its step, too.
+    fn count(
+        &mut self,
+        name: &'a ObjectName,
+        variant: Option<&Arc<Existing>>,
+        member: &Member,
+        then: &Before,
+    ) {
+        self.count += 1;
+        let Some(variant) = variant else { return };
+        let published = self.o.published.get(name).map(|p| p.commit);
+        let at = variant
+            .variant
+            .as_ref()
+            .and_then(|v| v.spec.upstream.commit);
+        let is_back =
+            variant.published && published == Some(then.commit) && at == Some(then.commit);
+        self.back += usize::from(is_back);
+        // Also where what was published is still there: approved, the proposal would go forward.
+        if variant.lifecycle == Some(Lifecycle::Proposed) {
+            self.proposed.push(name);
+        }
+        let mut steps = self.steered.status.steps.iter_mut();
+        if let Some(step) = steps.find(|s| Some(&s.name) == member.step.as_ref()) {
+            step.published += usize::from(is_back);
+            step.conflicts += usize::from(!is_back && variant.standing == Standing::Conflicts);
+            step.failed += usize::from(!is_back && variant.standing == Standing::Failed);
+        }
+    }
+
+    fn tell(&mut self) {
+        let status = &mut self.steered.status;
+        let made = match status.created.len() {
+            0 => String::new(),
+            n => format!("; {n} that it made stay: {}", status.created.join(", ")),
+        };
+        status.created.truncate(20);
+        let proposed = named_few(&self.proposed).map_or_else(String::new, |named| {
+            format!(
+                "; {} keep a proposal until somebody rejects or approves it: {named}",
+                self.proposed.len()
+            )
+        });
+        status.message = format!(
+            "{} of {} members are published as they were before{proposed}{made}",
+            self.back, self.count
+        );
+    }
+}
+
+/// The upstream that a member gets back.
+fn upstream(written: &Upstream, then: &Before) -> Upstream {
+    Upstream {
+        repo: then.repo.clone(),
+        package: then.package.clone(),
+        version: UpstreamVersion::Latest,
+        commit: Some(then.commit),
+        allow_unpublished: written.allow_unpublished,
+    }
 }

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Before, MAX_DIVERGED, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus, StepStatus,
+    Before, MAX_DIVERGED, Member, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus,
+    StepStatus,
 };
 
 use super::super::observed::Observed;
 use super::measure::{self, Verdict};
 use super::members::{self, Target};
+use super::restore::{self, Former};
 use super::{Fate, PAUSE, Steered};
-use crate::digest::wanted;
 
 /// A rollout, and what its steps are walked over.
 pub(super) struct Walk<'a, 'b> {
@@ -42,7 +43,7 @@ impl Walk<'_, '_> {
         };
         let (mut times, mut diverged) = (Vec::new(), Vec::new());
         for (at, step) in status.steps.iter_mut().enumerate() {
-            let found = measure::count((self.o, self.certain), &status.id, &of(at), step);
+            let found = measure::count((self.o, self.certain), &status.members, &of(at), step);
             times.push(found.times);
             diverged.extend(found.diverged);
         }
@@ -52,7 +53,7 @@ impl Walk<'_, '_> {
         self.halt(&mut status);
         let end = self.open(&mut status, times);
         for (at, step) in status.steps.iter_mut().enumerate() {
-            let all_reached = || of(at).iter().all(|t| t.reached(&status.id).is_some());
+            let all_reached = || of(at).iter().all(|t| t.reached(&status.members).is_some());
             // What is not known may belong to it.
             let may = self.certain && step.opened.is_some();
             step.frozen = step.frozen || (may && all_reached());
@@ -61,22 +62,34 @@ impl Walk<'_, '_> {
         status.step = at.map(|step| step.name.clone());
         status.complete |= end.state == RolloutState::Complete;
         (status.state, status.message) = (end.state, end.message);
-        let placed = || self.targets.iter().zip(&steps);
-        let fate = |(t, step): (&Target<'_>, &usize)| {
-            (t.name.clone(), self.fate(&status, t, *step, end.current))
-        };
-        let fates: BTreeMap<ObjectName, Fate> = placed().map(fate).collect();
-        let waits = |fate: &&Fate| matches!(fate, Fate::Wait);
         let name = |at: usize| self.rollout.steps.get(at).map_or("", |s| &s.name);
+        let placed = || self.targets.iter().zip(&steps);
         let named = placed().map(|(t, at)| (t.name.clone(), name(*at).to_owned()));
-        Steered {
-            waiting: fates.values().filter(waits).count(),
-            fates,
+        let mut steered = Steered {
+            waiting: 0,
+            fates: BTreeMap::new(),
+            memory: BTreeMap::new(),
             steps: named.collect(),
             status,
             after: end.after,
-            notes: self.notes,
+            notes: self
+                .notes
+                .iter()
+                .cloned()
+                .chain(self.rollout.warning())
+                .collect(),
+        };
+        let mut waits = Waits::default();
+        for (t, step) in placed() {
+            let open = self.o.whole_rollout || end.current.is_some_and(|current| *step <= current);
+            let fate = match open {
+                true => self.write(&mut steered, t, name(*step)),
+                false => waits.fate(&steered.status, t),
+            };
+            steered.fates.insert(t.name.clone(), fate);
         }
+        waits.tell(&mut steered);
+        steered
     }
 
     /// Opens the steps whose turn it is, one after the other, up to the first that is not done.
@@ -110,6 +123,8 @@ impl Walk<'_, '_> {
                 Verdict::Soaking(_) if last => continue,
                 Verdict::Soaking(left) => {
                     (end.after, end.state) = (Some(left), RolloutState::Soaking);
+                    let until = model::utc(self.o.now.saturating_add(left));
+                    end.message = format!("step '{}' soaks until {until}", wanted.name);
                 }
                 Verdict::Empty(why) => (end.state, end.message) = (RolloutState::Halted, why),
                 Verdict::Open => end.state = RolloutState::Progressing,
@@ -124,6 +139,13 @@ impl Walk<'_, '_> {
 
     /// A count beyond what is borne halts the rollout until somebody asks for another try.
     fn halt(&self, status: &mut RolloutStatus) {
+        if let Some(why) = self.exceeded(status) {
+            status.halted = Some(why);
+        }
+    }
+
+    /// The count that is beyond what is borne, as it is now.
+    fn exceeded(&self, status: &RolloutStatus) -> Option<String> {
         let open = || status.steps.iter().filter(|s| s.opened.is_some());
         let sum = |of: fn(&StepStatus) -> usize| open().map(of).sum::<usize>();
         let halt = self.rollout.halt;
@@ -132,15 +154,18 @@ impl Walk<'_, '_> {
             ("failed", sum(|s| s.failed), halt.failed),
             ("rejected", sum(|s| s.rejected), halt.rejected),
         ];
-        if let Some((what, count, most)) = found.into_iter().find(|(_, count, most)| count > most) {
-            status.halted = Some(format!("{count} member(s) {what}, more than {most}"));
-        }
+        let (what, count, most) = found.into_iter().find(|(_, count, most)| count > most)?;
+        Some(format!("{count} member(s) {what}, more than {most}"))
     }
 
     /// Why no further step opens.
     fn held(&self, status: &RolloutStatus) -> Option<(RolloutState, String)> {
         if let Some(why) = &status.halted {
-            return Some((RolloutState::Halted, why.clone()));
+            let why = match self.exceeded(status) {
+                Some(why) => why,
+                None => format!("{why}; that is mended, and it waits for a retry"),
+            };
+            return Some((RolloutState::Halted, why));
         }
         if self.paused {
             return Some((
@@ -154,37 +179,101 @@ impl Walk<'_, '_> {
         })
     }
 
-    fn fate(
-        &self,
-        status: &RolloutStatus,
-        t: &Target<'_>,
-        step: usize,
-        current: Option<usize>,
-    ) -> Fate {
-        let open = self.o.whole_rollout || current.is_some_and(|current| step <= current);
-        let reached = t.reached(&status.id);
-        match (t.is_written, open) {
-            (true, false) => return Fate::Stay,
-            // What is as it is wanted already gets its mark, too: it is a member from now on, whatever becomes of its spec.
-            (true, true) if reached.is_some() => return Fate::Stay,
-            (false, false) => return Fate::Wait,
-            (_, true) => {}
-        }
+    /// A target whose step is open is written as it is wanted, and is a member from then on, whatever becomes of its spec.
+    fn write(&self, steered: &mut Steered, t: &Target<'_>, step: &str) -> Fate {
+        let reached = t.reached(&steered.status.members);
         let before = match (reached, t.variant.and_then(|v| v.variant.as_ref())) {
-            (Some(mark), _) => mark.before.clone(),
-            (None, Some(variant)) => self.o.published.get(t.name).map(|p| Before {
-                repo: variant.spec.upstream.repo.clone(),
-                package: variant.spec.upstream.package.clone(),
-                commit: p.commit,
-            }),
+            (Some(member), _) => member.before.clone(),
+            (None, Some(variant)) => {
+                let written = steered.status.members.get(&t.mark).map(|m| &m.upstream);
+                let upstream = written.unwrap_or(&variant.spec.upstream);
+                self.o.published.get(t.name).map(|p| Before {
+                    repo: upstream.repo.clone(),
+                    package: upstream.package.clone(),
+                    commit: p.commit,
+                })
+            }
             (None, None) => None,
         };
-        let name = self.rollout.steps.get(step).map_or("", |s| &s.name);
-        Fate::Write(MemberMark {
-            rollout: status.id.clone(),
-            step: reached.map_or(name, |mark| &mark.step).to_owned(),
-            spec: wanted::spec(t.wanted),
+        let kept = reached.and_then(|member| member.step.as_deref());
+        let kept = kept.filter(|name| self.rollout.steps.iter().any(|s| s.name == *name));
+        let step = kept.unwrap_or(step).to_owned();
+        let mark = MemberMark {
+            rollout: steered.status.id.clone(),
+            step: step.clone(),
+            spec: t.hash.clone(),
+            before: before.clone(),
+        };
+        let member = Member {
+            upstream: t.wanted.upstream.clone(),
+            spec: t.hash.clone(),
+            step: Some(step),
             before,
-        })
+        };
+        steered.memory.insert(t.name.clone(), member);
+        Fate::Write(mark)
+    }
+}
+
+/// The targets that wait for their step.
+#[derive(Default)]
+struct Waits<'a> {
+    count: usize,
+    /// Those that somebody changed, so that not all of what they were can be told.
+    changed: Vec<&'a ObjectName>,
+    /// Those that are made anew when their step opens, since what they were cannot be told.
+    lost: Vec<&'a ObjectName>,
+    /// Those with an open revision of an earlier rollout.
+    open: Vec<&'a ObjectName>,
+}
+
+impl<'a> Waits<'a> {
+    fn fate(&mut self, status: &RolloutStatus, t: &Target<'a>) -> Fate {
+        if t.is_written {
+            return Fate::Stay;
+        }
+        self.count += 1;
+        if t.is_open() {
+            self.open.push(t.name);
+        }
+        match restore::former(t, status.members.get(&t.mark)) {
+            Former::Stands => Fate::Wait,
+            Former::Back(spec) => Fate::Instead(spec),
+            Former::Partly(spec) => {
+                self.changed.push(t.name);
+                Fate::Instead(spec)
+            }
+            Former::Unknown => {
+                match t.variant {
+                    Some(_) => self.changed.push(t.name),
+                    None => self.lost.push(t.name),
+                }
+                Fate::Wait
+            }
+        }
+    }
+
+    fn tell(self, steered: &mut Steered) {
+        steered.waiting = self.count;
+        let said = [
+            (
+                self.changed,
+                "variant(s) that wait for their step were changed by hand, and what they were cannot be told whole: they keep their upstream, and are written when it opens",
+            ),
+            (
+                self.lost,
+                "variant(s) that wait for their step were deleted by hand, and what they were cannot be told: they are made when it opens",
+            ),
+            (
+                self.open,
+                "target(s) that wait for their step have an open revision of an earlier rollout: it stays as it is until the step opens, and is brought to what is wanted then",
+            ),
+        ];
+        for (names, what) in said {
+            if let Some(named) = super::named_few(&names) {
+                let count = names.len();
+                steered.notes.push(format!("{count} {what}: {named}"));
+            }
+        }
     }
 }

@@ -1,0 +1,155 @@
+//! What people do by hand to variants and drafts of a set that rolls out (F7): nothing of it goes ahead of a step.
+
+use std::sync::Arc;
+
+use model::{CommitId, Lifecycle, RolloutState, Variant};
+use testkit::twin::key;
+
+use crate::rollouts::{
+    annotate, has, image, publish, published_everywhere, reached, revision, status,
+};
+use crate::variants::{push, quiet};
+use crate::world::{NS, World, alice};
+
+/// The variant of a member of the last step.
+const LATE: &str = "fan-deploy-d";
+
+fn variant(world: &World, name: &str) -> Variant {
+    let stored = world.twin.variant(NS, name).expect("the variant");
+    Variant::clone(&stored.parsed.expect("a variant"))
+}
+
+fn commit(world: &World, name: &str) -> CommitId {
+    variant(world, name).spec.upstream.commit.expect("a commit")
+}
+
+/// Everything is at v1, and the canary has a draft of v2.
+async fn canary_drafted() -> World {
+    let world = published_everywhere(0).await;
+    push(&world, &image("v2"), "v2").await;
+    world.rest().await;
+    assert_eq!(reached(&world, 2), [0]);
+    world
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_written_by_hand_to_a_variant_that_waits_leaves_no_draft() {
+    let world = canary_drafted().await;
+    let (was, wanted) = (commit(&world, LATE), commit(&world, "fan-canary-a"));
+    assert_ne!(was, wanted);
+    let mut ahead = variant(&world, LATE);
+    ahead.spec.upstream.commit = Some(wanted);
+    let name = "offshoot.dev/rollout".to_owned();
+    let mark = variant(&world, "fan-canary-a")
+        .meta
+        .annotations
+        .get(&name)
+        .cloned();
+    let annotations = &mut Arc::make_mut(&mut ahead.meta).annotations;
+    annotations.insert(name, mark.expect("a mark"));
+    world.twin.put_variant(ahead);
+    world.rest().await;
+    assert_eq!(commit(&world, LATE), was);
+    assert_eq!(reached(&world, 2), [0]);
+    quiet(&world).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_variant_that_is_deleted_by_hand_while_it_waits_is_made_anew() {
+    let world = canary_drafted().await;
+    let was = variant(&world, LATE);
+    world.twin.delete_variant(NS, LATE);
+    world.rest().await;
+    let anew = variant(&world, LATE);
+    assert_ne!(anew.meta.uid, was.meta.uid);
+    assert_eq!(anew.spec, was.spec);
+    assert_eq!(reached(&world, 2), [0]);
+    quiet(&world).await;
+}
+
+async fn moves(world: &World, name: &str, door: model::Door, to: Lifecycle) {
+    let at = key(NS, name);
+    let moved = world.engine.move_to(&alice(), &at, door, to).await;
+    moved.expect("moved");
+}
+
+async fn propose_and_reject(world: &World, name: &str) {
+    moves(world, name, model::Door::Main, Lifecycle::Proposed).await;
+    moves(world, name, model::Door::Approval, Lifecycle::Draft).await;
+    world.rest().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejection_of_an_old_version_does_not_halt_the_rollout_of_the_next() {
+    let world = canary_drafted().await;
+    let draft = revision(0, 2);
+    propose_and_reject(&world, &draft).await;
+    assert_eq!(status(&world).state, RolloutState::Halted);
+    push(&world, &image("v3"), "v3").await;
+    world.rest().await;
+    assert_eq!(status(&world).state, RolloutState::Progressing);
+    let annotations = world.revision(&draft).meta.annotations;
+    assert!(!annotations.contains_key("offshoot.dev/rejected-by"));
+    // A rejection of what is wanted now halts.
+    propose_and_reject(&world, &draft).await;
+    assert_eq!(status(&world).state, RolloutState::Halted);
+    quiet(&world).await;
+}
+
+/// A proposal stands; whoever takes a rollout back is told where one is in the way.
+#[tokio::test(start_paused = true)]
+async fn an_undo_names_the_members_whose_proposal_stands_in_its_way() {
+    let world = canary_drafted().await;
+    publish(&world, 0, 2).await;
+    let draft = revision(1, 2);
+    moves(&world, &draft, model::Door::Main, Lifecycle::Proposed).await;
+    world.rest().await;
+    annotate(&world, plan::set::UNDO, Some(&status(&world).id));
+    world.rest().await;
+    let told = status(&world);
+    let wanted = "1 keep a proposal until somebody rejects or approves it: fan-early-b";
+    assert!(told.message.contains(wanted), "{}", told.message);
+    assert!(
+        told.message.starts_with("1 of 2 members"),
+        "{}",
+        told.message
+    );
+    publish(&world, 0, 3).await;
+    let told = status(&world);
+    assert!(
+        told.message.starts_with("2 of 2 members"),
+        "{}",
+        told.message
+    );
+    // The table says the same.
+    let published: Vec<usize> = told.steps.iter().map(|s| s.published).collect();
+    assert_eq!(published, [1, 1, 0]);
+    moves(&world, &draft, model::Door::Approval, Lifecycle::Draft).await;
+    world.rest().await;
+    assert!(!has(&world, 1, 2), "nobody edited it: it goes");
+    assert!(
+        status(&world)
+            .message
+            .starts_with("2 of 2 members are published as they were before")
+    );
+    quiet(&world).await;
+}
+
+/// A draft of a rollout that another upstream replaced stays until its step opens, and whoever asks is told.
+#[tokio::test(start_paused = true)]
+async fn drafts_of_a_replaced_rollout_are_named() {
+    let world = canary_drafted().await;
+    publish(&world, 0, 2).await;
+    assert_eq!(reached(&world, 2), [0, 1]);
+    push(&world, &image("v3"), "v3").await;
+    world.rest().await;
+    let why = world.engine.why_set(&key(NS, "fan")).await;
+    let why = why.expect("an answer").expect("a set");
+    assert!(
+        why.contains(
+            "1 target(s) that wait for their step have an open revision of an earlier rollout"
+        ),
+        "{why}"
+    );
+    assert!(why.contains("fan-early-b"), "{why}");
+}

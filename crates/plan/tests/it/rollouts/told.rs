@@ -1,0 +1,81 @@
+//! What is said of a rollout: halts, steps and warnings.
+
+use std::sync::Arc;
+
+use model::{RolloutState, Standing};
+use plan::set::{Observed, decide};
+
+use super::{fleet, publish, settle, state};
+use crate::set::on_large_stack;
+
+/// A halt whose cause is mended says so, and still waits for somebody.
+#[test]
+fn a_halt_that_is_mended_says_so() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        settle(&mut o);
+        Arc::make_mut(&mut o.variants[1]).standing = Standing::Conflicts;
+        settle(&mut o);
+        let message = |o: &Observed| {
+            o.status
+                .rollout
+                .as_ref()
+                .expect("a rollout")
+                .message
+                .clone()
+        };
+        assert_eq!(message(&o), "1 member(s) with conflicts, more than 0");
+        publish(&mut o, 1);
+        settle(&mut o);
+        let wanted =
+            "1 member(s) with conflicts, more than 0; that is mended, and it waits for a retry";
+        assert_eq!(
+            (message(&o).as_str(), state(&o)),
+            (wanted, RolloutState::Halted)
+        );
+    });
+}
+
+/// A step that is called otherwise is the step that it was, and so are its members.
+#[test]
+fn a_renamed_step_stays_the_step() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        settle(&mut o);
+        publish(&mut o, 0);
+        settle(&mut o);
+        let before = o.status.rollout.clone().expect("a rollout");
+        let plan::set::Subject::Valid { set, .. } = &mut o.set else {
+            panic!("a set");
+        };
+        let rollout = Arc::make_mut(set).spec.rollout.as_mut().expect("a rollout");
+        rollout.steps[0].name = "first".to_owned();
+        settle(&mut o);
+        let after = o.status.rollout.clone().expect("a rollout");
+        assert_eq!((after.id, after.steps.len()), (before.id, 3));
+        assert_eq!(after.steps[0].opened, before.steps[0].opened);
+        assert_eq!((after.steps[0].members, after.steps[0].frozen), (2, true));
+        assert_eq!(after.step.as_deref(), Some("first"));
+        let steps = decide(&o).targets;
+        assert!(steps.values().all(|step| step != "canary"), "{steps:?}");
+        assert_eq!(o.variants.len(), 2);
+    });
+}
+
+/// Who ends with a step that names a part of the rest is told what comes of it.
+#[test]
+fn a_last_step_that_names_a_part_is_warned_of() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        settle(&mut o);
+        let notes = |o: &Observed| format!("{:?}", decide(o).report.notes);
+        assert!(!notes(&o).contains("the last step"), "{}", notes(&o));
+        let plan::set::Subject::Valid { set, .. } = &mut o.set else {
+            panic!("a set");
+        };
+        let rollout = Arc::make_mut(set).spec.rollout.as_mut().expect("a rollout");
+        rollout.steps.pop();
+        let wanted = "the last step 'quarter' has percent: 25, and takes every target";
+        assert!(notes(&o).contains(wanted), "{}", notes(&o));
+    });
+}
