@@ -51,7 +51,7 @@ impl World {
             let dir = package.split_once('/').map_or("", |(_, p)| p);
             let files = seen.files(*commit, dir)?;
             let maker = self.maker(seen, *commit)?;
-            self.whole(&files, dir, maker.as_ref())
+            self.whole(seen, &files, dir, maker.as_ref())
                 .map_err(|why| Violation(format!("half-made draft {name} of {url}: {why}")))?;
             // What a person pushes to the name of a published one is not the variant's any more: it stays
             // and is told of, and the variant makes its next draft beside it.
@@ -80,7 +80,13 @@ impl World {
     }
 
     /// Whether files are a complete derivation of inputs that there once were, and that whoever asked might read (X6).
-    fn whole(&self, files: &Files, package: &str, maker: Option<&ObjectKey>) -> Result<(), String> {
+    fn whole(
+        &self,
+        seen: &Seen,
+        files: &Files,
+        package: &str,
+        maker: Option<&ObjectKey>,
+    ) -> Result<(), String> {
         let Some(complete) = &self.complete else {
             return Ok(());
         };
@@ -101,6 +107,8 @@ impl World {
         let theirs =
             maker.is_none_or(|m| m.namespace.as_str() == TENANT) && self.theirs.contains(host);
         let ours = maker.is_none_or(|m| m.namespace.as_str() == NS) && self.hosts.contains(host);
+        // What was published, whoever's variant made it, stays where nothing new may be read.
+        let kept = denied && !ours && is_published(seen, package, host)?;
         let version = derived
             .version
             .0
@@ -108,7 +116,7 @@ impl World {
             .and_then(|v| v.parse::<u64>().ok());
         let known = version.is_some_and(|v| (1..=self.version).contains(&v))
             && REGIONS.contains(&derived.region.as_str())
-            && (ours || theirs || (denied && host == NOWHERE));
+            && (ours || theirs || kept || (denied && host == NOWHERE));
         if known {
             return Ok(());
         }
@@ -117,6 +125,21 @@ impl World {
             "nobody asked for {version:?}, {region}, {host} of {maker:?}"
         ))
     }
+}
+
+/// Whether a published revision of a package holds this host.
+fn is_published(seen: &Seen, package: &str, host: &str) -> Result<bool, String> {
+    let prefix = format!("refs/tags/{package}/");
+    for (name, commit) in seen.refs.iter() {
+        if !name.as_str().starts_with(&prefix) {
+            continue;
+        }
+        let files = people::files(&*seen.repo, *commit, package)?;
+        if Derived::of(&files, package).host == host {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Tags by their length, then by name: `v9` before `v10`.
