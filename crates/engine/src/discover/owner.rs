@@ -22,7 +22,7 @@ impl Engine {
             return;
         };
         let meta = &mut record.meta;
-        meta.uid = kept.uid.or(meta.uid.take());
+        meta.uid = kept.uid.or_else(|| meta.uid.take());
         (meta.labels, meta.annotations) = (kept.labels, kept.annotations);
         (meta.owners, meta.finalizers) = (kept.owners, kept.finalizers);
         meta.deleted = kept.deleted;
