@@ -252,6 +252,7 @@ const COUNTS: [&str; 8] = [
 fn write_step(step: &StepStatus) -> Value {
     let mut out = Map::new();
     put(&mut out, "name", &step.name);
+    put(&mut out, "takes", &step.takes);
     for (key, time) in [("opened", step.opened), ("filled", step.filled)] {
         if let Some(time) = time {
             out.insert(key.to_owned(), time.into());
@@ -310,6 +311,7 @@ pub(crate) fn read_status(fields: &Fields<'_>) -> RolloutStatus {
 fn read_step(fields: &Fields<'_>) -> StepStatus {
     StepStatus {
         name: fields.owned("name").unwrap_or_default(),
+        takes: fields.owned("takes").unwrap_or_default(),
         opened: fields.int("opened"),
         frozen: fields.flag("frozen"),
         filled: fields.int("filled"),
@@ -381,6 +383,7 @@ mod tests {
     fn what_is_written_is_what_is_read() {
         let step = StepStatus {
             name: "canary".to_owned(),
+            takes: "0123456789abcdef".to_owned(),
             opened: Some(100),
             frozen: true,
             filled: Some(120),

@@ -187,6 +187,8 @@ impl RolloutState {
 pub struct StepStatus {
     /// Its name.
     pub name: String,
+    /// Stands for what it takes: its selector or share.
+    pub takes: String,
     /// When it opened, in Unix seconds.
     pub opened: Option<i64>,
     /// Whether all its members were reached: no other target joins it.

@@ -1,8 +1,8 @@
 //! Hashes of what a set wants: of one variant's spec, and of the upstream packages (F7).
 
 use model::{
-    Injector, LabelSelector, SelectorOperator, Uid, Upstream, UpstreamSource, UpstreamVersion,
-    VariantSpec,
+    Injector, LabelSelector, SelectorOperator, StepMembers, Uid, Upstream, UpstreamSource,
+    UpstreamVersion, VariantSpec,
 };
 
 use super::{Encoder, function};
@@ -127,6 +127,23 @@ pub(crate) fn number(rollout: &str) -> u64 {
 pub(crate) fn order(of: &str) -> String {
     let mut e = Encoder::new("offshoot.dev/rollout-order");
     e.text(of);
+    short(e)
+}
+
+/// Stands for what a step of a rollout takes.
+pub(crate) fn members(of: &StepMembers) -> String {
+    let mut e = Encoder::new("offshoot.dev/rollout-step");
+    match of {
+        StepMembers::Selector(selector) => {
+            e.text("selector");
+            labels(&mut e, selector);
+        }
+        StepMembers::Percent(percent) => {
+            e.text("percent");
+            e.count(usize::from(*percent));
+        }
+        StepMembers::Rest => e.text("rest"),
+    }
     short(e)
 }
 

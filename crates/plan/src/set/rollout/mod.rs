@@ -6,6 +6,7 @@
 
 mod measure;
 mod members;
+mod named;
 mod news;
 mod restore;
 mod undo;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use model::{
     Condition, Member, MemberMark, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, Status,
-    StepStatus, Uid, UidMark, Upstream, VariantSet, VariantSpec,
+    Uid, UidMark, Upstream, VariantSet, VariantSpec,
 };
 
 use super::guard::uid_mark;
@@ -109,7 +110,7 @@ pub(super) fn steer<'a>(
     let mut notes = Vec::new();
     let mut status = begin(o, (set, uid), upstreams, &targets, certain, &mut notes);
     remember(o, &mut status, (&ours, &targets), certain);
-    named(rollout, &mut status);
+    named::named(rollout, &mut status);
     answer(set, &mut status);
     Walk {
         o,
@@ -216,44 +217,6 @@ fn remember(
 fn unmade(targets: &[Target<'_>]) -> BTreeSet<UidMark> {
     let new = targets.iter().filter(|t| t.variant.is_none());
     new.map(|t| uid_mark(t.name.as_str())).collect()
-}
-
-/// The steps of the spec, each with what is remembered under its name.
-fn named(rollout: &Rollout, status: &mut RolloutStatus) {
-    let mut old = std::mem::take(&mut status.steps);
-    renamed(rollout, &mut old, status);
-    let steps = rollout.steps.iter().map(|step| {
-        let known = old.iter().find(|s| s.name == step.name).cloned();
-        known.unwrap_or_else(|| StepStatus {
-            name: step.name.clone(),
-            ..StepStatus::default()
-        })
-    });
-    status.steps = steps.collect();
-}
-
-/// A step that has another name and the same place, while all others have theirs, is the same step.
-fn renamed(rollout: &Rollout, old: &mut [StepStatus], status: &mut RolloutStatus) {
-    let both = || rollout.steps.iter().zip(old.iter());
-    let mut odd = both()
-        .enumerate()
-        .filter(|(_, (new, was))| new.name != was.name);
-    let (Some((at, (new, _))), None) = (odd.next(), odd.next()) else {
-        return;
-    };
-    if rollout.steps.len() != old.len() || old.iter().any(|s| s.name == new.name) {
-        return;
-    }
-    let Some(step) = old.get_mut(at) else { return };
-    let was = std::mem::replace(&mut step.name, new.name.clone());
-    for member in status.members.values_mut() {
-        if member.step.as_ref() == Some(&was) {
-            member.step = Some(new.name.clone());
-        }
-    }
-    if status.step.as_ref() == Some(&was) {
-        status.step = Some(new.name.clone());
-    }
 }
 
 /// A request to try again ends a halt; what halts it still does so anew.

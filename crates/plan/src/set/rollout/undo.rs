@@ -36,6 +36,7 @@ pub(super) fn of(
     for step in &mut status.steps {
         *step = StepStatus {
             name: std::mem::take(&mut step.name),
+            takes: std::mem::take(&mut step.takes),
             opened: step.opened,
             frozen: step.frozen,
             filled: step.filled,

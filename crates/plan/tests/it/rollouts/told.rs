@@ -62,6 +62,31 @@ fn a_renamed_step_stays_the_step() {
     });
 }
 
+/// Steps that exchange their names, and exchange them back, are the steps that they were: none is done unseen.
+#[test]
+fn steps_that_exchange_their_names_keep_their_members() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        settle(&mut o);
+        let steps = |o: &Observed| {
+            let rollout = o.status.rollout.clone().expect("a rollout");
+            let of = |s: &model::StepStatus| (s.opened, s.frozen, s.members);
+            rollout.steps.iter().map(of).collect::<Vec<_>>()
+        };
+        let before = (steps(&o), o.variants.len());
+        for _ in 0..2 {
+            let plan::set::Subject::Valid { set, .. } = &mut o.set else {
+                panic!("a set");
+            };
+            let rollout = Arc::make_mut(set).spec.rollout.as_mut().expect("a rollout");
+            let (first, others) = rollout.steps.split_at_mut(1);
+            std::mem::swap(&mut first[0].name, &mut others[0].name);
+            settle(&mut o);
+            assert_eq!((steps(&o), o.variants.len()), before);
+        }
+    });
+}
+
 /// Who ends with a step that names a part of the rest is told what comes of it.
 #[test]
 fn a_last_step_that_names_a_part_is_warned_of() {
