@@ -21,8 +21,11 @@ const SETS: &str = "packagevariantsets.config.porch.kpt.dev";
 /// The version in which sets are stored.
 const STORED: &str = "v1alpha2";
 
-/// The version in which earlier Porchs stored them.
+/// The version in which earlier versions of Porch stored them, and that of variants.
 const OLDER: &str = "v1alpha1";
+
+/// How often an object is read anew that somebody wrote meanwhile.
+const TRIES: usize = 8;
 
 /// How changes are said: field by field, or merged into what is there.
 const STEPS: &str = "application/json-patch+json";
@@ -126,6 +129,7 @@ fn converted(set: &Value) -> Result<Option<Value>, exit::Failure> {
     })?;
     // Whole fields, and not merged ones: nothing of the older shape may stay between those of the newer.
     let patch = json!([
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": set["metadata"]["resourceVersion"]},
         {"op": "replace", "path": "/spec", "value": now["spec"]},
         {"op": "add", "path": "/metadata/annotations", "value": now["metadata"]["annotations"]},
     ]);
@@ -135,7 +139,6 @@ fn converted(set: &Value) -> Result<Option<Value>, exit::Failure> {
 /// Says of each variant and set that nobody wrote since who did (X6).
 async fn record_writer(remote: &Remote, user: &str) -> Result<(), exit::Failure> {
     let record = json!({"username": user, "groups": []}).to_string();
-    let patch = json!({"metadata": {"annotations": {plan::set::WRITTEN_BY: record}}});
     for resource in [
         of_version(STORED),
         ResourceName::new(api::CONFIG_GROUP, OLDER, "packagevariants"),
@@ -143,17 +146,54 @@ async fn record_writer(remote: &Remote, user: &str) -> Result<(), exit::Failure>
         let listed = remote.list(&resource, "").await;
         let attempt = format!("list the {}", resource.plural);
         let listed = listed.map_err(|e| exit::Failure::of(&attempt, &e))?;
-        let unwritten = listed.items.iter().filter(|object| {
-            let annotations = object.pointer("/metadata/annotations");
-            annotations.is_none_or(|all| all.get(plan::set::WRITTEN_BY).is_none())
-        });
-        let writes = unwritten.map(|object| write(remote, &resource, object, (MERGE, &patch)));
+        let writes = listed.items.into_iter();
+        let writes = writes.map(|object| sign(remote, &resource, object, &record));
         let mut writes = stream::iter(writes).buffer_unordered(AT_ONCE);
         while let Some(done) = writes.next().await {
             done?;
         }
     }
     Ok(())
+}
+
+/// Puts the record onto an object that has none. Whoever writes it meanwhile is its writer.
+async fn sign(
+    remote: &Remote,
+    resource: &ResourceName,
+    mut object: Value,
+    record: &str,
+) -> Result<(), exit::Failure> {
+    for _ in 0..TRIES {
+        let annotations = object.pointer("/metadata/annotations");
+        if annotations.is_some_and(|all| all.get(plan::set::WRITTEN_BY).is_some()) {
+            return Ok(());
+        }
+        let patch = json!({"metadata": {
+            "resourceVersion": object["metadata"]["resourceVersion"],
+            "annotations": {plan::set::WRITTEN_BY: record},
+        }});
+        let (namespace, name) = place(&object);
+        let attempt = || format!("write {} {namespace}/{name}", resource.plural);
+        let place = (namespace, name, "");
+        match remote.patch(resource, place, MERGE, &patch).await {
+            Ok(_) => return Ok(()),
+            Err(failure) if failure.code == 409 => {
+                let now = remote.get(resource, namespace, name).await;
+                match now.map_err(|e| exit::Failure::of(&attempt(), &e))? {
+                    Some(now) => object = now,
+                    None => return Ok(()),
+                }
+            }
+            Err(failure) if failure.code == 404 => return Ok(()),
+            Err(failure) => return Err(exit::Failure::of(&attempt(), &failure)),
+        }
+    }
+    let (namespace, name) = place(&object);
+    let what = format!(
+        "{} {namespace}/{name} is written again and again",
+        resource.plural
+    );
+    Err(exit::Failure::new(what))
 }
 
 /// Whoever may not act as a user may not say that the user wrote something.
