@@ -21,6 +21,7 @@ pub mod logic;
 pub mod metrics;
 pub mod openapi;
 pub mod patch;
+mod printed;
 mod reason;
 pub mod registry;
 pub mod schema;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::path::PathElement;
 use super::shape::{Kind, Shape};
+use crate::printed::{go_type, go_value};
 use crate::schema::{Node, Structural, Type, index, quote, step};
 
 /// So many misfits are told at most.
@@ -35,7 +36,7 @@ fn check(value: &Value, shape: Shape<'_>, path: &str, found: &mut Vec<String>) {
         let got = match wanted {
             "string" => format!("&value.valueUnstructured{{Value:{}}}", go(value)),
             "numeric (int or float)" => go_type(value).to_owned(),
-            _ => format!("&{{{}}}", plain(value)),
+            _ => format!("&{{{}}}", go_value(value)),
         };
         found.push(format!("{path}: expected {wanted}, got {got}"));
         return;
@@ -109,38 +110,6 @@ fn wrong(value: &Value, node: &Node) -> Option<&'static str> {
         [Type::Boolean] => "boolean",
         _ => "any scalar",
     })
-}
-
-/// A value as Go's `%v` prints it.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(list) => {
-            let parts: Vec<String> = list.iter().map(plain).collect();
-            format!("[{}]", parts.join(" "))
-        }
-        Value::Object(map) => {
-            let member = |(k, v): (&String, &Value)| format!("{k}:{}", plain(v));
-            let mut parts: Vec<String> = map.iter().map(member).collect();
-            parts.sort();
-            format!("map[{}]", parts.join(" "))
-        }
-        other => other.to_string(),
-    }
-}
-
-/// The Go type of a value.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(n) if n.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }
 
 /// A value as Go's `%#v` prints it.

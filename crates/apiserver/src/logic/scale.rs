@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::printed::{go_type, go_value};
 use crate::registry::Scale;
 use crate::schema::FieldError;
 
@@ -83,38 +84,4 @@ pub fn check(scale: &Scale, object: &Value, spec: bool) -> Vec<FieldError> {
         errors.push(FieldError::invalid(path, "", why));
     }
     errors
-}
-
-/// A value as Go prints it with `%v`.
-fn go_value(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(go_value).collect();
-            format!("[{}]", items.join(" "))
-        }
-        Value::Object(map) => {
-            let mut members: Vec<_> = map.iter().collect();
-            members.sort_unstable_by_key(|(key, _)| key.as_str());
-            let members: Vec<String> = members
-                .into_iter()
-                .map(|(key, value)| format!("{key}:{}", go_value(value)))
-                .collect();
-            format!("map[{}]", members.join(" "))
-        }
-        other => other.to_string(),
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(n) if n.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }
