@@ -152,57 +152,89 @@ impl Elements {
         if other.find(step).is_none() || other.find(own).is_some() {
             return;
         }
-        let alike = alike(step, [old, new], [from, to])
+        let old = old.and_then(|side| side.at(from));
+        let alike = old
+            .zip(new.and_then(|side| side.at(to)))
+            .and_then(|(old, new)| alike(step, old, new))
             .is_some_and(|(kept, all)| all >= ENOUGH && kept * 3 >= all * 2);
         if let Some(partner) = partners.get_mut(from).filter(|_| alike) {
             *partner = Some(to);
         }
     }
 
-    /// Pairs the one element of this base that is on no side with the one that is new on each, where most of it is still
-    /// the same on both (M13b); `None` where each side gave it another identity, for it can have one alone.
+    /// Pairs the elements of this base that are on no side with those that are new on each, where most of one is still the
+    /// same on both (M13b); `None` where each side gave one another identity, for it can have one alone.
     fn renamed_by_both(
         &self,
         [local, upstream]: [&Self; 2],
         [to_local, to_upstream]: [&mut [Option<usize>]; 2],
         three: Three<'_>,
     ) -> Option<()> {
-        let (Some(from), Some(mine), Some(theirs)) = (
-            left(to_local).filter(|from| left(to_upstream) == Some(*from)),
-            new_one(local, to_local),
-            new_one(upstream, to_upstream),
-        ) else {
-            return Some(());
-        };
-        let Some(step) = self.steps.get(from) else {
-            return Some(());
-        };
-        // Only a name is nothing but a name: a condition's type, or a port, is what it is.
-        let named = matches!(step, PathStep::Element(keys)
-            if matches!(keys.as_slice(), [(key, _)] if key == "name"));
-        // Of a few fields all must be left.
-        let alike = |side: Option<Node<'_>>, to: usize| {
-            let same = alike(step, [three.base, side], [from, to]);
-            same.is_some_and(|(kept, all)| {
-                let most = all >= ENOUGH && kept * 3 >= all * 2;
-                named && (most || all > 0 && kept == all)
-            })
-        };
-        let one_name = local.steps.get(mine) == upstream.steps.get(theirs);
-        let known = match (alike(three.local, mine), alike(three.upstream, theirs)) {
-            (true, true) => true,
-            (here, there) => one_name && (here || there),
-        };
-        if !known {
-            return Some(());
-        }
-        for (partners, to) in [(to_local, mine), (to_upstream, theirs)] {
-            if let Some(partner) = partners.get_mut(from) {
-                *partner = Some(to);
+        let all = to_local.iter().zip(to_upstream.iter()).zip(0..);
+        let gone: Vec<usize> = all
+            .filter_map(|((mine, theirs), at)| (mine.is_none() && theirs.is_none()).then_some(at))
+            .collect();
+        let mut new = [new_ones(local, to_local), new_ones(upstream, to_upstream)];
+        let mut two_names = false;
+        for from in gone {
+            let Some(step) = self.steps.get(from) else {
+                continue;
+            };
+            let likest = |side: Option<Node<'_>>, new: &[usize]| -> Option<usize> {
+                likest(step, three.base?.at(from)?, side?, new)
+            };
+            let mine = likest(three.local, &new[0]);
+            let theirs = likest(three.upstream, &new[1]);
+            // One name on both sides is one element, even if one of them changed most of it.
+            let named = |side: &Self, other: &Self, at: usize, new: &[usize]| {
+                let index = other.find(side.steps.get(at)?)?;
+                new.contains(&index).then_some(index)
+            };
+            let pair = match (mine, theirs) {
+                (Some(mine), Some(theirs)) => Some((mine, theirs)),
+                (Some(mine), None) => named(local, upstream, mine, &new[1]).map(|at| (mine, at)),
+                (None, Some(theirs)) => {
+                    named(upstream, local, theirs, &new[0]).map(|at| (at, theirs))
+                }
+                (None, None) => None,
+            };
+            let Some((mine, theirs)) = pair else { continue };
+            for (partners, to) in [(&mut *to_local, mine), (&mut *to_upstream, theirs)] {
+                if let Some(partner) = partners.get_mut(from) {
+                    *partner = Some(to);
+                }
             }
+            new[0].retain(|at| *at != mine);
+            new[1].retain(|at| *at != theirs);
+            two_names |= local.steps.get(mine) != upstream.steps.get(theirs);
         }
-        one_name.then_some(())
+        (!two_names).then_some(())
     }
+}
+
+/// Of the new elements of a side the one that holds most of what a former one held, if that is enough to know it again.
+fn likest(step: &PathStep, old: Node<'_>, side: Node<'_>, new: &[usize]) -> Option<usize> {
+    // Only a name is nothing but a name: a condition's type, or a port, is what it is.
+    let named = matches!(step, PathStep::Element(keys)
+        if matches!(keys.as_slice(), [(key, _)] if key == "name"));
+    if !named {
+        return None;
+    }
+    // Of a few fields all must be left.
+    let enough = |(kept, all): (usize, usize)| {
+        all >= ENOUGH && kept * 3 >= all * 2 || all > 0 && kept == all
+    };
+    let mut best = None;
+    for at in new {
+        let same = side.at(*at).and_then(|item| alike(step, old, item));
+        let Some((kept, _)) = same.filter(|same| enough(*same)) else {
+            continue;
+        };
+        if best.is_none_or(|(most, _)| kept > most) {
+            best = Some((kept, *at));
+        }
+    }
+    best.map(|(_, at)| at)
 }
 
 /// The only number, if there is one.
@@ -219,23 +251,26 @@ fn left(partners: &[Option<usize>]) -> Option<usize> {
     lone(unpaired.filter_map(|(index, to)| to.is_none().then_some(index)))
 }
 
+/// The elements of a side that are nobody's partners.
+fn new_ones(side: &Elements, partners: &[Option<usize>]) -> Vec<usize> {
+    let all = 0..side.steps.len();
+    all.filter(|index| !partners.contains(&Some(*index)))
+        .collect()
+}
+
 /// The only element of a side that is nobody's partner.
 fn new_one(side: &Elements, partners: &[Option<usize>]) -> Option<usize> {
-    lone((0..side.steps.len()).filter(|index| !partners.contains(&Some(*index))))
+    lone(new_ones(side, partners).into_iter())
 }
 
 /// How many scalars of an element, its keys not counted, stand in another one, and how many there are.
-fn alike(
-    step: &PathStep,
-    [old, new]: [Option<Node<'_>>; 2],
-    [from, to]: [usize; 2],
-) -> Option<(usize, usize)> {
+fn alike(step: &PathStep, old: Node<'_>, new: Node<'_>) -> Option<(usize, usize)> {
     let keys = match step {
         PathStep::Element(keys) => keys.len(),
         _ => 0,
     };
-    let value = |node: Option<Node<'_>>, at: usize| node?.at(at)?.to_value(Reader::V3).ok();
-    let (kept, all) = kept(&value(old, from)?, value(new, to).as_ref());
+    let value = |node: Node<'_>| node.to_value(Reader::V3).ok();
+    let (kept, all) = kept(&value(old)?, value(new).as_ref());
     Some((kept, all.saturating_sub(keys)))
 }
 

@@ -287,6 +287,30 @@ fn m13b_a_container_that_both_sides_call_otherwise_stands_once() {
 }
 
 #[test]
+fn m13b_several_containers_that_both_sides_call_otherwise_stand_once_each() {
+    let base = pod(&["wait", "migrate", "seed"]);
+    let both = [
+        ("name: wait", "name: hold"),
+        ("name: migrate", "name: move"),
+    ];
+    let local = replaced(&base, &[both[0], both[1], ("seed:1", "seed:2")]);
+    let upstream = replaced(&base, &[both[0], both[1], ("wait:1", "wait:2")]);
+    for (local, upstream) in [(&local, &upstream), (&upstream, &local)] {
+        let (text, conflicts) = one(&base, local, upstream, &block());
+        let changes = [both[0], both[1], ("seed:1", "seed:2"), ("wait:1", "wait:2")];
+        assert_eq!((text, conflicts), (replaced(&base, &changes), vec![]));
+    }
+    // One of them got two names: one conflict, and each stands there once.
+    let upstream = replaced(
+        &base,
+        &[("name: wait", "name: pause"), ("name: migrate", "name: go")],
+    );
+    let (text, conflicts) = one(&base, &local, &upstream, &block());
+    assert_eq!(text, upstream);
+    assert_eq!(places(&conflicts), ["spec.initContainers"]);
+}
+
+#[test]
 fn m13b_a_conflict_in_a_renamed_container_names_it_as_the_result_does() {
     let base = pod(&["wait", "migrate"]).replace(
         "wait:1",
