@@ -97,6 +97,7 @@ pub(super) fn previous(
     drafted: Option<&MergeBase>,
 ) -> BTreeMap<String, Previous> {
     let of = |files: &Files| own_previous(files);
+    // The machine's own output says what the points held; a published package may be edited, and stands in only where there is none.
     let mut all = match (merge_base, &input.base) {
         (Some(merge_base), _) if merge_base.ours => of(&merge_base.files),
         (_, Some(base)) => of(&base.published),
@@ -151,6 +152,7 @@ pub(super) fn machine(
         .map(|i| i.point.condition_type())
         .collect();
     let now = injection_points(&rendered.files).map_err(DeriveError::Mutate)?;
+    // Most pipelines make no points: then the first run is the last.
     if now
         .iter()
         .all(|point| known.contains(&point.condition_type()))

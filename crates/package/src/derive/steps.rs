@@ -36,6 +36,7 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
         Some(draft) => base_of_draft(input, progress, draft)?,
         None => None,
     };
+    // What points held is asked of the machine's outputs, not of what people made of them: an edit there is an edit to merge.
     let previous = previous(input, merge_base.as_ref(), draft_base.as_ref());
     let upstream = Upstream {
         files: &input.upstream,
@@ -55,6 +56,7 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
     walk.kinds = walk.point_kinds(merge_base.as_ref(), draft_base.as_ref());
     let m = match &input.base {
         Some(base) => {
+            // Taken to stem from the wanted upstream: all that differs from it is people's.
             let merge_base = merge_base.unwrap_or_else(|| MergeBase::of(&v));
             let options = MergeOptions::against_base(recipe.strategy, recipe.conflict_policy);
             walk.merge_into(
@@ -71,6 +73,7 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
             conflicts: Vec::new(),
         },
     };
+    // The same step once more, one floor up: M' stands for V', what stands in the draft for what was published.
     let (tip, conflicts) = match &input.draft {
         Some(draft) => {
             let merge_base = draft_base.unwrap_or_else(|| MergeBase::of(&m.output));
@@ -133,6 +136,7 @@ impl Walk<'_> {
         next: &MachineOutput,
         options: &MergeOptions,
     ) -> Result<MergedOutput, Halt> {
+        // Nobody edited: most of a fleet ends here, and nothing of it was parsed.
         if alike(&merge_base.files, local, &self.kinds)? {
             return Ok(MergedOutput {
                 output: next.clone(),
@@ -141,6 +145,7 @@ impl Walk<'_> {
         }
         let kinds = self.kinds.clone();
         let (old, new) = (&merge_base.gates, &next.gates);
+        // Reports of runs and gates of ours are no edits of anybody; each side loses those that it was given.
         let sides = |local: &Files| -> Result<[Files; 3], DeriveError> {
             Ok([
                 without_gates(bare(&merge_base.files, &kinds)?, old)?,
@@ -154,11 +159,13 @@ impl Walk<'_> {
                 .map_err(|source| DeriveError::Merge { what, source })
         };
         let mut merged = progress.merge(|| merging(local, options))?;
+        // What a run alone wrote into a resource that upstream deletes is no edit to defend (M4): merged once more without it.
         let undone = rendered::undone(progress, &merge_base.files, local, &merged.conflicts)?;
         let local = undone.as_ref().unwrap_or(local);
         if undone.is_some() {
             merged = progress.merge(|| merging(local, options))?;
         }
+        // The merge may have let a person's value win where the recipe states one: the recipe is written last.
         let restated = progress.mutate(|| self.restate(&merged.files))?;
         let places = stated::places(&restated.files, &self.input.recipe);
         let seen = (&merge_base.files, local, &restated.files);
@@ -168,6 +175,7 @@ impl Walk<'_> {
         } else {
             let mut output = self.finish(progress, &restated)?;
             output.gates.extend(next.gates.iter().cloned());
+            // Without an output of ours as base, a render's own values would count as edits that it overwrote.
             if merge_base.ours {
                 let [base, local, _] = sides(local)?;
                 let derived = (&restated.files, &output.files);
@@ -177,6 +185,7 @@ impl Walk<'_> {
             }
             output
         };
+        // Whether a conflict matters is seen by deciding it the other way: where the pipeline then makes the same package, nobody has to look.
         for decided in [Decision::Upstream, Decision::Local] {
             let asks = |c: &Conflict| c.blocks() && c.decision == decided;
             if !conflicts.iter().any(asks) || self.twice == Some(false) {
@@ -236,6 +245,7 @@ impl Walk<'_> {
             ..Options::default()
         };
         let again = progress.render(&self.v.files, options)?;
+        // A second run that fails says nothing about the first: its output is taken as it is.
         let stays = !again.status.succeeded() || alike_but_status(&again.files, &self.v.files);
         self.twice = Some(stays);
         if !stays {
@@ -337,6 +347,7 @@ fn gated(files: &Files, conflicts: &[Conflict]) -> Result<Files, DeriveError> {
     let file = files
         .get(&crate::kptfile::path())
         .and_then(|file| file.as_text());
+    // There is neither a gate to put nor one to take away: the Kptfile need not be parsed.
     if conflicts.is_empty() && file.is_some_and(|text| !text.contains(conflicts::GATE)) {
         return Ok(files.clone());
     }

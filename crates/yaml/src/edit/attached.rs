@@ -134,6 +134,7 @@ impl<'a> Walk<'a> {
         };
         let line = line.max(bom);
         let mut from = line;
+        // Upwards over blank lines and comments; a line that holds anything else has its comment beside it.
         while from > bom {
             let before = view.line_start(before_break(view.text, from)).max(bom);
             let blank = view
@@ -146,6 +147,7 @@ impl<'a> Walk<'a> {
             }
             from = before;
         }
+        // Above the first entry stands what is said of the document.
         let first = index == 0 && id == view.tree.root;
         let above = Above {
             id: if first { id } else { slot.value },
@@ -195,6 +197,7 @@ impl<'a> Walk<'a> {
         let mut owner = 0;
         for comment in view.tree.comments_in(range.start as u32..range.end as u32) {
             let (start, end) = (comment.start as usize, comment.end as usize);
+            // A reader does not go back into what a comment further out has closed: the rest belongs out there, too.
             owner = owner.max(self.owner(view.column(start), closed, above));
             // What belongs further out begins behind it.
             let to = view.after_break(end).min(range.end);
@@ -239,6 +242,7 @@ impl<'a> Walk<'a> {
     fn line(&mut self, slot: &Slot) {
         let view = self.view;
         let attached = match view.line_comment(slot) {
+            // An entry and the last one inside it may end on one line: the outer one comes first and has it.
             Some(comment) if !self.beside.insert(comment.start) => return,
             Some(comment) => {
                 let (start, end) = (comment.start as usize, comment.end as usize);

@@ -211,6 +211,7 @@ impl Fragment {
             }
             return;
         }
+        // A block scalar has its comment on the line of its header: below it would be text.
         let header = text
             .find(['\n', '\r', ' ', '\t', '#'])
             .unwrap_or(text.len());
@@ -247,6 +248,7 @@ impl Fragment {
             &view.text[from..self.block_end().max(from)],
             col as isize - data.col as isize,
         );
+        // Lines that are added below a block scalar may become part of it: the writer has to know how this one ends.
         let mut last = self.id;
         while let Some(child) = view.tree.children(last).last() {
             last = *child;
@@ -260,6 +262,7 @@ impl Fragment {
     /// Writes lines, those behind the first one moved sideways.
     fn moved(&self, writer: &mut Writer<'_>, text: &str, shift: isize) {
         let normal;
+        // The writer puts the line breaks of the place where the lines go.
         let text = if text.contains('\r') {
             normal = text.replace("\r\n", "\n").replace('\r', "\n");
             normal.as_str()
@@ -284,6 +287,7 @@ impl Fragment {
     pub(super) fn flow(&self, writer: &mut Writer<'_>, context: Context) -> Result<(), Error> {
         let node = self.node();
         let source = node.source();
+        // A comment would comment out the bracket that closes, and in JSON there is none.
         let fits = context != Context::Json
             && self.is_inline()
             && !source.contains('#')

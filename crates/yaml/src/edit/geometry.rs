@@ -89,6 +89,7 @@ impl<'a> View<'a> {
 
     /// The line break in use around a place: that of its line, else that of the line before, else the first one.
     pub(crate) fn eol(&self, at: usize) -> &'static str {
+        // The last line may have no break: the one above it shows what the file uses.
         let end = self.line_end(at.min(self.text.len()));
         let found = match self.bytes().get(end) {
             Some(_) => end,
@@ -130,6 +131,7 @@ impl<'a> View<'a> {
             let (k, v) = (self.node(key), self.node(value));
             let start = if k.mark == NONE { k.start } else { k.mark } as usize;
             let mut end = k.end.max(v.end);
+            // An empty value has no text: the entry ends with its colon.
             if v.mark != NONE {
                 end = end.max(v.mark + 1);
             }
@@ -179,6 +181,7 @@ impl<'a> View<'a> {
     pub(crate) fn comment_after(&self, at: usize) -> Option<CommentData> {
         let end = self.line_end(at);
         let comment = self.tree.comments_in(at as u32..end as u32 + 1).first()?;
+        // In flow style the comma, or a bracket that closes, stands before the comment of the last item.
         let between = &self.text[at..comment.start as usize];
         (!comment.own_line && between.trim_matches([' ', '\t', ',', ']', '}']).is_empty())
             .then_some(*comment)
@@ -191,10 +194,12 @@ impl<'a> View<'a> {
         match value.style {
             Style::Block => {
                 let mark = slot.mark as usize;
+                // Behind `key:` it is the key's; behind the first thing inside it is that one's.
                 let comment = self.comment_after_properties(mark + 1, value)?;
                 (comment.start < value.content).then_some(comment)
             }
             Style::Literal | Style::Folded => {
+                // What looks like a comment further down is text of the scalar.
                 let header = self.text[value.content as usize..]
                     .find(|c: char| !matches!(c, '|' | '>' | '+' | '-' | '0'..='9'))
                     .map_or(self.text.len(), |length| value.content as usize + length);
@@ -273,6 +278,7 @@ impl<'a> View<'a> {
         {
             let start = comment.start as usize;
             let line = self.after_break(end);
+            // A blank line ends what belongs to the entry, even if a deeper comment follows.
             let next_line = start >= line && self.line_start(start) == line;
             if !next_line || !comment.own_line || self.column(start) <= slot.col {
                 break;
@@ -302,6 +308,7 @@ impl<'a> View<'a> {
             }
             end = self.after_break(comment.end as usize);
         }
+        // At the margin a text that follows at once has these comments above it: they are not the foot of this one.
         if end > from && !self.text[end..].is_empty() && slot.col == 0 {
             let rest = &self.text[end..];
             if !rest.starts_with(['\n', '\r']) && !rest.starts_with("---") {

@@ -122,6 +122,7 @@ pub(super) fn written_apart(stream: &Stream, doc: usize, op: &Op) -> Option<Vec<
 }
 
 fn written(stream: &Stream, doc: usize, op: &Op) -> Result<Stream, Error> {
+    // The text that keeps most is tried first; whether it is right, the check decides, not the one who wrote it.
     let first = attempt(stream, doc, op, true);
     let Err(error) = &first else { return first };
     // A copied text that does not fit its new surroundings is written as its value, so are items that cannot be moved as
@@ -201,6 +202,7 @@ fn together(stream: &Stream, doc: usize, ops: &[Op], blocks: bool) -> Result<Str
     if ops.len() > 1 && patches.windows(2).any(crossing) {
         return Err(unwritable("the changes touch each other"));
     }
+    // The next document's `---` would stand on this one's last line.
     if doc + 1 < stream.docs().len() && !text.ends_with(['\n', '\r']) {
         return Err(unwritable("the result would run into the next document"));
     }
@@ -219,6 +221,7 @@ fn together(stream: &Stream, doc: usize, ops: &[Op], blocks: bool) -> Result<Str
 
 /// Finds an alias outside of what goes whose anchor stands inside of it.
 fn dangling(tree: &Tree, op: &Op) -> Option<Id> {
+    // Ids follow the text, so that all that goes is one range of them.
     let (from, to) = match op {
         Op::Replace { node, .. } if *node != NONE => {
             // The node's own anchor stays.

@@ -132,11 +132,13 @@ impl<'o> Walk<'o> {
     }
 
     fn compare(&mut self, a: Node<'_>, b: Node<'_>) -> bool {
+        // No recursion: a document is as deep as its parser allows, and this stack is not the caller's.
         let mut open = vec![(a, b)];
         while let Some((a, b)) = open.pop() {
             if a.anchor().is_some() {
                 self.twins.insert(a.id, b.id);
             }
+            // What was asked for is held against the request, not against what stood there.
             if let Some(wanted) = self.replaced.get(&a.id) {
                 if !is(b, wanted) {
                     return false;
@@ -177,6 +179,7 @@ impl<'o> Walk<'o> {
             open.extend(from.zip(new).map(|(x, y)| (a.with(*x), b.with(*y))));
             return order.len() == new.len();
         }
+        // Both are walked at once: what is inserted stands in the new one alone, what is removed in the old one alone.
         let width = if a.kind() == Kind::Mapping { 2 } else { 1 };
         let mut rest = new.chunks_exact(width);
         for at in 0..=old.len() / width {
