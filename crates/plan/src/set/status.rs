@@ -63,6 +63,7 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
         status,
         held: Vec::new(),
         targets: BTreeMap::new(),
+        early: BTreeMap::new(),
         next: Next::Rest,
     }
 }
@@ -145,6 +146,7 @@ pub(super) fn suspended(
         status,
         held: Vec::new(),
         targets: BTreeMap::new(),
+        early: BTreeMap::new(),
         next: Next::Rest,
     }
 }

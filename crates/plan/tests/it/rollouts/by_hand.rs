@@ -10,10 +10,10 @@ use crate::set::on_large_stack;
 use crate::wire::commit;
 
 /// The place of a variant of the last step.
-const LATE: usize = FLEET - 1;
+pub(super) const LATE: usize = FLEET - 1;
 
 /// A fleet that has published a first upstream, and waits behind the canaries for the second.
-fn waiting() -> Observed {
+pub(super) fn waiting() -> Observed {
     let mut o = fleet("");
     upstream(&mut o, "one");
     settle(&mut o);
@@ -28,7 +28,7 @@ fn waiting() -> Observed {
 }
 
 /// Somebody with the right to write variants writes one.
-fn by_hand(o: &mut Observed, at: usize, change: impl FnOnce(&mut VariantSpec)) {
+pub(super) fn by_hand(o: &mut Observed, at: usize, change: impl FnOnce(&mut VariantSpec)) {
     let existing = Arc::make_mut(&mut o.variants[at]);
     existing.published = false;
     change(&mut Arc::make_mut(existing.variant.as_mut().expect("a variant")).spec);
