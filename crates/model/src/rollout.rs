@@ -239,11 +239,11 @@ pub struct StepStatus {
 pub const MAX_NAMED: usize = 10;
 
 impl StepStatus {
-    /// What there is to say of its members beside those that are published: `conflicts 1, failed 2`; empty where nothing is.
+    /// What there is to say of its members beside those that are published or failed: `conflicts 1, rejected 2`; empty where
+    /// nothing is.
     pub fn besides(&self) -> String {
         let counts = [
             ("conflicts", self.conflicts),
-            ("failed", self.failed),
             ("rejected", self.rejected),
             ("diverged", self.diverged),
             ("suspended", self.suspended),

@@ -155,7 +155,7 @@ impl SetStatus {
             "suspended"
         } else if self.failed > 0 {
             "targets failed"
-        } else if self.stalled > 0 {
+        } else if self.stalled + self.failing > 0 {
             "variants failed"
         } else if self.conflicted > 0 {
             Standing::Conflicts.words()

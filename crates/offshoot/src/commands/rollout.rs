@@ -192,15 +192,14 @@ pub(super) fn seen(set: &Value) -> String {
     let halted = rollout.halted.as_deref().unwrap_or("-");
     let name = api::str_at(set, &["metadata", "name"]).unwrap_or_default();
     let of = |step: &StepStatus| format!("{}={}", step.name, step.takes);
-    let steps: Vec<String> = rollout.steps.iter().map(of).collect();
-    let spec = set.pointer("/spec/rollout").map(Value::to_string);
+    let mut steps: Vec<String> = rollout.steps.iter().map(of).collect();
+    steps.extend(set.pointer("/spec/rollout").map(Value::to_string));
     format!(
-        "{name} {} {} {open} {} {halted} {} {}",
+        "{name} {} {} {open} {} {halted} {}",
         rollout.id,
         rollout.state.word(),
         asked.join(" "),
-        steps.join(","),
-        spec.unwrap_or_default()
+        plan::set::uid_mark(&steps.join(" "))
     )
 }
 
@@ -465,3 +464,6 @@ fn hint(rollout: &RolloutStatus, name: &str) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -319,6 +319,7 @@ fn count(status: &mut SetStatus, ours: &[Arc<Existing>]) {
     status.up_to_date = stands(Standing::UpToDate);
     status.conflicted = stands(Standing::Conflicts);
     status.gated = stands(Standing::Gates);
+    status.failing = stands(Standing::Failed);
 }
 
 /// What keeps the variants that are there from being all that shall be.
