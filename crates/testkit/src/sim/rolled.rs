@@ -9,7 +9,7 @@ use plan::variant::words::{REJECTED_BY, ROLLOUT};
 use tokio::time::Instant;
 
 use super::by_hand::FORGED;
-use super::fixtures::{NS, STEPS};
+use super::fixtures::NS;
 use super::ports::Ports;
 use super::settled::{Checked, broken};
 use super::world::World;
@@ -80,16 +80,31 @@ impl Ports {
         let Some(found) = mark(variant).filter(|m| self.is_present(m)) else {
             return;
         };
-        let Some(at) = STEPS.iter().position(|name| *name == found.step) else {
-            let what = format!("F7: {} is in no step: {found}", variant.key);
-            self.ledger.open().wrong.push(what);
-            return;
-        };
+        let stored = self.twin.variant(NS, variant.key.name.as_str());
+        let noted = stored.as_ref().and_then(|s| mark(s.parsed.as_ref().ok()?));
         let members = members(&self.twin);
         let mut promises = self.ledger.open();
         let Some(rolled) = &mut promises.rolled else {
             return;
         };
+        // What stood there before is what a step was called then.
+        if noted.as_ref() != Some(&found) {
+            let place = (found.rollout.as_str(), &variant.key, found.step.as_str());
+            if let Err(known) = rolled.place(place, stored.is_none(), STALE) {
+                let what = format!(
+                    "F7: {} was reached in step {known:?}, and is said to be in '{}'",
+                    variant.key, found.step
+                );
+                promises.wrong.push(what);
+                return;
+            }
+        }
+        let placed = rolled.placed(&found.rollout, &variant.key);
+        let Some(at) = placed.and_then(|at| at.first().copied()) else {
+            return;
+        };
+        // A member that was reached is put back to what it was, also where an earlier step has gained a member since.
+        let is_back = rolled.wrote(&found.rollout, variant);
         let keys = || members.iter().map(|v| v.key.clone()).collect();
         let began = rolled
             .began
@@ -105,7 +120,7 @@ impl Ports {
         });
         let asked = self.twin.set(NS, "fan");
         let undone = asked.is_some_and(|s| s.meta.annotations.contains_key(UNDO));
-        if undone || is_young(rolled.undone) {
+        if undone || is_back || is_young(rolled.undone) {
             return;
         }
         let Some(commit) = variant.spec.upstream.commit else {
@@ -115,8 +130,10 @@ impl Ports {
         };
         let earlier = members.iter().filter(|m| m.key != variant.key);
         for member in earlier {
+            let rolled = promises.rolled.as_ref();
             let theirs = mark(member).filter(|m| m.rollout == found.rollout);
-            let named = theirs.and_then(|m| STEPS.iter().position(|name| *name == m.step));
+            let placed = theirs.and_then(|_| rolled?.placed(&found.rollout, &member.key));
+            let named = placed.and_then(|at| at.last().copied());
             let there = began.contains(&member.key);
             let canary = there && member.spec.downstream.repo.as_str() == "edge";
             let Some(step) = named.or_else(|| canary.then_some(0)) else {
@@ -124,7 +141,6 @@ impl Ports {
             };
             let since = promises.wanted_since(&place(member));
             let wanted = since.is_some_and(|since| since.elapsed() > STALE);
-            let rolled = promises.rolled.as_ref();
             let absent = rolled.and_then(|r| r.absent.get(&member.key)).copied();
             let now = self.twin.variant(NS, member.key.name.as_str());
             let absent = is_young(absent) || now.as_ref().is_some_and(|v| is_absent(&v.status));
@@ -132,8 +148,8 @@ impl Ports {
                 let status = self.twin.set(NS, "fan").and_then(|s| s.status.rollout);
                 let told = now.map(|v| format!("{:?}", v.status.condition("Ready")));
                 let what = format!(
-                    "F7: {} is written in step {} while {} of step {} has not published {commit}: {told:?}, {status:?}",
-                    variant.key, found.step, member.key, STEPS[step],
+                    "F7: {} is written in step {at} ({}) while {} of step {step} has not published {commit}: {told:?}, {status:?}",
+                    variant.key, found.step, member.key,
                 );
                 promises.wrong.push(what);
                 return;
