@@ -412,10 +412,8 @@ mod tests {
         }
     }
 
-    /// F8: a process that dies forgets nothing.
-    #[test]
-    fn what_is_written_is_what_is_read() {
-        let step = StepStatus {
+    fn filled() -> StepStatus {
+        StepStatus {
             name: "canary".to_owned(),
             takes: "0123456789abcdef".to_owned(),
             opened: Some(100),
@@ -430,7 +428,12 @@ mod tests {
             conflicts: 4,
             failed: 5,
             rejected: 6,
-        };
+        }
+    }
+
+    /// F8: a process that dies forgets nothing.
+    #[test]
+    fn what_is_written_is_what_is_read() {
         let rollout = RolloutStatus {
             id: "0123456789ab".to_owned(),
             wants: "aa".to_owned(),
@@ -443,7 +446,7 @@ mod tests {
             halted: Some("2 conflicts".to_owned()),
             retried: Some("17".to_owned()),
             steps: vec![
-                step,
+                filled(),
                 StepStatus {
                     name: "rest".to_owned(),
                     ..StepStatus::default()

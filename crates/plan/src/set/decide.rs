@@ -102,11 +102,15 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
     };
     let certain = unrolled.unknown() == 0 && !desired.unknown;
     let mut steered = set.spec.rollout.as_ref().map(|rollout| {
+        let follow: Vec<(&Upstream, &Revision)> = upstreams
+            .iter()
+            .map(|source| (&source.wanted, &*source.revision))
+            .collect();
         let steered = steer(
             o,
             (set, uid),
             rollout,
-            &upstreams,
+            &follow,
             desired.all(uid, o),
             certain,
         );

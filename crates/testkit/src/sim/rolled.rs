@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use engine::ports::StoredVariant;
 use model::{CommitId, MemberMark, ObjectKey, RolloutState, Variant, VariantStatus};
 use plan::set::{RETRY, UNDO};
 use plan::variant::words::{REJECTED_BY, ROLLOUT};
@@ -11,6 +12,7 @@ use tokio::time::Instant;
 use super::by_hand::FORGED;
 use super::fixtures::NS;
 use super::ports::Ports;
+use super::reached::Rolled;
 use super::settled::{Checked, broken};
 use super::world::World;
 use crate::twin::Twin;
@@ -71,6 +73,29 @@ fn members(twin: &Twin) -> Vec<Variant> {
         .collect()
 }
 
+/// The first step in which a variant may have been reached, or what is wrong with what a set writes there.
+fn step(
+    rolled: &mut Rolled,
+    variant: &Variant,
+    found: &MemberMark,
+    stored: Option<&StoredVariant>,
+) -> Result<Option<usize>, String> {
+    let noted = stored.and_then(|s| mark(s.parsed.as_ref().ok()?));
+    // What stood there before is what a step was called then.
+    if noted.as_ref() != Some(found) {
+        let place = (found.rollout.as_str(), &variant.key, found.step.as_str());
+        let placed = rolled.place(place, stored.is_none(), STALE);
+        placed.map_err(|known| {
+            format!(
+                "F7: {} was reached in step {known:?}, and is said to be in '{}'",
+                variant.key, found.step
+            )
+        })?;
+    }
+    let placed = rolled.placed(&found.rollout, &variant.key);
+    Ok(placed.and_then(|at| at.first().copied()))
+}
+
 impl Ports {
     /// Notes where a variant is written ahead of its step.
     pub(super) fn rolls(&self, variant: &Variant) {
@@ -81,27 +106,18 @@ impl Ports {
             return;
         };
         let stored = self.twin.variant(NS, variant.key.name.as_str());
-        let noted = stored.as_ref().and_then(|s| mark(s.parsed.as_ref().ok()?));
         let members = members(&self.twin);
         let mut promises = self.ledger.open();
         let Some(rolled) = &mut promises.rolled else {
             return;
         };
-        // What stood there before is what a step was called then.
-        if noted.as_ref() != Some(&found) {
-            let place = (found.rollout.as_str(), &variant.key, found.step.as_str());
-            if let Err(known) = rolled.place(place, stored.is_none(), STALE) {
-                let what = format!(
-                    "F7: {} was reached in step {known:?}, and is said to be in '{}'",
-                    variant.key, found.step
-                );
+        let at = match step(rolled, variant, &found, stored.as_ref()) {
+            Ok(Some(at)) => at,
+            Ok(None) => return,
+            Err(what) => {
                 promises.wrong.push(what);
                 return;
             }
-        }
-        let placed = rolled.placed(&found.rollout, &variant.key);
-        let Some(at) = placed.and_then(|at| at.first().copied()) else {
-            return;
         };
         // A member that was reached is put back to what it was, also where an earlier step has gained a member since.
         let is_back = rolled.wrote(&found.rollout, variant);

@@ -16,11 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Condition, MAX_NAMED, Member, MemberMark, ObjectName, Pairs, RolledUpstream, Rollout,
-    RolloutState, RolloutStatus, Status, Uid, UidMark, VariantSet, VariantSpec,
+    Condition, MAX_NAMED, Member, MemberMark, ObjectName, Pairs, Revision, RolledUpstream, Rollout,
+    RolloutState, RolloutStatus, Status, Uid, UidMark, Upstream, VariantSet, VariantSpec,
 };
 
-use super::decide::Source;
 use super::guard::uid_mark;
 use super::observed::{Existing, Observed};
 use super::step::Early;
@@ -76,7 +75,7 @@ pub(super) fn steer<'a>(
     o: &'a Observed,
     (set, uid): (&VariantSet, &Uid),
     rollout: &Rollout,
-    upstreams: &[Source],
+    upstreams: &[(&Upstream, &Revision)],
     all: impl Iterator<Item = (&'a ObjectName, &'a VariantSpec, bool)>,
     certain: bool,
 ) -> Steered {
@@ -137,12 +136,12 @@ pub(super) fn steer<'a>(
 fn begin(
     o: &Observed,
     (set, uid): (&VariantSet, &Uid),
-    upstreams: &[Source],
+    upstreams: &[(&Upstream, &Revision)],
     targets: &[Target<'_>],
     certain: bool,
     notes: &mut Vec<String>,
 ) -> RolloutStatus {
-    let wants = wanted::wants(upstreams.iter().map(|source| &source.wanted));
+    let wants = wanted::wants(upstreams.iter().map(|(wanted, _)| *wanted));
     let asked = wanted::asked(&set.spec.upstreams);
     let before = o.status.rollout.as_ref();
     let anew = |t: &Target<'_>| {
@@ -201,13 +200,13 @@ fn begin(
 }
 
 /// What is rolled out, for people.
-fn rolled(upstreams: &[Source]) -> Vec<RolledUpstream> {
-    let of = |source: &Source| {
+fn rolled(upstreams: &[(&Upstream, &Revision)]) -> Vec<RolledUpstream> {
+    let of = |(wanted, revision): &(&Upstream, &Revision)| {
         Some(RolledUpstream {
-            repo: source.wanted.repo.clone(),
-            package: source.wanted.package.clone(),
-            revision: source.revision.workspace.to_string(),
-            commit: source.wanted.commit?,
+            repo: wanted.repo.clone(),
+            package: wanted.package.clone(),
+            revision: revision.workspace.to_string(),
+            commit: wanted.commit?,
         })
     };
     upstreams.iter().filter_map(of).take(MAX_NAMED).collect()
@@ -274,10 +273,9 @@ pub(super) fn tell(
         RolloutState::Complete => {}
         _ => report.note(how),
     }
-    for told in [status.diverged(), status.suspended(), status.taken()] {
-        if let Some(told) = told {
-            report.note(format!("rollout {}: {told}", status.id));
-        }
+    let named = [status.diverged(), status.suspended(), status.taken()];
+    for told in named.into_iter().flatten() {
+        report.note(format!("rollout {}: {told}", status.id));
     }
     if report.state == "up to date" && status.state != RolloutState::Complete {
         let words = status.words().unwrap_or("rolling out");
