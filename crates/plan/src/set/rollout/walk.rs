@@ -7,12 +7,13 @@ use model::{
     StepStatus,
 };
 
-use super::super::observed::Observed;
+use super::super::observed::{Existing, Observed};
 use super::measure::{self, Found, Verdict};
 use super::members::{self, Target};
 use super::restore::{self, Former};
 use super::{Fate, PAUSE, Steered, first, named_few};
 use crate::set::step::Early;
+use crate::variant::words::PUT_BACK;
 
 /// A rollout, and what its steps are walked over.
 pub(super) struct Walk<'a, 'b> {
@@ -80,13 +81,15 @@ impl Walk<'_, '_> {
         let mut waits = Waits::default();
         for (t, step) in placed() {
             let open = self.o.whole_rollout || end.current.is_some_and(|current| *step <= current);
-            let fate = match open {
+            let by_hand = restore::is_by_hand(t, steered.status.members.get(&t.mark));
+            let fate = match open && !self.is_put_back_first(&steered.status, t, by_hand) {
                 true => self.write(&mut steered, t, name(*step)),
-                false => waits.fate(&steered.status, t),
+                false => {
+                    let changed = by_hand.then(|| t.name.clone());
+                    steered.by_hand.extend(changed);
+                    waits.fate(&steered.status, t)
+                }
             };
-            if !open && restore::is_by_hand(t, steered.status.members.get(&t.mark)) {
-                steered.by_hand.insert(t.name.clone());
-            }
             let early = match open {
                 true => is_outdated(t).then_some(Early::Other),
                 false => t.is_open().then_some(Early::Closed),
@@ -193,6 +196,14 @@ impl Walk<'_, '_> {
             let why = "a target or an upstream of the set is unknown".to_owned();
             (RolloutState::Halted, why)
         })
+    }
+
+    /// Whether a target whose step opens is put back before it is written: what somebody changed by hand while it waited
+    /// would stay in its draft.
+    fn is_put_back_first(&self, status: &RolloutStatus, t: &Target<'_>, by_hand: bool) -> bool {
+        let marked = |v: &Existing| v.meta.annotations.contains_key(PUT_BACK);
+        let noted = t.variant.is_some_and(|v| marked(v));
+        by_hand && !noted && !self.o.whole_rollout && t.reached(&status.members).is_none()
     }
 
     /// A target whose step is open is written as it is wanted, and is a member from then on, whatever becomes of its spec.
