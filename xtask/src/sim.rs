@@ -26,7 +26,8 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     seed: Option<u64>,
     /// Break something on purpose: no-durability, no-lease, no-deduplication, reads-for-anybody, foreign-owners,
-    /// taken-for-sent or believes; with --rollouts loses-marks, unpinned, forgets-rollouts, forgets-halts or forgets-before.
+    /// taken-for-sent or believes; with --rollouts loses-marks, unpinned, forgets-rollouts, forgets-halts, forgets-before
+    /// or forgets-takes.
     #[arg(long)]
     mutant: Option<String>,
     /// Worlds whose set rolls out in steps, instead of the others.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use model::{
-    HaltWhen, MemberMark, OpenWhen, Problem, Rollout, RolloutState, RolloutStatus, RolloutStep,
-    StepMembers, StepStatus, UidMark,
+    CommitId, HaltWhen, MemberMark, OpenWhen, PackageName, Problem, RepositoryName, RolledUpstream,
+    Rollout, RolloutState, RolloutStatus, RolloutStep, StepMembers, StepStatus, UidMark,
 };
 use serde_json::{Map, Value};
 
@@ -234,16 +234,41 @@ pub(crate) fn write_status(status: &RolloutStatus) -> Value {
     put_list(&mut out, "created", created.collect());
     let diverged = status.diverged.iter().map(|name| name.as_str().into());
     put_list(&mut out, "diverged", diverged.collect());
+    for (key, names) in [("suspended", &status.suspended), ("taken", &status.taken)] {
+        let names = names.iter().map(|name| name.as_str().into());
+        put_list(&mut out, key, names.collect());
+    }
+    let upstreams = status.upstreams.iter().map(write_upstream);
+    put_list(&mut out, "upstreams", upstreams.collect());
     put_list(&mut out, "members", write_remembered(&status.members));
     Value::Object(out)
 }
 
-const COUNTS: [&str; 8] = [
+fn write_upstream(of: &RolledUpstream) -> Value {
+    let mut out = Map::new();
+    put(&mut out, "repo", of.repo.as_str());
+    put(&mut out, "package", of.package.as_str());
+    put(&mut out, "revision", &of.revision);
+    put(&mut out, "commit", &of.commit.to_string());
+    Value::Object(out)
+}
+
+fn read_upstream(fields: &Fields<'_>) -> Option<RolledUpstream> {
+    Some(RolledUpstream {
+        repo: RepositoryName::parse(fields.text("repo")?).ok()?,
+        package: PackageName::parse(fields.text("package")?).ok()?,
+        revision: fields.owned("revision").unwrap_or_default(),
+        commit: CommitId::parse(fields.text("commit")?)?,
+    })
+}
+
+const COUNTS: [&str; 9] = [
     "members",
     "published",
     "deleted",
     "unreachable",
     "diverged",
+    "suspended",
     "conflicts",
     "failed",
     "rejected",
@@ -267,6 +292,7 @@ fn write_step(step: &StepStatus) -> Value {
         step.deleted,
         step.unreachable,
         step.diverged,
+        step.suspended,
         step.conflicts,
         step.failed,
         step.rejected,
@@ -304,6 +330,13 @@ pub(crate) fn read_status(fields: &Fields<'_>) -> RolloutStatus {
             .collect(),
         created: fields.texts("created"),
         diverged: fields.texts("diverged"),
+        suspended: fields.texts("suspended"),
+        taken: fields.texts("taken"),
+        upstreams: fields
+            .list("upstreams")
+            .iter()
+            .filter_map(read_upstream)
+            .collect(),
         members: read_remembered(&fields.list("members")),
     }
 }
@@ -320,6 +353,7 @@ fn read_step(fields: &Fields<'_>) -> StepStatus {
         deleted: fields.count("deleted"),
         unreachable: fields.count("unreachable"),
         diverged: fields.count("diverged"),
+        suspended: fields.count("suspended"),
         conflicts: fields.count("conflicts"),
         failed: fields.count("failed"),
         rejected: fields.count("rejected"),
@@ -378,10 +412,8 @@ mod tests {
         }
     }
 
-    /// F8: a process that dies forgets nothing.
-    #[test]
-    fn what_is_written_is_what_is_read() {
-        let step = StepStatus {
+    fn filled() -> StepStatus {
+        StepStatus {
             name: "canary".to_owned(),
             takes: "0123456789abcdef".to_owned(),
             opened: Some(100),
@@ -392,10 +424,16 @@ mod tests {
             deleted: 1,
             unreachable: 2,
             diverged: 3,
+            suspended: 7,
             conflicts: 4,
             failed: 5,
             rejected: 6,
-        };
+        }
+    }
+
+    /// F8: a process that dies forgets nothing.
+    #[test]
+    fn what_is_written_is_what_is_read() {
         let rollout = RolloutStatus {
             id: "0123456789ab".to_owned(),
             wants: "aa".to_owned(),
@@ -408,7 +446,7 @@ mod tests {
             halted: Some("2 conflicts".to_owned()),
             retried: Some("17".to_owned()),
             steps: vec![
-                step,
+                filled(),
                 StepStatus {
                     name: "rest".to_owned(),
                     ..StepStatus::default()
@@ -422,6 +460,14 @@ mod tests {
             .into(),
             created: vec!["fan-east-web".to_owned()],
             diverged: vec!["fan-west-web".to_owned()],
+            suspended: vec!["fan-east-web".to_owned()],
+            taken: vec!["fan-north-web".to_owned()],
+            upstreams: vec![RolledUpstream {
+                repo: RepositoryName::parse("blueprints").unwrap(),
+                package: PackageName::parse("web").unwrap(),
+                revision: "v2".to_owned(),
+                commit: CommitId::parse(&"cd".repeat(20)).unwrap(),
+            }],
             ..RolloutStatus::default()
         };
         let status = model::SetStatus {

@@ -185,6 +185,7 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
         ("upToDateVariants", status.up_to_date),
         ("conflictedVariants", status.conflicted),
         ("gatedVariants", status.gated),
+        ("failedVariants", status.failing),
         ("failedTargets", status.failed),
     ];
     for (key, count) in counts {
@@ -195,6 +196,9 @@ pub fn write_set_status(old: Option<&Value>, status: &SetStatus, now: &str) -> V
     }
     let mut ours = guard::write(&status.guard);
     put(&mut ours, "state", status.words());
+    // One number for a column: what cannot be made, and what was made and cannot go on.
+    let failed = status.failed + status.failing;
+    ours.insert("failed".to_owned(), failed.into());
     if !ours.is_empty() {
         out.insert("offshoot".to_owned(), Value::Object(ours));
     }
@@ -221,6 +225,7 @@ pub fn read_set_status(object: &Value) -> SetStatus {
         up_to_date: fields.count("upToDateVariants"),
         conflicted: fields.count("conflictedVariants"),
         gated: fields.count("gatedVariants"),
+        failing: fields.count("failedVariants"),
         failed: fields.count("failedTargets"),
         handled: fields.owned(HANDLED),
         rollout: fields.child("rollout").map(|r| rollout::read_status(&r)),

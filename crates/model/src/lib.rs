@@ -9,6 +9,7 @@ mod class;
 mod condition;
 mod conflict;
 mod digest;
+mod endless;
 mod files;
 pub mod git;
 mod guard;
@@ -60,8 +61,8 @@ pub use repository::{GitSpec, Repository};
 pub use resolution::{Choice, ConflictSide, Resolution};
 pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
 pub use rollout::{
-    Before, HaltWhen, MAX_DIVERGED, Member, MemberMark, OpenWhen, Rollout, RolloutState,
-    RolloutStatus, RolloutStep, StepMembers, StepStatus,
+    Before, HaltWhen, MAX_NAMED, Member, MemberMark, OpenWhen, RolledUpstream, Rollout,
+    RolloutState, RolloutStatus, RolloutStep, StepMembers, StepStatus,
 };
 pub use set::{
     DeletionGuard, FunctionTemplate, InjectorTemplate, LabelSelector, MapExpr, ObjectSelector,

@@ -18,7 +18,7 @@ pub struct Rollout {
 
 impl Rollout {
     /// What its author may not have meant: the last step takes whatever is left, also where it names a part of it.
-    pub fn warning(&self) -> Option<String> {
+    pub(crate) fn warning(&self) -> Option<String> {
         let last = self.steps.last()?;
         let said = match &last.members {
             StepMembers::Rest => return None,
@@ -115,11 +115,31 @@ pub struct RolloutStatus {
     pub awaited: BTreeSet<UidMark>,
     /// Members that an undo cannot take back, since the rollout made them: how many, and the first of them.
     pub created: Vec<String>,
-    /// The first members, by name, that have published another commit since they were reached; the steps count them all.
+    /// The first members, by name, that have published what the rollout did not bring; the steps count them all.
     pub diverged: Vec<String>,
+    /// The first members, by name, that somebody suspended and that are not published as they are wanted; the steps count
+    /// them all.
+    pub suspended: Vec<String>,
+    /// The first names of targets whose variant is not made yet, and under which there is a variant that is not the set's.
+    pub taken: Vec<String>,
+    /// The upstream packages that are rolled out; the first of them.
+    pub upstreams: Vec<RolledUpstream>,
     /// What the set wrote to each of its variants, by the variant's name. It stands here before it is written there, so
     /// that whatever a variant says of itself decides nothing.
     pub members: BTreeMap<UidMark, Member>,
+}
+
+/// An upstream package that is rolled out, for people and programs that look at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RolledUpstream {
+    /// Its repository.
+    pub repo: RepositoryName,
+    /// Its name.
+    pub package: PackageName,
+    /// What its revision was called when that was last looked at: a workspace, or the branch.
+    pub revision: String,
+    /// The commit that is wanted.
+    pub commit: CommitId,
 }
 
 /// What a set remembers of one of its variants under a rollout.
@@ -203,8 +223,10 @@ pub struct StepStatus {
     pub deleted: usize,
     /// How many cannot be reached, and are not published at the wanted commit.
     pub unreachable: usize,
-    /// How many have published another commit since they were reached.
+    /// How many have published what the rollout did not bring: another commit since they were reached, or any before.
     pub diverged: usize,
+    /// How many are suspended, and not published at the wanted commit.
+    pub suspended: usize,
     /// How many have conflicts to decide.
     pub conflicts: usize,
     /// How many failed.
@@ -213,17 +235,18 @@ pub struct StepStatus {
     pub rejected: usize,
 }
 
-/// How many diverged members a status names.
-pub const MAX_DIVERGED: usize = 10;
+/// How many members of a kind a status names.
+pub const MAX_NAMED: usize = 10;
 
 impl StepStatus {
-    /// What there is to say of its members beside those that are published: `conflicts 1, failed 2`; empty where nothing is.
+    /// What there is to say of its members beside those that are published or failed: `conflicts 1, rejected 2`; empty where
+    /// nothing is.
     pub fn besides(&self) -> String {
         let counts = [
             ("conflicts", self.conflicts),
-            ("failed", self.failed),
             ("rejected", self.rejected),
             ("diverged", self.diverged),
+            ("suspended", self.suspended),
             ("unreachable", self.unreachable),
             ("deleted", self.deleted),
         ];
@@ -241,18 +264,35 @@ impl RolloutStatus {
         steps.find(|(_, s)| s.name == name && s.opened.is_some())
     }
 
-    /// The members that have published another commit since they were reached: how many, and the first of them by name;
-    /// `None` where there are none.
+    /// The members that have published what the rollout did not bring, another commit or one ahead of their step: how many,
+    /// and the first of them by name; `None` where there are none.
     pub fn diverged(&self) -> Option<String> {
-        let count: usize = self.steps.iter().map(|s| s.diverged).sum();
-        let named = self.diverged.join(", ");
-        match count.saturating_sub(self.diverged.len()) {
-            _ if count == 0 => None,
-            0 => Some(format!("{count} published another commit: {named}")),
-            more => Some(format!(
-                "{count} published another commit: {named} and {more} more"
-            )),
-        }
+        let count = self.steps.iter().map(|s| s.diverged).sum();
+        let what = "published what the rollout did not bring";
+        counted(count, what, &self.diverged)
+    }
+
+    /// The members that somebody suspended and that are not published as they are wanted, in the same form.
+    pub fn suspended(&self) -> Option<String> {
+        let count = self.steps.iter().map(|s| s.suspended).sum();
+        let what = "suspended by hand (spec.suspend) and not published";
+        counted(count, what, &self.suspended)
+    }
+
+    /// The targets whose variant is not made yet and whose name another variant has, in the same form.
+    pub fn taken(&self) -> Option<String> {
+        let what = match self.taken.len() {
+            MAX_NAMED.. => {
+                "or more targets are not made yet, and variants that are not the set's have the names"
+            }
+            _ => "not made yet, and a variant that is not the set's has the name",
+        };
+        counted(self.taken.len(), what, &self.taken)
+    }
+
+    /// Whether nothing of it is left to do: every step is done.
+    pub fn is_over(&self) -> bool {
+        self.state == RolloutState::Complete
     }
 
     /// A few words where a person has to look at the rollout first.
@@ -358,6 +398,16 @@ impl fmt::Display for MemberMark {
                 write!(f, " {repo} {package} {commit}")
             }
         }
+    }
+}
+
+/// How many there are of what, and the first of them; `None` where there are none.
+fn counted(count: usize, what: &str, named: &[String]) -> Option<String> {
+    let (more, named) = (count.saturating_sub(named.len()), named.join(", "));
+    match more {
+        _ if count == 0 => None,
+        0 => Some(format!("{count} {what}: {named}")),
+        more => Some(format!("{count} {what}: {named} and {more} more")),
     }
 }
 

@@ -155,7 +155,7 @@ impl SetStatus {
             "suspended"
         } else if self.failed > 0 {
             "targets failed"
-        } else if self.stalled > 0 {
+        } else if self.stalled + self.failing > 0 {
             "variants failed"
         } else if self.conflicted > 0 {
             Standing::Conflicts.words()
@@ -165,6 +165,8 @@ impl SetStatus {
             "approvals wait"
         } else if self.drafts > 0 {
             "drafts to propose"
+        } else if self.rollout.as_ref().is_some_and(|r| !r.is_over()) {
+            "rolling out"
         } else if !holds("Ready") || !holds("VariantsReady") || self.up_to_date < self.targets {
             "at work"
         } else {

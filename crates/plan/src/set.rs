@@ -32,5 +32,5 @@ pub use observed::{
 };
 pub use rollout::{PAUSE, Place, RETRY, UNDO, step_of, steps};
 pub use status::{news, next_after, status_after};
-pub use step::{Outcome, Plan, Step};
+pub use step::{Early, Outcome, Plan, Step};
 pub use waits::waits;

@@ -26,7 +26,7 @@ mod validate;
 mod versions;
 pub mod words;
 
-pub use base::{BaseChoice, base_of};
+pub use base::{BaseChoice, base_of, stating};
 pub use check::{Violation, check};
 pub use decide::decide;
 pub use drafts::digests;

@@ -261,13 +261,15 @@ fn existing_of(stored: &StoredVariant) -> Existing {
         || (Status::Unknown, String::new(), String::new()),
         |c| (c.status, c.reason.clone(), c.message.clone()),
     );
+    let newest = status.downstream_targets.first();
     Existing {
         key: stored.key.clone(),
         meta: Arc::clone(&stored.meta),
         variant: stored.parsed.as_ref().ok().cloned(),
         ready,
         stalled: condition(STALLED).is_some_and(|c| c.status == Status::True),
-        lifecycle: status.downstream_targets.first().map(|t| t.lifecycle),
+        lifecycle: newest.map(|t| t.lifecycle),
+        holds: newest.and_then(|t| t.upstream_lock.as_ref()?.commit),
         standing: Standing::of(status, stored.meta.generation),
         published: status.published_generation == Some(stored.meta.generation),
         rejected: status.downstream_targets.iter().any(|t| {

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{ObjectKey, ObjectName, ObjectSelector, RepositoryName, TargetSelection, VariantSet};
+use model::{
+    CommitId, ObjectKey, ObjectName, ObjectSelector, RepositoryName, Revision, TargetSelection,
+    VariantSet,
+};
 use plan::set::{
     Compiled, Existing, Object, Observed, Published, RepositoryObject, SelectionFailure, Subject,
 };
@@ -72,6 +75,7 @@ fn published(world: &World, set: &StoredSet) -> BTreeMap<ObjectName, Published> 
     let Some(uid) = set.meta.uid.as_ref().filter(|_| rolls) else {
         return BTreeMap::new();
     };
+    let began = set.status.rollout.as_ref().map_or(0, |r| r.began);
     let all = world.existing_in(&set.key.namespace).into_iter();
     let ours = all.filter(|v| v.meta.is_owned_by(uid));
     let of = |existing: Arc<Existing>| {
@@ -81,10 +85,21 @@ fn published(world: &World, set: &StoredSet) -> BTreeMap<ObjectName, Published> 
         let published = Published {
             commit: latest.upstream_lock.as_ref()?.commit?,
             at: seconds(&latest.published_at),
+            then: published_by(&revisions, began),
         };
         Some((existing.key.name.clone(), published))
     };
     ours.filter_map(of).collect()
+}
+
+/// The upstream commit of what was published at a time, in Unix seconds.
+fn published_by(revisions: &[Arc<Revision>], time: i64) -> Option<CommitId> {
+    let was = |r: &&Arc<Revision>| {
+        let at = seconds(&r.published_at);
+        r.lifecycle.is_published() && !r.placeholder && at.is_none_or(|at| at <= time)
+    };
+    let latest = revisions.iter().filter(was).max_by_key(|r| r.revision)?;
+    latest.upstream_lock.as_ref()?.commit
 }
 
 /// Compiled once per generation (S4).

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Class, Digest, Downstream, Namespace, ObjectKey, ObjectName, RepositoryName, Revision, Status,
-    Uid, Variant, join_problems,
+    Class, Digest, Downstream, Machine, Namespace, ObjectKey, ObjectName, RepositoryName, Revision,
+    Status, Uid, Variant, join_problems,
 };
 use plan::variant::{
     Base, Failure, Feeder, Lineage, Observed, RepositorySummary, Resolution, Rival, Stated,
-    Subject, Writer, base_of, resolve_upstream,
+    Subject, Writer, base_of, resolve_upstream, stating,
 };
 
 use super::{Sink, base, injections, pinned};
@@ -425,13 +425,15 @@ async fn downstream(
         }) => Some(machine.clone()),
         _ => None,
     };
-    let Some(machine) = newest.or(of_base) else {
-        return Ok(());
-    };
     // What cannot be read any more states nothing; deriving will say why.
-    if let Ok(facts) = engine.facts(&open, machine.v_tree) {
+    let facts = |machine: &Machine| engine.facts(&open, machine.v_tree).ok();
+    if let Some(facts) = newest.as_ref().or(of_base.as_ref()).and_then(facts) {
         points.extend(facts.points.iter().cloned());
-        o.stated = facts.stated(&machine);
+    }
+    if let Some(machine) = stating(&variant.meta, newest.as_ref(), of_base.as_ref())
+        && let Some(facts) = facts(machine)
+    {
+        o.stated = facts.stated(machine);
     }
     Ok(())
 }

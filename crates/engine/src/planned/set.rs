@@ -90,7 +90,7 @@ async fn one(
         deleting: 0,
         of: present,
         steps: named(&stored),
-        warning: rollout_of(&stored).and_then(model::Rollout::warning),
+        warning: warning(&stored),
     };
     let mut theirs: BTreeSet<ObjectKey> = BTreeSet::new();
     for _ in 0..ROUNDS {
@@ -114,6 +114,12 @@ async fn one(
     }
     theirs.extend(world.engine.world(|w| w.variants_of(&stored)));
     Ok(Some((summary, theirs.into_iter().collect())))
+}
+
+/// What the author of a set's rollout may not have meant.
+fn warning(stored: &StoredSet) -> Option<String> {
+    let said = stored.parsed.as_ref().ok()?.spec.rollout_warnings();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// The names of the steps of a set's rollout.

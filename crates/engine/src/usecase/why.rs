@@ -29,7 +29,7 @@ impl Engine {
         let cpu = self.inner.options.cpu.clone();
         let text = cpu.run(move || {
             let plan = plan::set::decide(&observed);
-            plan::set::waits(&observed) + &plan::set::explain(&plan)
+            plan::set::waits(&observed, &plan) + &plan::set::explain(&plan)
         });
         Ok(Some(text.await?))
     }

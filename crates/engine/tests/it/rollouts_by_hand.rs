@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{CommitId, Lifecycle, RolloutState, Variant};
+use model::{CommitId, Lifecycle, RolloutState, Variant, VariantSpec};
 use testkit::twin::key;
 
 use crate::rollouts::{
@@ -51,6 +51,79 @@ async fn what_is_written_by_hand_to_a_variant_that_waits_leaves_no_draft() {
     world.rest().await;
     assert_eq!(commit(&world, LATE), was);
     assert_eq!(reached(&world, 2), [0]);
+    quiet(&world).await;
+}
+
+fn by_hand(world: &World, name: &str, change: impl FnOnce(&mut VariantSpec)) {
+    let mut variant = variant(world, name);
+    change(&mut variant.spec);
+    world.twin.put_variant(variant);
+}
+
+/// The same, and a draft of it is made before the set looks.
+async fn drafted_by_hand(world: &World, name: &str, change: impl FnOnce(&mut VariantSpec)) {
+    suspend_set(world, true);
+    by_hand(world, name, change);
+    world.rest().await;
+    suspend_set(world, false);
+    world.rest().await;
+}
+
+fn suspend_set(world: &World, suspend: bool) {
+    let stored = world.twin.set(NS, "fan").expect("the set");
+    let mut fan = stored.parsed.expect("a set");
+    fan.spec.suspend = suspend;
+    world.twin.put_set(fan);
+}
+
+fn has_note(world: &World, name: &str) -> bool {
+    let annotations = &variant(world, name).meta.annotations;
+    annotations.contains_key(plan::variant::words::PUT_BACK)
+}
+
+/// A key of the package context stays once a recipe stated it (V22): not one that the set never gave.
+#[tokio::test(start_paused = true)]
+async fn a_context_key_that_is_written_by_hand_to_a_variant_that_waits_leaves_no_draft() {
+    let world = canary_drafted().await;
+    drafted_by_hand(&world, LATE, |spec| {
+        spec.context.data.insert("by".to_owned(), "hand".to_owned());
+    })
+    .await;
+    assert!(variant(&world, LATE).spec.context.data.is_empty());
+    assert_eq!(reached(&world, 2), [0]);
+    assert!(!has_note(&world, LATE), "no draft is open: it is settled");
+    quiet(&world).await;
+}
+
+/// The draft of a variant that waits again is as the set wanted it, with what a person edited in it.
+#[tokio::test(start_paused = true)]
+async fn what_is_written_by_hand_goes_from_a_draft_and_a_persons_edit_stays() {
+    let world = canary_drafted().await;
+    publish(&world, 0, 2).await;
+    let (name, draft) = ("fan-early-b", revision(1, 2));
+    let paused = |text: &str| text.replace("paused: false", "paused: true");
+    world.edit(&draft, "deployment.yaml", paused).await;
+    push(&world, &image("v3"), "v3").await;
+    world.rest().await;
+    let before = world.file(&draft, "package-context.yaml").await;
+    drafted_by_hand(&world, name, |spec| {
+        spec.context.data.insert("by".to_owned(), "hand".to_owned());
+        spec.injectors.clear();
+    })
+    .await;
+    assert!(has_note(&world, name), "until no draft of it is open");
+    let after = world.file(&draft, "package-context.yaml").await;
+    assert_eq!(after, before);
+    let text = world.file(&draft, "deployment.yaml").await;
+    assert!(text.contains("paused: true"), "{text}");
+    assert!(text.contains("app:v2"), "{text}");
+    quiet(&world).await;
+    // Its step opens, and nothing of it comes back.
+    publish(&world, 0, 3).await;
+    publish(&world, 1, 2).await;
+    let after = world.file(&draft, "package-context.yaml").await;
+    assert_eq!(after, before);
+    assert!(!has_note(&world, name), "it is published");
     quiet(&world).await;
 }
 
@@ -145,11 +218,19 @@ async fn drafts_of_a_replaced_rollout_are_named() {
     world.rest().await;
     let why = world.engine.why_set(&key(NS, "fan")).await;
     let why = why.expect("an answer").expect("a set");
-    assert!(
-        why.contains(
-            "1 target(s) that wait for their step have an open revision of an earlier rollout"
-        ),
-        "{why}"
-    );
-    assert!(why.contains("fan-early-b"), "{why}");
+    let named =
+        "1 target(s) whose step is closed have an open revision that is not of what is wanted now";
+    assert!(why.contains(named), "{why}");
+    let held = "- 1 with an open revision whose step of the rollout is closed: fan-early-b\n";
+    assert!(why.contains(held), "{why}");
+    let asked = "hint: offshoot rpkg propose -l 'offshoot.dev/variant in (fan-canary-a)'\n";
+    assert!(why.contains(asked), "{why}");
+    // Whoever approves it all the same is heard of at once.
+    world.pass(2).await;
+    publish(&world, 1, 2).await;
+    assert_eq!(status(&world).diverged, ["fan-early-b"]);
+    let told = world.twin.events();
+    let told = told.iter().filter(|e| e.reason == "RolloutDiverged");
+    assert_eq!(told.count(), 1);
+    quiet(&world).await;
 }

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use model::{RolloutState, RolloutStatus, StepStatus};
+use model::{RolledUpstream, RolloutState, RolloutStatus, StepStatus};
 use plan::set::{LABEL, PAUSE, RETRY, UNDO};
 use serde_json::{Value, json};
 
@@ -91,15 +91,13 @@ fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
             format!("{name} paused: no further step opens until offshoot rollout resume {name}"),
         ),
         RolloutVerb::Resume(_) => {
-            let held = [PAUSE, UNDO]
-                .iter()
-                .any(|key| annotation(set, key).is_some());
-            if !held {
+            let ended = ended(set);
+            if ended.is_empty() {
                 let failure = Failure::new(format!("{name} is neither paused nor undone"));
                 return Err(failure.hint("after a halt it is offshoot rollout retry"));
             }
             let wish = json!({ PAUSE: null, UNDO: null });
-            (wish, format!("{name} resumed"))
+            (wish, format!("{name} resumed: {}", ended.join(", and ")))
         }
         RolloutVerb::Retry(_) => {
             let rollout = status(set)?;
@@ -127,6 +125,25 @@ fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
             (json!({ UNDO: rollout.id }), said)
         }
     })
+}
+
+/// What a resume ends of a set as it stands.
+fn ended(set: &Value) -> Vec<String> {
+    let mut ended = Vec::new();
+    if annotation(set, PAUSE).is_some() {
+        ended.push("the pause has ended".to_owned());
+    }
+    let id = set.pointer("/status/rollout/id").and_then(Value::as_str);
+    match annotation(set, UNDO) {
+        None => {}
+        Some(of) if Some(of) == id => ended.push(format!(
+            "the undo of rollout {of} has ended, and what was taken back is rolled out again"
+        )),
+        Some(of) => ended.push(format!(
+            "the undo of rollout {of}, which is not the present one, asked for nothing and is gone"
+        )),
+    }
+    ended
 }
 
 /// The verbs that would change something of a set as it stands; none for a set that does not roll out.
@@ -165,18 +182,24 @@ pub(super) fn said(word: &str, set: &str) -> Option<RolloutVerb> {
     })
 }
 
-/// What of a rollout decides on what is said to it: which one it is, its state, how many steps are open, why it is
-/// halted, and what was said already. Counts are no part of it: they change all the time.
+/// What of a rollout decides on what is said to it: whose it is, which one, its state, its steps and how many are open, why
+/// it is halted, what the spec asks of it by now, and what was said already. Counts are no part of it: they change all the
+/// time.
 pub(super) fn seen(set: &Value) -> String {
     let rollout = api::read_set_status(set).rollout.unwrap_or_default();
     let open = rollout.steps.iter().filter(|s| s.opened.is_some()).count();
     let asked = [PAUSE, RETRY, UNDO].map(|key| annotation(set, key).unwrap_or("-"));
     let halted = rollout.halted.as_deref().unwrap_or("-");
+    let name = api::str_at(set, &["metadata", "name"]).unwrap_or_default();
+    let of = |step: &StepStatus| format!("{}={}", step.name, step.takes);
+    let mut steps: Vec<String> = rollout.steps.iter().map(of).collect();
+    steps.extend(set.pointer("/spec/rollout").map(Value::to_string));
     format!(
-        "{} {} {open} {} {halted}",
+        "{name} {} {} {open} {} {halted} {}",
         rollout.id,
         rollout.state.word(),
-        asked.join(" ")
+        asked.join(" "),
+        plan::set::uid_mark(&steps.join(" "))
     )
 }
 
@@ -208,7 +231,7 @@ fn changed(then: &str, now: &str) -> String {
     });
     let said: Vec<String> = said.collect();
     match said.is_empty() {
-        true => "what halted it or what was said to it is another".to_owned(),
+        true => "its steps, what halted it, or what was said to it is another".to_owned(),
         false => format!("it was {}", said.join("; it was ")),
     }
 }
@@ -267,9 +290,21 @@ pub(super) async fn act(client: &Client, saying: &Saying<'_>) -> Result<String, 
     }
 }
 
-/// The rollout for programs: as the set's status has it.
+/// The rollout for programs: as the set's status has it, with the version that `--if-version` takes, and how many members
+/// failed.
 fn wire(set: &Value) -> Value {
-    set.pointer("/status/rollout").cloned().unwrap_or_default()
+    let mut rollout = set.pointer("/status/rollout").cloned().unwrap_or_default();
+    let failed = failed(&api::read_set_status(set).rollout.unwrap_or_default());
+    if let Some(fields) = rollout.as_object_mut() {
+        fields.insert("version".to_owned(), version(set).into());
+        fields.insert("failed".to_owned(), failed.into());
+    }
+    rollout
+}
+
+/// How many members failed.
+fn failed(rollout: &RolloutStatus) -> usize {
+    rollout.steps.iter().map(|step| step.failed).sum()
 }
 
 /// The members whose proposal stands in the way of an undo, and the way out; nothing where there are none.
@@ -331,13 +366,23 @@ async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
         message => _ = writeln!(out, ", {message}"),
     }
     _ = writeln!(out, "version {}", version(set));
+    for of in &rollout.upstreams {
+        let RolledUpstream {
+            repo,
+            package,
+            revision,
+            commit,
+        } = of;
+        _ = writeln!(out, "wanted {repo}/{package} {revision} {commit}");
+    }
     out.push_str(&table(&rollout));
-    if let Some(diverged) = rollout.diverged() {
-        _ = writeln!(out, "{diverged}");
+    let named = [rollout.diverged(), rollout.suspended(), rollout.taken()];
+    for told in named.into_iter().flatten() {
+        _ = writeln!(out, "{told}");
     }
     out.push_str(&members(client, set, &rollout).await?);
     let spec = api::read_set(set).and_then(|(_, _, spec)| spec.ok());
-    if let Some(warning) = spec.and_then(|spec| spec.rollout?.warning()) {
+    for warning in spec.map(|spec| spec.rollout_warnings()).unwrap_or_default() {
         _ = writeln!(out, "warning: {warning}");
     }
     if let Some(hint) = hint(&rollout, name) {
@@ -363,15 +408,16 @@ pub(super) fn word(rollout: &RolloutStatus, at: usize, step: &StepStatus) -> &'s
 
 fn table(rollout: &RolloutStatus) -> String {
     let mut out = format!(
-        "{:<16} {:<8} {:>9}  {}\n",
-        "STEP", "STATE", "PUBLISHED", "BESIDES"
+        "{:<16} {:<8} {:>9} {:>6}  {}\n",
+        "STEP", "STATE", "PUBLISHED", "FAILED", "BESIDES"
     );
     for (at, step) in rollout.steps.iter().enumerate() {
         let published = format!("{} of {}", step.published, step.members);
         let line = format!(
-            "{:<16} {:<8} {published:>9}  {}",
+            "{:<16} {:<8} {published:>9} {:>6}  {}",
             step.name,
             word(rollout, at, step),
+            step.failed,
             step.besides()
         );
         // Writing to a String cannot fail.
@@ -418,3 +464,6 @@ fn hint(rollout: &RolloutStatus, name: &str) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,7 +42,9 @@ impl Converter for SetVersions {
             Ok(spec) => {
                 let compiled =
                     apiserver::aside(|| stack::on_large(|| plan::set::Compiled::of(&spec).err()));
-                texts(compiled.ok().flatten())
+                let mut told = texts(compiled.ok().flatten());
+                told.extend(spec.rollout_warnings());
+                told
             }
             Err(problems) => texts(Some(problems)),
         }

@@ -96,6 +96,13 @@ async fn a_rollout_is_held_halted_and_taken_back_by_hand() {
     let server = fleet(root).await;
     let told = said(root, "status");
     assert!(told.contains("of web: complete\n"), "{told}");
+    assert!(told.contains("\nwanted blueprints/web v1 "), "{told}");
+    assert!(told.contains(" PUBLISHED FAILED  BESIDES\n"), "{told}");
+    let flags = ["rollout", "status", "web", "-o", "json"];
+    let (_, json, _) = typed(root, "data/kubeconfig", &flags);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["version"], version(&told));
+    assert_eq!(json["upstreams"][0]["revision"], "v1");
     assert_eq!(rollout(root, "retry").0, 1, "nothing halted it");
     assert_eq!(rollout(root, "resume").0, 1, "nothing holds it");
 
@@ -195,7 +202,13 @@ async fn a_rollout_is_held_halted_and_taken_back_by_hand() {
     let pinned = commits().await;
     assert!(pinned.iter().all(|c| c.is_some() && *c == pinned[0]));
 
-    said(root, "resume");
+    // One word ends both, and says so.
+    said(root, "pause");
+    let told = said(root, "resume");
+    assert!(
+        told.contains("the pause has ended, and the undo of "),
+        "{told}"
+    );
     until_there(&server, &format!("{REVISIONS}/canary.web.packagevariant-4")).await;
     assert!(
         !names(&server)
@@ -273,4 +286,27 @@ async fn a_set_without_a_rollout_says_so() {
         assert_eq!(code, 1);
         assert!(err.contains("has no spec.rollout"), "{verb}: {err}");
     }
+}
+
+/// What can never end is taken, and whoever writes it is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_that_can_never_end_is_warned_of_when_it_is_written() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = started(root).await;
+    server.client.take_warnings();
+    server.client.post(SETS, &set()).await.unwrap();
+    assert_eq!(server.client.take_warnings(), [""; 0]);
+    let ring = json!({ "matchLabels": { "ring": "0", "zone": "a" } });
+    let steps = json!([
+        set()["spec"]["rollout"]["steps"][0],
+        { "name": "early", "selector": ring },
+        { "name": "rest" },
+    ]);
+    let endless = json!({ "spec": { "rollout": { "steps": steps } } });
+    let path = format!("{SETS}/web");
+    server.client.patch(&path, &endless).await.unwrap();
+    let said = server.client.take_warnings();
+    let wanted = "step 'early' can never have a target, and the rollout halts there: every repository that it selects belongs to the earlier step 'canary'";
+    assert_eq!(said, [wanted]);
 }

@@ -98,6 +98,7 @@ pub(super) fn conclude(
         .and_then(|s| u64::try_from(s).ok());
     Plan {
         targets: BTreeMap::new(),
+        early: BTreeMap::new(),
         steps,
         report,
         status,

@@ -65,6 +65,7 @@ fn still(o: &Observed, state: &str) -> Plan {
         status: o.status.clone(),
         held: Vec::new(),
         targets: BTreeMap::new(),
+        early: BTreeMap::new(),
         next: Next::Rest,
     }
 }
@@ -101,7 +102,10 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
     };
     let certain = unrolled.unknown() == 0 && !desired.unknown;
     let mut steered = set.spec.rollout.as_ref().map(|rollout| {
-        let follow: Vec<&Upstream> = upstreams.iter().map(|s| &s.wanted).collect();
+        let follow: Vec<(&Upstream, &Revision)> = upstreams
+            .iter()
+            .map(|source| (&source.wanted, &*source.revision))
+            .collect();
         let steered = steer(
             o,
             (set, uid),
@@ -115,7 +119,9 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
     });
     let difference = diff(o, set, uid, &mut desired);
     let mut plan = conclude(o, set, &unrolled, &desired, difference, steered.as_mut());
-    plan.targets = steered.map(|s| s.steps).unwrap_or_default();
+    if let Some(steered) = steered {
+        (plan.targets, plan.early) = (steered.steps, steered.early);
+    }
     plan
 }
 

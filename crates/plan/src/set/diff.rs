@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Downstream, MemberMark, ObjectKey, ObjectMeta, ObjectName, Pairs, Uid, Variant, VariantSet,
-    VariantSpec,
+    Downstream, Lifecycle, MemberMark, ObjectKey, ObjectMeta, ObjectName, Pairs, Status, Uid,
+    Variant, VariantSet, VariantSpec,
 };
 
 use super::Step;
@@ -13,7 +13,7 @@ use super::names::{EXPLICIT, LABEL, WRITTEN_BY, owner, variant_name};
 use super::observed::{Existing, Observed};
 use super::render::Failed;
 use super::rollout::{self, Fate, Steered};
-use crate::variant::words::{FINALIZER, ROLLOUT};
+use crate::variant::words::{FINALIZER, PUT_BACK, ROLLOUT};
 
 /// One variant that shall be.
 struct Wanted {
@@ -21,6 +21,8 @@ struct Wanted {
     explicit: bool,
     /// What a rollout notes on it; `None` leaves what stands there (F7).
     mark: Option<MemberMark>,
+    /// Whether somebody changed it by hand while it waits for its step.
+    by_hand: bool,
 }
 
 /// What a variant shall be. Most already are what they shall be; those are not held twice.
@@ -99,6 +101,7 @@ impl Desired {
                     spec,
                     explicit,
                     mark: None,
+                    by_hand: false,
                 },
             );
             return;
@@ -114,6 +117,7 @@ impl Desired {
                 spec,
                 explicit,
                 mark: None,
+                by_hand: false,
             };
         }
         let message = if a == b {
@@ -175,10 +179,16 @@ impl Desired {
                         spec,
                         explicit,
                         mark: None,
+                        by_hand: false,
                     };
                     self.wanted.insert(name.clone(), wanted);
                 }
                 (Fate::Write(_) | Fate::Wait | Fate::Instead(_), None, _) => {}
+            }
+        }
+        for name in &steered.by_hand {
+            if let Some(wanted) = self.wanted.get_mut(name) {
+                wanted.by_hand = true;
             }
         }
     }
@@ -277,6 +287,9 @@ fn update(set: &VariantSet, existing: &Existing, wanted: Wanted) -> Option<Step>
     let ended = set.spec.rollout.is_none() && existing.meta.annotations.contains_key(ROLLOUT);
     let note = wanted.mark.as_ref().map(ToString::to_string);
     let noted = note.is_none() || existing.meta.annotations.get(ROLLOUT) == note.as_ref();
+    let was_back = existing.meta.annotations.contains_key(PUT_BACK);
+    let is_back = wanted.by_hand || (was_back && !is_settled(existing));
+    let noted = noted && was_back == is_back;
     let known = is_marked(&existing.meta, set, wanted.explicit) && noted && !ended;
     if known && matches!(wanted.spec, Spec::Is(_)) {
         return None;
@@ -284,6 +297,13 @@ fn update(set: &VariantSet, existing: &Existing, wanted: Wanted) -> Option<Step>
     let mut meta = ObjectMeta::clone(&existing.meta);
     mark(&mut meta, set, wanted.explicit);
     reached(&mut meta, set, wanted.mark.as_ref());
+    match is_back {
+        true => drop(
+            meta.annotations
+                .insert(PUT_BACK.to_owned(), "true".to_owned()),
+        ),
+        false => drop(meta.annotations.remove(PUT_BACK)),
+    }
     let is = existing.variant.as_ref();
     let mut spec = wanted.spec.rendered();
     spec.suspend = is.is_some_and(|v| v.spec.suspend);
@@ -296,6 +316,15 @@ fn update(set: &VariantSet, existing: &Existing, wanted: Wanted) -> Option<Step>
         }),
         adopt: false,
     })
+}
+
+/// Whether a variant was looked at as it is now, and no draft of it is open: what was written by hand is in none.
+fn is_settled(existing: &Existing) -> bool {
+    let open = matches!(
+        existing.lifecycle,
+        Some(Lifecycle::Draft | Lifecycle::Proposed)
+    );
+    existing.ready.0 != Status::Unknown && !open
 }
 
 /// Whether a variant is as it shall be, whatever a person suspended.

@@ -173,6 +173,8 @@ pub struct Existing {
     pub stalled: bool,
     /// Where its newest downstream revision stands, if it has one.
     pub lifecycle: Option<model::Lifecycle>,
+    /// The upstream commit that this stems from, where that is known.
+    pub holds: Option<CommitId>,
     /// Where it stands itself: what of it a person has to look at first.
     pub standing: Standing,
     /// Whether its published revision is of its spec as it is now, at the commit that this names (F7).
@@ -188,4 +190,6 @@ pub struct Published {
     pub commit: CommitId,
     /// When it was published, in Unix seconds, where that is known.
     pub at: Option<i64>,
+    /// The upstream commit of what was published when the rollout began that the set's status tells of (F7).
+    pub then: Option<CommitId>,
 }

@@ -63,6 +63,7 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
         status,
         held: Vec::new(),
         targets: BTreeMap::new(),
+        early: BTreeMap::new(),
         next: Next::Rest,
     }
 }
@@ -145,6 +146,7 @@ pub(super) fn suspended(
         status,
         held: Vec::new(),
         targets: BTreeMap::new(),
+        early: BTreeMap::new(),
         next: Next::Rest,
     }
 }
@@ -317,6 +319,7 @@ fn count(status: &mut SetStatus, ours: &[Arc<Existing>]) {
     status.up_to_date = stands(Standing::UpToDate);
     status.conflicted = stands(Standing::Conflicts);
     status.gated = stands(Standing::Gates);
+    status.failing = stands(Standing::Failed);
 }
 
 /// What keeps the variants that are there from being all that shall be.

@@ -21,8 +21,19 @@ pub struct Plan {
     pub held: Vec<ObjectName>,
     /// The step of each target, under a rollout (F7).
     pub targets: BTreeMap<ObjectName, String>,
+    /// The variants whose open revision is not to be approved now, under a rollout (F7).
+    pub early: BTreeMap<ObjectName, Early>,
     /// When to look again.
     pub next: Next,
+}
+
+/// Why an open revision is not to be approved now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Early {
+    /// Its variant waits for its step.
+    Closed,
+    /// It is of another upstream commit than the variant is to have.
+    Other,
 }
 
 /// One thing to do.

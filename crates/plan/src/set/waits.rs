@@ -6,37 +6,71 @@ use std::sync::Arc;
 use model::{ObjectName, Standing};
 
 use super::observed::{Existing, Observed};
+use super::step::{Early, Plan};
 use crate::variant::origin;
 
 /// How many variants a line names.
 const NAMED: usize = 20;
 
-/// What waits for a person, one kind of it a line, with the way out; nothing where nothing waits.
-pub fn waits(o: &Observed) -> String {
+/// What waits for a person, one kind of it a line, with the way out; nothing where nothing waits. What a rollout says is
+/// not to be approved now is offered to nobody (F7, F8).
+pub fn waits(o: &Observed, plan: &Plan) -> String {
     let set = &o.set.key().name;
     let uid = o.set.meta().uid.as_ref();
     let owned = |v: &&Arc<Existing>| uid.is_some_and(|uid| v.meta.is_owned_by(uid));
-    let ours: Vec<&Arc<Existing>> = o.variants.iter().filter(owned).collect();
+    let mut ours: Vec<&Existing> = o.variants.iter().filter(owned).map(|v| &**v).collect();
+    ours.sort_by(|a, b| a.key.name.cmp(&b.key.name));
     let mut text = String::new();
     for (standing, what) in ASKED {
-        let mut here: Vec<&Existing> = ours
-            .iter()
-            .filter(|v| v.standing == standing)
-            .map(|v| &***v)
-            .collect();
-        here.sort_by(|a, b| a.key.name.cmp(&b.key.name));
-        let Some(first) = here.first() else {
+        let stands = |v: &&&Existing| v.standing == standing;
+        let early = |v: &&Existing| is_open(standing) && plan.early.contains_key(&v.key.name);
+        let all = || ours.iter().filter(stands).copied();
+        let here: Vec<&Existing> = all().filter(|v| !early(v)).collect();
+        let not: Vec<&Existing> = all().filter(early).collect();
+        if here.is_empty() {
             continue;
-        };
+        }
         if text.is_empty() {
             text.push_str("waits for a person:\n");
         }
         // Writing to a String cannot fail.
         _ = writeln!(text, "- {} {what}: {}", here.len(), named(standing, &here));
-        _ = writeln!(text, "  hint: {}", way_out(standing, set, &first.key.name));
+        _ = writeln!(text, "  hint: {}", way_out(standing, set, &here, &not));
+    }
+    text + &waiting(&ours, plan)
+}
+
+/// Open revisions that nobody is to approve now, and why.
+fn waiting(ours: &[&Existing], plan: &Plan) -> String {
+    let mut text = String::new();
+    for (early, what) in EARLY {
+        let here = ours.iter().copied();
+        let here: Vec<&Existing> = here
+            .filter(|v| plan.early.get(&v.key.name) == Some(&early))
+            .collect();
+        if here.is_empty() {
+            continue;
+        }
+        if text.is_empty() {
+            text.push_str("is not to be approved now:\n");
+        }
+        let named = named(Standing::Draft, &here);
+        // Writing to a String cannot fail.
+        _ = writeln!(text, "- {} {what}: {named}", here.len());
     }
     text
 }
+
+const EARLY: [(Early, &str); 2] = [
+    (
+        Early::Closed,
+        "with an open revision whose step of the rollout is closed",
+    ),
+    (
+        Early::Other,
+        "with an open revision of another version than is wanted; reject the proposals among them, and they are brought to it",
+    ),
+];
 
 /// What a person is asked for, and how that is said of many.
 const ASKED: [(Standing, &str); 6] = [
@@ -60,8 +94,32 @@ fn named(standing: Standing, all: &[&Existing]) -> String {
     names.join(", ")
 }
 
-fn way_out(standing: Standing, set: &ObjectName, first: &ObjectName) -> String {
-    let all = format!("-l {}={}", origin::SET, origin::value(set.as_str()));
+/// Whether what is asked for is said to an open revision.
+fn is_open(standing: Standing) -> bool {
+    matches!(standing, Standing::Draft | Standing::Proposed)
+}
+
+/// Selects the revisions of all of these, and of none of those.
+fn select(set: &ObjectName, here: &[&Existing], not: &[&Existing]) -> String {
+    let all = format!("{}={}", origin::SET, origin::value(set.as_str()));
+    if not.is_empty() {
+        return format!("-l {all}");
+    }
+    let of = |variants: &[&Existing]| {
+        let names = variants.iter().take(NAMED);
+        let values: Vec<String> = names.map(|v| origin::value(v.key.name.as_str())).collect();
+        values.join(", ")
+    };
+    let variant = origin::VARIANT;
+    match (here.len(), not.len()) {
+        (NAMED.., ..NAMED) => format!("-l '{all},{variant} notin ({})'", of(not)),
+        _ => format!("-l '{variant} in ({})'", of(here)),
+    }
+}
+
+fn way_out(standing: Standing, set: &ObjectName, here: &[&Existing], not: &[&Existing]) -> String {
+    let all = select(set, here, not);
+    let first = here.first().map_or("", |v| v.key.name.as_str());
     match standing {
         Standing::Draft => format!("offshoot rpkg propose {all}"),
         Standing::Proposed => format!("offshoot rpkg approve {all}"),

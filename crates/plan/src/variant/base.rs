@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use model::{CommitId, Revision, TreeId};
+use model::{CommitId, Machine, ObjectMeta, Revision, TreeId};
+
+use super::words;
 
 /// The published state that new drafts start from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,4 +38,15 @@ pub fn base_of(revisions: &[Arc<Revision>]) -> Option<BaseChoice> {
         tree: content.tree,
         from_branch: head.is_some(),
     })
+}
+
+/// Of which machine output the keys and contents that the spec no longer states are taken over (V22): the open draft's if
+/// there is one, else what is published. A draft of what somebody wrote by hand into a variant of a set states nothing.
+pub fn stating<'m>(
+    variant: &ObjectMeta,
+    draft: Option<&'m Machine>,
+    published: Option<&'m Machine>,
+) -> Option<&'m Machine> {
+    let put_back = variant.annotations.contains_key(words::PUT_BACK);
+    draft.filter(|_| !put_back).or(published)
 }

@@ -31,6 +31,10 @@ pub const RECONCILE: &str = "offshoot.dev/reconcile";
 /// On a variant: the rollout that reached it, in which step, and what it had published before (F7). Its set writes it
 /// together with the spec.
 pub const ROLLOUT: &str = "offshoot.dev/rollout";
+/// On a variant of a set: somebody wrote it by hand while it waited for its step, and the set put it back. While it stands,
+/// what an open draft states beside its spec is taken from what is published, not from the draft (V22): the set takes it off
+/// once no draft is open.
+pub const PUT_BACK: &str = "offshoot.dev/put-back";
 /// On a draft of a variant under a rollout: who rejected its proposal last; gone once it is proposed again (F7).
 pub const REJECTED_BY: &str = "offshoot.dev/rejected-by";
 /// The prefix of gates that are ours and hold everywhere (V3, V12).

@@ -1,5 +1,6 @@
 //! Rollouts of sets: cases, and any order of events (F7, F8).
 
+mod ahead;
 mod any_order;
 mod by_hand;
 mod told;
@@ -55,6 +56,7 @@ pub(crate) fn published(world: &Json) -> BTreeMap<ObjectName, Published> {
         let published = Published {
             commit: commit(word),
             at: Some(at.parse().expect("seconds")),
+            then: None,
         };
         (name(&variant), published)
     };
@@ -156,6 +158,7 @@ fn carry_out(o: &mut Observed) -> usize {
             ready: (model::Status::True, "NoErrors".to_owned(), String::new()),
             stalled: false,
             lifecycle: None,
+            holds: None,
             standing: Standing::UpToDate,
             published: false,
             rejected: false,
@@ -185,6 +188,7 @@ fn publish(o: &mut Observed, at: usize) {
     let published = Published {
         commit: wanted.expect("a commit"),
         at: Some(now),
+        then: None,
     };
     o.published.insert(existing.key.name.clone(), published);
 }
@@ -366,12 +370,16 @@ fn members_that_published_another_commit_are_named() {
             let other = Published {
                 commit: commit("other"),
                 at: Some(1),
+                then: None,
             };
             o.published.insert(variant.key.name.clone(), other);
         }
         settle(&mut o);
         let text = told(&o).expect("some diverged");
-        assert!(text.starts_with("12 published another commit: "), "{text}");
+        assert!(
+            text.starts_with("12 published what the rollout did not bring: "),
+            "{text}"
+        );
         assert!(text.ends_with(" and 2 more"), "{text}");
         assert_eq!(text.matches("edge-").count(), 10, "{text}");
         let notes = decide(&o).report.notes;

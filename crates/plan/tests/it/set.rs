@@ -477,6 +477,7 @@ fn existing(world: &Json) -> Arc<Existing> {
         lifecycle: world
             .text("at")
             .map(|t| model::Lifecycle::parse(&t).expect("a lifecycle")),
+        holds: world.text("holds").map(|t| crate::wire::commit(&t)),
         standing: crate::waits::standing(world),
         published: world.flag("published"),
         rejected: world.flag("rejected"),

@@ -96,6 +96,7 @@ fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
                     ready,
                     stalled: false,
                     lifecycle: None,
+                    holds: None,
                     standing: model::Standing::UpToDate,
                     published: false,
                     rejected: false,

@@ -58,7 +58,7 @@ fn each_variant_that_waits_is_named_under_what_it_waits_for() {
         ),
     ]);
     let o = crate::set::observed(&world(&variants));
-    let text = waits(&o);
+    let text = waits(&o, &decide(&o));
     for line in [
         "waits for a person:",
         "- 1 failed: fan-east-f (UpstreamNotFound)",
@@ -85,11 +85,15 @@ fn each_variant_that_waits_is_named_under_what_it_waits_for() {
 #[test]
 fn a_fleet_at_rest_asks_for_nothing_and_a_large_one_is_cut() {
     let rest = json!([one("a", &json!({ "at": "Published" }))]);
-    assert_eq!(waits(&crate::set::observed(&world(&rest))), "");
+    let asked = |world: &Json| {
+        let o = crate::set::observed(world);
+        waits(&o, &decide(&o))
+    };
+    assert_eq!(asked(&world(&rest)), "");
     let many: Vec<_> = (0..25)
         .map(|n| one(&format!("p{n:02}"), &json!({ "at": "Draft" })))
         .collect();
-    let text = waits(&crate::set::observed(&world(&json!(many))));
+    let text = asked(&world(&json!(many)));
     assert!(
         text.contains("- 25 with a draft to propose: fan-east-p00, "),
         "{text}"

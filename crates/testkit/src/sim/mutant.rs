@@ -40,16 +40,19 @@ pub enum Mutant {
     ForgetsHalts,
     /// What a member had published before a rollout reached it is forgotten.
     ForgetsBefore,
+    /// What a step takes is forgotten: it is told by its name alone.
+    ForgetsTakes,
 }
 
 impl Mutant {
     /// Those that only worlds with a rollout can notice.
-    pub const OF_ROLLOUTS: [Self; 5] = [
+    pub const OF_ROLLOUTS: [Self; 6] = [
         Self::LosesMarks,
         Self::Unpinned,
         Self::ForgetsRollouts,
         Self::ForgetsHalts,
         Self::ForgetsBefore,
+        Self::ForgetsTakes,
     ];
 
     /// All others.
@@ -78,6 +81,7 @@ impl Mutant {
             Self::ForgetsRollouts => "forgets-rollouts",
             Self::ForgetsHalts => "forgets-halts",
             Self::ForgetsBefore => "forgets-before",
+            Self::ForgetsTakes => "forgets-takes",
         }
     }
 
@@ -190,6 +194,9 @@ pub(super) fn break_set(mutant: Option<Mutant>, status: &SetStatus) -> SetStatus
         (Some(Mutant::ForgetsHalts), Some(rollout)) => rollout.halted = None,
         (Some(Mutant::ForgetsBefore), Some(rollout)) => {
             rollout.members.values_mut().for_each(|m| m.before = None);
+        }
+        (Some(Mutant::ForgetsTakes), Some(rollout)) => {
+            rollout.steps.iter_mut().for_each(|s| s.takes.clear());
         }
         _ => {}
     }

@@ -438,7 +438,7 @@ impl Cluster for Ports {
     }
 
     async fn create_variant(&self, variant: &Variant) -> Result<StoredVariant, PortError> {
-        self.rolls(variant);
+        self.rolls(variant, None);
         self.gives(variant);
         let variant = &mutant::break_variant(self.mutant, variant);
         let write = self.twin.create_variant(variant);
@@ -451,7 +451,7 @@ impl Cluster for Ports {
         variant: &Variant,
         version: &str,
     ) -> Result<StoredVariant, PortError> {
-        self.rolls(variant);
+        self.rolls(variant, Some(version));
         self.gives(variant);
         let variant = &mutant::break_variant(self.mutant, variant);
         let write = self.twin.update_variant(variant, version);

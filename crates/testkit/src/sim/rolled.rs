@@ -1,16 +1,20 @@
 //! What holds of a rollout whatever strikes (F7, F8): no target is written ahead of its step, what halts it keeps it halted,
 //! and what was taken back is where it was. Asked at each write of a variant, and at rest; never of the engine.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use engine::ports::StoredVariant;
 use model::{CommitId, MemberMark, ObjectKey, RolloutState, Variant, VariantStatus};
 use plan::set::{RETRY, UNDO};
 use plan::variant::words::{REJECTED_BY, ROLLOUT};
 use tokio::time::Instant;
 
 use super::by_hand::FORGED;
-use super::fixtures::{NS, STEPS};
+use super::fixtures::NS;
+use super::ledger::Promises;
 use super::ports::Ports;
+use super::reached::Rolled;
 use super::settled::{Checked, broken};
 use super::world::World;
 use crate::twin::Twin;
@@ -71,25 +75,70 @@ fn members(twin: &Twin) -> Vec<Variant> {
         .collect()
 }
 
+/// The first step in which a variant may have been reached, or what is wrong with what a set writes there.
+fn step(
+    rolled: &mut Rolled,
+    variant: &Variant,
+    found: &MemberMark,
+    stored: Option<&StoredVariant>,
+) -> Result<Option<usize>, String> {
+    let noted = stored.and_then(|s| mark(s.parsed.as_ref().ok()?));
+    // What stood there before is what a step was called then.
+    if noted.as_ref() != Some(found) {
+        let place = (found.rollout.as_str(), &variant.key, found.step.as_str());
+        let placed = rolled.place(place, stored.is_none(), STALE);
+        placed.map_err(|known| {
+            format!(
+                "F7: {} was reached in step {known:?}, and is said to be in '{}'",
+                variant.key, found.step
+            )
+        })?;
+    }
+    let placed = rolled.placed(&found.rollout, &variant.key);
+    Ok(placed.and_then(|at| at.first().copied()))
+}
+
+/// A variant as a rollout writes it.
+struct Reached<'a> {
+    key: &'a ObjectKey,
+    mark: &'a MemberMark,
+    /// Its step.
+    at: usize,
+    commit: CommitId,
+    /// The variants that were there when the rollout began.
+    began: &'a BTreeSet<ObjectKey>,
+}
+
 impl Ports {
-    /// Notes where a variant is written ahead of its step.
-    pub(super) fn rolls(&self, variant: &Variant) {
+    /// Notes where a variant is written ahead of its step: one that is made, or that was at this version.
+    pub(super) fn rolls(&self, variant: &Variant, version: Option<&str>) {
         if self.ledger.open().rolled.is_none() {
             return;
         }
         let Some(found) = mark(variant).filter(|m| self.is_present(m)) else {
             return;
         };
-        let Some(at) = STEPS.iter().position(|name| *name == found.step) else {
-            let what = format!("F7: {} is in no step: {found}", variant.key);
-            self.ledger.open().wrong.push(what);
+        let stored = self.twin.variant(NS, variant.key.name.as_str());
+        let stands = stored.as_ref().map(|s| s.meta.resource_version.as_str());
+        if version.is_some() && version != stands {
+            // It is refused: nothing of it is written.
             return;
-        };
+        }
         let members = members(&self.twin);
         let mut promises = self.ledger.open();
         let Some(rolled) = &mut promises.rolled else {
             return;
         };
+        let at = match step(rolled, variant, &found, stored.as_ref()) {
+            Ok(Some(at)) => at,
+            Ok(None) => return,
+            Err(what) => {
+                promises.wrong.push(what);
+                return;
+            }
+        };
+        // A member that was reached is put back to what it was, also where an earlier step has gained a member since.
+        let is_back = rolled.wrote(&found.rollout, variant);
         let keys = || members.iter().map(|v| v.key.clone()).collect();
         let began = rolled
             .began
@@ -105,7 +154,7 @@ impl Ports {
         });
         let asked = self.twin.set(NS, "fan");
         let undone = asked.is_some_and(|s| s.meta.annotations.contains_key(UNDO));
-        if undone || is_young(rolled.undone) {
+        if undone || is_back || is_young(rolled.undone) {
             return;
         }
         let Some(commit) = variant.spec.upstream.commit else {
@@ -113,32 +162,41 @@ impl Ports {
             promises.wrong.push(what);
             return;
         };
-        let earlier = members.iter().filter(|m| m.key != variant.key);
-        for member in earlier {
-            let theirs = mark(member).filter(|m| m.rollout == found.rollout);
-            let named = theirs.and_then(|m| STEPS.iter().position(|name| *name == m.step));
-            let there = began.contains(&member.key);
-            let canary = there && member.spec.downstream.repo.as_str() == "edge";
-            let Some(step) = named.or_else(|| canary.then_some(0)) else {
-                continue;
-            };
-            let since = promises.wanted_since(&place(member));
-            let wanted = since.is_some_and(|since| since.elapsed() > STALE);
-            let rolled = promises.rolled.as_ref();
-            let absent = rolled.and_then(|r| r.absent.get(&member.key)).copied();
-            let now = self.twin.variant(NS, member.key.name.as_str());
-            let absent = is_young(absent) || now.as_ref().is_some_and(|v| is_absent(&v.status));
-            if step < at && wanted && !absent && !has_published(&self.twin, member, commit) {
-                let status = self.twin.set(NS, "fan").and_then(|s| s.status.rollout);
-                let told = now.map(|v| format!("{:?}", v.status.condition("Ready")));
-                let what = format!(
-                    "F7: {} is written in step {} while {} of step {} has not published {commit}: {told:?}, {status:?}",
-                    variant.key, found.step, member.key, STEPS[step],
-                );
-                promises.wrong.push(what);
-                return;
-            }
+        let seen = Reached {
+            key: &variant.key,
+            mark: &found,
+            at,
+            commit,
+            began: &began,
+        };
+        let ahead = members.iter().find_map(|m| self.ahead(&promises, &seen, m));
+        promises.wrong.extend(ahead);
+    }
+
+    /// What is wrong where a variant was written and this member is of an earlier step that has not published that commit.
+    fn ahead(&self, promises: &Promises, seen: &Reached<'_>, member: &Variant) -> Option<String> {
+        let rolled = promises.rolled.as_ref();
+        let theirs = mark(member).filter(|m| m.rollout == seen.mark.rollout);
+        let placed = theirs.and_then(|_| rolled?.placed(&seen.mark.rollout, &member.key));
+        let named = placed.and_then(|at| at.last().copied());
+        let there = seen.began.contains(&member.key);
+        let canary = there && member.spec.downstream.repo.as_str() == "edge";
+        let step = named.or_else(|| canary.then_some(0))?;
+        let since = promises.wanted_since(&place(member));
+        let wanted = since.is_some_and(|since| since.elapsed() > STALE);
+        let absent = rolled.and_then(|r| r.absent.get(&member.key)).copied();
+        let now = self.twin.variant(NS, member.key.name.as_str());
+        let absent = is_young(absent) || now.as_ref().is_some_and(|v| is_absent(&v.status));
+        let others = member.key != *seen.key && step < seen.at;
+        if !others || !wanted || absent || has_published(&self.twin, member, seen.commit) {
+            return None;
         }
+        let status = self.twin.set(NS, "fan").and_then(|s| s.status.rollout);
+        let told = now.map(|v| format!("{:?}", v.status.condition("Ready")));
+        Some(format!(
+            "F7: {} is written in step {} ({}) while {} of step {step} has not published {}: {told:?}, {status:?}",
+            seen.key, seen.at, seen.mark.step, member.key, seen.commit,
+        ))
     }
 
     /// Whether a mark is of the present rollout. What a former one left is put back after a change by hand; it was looked at

@@ -60,13 +60,15 @@ impl World {
         for n in [0, 2, 3, 4] {
             world.toggle(&format!("s{n}"));
         }
-        world.durable.twin.put_set(fixtures::rolling_set("eu"));
+        let set = fixtures::rolling_set("eu");
+        world.calls(&set);
+        world.durable.twin.put_set(set);
         world.note_wanted();
         world
     }
 
     async fn roll_on(&mut self) -> Checked {
-        match self.dice.roll(26) {
+        match self.dice.roll(28) {
             0..=8 => self.publish_one().await?,
             9 => self.reject_one().await?,
             10..=11 => self.edit_one().await?,
@@ -86,6 +88,7 @@ impl World {
             21 => self.part(),
             22 => self.rival_set(),
             23..=24 => self.by_hand(),
+            25..=26 => self.exchange_names(),
             _ => self.durable.chaos.kill(),
         }
         Ok(())
@@ -165,8 +168,32 @@ impl World {
         let stored = self.durable.twin.set(NS, "fan");
         if let Some(mut set) = stored.and_then(|s| s.parsed.ok()) {
             change(&mut set);
+            self.calls(&set);
             self.durable.twin.put_set(set);
         }
+    }
+
+    /// Notes what the steps are called from now on.
+    fn calls(&self, set: &VariantSet) {
+        if let Some(rolled) = &mut self.durable.ledger.open().rolled {
+            rolled.called(set);
+        }
+    }
+
+    /// Two steps exchange their names in mid-rollout: each stays the step that it was.
+    fn exchange_names(&mut self) {
+        let first = usize::try_from(self.dice.roll(2)).unwrap_or_default();
+        let second = first + 1;
+        self.durable
+            .chaos
+            .say(format!("steps {first} and {second} exchange their names"));
+        self.change_set(|set| {
+            let steps = set.spec.rollout.iter_mut().flat_map(|r| &mut r.steps);
+            let mut names: Vec<&mut String> = steps.map(|step| &mut step.name).collect();
+            if let [a, b] = &mut names[first..=second] {
+                std::mem::swap(*a, *b);
+            }
+        });
     }
 
     fn annotate(&self, name: &str, value: Option<String>) {

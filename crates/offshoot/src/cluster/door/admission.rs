@@ -143,6 +143,10 @@ impl Stamp {
             response["patchType"] = "JSONPatch".into();
             response["patch"] = STANDARD.encode(Value::from(changes).to_string()).into();
         }
+        let warnings = warnings(&request);
+        if !warnings.is_empty() {
+            response["warnings"] = warnings.into();
+        }
         Ok(json!({"apiVersion": review.api_version, "kind": review.kind, "response": response}))
     }
 
@@ -173,6 +177,17 @@ impl Stamp {
             Vec::new()
         }
     }
+}
+
+/// What whoever writes a set is told of its rollout.
+fn warnings(request: &Request) -> Vec<String> {
+    let is_set = request.resource.resource == "packagevariantsets";
+    let written = matches!(request.operation.as_str(), "CREATE" | "UPDATE");
+    if !is_set || !written || !request.sub_resource.is_empty() {
+        return Vec::new();
+    }
+    let set = api::read_set(&request.object).and_then(|(_, _, spec)| spec.ok());
+    set.map_or_else(Vec::new, |spec| spec.rollout_warnings())
 }
 
 #[cfg(test)]

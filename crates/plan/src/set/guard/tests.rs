@@ -145,6 +145,7 @@ impl Life {
                     ready: (Status::True, String::new(), String::new()),
                     stalled: false,
                     lifecycle: None,
+                    holds: None,
                     standing: model::Standing::UpToDate,
                     published: false,
                     rejected: false,

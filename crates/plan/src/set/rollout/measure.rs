@@ -22,14 +22,16 @@ pub(super) enum Verdict {
 pub(super) struct Found<'a> {
     /// When each of them was published that counts as published.
     pub(super) times: Vec<i64>,
-    /// Those that have published another commit since they were reached.
+    /// Those that have published what the rollout did not bring.
     pub(super) diverged: Vec<&'a ObjectName>,
+    /// Those that are not published as they are wanted, and are suspended.
+    pub(super) suspended: Vec<&'a ObjectName>,
 }
 
 /// Counts the members of a step. Where targets are unknown, those that are missing are not taken for deleted.
 pub(super) fn count<'a>(
     (o, certain): (&Observed, bool),
-    remembered: &Members,
+    (remembered, began): (&Members, i64),
     members: &[&Target<'a>],
     step: &mut StepStatus,
 ) -> Found<'a> {
@@ -73,10 +75,19 @@ pub(super) fn count<'a>(
                 step.rejected += usize::from(target.is_written && variant.rejected);
             }
         }
-        let reached = target.reached(remembered);
-        let before = reached.and_then(|m| m.before.as_ref());
-        let moved = commit.is_some() && commit != wanted && commit != before.map(|b| b.commit);
-        if target.is_written && reached.is_some() && moved {
+        if variant.variant.as_ref().is_some_and(|v| v.spec.suspend) {
+            step.suspended += 1;
+            found.suspended.push(target.name);
+        }
+        let diverged = match target.reached(remembered) {
+            Some(member) => {
+                let before = member.before.as_ref().map(|b| b.commit);
+                commit.is_some() && commit != wanted && commit != before
+            }
+            // Its step is closed, and somebody did not wait for it.
+            None => target.is_ahead(published, began),
+        };
+        if diverged {
             step.diverged += 1;
             found.diverged.push(target.name);
         }

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{Member, Pairs, Rollout, RolloutStatus, StepMembers, Uid, UidMark, VariantSpec};
+use model::{
+    CommitId, Member, Pairs, Rollout, RolloutStatus, StepMembers, Uid, UidMark, VariantSpec,
+};
 
 use super::super::guard::uid_mark;
-use super::super::observed::Existing;
+use super::super::observed::{Existing, Published};
 use crate::digest::wanted;
 
 /// What a set remembers of its variants.
@@ -39,6 +41,19 @@ impl Target<'_> {
         use model::Lifecycle::{Draft, Proposed};
         let lifecycle = self.variant.and_then(|v| v.lifecycle);
         matches!(lifecycle, Some(Draft | Proposed))
+    }
+
+    /// Whether its newest revision is open, and of another upstream commit than this.
+    pub(super) fn is_open_at_another(&self, wanted: Option<CommitId>) -> bool {
+        let holds = self.variant.and_then(|v| v.holds);
+        self.is_open() && holds.is_some() && holds != wanted
+    }
+
+    /// Whether somebody published another upstream commit of it since the rollout began, which has not reached it.
+    pub(super) fn is_ahead(&self, published: Option<&Published>, began: i64) -> bool {
+        let since = |p: &&Published| p.at.is_some_and(|at| at > began);
+        let found = published.filter(since);
+        !self.is_written && found.is_some_and(|p| Some(p.commit) != p.then)
     }
 
     fn place(&self) -> Place<'_> {

@@ -16,12 +16,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Condition, Member, MemberMark, ObjectName, Pairs, Rollout, RolloutState, RolloutStatus, Status,
-    Uid, UidMark, Upstream, VariantSet, VariantSpec,
+    Condition, MAX_NAMED, Member, MemberMark, ObjectName, Pairs, Revision, RolledUpstream, Rollout,
+    RolloutState, RolloutStatus, Status, Uid, UidMark, Upstream, VariantSet, VariantSpec,
 };
 
 use super::guard::uid_mark;
 use super::observed::{Existing, Observed};
+use super::step::Early;
 use crate::Report;
 use crate::digest::wanted;
 use members::{Members, Target};
@@ -56,6 +57,10 @@ pub(super) struct Steered {
     pub(super) fates: BTreeMap<ObjectName, Fate>,
     /// What is to be remembered of a variant before it is written.
     pub(super) memory: BTreeMap<ObjectName, Member>,
+    /// The variants that somebody changed by hand in other fields than their upstream, while nothing is written to them.
+    pub(super) by_hand: BTreeSet<ObjectName>,
+    /// The variants whose open revision is not to be approved now.
+    pub(super) early: BTreeMap<ObjectName, Early>,
     /// The name of each target's step.
     pub(super) steps: BTreeMap<ObjectName, String>,
     /// How many targets are not as they are wanted, and wait for their step or for the end of an undo.
@@ -70,7 +75,7 @@ pub(super) fn steer<'a>(
     o: &'a Observed,
     (set, uid): (&VariantSet, &Uid),
     rollout: &Rollout,
-    upstreams: &[&Upstream],
+    upstreams: &[(&Upstream, &Revision)],
     all: impl Iterator<Item = (&'a ObjectName, &'a VariantSpec, bool)>,
     certain: bool,
 ) -> Steered {
@@ -104,11 +109,14 @@ pub(super) fn steer<'a>(
             }
         })
         .collect();
-    if let Some(undone) = undo::of(o, set, &ours, &targets) {
+    let taken = taken(o, &ours, &targets);
+    if let Some(mut undone) = undo::of(o, (set, rollout), &ours, &targets) {
+        undone.status.taken = first(taken);
         return undone;
     }
-    let mut notes = Vec::new();
+    let mut notes = set.spec.rollout_warnings();
     let mut status = begin(o, (set, uid), upstreams, &targets, certain, &mut notes);
+    status.taken = first(taken);
     remember(o, &mut status, (&ours, &targets), certain);
     named::named(rollout, &mut status);
     answer(set, &mut status);
@@ -128,12 +136,12 @@ pub(super) fn steer<'a>(
 fn begin(
     o: &Observed,
     (set, uid): (&VariantSet, &Uid),
-    upstreams: &[&Upstream],
+    upstreams: &[(&Upstream, &Revision)],
     targets: &[Target<'_>],
     certain: bool,
     notes: &mut Vec<String>,
 ) -> RolloutStatus {
-    let wants = wanted::wants(upstreams.iter().copied());
+    let wants = wanted::wants(upstreams.iter().map(|(wanted, _)| *wanted));
     let asked = wanted::asked(&set.spec.upstreams);
     let before = o.status.rollout.as_ref();
     let anew = |t: &Target<'_>| {
@@ -148,6 +156,9 @@ fn begin(
         if same || !certain {
             let mut status = before.clone();
             status.asked = asked;
+            if same {
+                status.upstreams = rolled(upstreams);
+            }
             // What was taken back is rolled out again, step by step.
             if status.state == RolloutState::Undone {
                 status.created.clear();
@@ -180,11 +191,25 @@ fn begin(
         asked,
         total: targets.len(),
         began: o.now,
+        upstreams: rolled(upstreams),
         retried: before.and_then(|b| b.retried.clone()),
         awaited: unmade(targets),
         members,
         ..RolloutStatus::default()
     }
+}
+
+/// What is rolled out, for people.
+fn rolled(upstreams: &[(&Upstream, &Revision)]) -> Vec<RolledUpstream> {
+    let of = |(wanted, revision): &(&Upstream, &Revision)| {
+        Some(RolledUpstream {
+            repo: wanted.repo.clone(),
+            package: wanted.package.clone(),
+            revision: revision.workspace.to_string(),
+            commit: wanted.commit?,
+        })
+    };
+    upstreams.iter().filter_map(of).take(MAX_NAMED).collect()
 }
 
 /// Takes what stands when the first rollout of a set begins for what the set wrote; later on, only forgets what is gone.
@@ -248,14 +273,16 @@ pub(super) fn tell(
         RolloutState::Complete => {}
         _ => report.note(how),
     }
-    if let Some(diverged) = status.diverged() {
-        report.note(format!("rollout {}: {diverged}", status.id));
+    let named = [status.diverged(), status.suspended(), status.taken()];
+    for told in named.into_iter().flatten() {
+        report.note(format!("rollout {}: {told}", status.id));
+    }
+    if report.state == "up to date" && status.state != RolloutState::Complete {
+        let words = status.words().unwrap_or("rolling out");
+        words.clone_into(&mut report.state);
     }
     if steered.waiting == 0 {
         return;
-    }
-    if report.state == "up to date" {
-        "rolling out".clone_into(&mut report.state);
     }
     let message = match status.state {
         RolloutState::Undone => {
@@ -272,17 +299,34 @@ pub(super) fn tell(
     }
 }
 
-/// How many variants a note names.
-const FEW: usize = 10;
+/// The first names, in their order, as a status has room for them.
+fn first(mut names: Vec<&ObjectName>) -> Vec<String> {
+    names.sort();
+    let few = names.iter().take(MAX_NAMED);
+    few.map(ToString::to_string).collect()
+}
 
 /// The first names, and how many more there are; `None` where there are none.
 fn named_few(names: &[&ObjectName]) -> Option<String> {
-    let few = names.iter().take(FEW).map(ToString::to_string);
+    let few = names.iter().take(MAX_NAMED).map(ToString::to_string);
     let mut few: Vec<String> = few.collect();
-    if names.len() > FEW {
-        few.push(format!("and {} more", names.len() - FEW));
+    if names.len() > MAX_NAMED {
+        few.push(format!("and {} more", names.len() - MAX_NAMED));
     }
     (!few.is_empty()).then(|| few.join(", "))
+}
+
+/// The targets whose variant is not made yet, and under whose name somebody made one that is not the set's.
+fn taken<'a>(
+    o: &Observed,
+    ours: &BTreeMap<&ObjectName, &Arc<Existing>>,
+    targets: &[Target<'a>],
+) -> Vec<&'a ObjectName> {
+    let all = o.variants.iter().filter(|v| !v.meta.is_deleting());
+    let there: BTreeSet<&ObjectName> = all.map(|v| &v.key.name).collect();
+    let new = targets.iter().filter(|t| t.variant.is_none());
+    let taken = new.filter(|t| there.contains(t.name) && !ours.contains_key(t.name));
+    taken.map(|t| t.name).collect()
 }
 
 /// How it stands, with the reason.

@@ -1,11 +1,11 @@
 //! What of a rollout people are told as an event: that it began anew, a step that opened, and a state that needs somebody
-//! or ends it.
+//! or ends it, and what somebody did ahead of it or in its way.
 
 use model::{RolloutState, RolloutStatus};
 
 use crate::News;
 
-/// What is news in a rollout that was written; steps and states alone, never counts.
+/// What is news in a rollout that was written; steps, states and names, never counts alone.
 pub(in super::super) fn news(
     before: Option<&RolloutStatus>,
     after: Option<&RolloutStatus>,
@@ -51,7 +51,25 @@ pub(in super::super) fn news(
             RolloutState::Progressing | RolloutState::Soaking | RolloutState::Paused => {}
         }
     }
+    if let Some(message) = newly(same, after, RolloutStatus::diverged, |s| &s.diverged) {
+        tell(true, "RolloutDiverged", message);
+    }
+    if let Some(message) = newly(same, after, RolloutStatus::taken, |s| &s.taken) {
+        tell(true, "RolloutNameTaken", message);
+    }
     news
+}
+
+/// What is told of members, where a name came to those that were told of before.
+fn newly(
+    before: Option<&RolloutStatus>,
+    after: &RolloutStatus,
+    told: fn(&RolloutStatus) -> Option<String>,
+    names: fn(&RolloutStatus) -> &Vec<String>,
+) -> Option<String> {
+    let known = |name: &&String| before.is_some_and(|b| names(b).contains(*name));
+    let is_new = names(after).iter().any(|name| !known(&name));
+    told(after).filter(|_| is_new)
 }
 
 #[cfg(test)]

@@ -51,6 +51,15 @@ pub(super) fn former(target: &Target<'_>, member: Option<&Member>) -> Former {
     }
 }
 
+/// Whether somebody changed other fields of a variant than its upstream since the set wrote it.
+pub(super) fn is_by_hand(target: &Target<'_>, member: Option<&Member>) -> bool {
+    let is = target.variant.and_then(|v| v.variant.as_ref());
+    let (Some(is), Some(member)) = (is, member) else {
+        return false;
+    };
+    !target.is_written && wanted::spec(&at(&is.spec, &member.upstream)) != member.spec
+}
+
 /// A spec at another upstream.
 pub(super) fn at(spec: &VariantSpec, upstream: &Upstream) -> VariantSpec {
     VariantSpec {

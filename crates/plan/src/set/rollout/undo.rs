@@ -1,24 +1,25 @@
 //! Takes a rollout back (F8): each member to the commit that it had published before, all at once, and it stays there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Before, Lifecycle, Member, ObjectName, RolloutState, Standing, StepStatus, Upstream,
+    Before, Lifecycle, Member, ObjectName, Rollout, RolloutState, Standing, StepStatus, Upstream,
     UpstreamVersion, VariantSet, VariantSpec,
 };
 
 use super::super::guard::uid_mark;
 use super::super::observed::{Existing, Observed};
-use super::members::Target;
+use super::members::{self, Target};
 use super::restore::{self, Former};
-use super::{Fate, Steered, UNDO, named_few};
+use super::{Fate, Steered, UNDO, first, named_few};
 use crate::digest::wanted;
+use crate::set::step::Early;
 
 /// The undo that a set is annotated with, if it is of the rollout that goes on and `spec.upstream` is the same since.
 pub(super) fn of(
     o: &Observed,
-    set: &VariantSet,
+    (set, rollout): (&VariantSet, &Rollout),
     ours: &BTreeMap<&ObjectName, &Arc<Existing>>,
     targets: &[Target<'_>],
 ) -> Option<Steered> {
@@ -32,7 +33,6 @@ pub(super) fn of(
     status.complete = false;
     status.halted = None;
     status.created.clear();
-    status.diverged.clear();
     for step in &mut status.steps {
         *step = StepStatus {
             name: std::mem::take(&mut step.name),
@@ -48,12 +48,15 @@ pub(super) fn of(
         o,
         count: 0,
         back: 0,
+        suspended: Vec::new(),
         proposed: Vec::new(),
         steered: Steered {
             status,
             waiting: targets.iter().filter(|t| !t.is_written).count(),
             fates: BTreeMap::new(),
             memory: BTreeMap::new(),
+            by_hand: BTreeSet::new(),
+            early: BTreeMap::new(),
             steps: BTreeMap::new(),
             after: None,
             notes: Vec::new(),
@@ -68,6 +71,7 @@ pub(super) fn of(
             undo.kept(name, variant);
         }
     }
+    undo.named(rollout, targets);
     undo.tell();
     Some(undo.steered)
 }
@@ -77,6 +81,8 @@ struct Undo<'a> {
     /// How many members had published something before, and how many are there again.
     count: usize,
     back: usize,
+    /// Those that are suspended, and not back yet.
+    suspended: Vec<&'a ObjectName>,
     /// Those whose proposal stands in the way.
     proposed: Vec<&'a ObjectName>,
     steered: Steered,
@@ -88,7 +94,20 @@ impl<'a> Undo<'a> {
         let member = self.steered.status.members.get(&target.mark).cloned();
         let is = target.variant.and_then(|v| v.variant.as_ref());
         let former = restore::former(target, member.as_ref());
+        if restore::is_by_hand(target, member.as_ref()) {
+            self.steered.by_hand.insert(target.name.clone());
+        }
         let then = member.as_ref().and_then(|m| self.reached(target.name, m));
+        if target.is_open() {
+            let back = then.as_ref().map(|then| then.commit);
+            let early = match back {
+                Some(_) => target.is_open_at_another(back).then_some(Early::Other),
+                // What was never reached waits, and what the rollout made is what is taken back.
+                None => Some(Early::Closed),
+            };
+            let early = early.map(|early| (target.name.clone(), early));
+            self.steered.early.extend(early);
+        }
         let fate = match (then, member, former) {
             (Some(then), Some(member), former) => {
                 self.count(target.name, target.variant, &member, &then);
@@ -173,15 +192,42 @@ impl<'a> Undo<'a> {
             variant.published && published == Some(then.commit) && at == Some(then.commit);
         self.back += usize::from(is_back);
         // Also where what was published is still there: approved, the proposal would go forward.
-        if variant.lifecycle == Some(Lifecycle::Proposed) {
+        let of_that = variant.holds == Some(then.commit);
+        if variant.lifecycle == Some(Lifecycle::Proposed) && !of_that {
             self.proposed.push(name);
+        }
+        let suspended = variant.variant.as_ref().is_some_and(|v| v.spec.suspend);
+        let suspended = suspended && !is_back;
+        if suspended {
+            self.suspended.push(name);
         }
         let mut steps = self.steered.status.steps.iter_mut();
         if let Some(step) = steps.find(|s| Some(&s.name) == member.step.as_ref()) {
             step.published += usize::from(is_back);
             step.conflicts += usize::from(!is_back && variant.standing == Standing::Conflicts);
             step.failed += usize::from(!is_back && variant.standing == Standing::Failed);
+            step.suspended += usize::from(suspended);
         }
+    }
+
+    /// What was never reached does not go back, also where somebody published it ahead of its step.
+    fn named(&mut self, rollout: &Rollout, targets: &[Target<'a>]) {
+        let status = &mut self.steered.status;
+        let steps = members::assign(rollout, status, targets);
+        let mut diverged = Vec::new();
+        for (target, step) in targets.iter().zip(steps) {
+            let published = self.o.published.get(target.name);
+            let is_reached = target.reached(&status.members).is_some();
+            if is_reached || !target.is_ahead(published, status.began) {
+                continue;
+            }
+            diverged.push(target.name);
+            if let Some(step) = status.steps.get_mut(step) {
+                step.diverged += 1;
+            }
+        }
+        status.diverged = first(diverged);
+        status.suspended = first(std::mem::take(&mut self.suspended));
     }
 
     fn tell(&mut self) {

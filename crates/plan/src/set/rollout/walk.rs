@@ -1,17 +1,19 @@
 //! Walks the steps of a rollout: which is open, which target is written, and what holds the next one (F7).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Before, MAX_DIVERGED, Member, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus,
+    Before, Lifecycle, Member, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus,
     StepStatus,
 };
 
-use super::super::observed::Observed;
-use super::measure::{self, Verdict};
+use super::super::observed::{Existing, Observed};
+use super::measure::{self, Found, Verdict};
 use super::members::{self, Target};
 use super::restore::{self, Former};
-use super::{Fate, PAUSE, Steered};
+use super::{Fate, PAUSE, Steered, first, named_few};
+use crate::set::step::Early;
+use crate::variant::words::PUT_BACK;
 
 /// A rollout, and what its steps are walked over.
 pub(super) struct Walk<'a, 'b> {
@@ -41,17 +43,17 @@ impl Walk<'_, '_> {
             let both = self.targets.iter().zip(&steps);
             both.filter(|(_, s)| **s == at).map(|(t, _)| t).collect()
         };
-        let (mut times, mut diverged) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
+        let remembered = (&status.members, status.began);
         for (at, step) in status.steps.iter_mut().enumerate() {
-            let found = measure::count((self.o, self.certain), &status.members, &of(at), step);
-            times.push(found.times);
-            diverged.extend(found.diverged);
+            let members = of(at);
+            let counted = measure::count((self.o, self.certain), remembered, &members, step);
+            found.push(counted);
         }
-        diverged.sort();
-        let named = diverged.iter().take(MAX_DIVERGED);
-        status.diverged = named.map(ToString::to_string).collect();
+        status.diverged = first(found.iter().flat_map(|f| f.diverged.clone()).collect());
+        status.suspended = first(found.iter().flat_map(|f| f.suspended.clone()).collect());
         self.halt(&mut status);
-        let end = self.open(&mut status, times);
+        let end = self.open(&mut status, found);
         for (at, step) in status.steps.iter_mut().enumerate() {
             let all_reached = || of(at).iter().all(|t| t.reached(&status.members).is_some());
             // What is not known may belong to it.
@@ -69,23 +71,32 @@ impl Walk<'_, '_> {
             waiting: 0,
             fates: BTreeMap::new(),
             memory: BTreeMap::new(),
+            by_hand: BTreeSet::new(),
+            early: BTreeMap::new(),
             steps: named.collect(),
             status,
             after: end.after,
-            notes: self
-                .notes
-                .iter()
-                .cloned()
-                .chain(self.rollout.warning())
-                .collect(),
+            notes: self.notes.clone(),
         };
         let mut waits = Waits::default();
         for (t, step) in placed() {
             let open = self.o.whole_rollout || end.current.is_some_and(|current| *step <= current);
-            let fate = match open {
+            let by_hand = restore::is_by_hand(t, steered.status.members.get(&t.mark));
+            let fate = match open && !self.is_put_back_first(&steered.status, t, by_hand) {
                 true => self.write(&mut steered, t, name(*step)),
-                false => waits.fate(&steered.status, t),
+                false => {
+                    let changed = by_hand.then(|| t.name.clone());
+                    steered.by_hand.extend(changed);
+                    waits.fate(&steered.status, t)
+                }
             };
+            let early = match open {
+                true => is_outdated(t).then_some(Early::Other),
+                false => t.is_open().then_some(Early::Closed),
+            };
+            steered
+                .early
+                .extend(early.map(|early| (t.name.clone(), early)));
             steered.fates.insert(t.name.clone(), fate);
         }
         waits.tell(&mut steered);
@@ -93,7 +104,7 @@ impl Walk<'_, '_> {
     }
 
     /// Opens the steps whose turn it is, one after the other, up to the first that is not done.
-    fn open(&self, status: &mut RolloutStatus, mut times: Vec<Vec<i64>>) -> End {
+    fn open(&self, status: &mut RolloutStatus, mut found: Vec<Found<'_>>) -> End {
         let mut end = End {
             current: None,
             after: None,
@@ -116,9 +127,9 @@ impl Walk<'_, '_> {
             let selected = |t: &Target<'_>| members::selected(self.rollout, t) == Some(at);
             let matched = self.targets.iter().any(selected);
             let last = at + 1 == self.rollout.steps.len();
-            let times = times.get_mut(at).map(std::mem::take).unwrap_or_default();
+            let found = found.get_mut(at).map(std::mem::take).unwrap_or_default();
             let open = self.rollout.open;
-            match measure::judge(self.o.now, open, (wanted, matched), step, times) {
+            match measure::judge(self.o.now, open, (wanted, matched), step, found.times) {
                 Verdict::Done => continue,
                 Verdict::Soaking(_) if last => continue,
                 Verdict::Soaking(left) => {
@@ -127,7 +138,15 @@ impl Walk<'_, '_> {
                     end.message = format!("step '{}' soaks until {until}", wanted.name);
                 }
                 Verdict::Empty(why) => (end.state, end.message) = (RolloutState::Halted, why),
-                Verdict::Open => end.state = RolloutState::Progressing,
+                Verdict::Open => {
+                    end.state = RolloutState::Progressing;
+                    if let Some(named) = named_few(&found.suspended) {
+                        end.message = format!(
+                            "step '{}' waits for {} member(s) that are suspended by hand: {named}",
+                            wanted.name, step.suspended
+                        );
+                    }
+                }
             }
             if let Some((why, text)) = holds {
                 (end.state, end.message) = (why, text);
@@ -179,6 +198,14 @@ impl Walk<'_, '_> {
         })
     }
 
+    /// Whether a target whose step opens is put back before it is written: what somebody changed by hand while it waited
+    /// would stay in its draft.
+    fn is_put_back_first(&self, status: &RolloutStatus, t: &Target<'_>, by_hand: bool) -> bool {
+        let marked = |v: &Existing| v.meta.annotations.contains_key(PUT_BACK);
+        let noted = t.variant.is_some_and(|v| marked(v));
+        by_hand && !noted && !self.o.whole_rollout && t.reached(&status.members).is_none()
+    }
+
     /// A target whose step is open is written as it is wanted, and is a member from then on, whatever becomes of its spec.
     fn write(&self, steered: &mut Steered, t: &Target<'_>, step: &str) -> Fate {
         let reached = t.reached(&steered.status.members);
@@ -215,6 +242,12 @@ impl Walk<'_, '_> {
     }
 }
 
+/// Whether the proposal of a target that is to be written is of what was wanted before: it stands until somebody rejects it.
+fn is_outdated(t: &Target<'_>) -> bool {
+    let proposed = t.variant.and_then(|v| v.lifecycle) == Some(Lifecycle::Proposed);
+    proposed && t.is_open_at_another(t.wanted.upstream.commit)
+}
+
 /// The targets that wait for their step.
 #[derive(Default)]
 struct Waits<'a> {
@@ -223,13 +256,18 @@ struct Waits<'a> {
     changed: Vec<&'a ObjectName>,
     /// Those that are made anew when their step opens, since what they were cannot be told.
     lost: Vec<&'a ObjectName>,
-    /// Those with an open revision of an earlier rollout.
+    /// Those with an open revision of something else than what is wanted now.
     open: Vec<&'a ObjectName>,
+    /// Those with an open revision of what is wanted.
+    ahead: Vec<&'a ObjectName>,
 }
 
 impl<'a> Waits<'a> {
     fn fate(&mut self, status: &RolloutStatus, t: &Target<'a>) -> Fate {
         if t.is_written {
+            if t.is_open() {
+                self.ahead.push(t.name);
+            }
             return Fate::Stay;
         }
         self.count += 1;
@@ -266,11 +304,15 @@ impl<'a> Waits<'a> {
             ),
             (
                 self.open,
-                "target(s) that wait for their step have an open revision of an earlier rollout: it stays as it is until the step opens, and is brought to what is wanted then",
+                "target(s) whose step is closed have an open revision that is not of what is wanted now: it stays as it is until the step opens, and is brought to what is wanted then; approve none of them before",
+            ),
+            (
+                self.ahead,
+                "target(s) whose step is closed have an open revision of what is wanted: approved now, it goes ahead of the step",
             ),
         ];
         for (names, what) in said {
-            if let Some(named) = super::named_few(&names) {
+            if let Some(named) = named_few(&names) {
                 let count = names.len();
                 steered.notes.push(format!("{count} {what}: {named}"));
             }

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use model::{RolloutState, VariantSpec};
 use plan::set::{Observed, UNDO};
 
-use super::{FLEET, annotate, commit_of, fleet, publish_all, settle, state, upstream};
+use super::{
+    FLEET, annotate, carry_out, commit_of, fleet, publish, publish_all, settle, state, upstream,
+};
 use crate::set::on_large_stack;
 use crate::wire::commit;
 
 /// The place of a variant of the last step.
-const LATE: usize = FLEET - 1;
+pub(super) const LATE: usize = FLEET - 1;
 
 /// A fleet that has published a first upstream, and waits behind the canaries for the second.
-fn waiting() -> Observed {
+pub(super) fn waiting() -> Observed {
     let mut o = fleet("");
     upstream(&mut o, "one");
     settle(&mut o);
@@ -28,7 +30,7 @@ fn waiting() -> Observed {
 }
 
 /// Somebody with the right to write variants writes one.
-fn by_hand(o: &mut Observed, at: usize, change: impl FnOnce(&mut VariantSpec)) {
+pub(super) fn by_hand(o: &mut Observed, at: usize, change: impl FnOnce(&mut VariantSpec)) {
     let existing = Arc::make_mut(&mut o.variants[at]);
     existing.published = false;
     change(&mut Arc::make_mut(existing.variant.as_mut().expect("a variant")).spec);
@@ -88,6 +90,47 @@ fn a_variant_that_was_put_back_during_an_undo_stays_back() {
             assert_eq!(spec_of(&o, at), was);
             assert_eq!(commit_of(&o, at), Some(commit("one")));
         }
+    });
+}
+
+/// Changed just before its step opens: it is put back and marked first, so that nothing of it stays in its draft.
+#[test]
+fn what_is_changed_by_hand_as_the_step_opens_is_put_back_before_it_is_written() {
+    on_large_stack(|| {
+        let mut o = waiting();
+        let was = spec_of(&o, 0);
+        let second = (2..FLEET).find(|at| {
+            let steps = plan::set::decide(&o).targets;
+            steps
+                .get(&o.variants[*at].key.name)
+                .is_some_and(|s| s == "quarter")
+        });
+        let second = second.expect("a member of the second step");
+        let before = spec_of(&o, second);
+        by_hand(&mut o, second, |spec| {
+            spec.context.data.insert("by".to_owned(), "hand".to_owned());
+        });
+        for at in 0..2 {
+            publish(&mut o, at);
+        }
+        let marked = |o: &Observed| {
+            let annotations = &o.variants[second].meta.annotations;
+            annotations.contains_key(plan::variant::words::PUT_BACK)
+        };
+        let mut seen = Vec::new();
+        for _ in 0..6 {
+            carry_out(&mut o);
+            seen.push((spec_of(&o, second), marked(&o)));
+        }
+        let back = seen
+            .iter()
+            .position(|(spec, marked)| *spec == before && *marked);
+        let written = seen
+            .iter()
+            .position(|(spec, _)| spec.upstream == was.upstream);
+        assert!(back.is_some() && back < written, "{back:?} {written:?}");
+        settle(&mut o);
+        assert!(!marked(&o), "no draft of it is open");
     });
 }
 

@@ -265,3 +265,39 @@ async fn a_question_that_never_ends_holds_its_place_for_a_moment_only() {
     }
     assert_eq!(answered, StatusCode::OK);
 }
+
+/// A rollout that can never end is told to whoever writes it, and written all the same.
+#[tokio::test]
+async fn whoever_writes_a_rollout_that_can_never_end_is_told() {
+    let set = |ring: &str| {
+        let ring = json!({"matchLabels": {"ring": ring}});
+        json!({
+            "apiVersion": "config.porch.kpt.dev/v1alpha2", "kind": "PackageVariantSet",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {
+                "upstream": {"repo": "blueprints", "package": "web"},
+                "targets": [{"repositories": [{"name": "edge", "packageNames": ["web"]}]}],
+                "rollout": {"steps": [
+                    {"name": "canary", "selector": {"matchLabels": {"ring": "0"}}},
+                    {"name": "early", "selector": ring},
+                    {"name": "rest"},
+                ]},
+            },
+        })
+    };
+    let warnings = async |resource: &str, set: &Value| {
+        let question = question(resource, "ann", &Value::Null, set).to_string();
+        let (code, said) = ask("/written-by", question).await;
+        assert_eq!(code, StatusCode::OK, "{said}");
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said["response"]["allowed"], json!(true));
+        said["response"]["warnings"].clone()
+    };
+    let sets = "packagevariantsets";
+    assert_eq!(warnings(sets, &set("1")).await, Value::Null);
+    assert_eq!(warnings("packagevariants", &set("0")).await, Value::Null);
+    let said = warnings(sets, &set("0")).await;
+    let text = said[0].as_str().unwrap_or_default();
+    let wanted = "step 'early' can never have a target, and the rollout halts there";
+    assert!(text.starts_with(wanted), "{said}");
+}

@@ -41,15 +41,16 @@ fn steps(set: &str, rollout: &RolloutStatus) -> Markup {
     let open = rollout.current().map(|(at, _)| at).filter(|_| works);
     html! {
         @if !rollout.message.is_empty() { p { (rollout.message) } }
-        @if let Some(diverged) = rollout.diverged() { p { (diverged) } }
+        @for told in [rollout.diverged(), rollout.suspended(), rollout.taken()].into_iter().flatten() { p { (told) } }
         table {
-            thead { tr { @for head in ["Step", "State", "Published", "Besides", "Opened"] { th scope="col" { (head) } } } }
+            thead { tr { @for head in ["Step", "State", "Published", "Failed", "Besides", "Opened"] { th scope="col" { (head) } } } }
             tbody {
                 @for (at, step) in rollout.steps.iter().enumerate() {
                     tr aria-current=[(open == Some(at)).then_some("step")] {
                         th scope="row" { a href=(format!("./targets?set={set}&step={}", step.name)) { (step.name) } }
                         td { (badge(word(rollout, at, step))) }
                         td { @if step.opened.is_some() { (step.published) " of " (step.members) } }
+                        td { @if step.failed > 0 { (step.failed) } }
                         td { (step.besides()) }
                         td.soft { @if let Some(opened) = step.opened { (time(opened)) } }
                     }
@@ -152,7 +153,7 @@ mod tests {
         for shown in [
             "Rollout: canary 1/2, 1 of 2, halted",
             "&lt;with&gt;",
-            "<tr aria-current=\"step\"><th scope=\"row\"><a href=\"./targets?set=web&amp;step=canary\">canary</a></th><td><span class=\"badge s-draft\">open</span></td><td>1 of 2</td><td>conflicts 1</td>",
+            "<tr aria-current=\"step\"><th scope=\"row\"><a href=\"./targets?set=web&amp;step=canary\">canary</a></th><td><span class=\"badge s-draft\">open</span></td><td>1 of 2</td><td></td><td>conflicts 1</td>",
             "1970-01-01 00:00 UTC",
             "step=rest\">rest</a></th><td><span class=\"badge s-unknown\">closed</span></td><td></td>",
             "data-command=\"offshoot rollout retry web -n shop\"",

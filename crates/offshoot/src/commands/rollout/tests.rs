@@ -1,0 +1,110 @@
+use super::*;
+
+fn set() -> Value {
+    json!({
+        "apiVersion": "config.porch.kpt.dev/v1alpha2", "kind": "PackageVariantSet",
+        "metadata": { "name": "web", "annotations": {} },
+        "spec": {
+            "upstream": { "repo": "blueprints", "package": "web" },
+            "rollout": { "steps": [{ "name": "canary", "percent": 10 }, { "name": "rest" }] },
+        },
+        "status": {
+            "rollout": {
+                "id": "2-4f1d0c2a97", "state": "Halted", "halted": "2 member(s) failed, more than 0",
+                "upstreams": [{
+                    "repo": "blueprints", "package": "web", "revision": "v2", "commit": "ab".repeat(20),
+                }],
+                "steps": [
+                    { "name": "canary", "takes": "aa", "opened": 1, "members": 5, "published": 1, "failed": 2, "suspended": 1 },
+                    { "name": "rest", "takes": "bb", "members": 3, "failed": 1 },
+                ],
+                "step": "canary",
+            },
+        },
+    })
+}
+
+fn annotated(pairs: &[(&str, &str)]) -> Value {
+    let mut set = set();
+    for (key, value) in pairs {
+        set["metadata"]["annotations"][*key] = (*value).into();
+    }
+    set
+}
+
+fn resumed(set: &Value) -> Option<String> {
+    let verb = said("resume", "web")?;
+    wish(&verb, set).ok().map(|(_, told)| told)
+}
+
+#[test]
+fn a_resume_says_all_that_it_ends() {
+    assert_eq!(resumed(&set()), None, "nothing holds it");
+    let pause = (PAUSE, "true");
+    let undo = (UNDO, "2-4f1d0c2a97");
+    let told = resumed(&annotated(&[pause])).unwrap();
+    assert_eq!(told, "web resumed: the pause has ended");
+    let told = resumed(&annotated(&[undo])).unwrap();
+    let undone =
+        "the undo of rollout 2-4f1d0c2a97 has ended, and what was taken back is rolled out again";
+    assert_eq!(told, format!("web resumed: {undone}"));
+    let told = resumed(&annotated(&[pause, undo])).unwrap();
+    assert_eq!(
+        told,
+        format!("web resumed: the pause has ended, and {undone}")
+    );
+    let told = resumed(&annotated(&[(UNDO, "1-00")])).unwrap();
+    assert!(
+        told.contains("rollout 1-00, which is not the present one"),
+        "{told}"
+    );
+}
+
+/// What was seen is not what stands once a step or the set is called otherwise.
+#[test]
+fn another_name_is_another_version() {
+    let was = version(&set());
+    assert_eq!(version(&set()), was);
+    let changes: [fn(&mut Value); 5] = [
+        |set| set["metadata"]["name"] = "shop".into(),
+        |set| set["status"]["rollout"]["steps"][0]["name"] = "first".into(),
+        |set| set["status"]["rollout"]["steps"][1]["takes"] = "cc".into(),
+        // Written, and nobody has looked at it yet.
+        |set| set["spec"]["rollout"]["steps"][1]["name"] = "others".into(),
+        |set| set["spec"]["rollout"]["halt"] = json!({ "failed": 9 }),
+    ];
+    for change in changes {
+        let mut set = set();
+        change(&mut set);
+        assert_ne!(version(&set), was, "{set}");
+        let told = changed(&was, &version(&set));
+        assert!(told.starts_with("its steps, "), "{told}");
+    }
+    let mut counted = set();
+    counted["status"]["rollout"]["steps"][0]["published"] = 2.into();
+    assert_eq!(version(&counted), was, "counts change all the time");
+}
+
+#[test]
+fn programs_read_the_version_what_is_wanted_and_how_many_failed() {
+    let told = wire(&set());
+    assert_eq!(told["version"], version(&set()));
+    assert_eq!(told["failed"], 3);
+    assert_eq!(told["upstreams"][0]["commit"], "ab".repeat(20));
+    assert_eq!(wire(&json!({})), Value::Null);
+}
+
+#[test]
+fn failed_members_have_a_column() {
+    let rollout = api::read_set_status(&set()).rollout.unwrap();
+    let table = table(&rollout);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "STEP             STATE    PUBLISHED FAILED  BESIDES",
+            "canary           open        1 of 5      2  suspended 1",
+            "rest             closed      0 of 3      1",
+        ]
+    );
+}

@@ -1,0 +1,271 @@
+//! What people do ahead of a step or in its way, and what is offered to them meanwhile (F7, F8).
+
+use std::sync::Arc;
+
+use model::{Lifecycle, RolloutState, RolloutStatus, SetStatus, Standing};
+use plan::set::{Observed, Published, UNDO, decide, news, waits};
+
+use super::by_hand::{LATE, by_hand, waiting};
+use super::{FLEET, annotate, carry_out, fleet, publish, publish_all, settle, state};
+use crate::set::on_large_stack;
+use crate::wire::commit;
+
+fn status(o: &Observed) -> RolloutStatus {
+    o.status.rollout.clone().expect("a rollout")
+}
+
+/// An open revision of a variant, of this upstream commit.
+fn open(o: &mut Observed, at: usize, lifecycle: Lifecycle, of: &str) {
+    let variant = Arc::make_mut(&mut o.variants[at]);
+    variant.lifecycle = Some(lifecycle);
+    variant.holds = Some(commit(of));
+    variant.standing = match lifecycle {
+        Lifecycle::Proposed => Standing::Proposed,
+        _ => Standing::Draft,
+    };
+}
+
+/// Somebody approves a draft, whatever the rollout says.
+fn approve(o: &mut Observed, at: usize, of: &str, then: &str) {
+    let variant = Arc::make_mut(&mut o.variants[at]);
+    variant.lifecycle = Some(Lifecycle::Published);
+    variant.standing = Standing::UpToDate;
+    let published = Published {
+        commit: commit(of),
+        at: Some(o.now),
+        then: Some(commit(then)),
+    };
+    o.published.insert(variant.key.name.clone(), published);
+}
+
+fn name(o: &Observed, at: usize) -> String {
+    o.variants[at].key.name.to_string()
+}
+
+fn asked(o: &Observed) -> String {
+    waits(o, &decide(o))
+}
+
+/// The reasons of what is told of a set whose status was this.
+fn told(before: &SetStatus, o: &mut Observed) -> Vec<(String, String)> {
+    let after = o.status.clone();
+    o.status = before.clone();
+    let plan = decide(o);
+    o.status = after.clone();
+    let all = news(before, &after, &plan, &[]);
+    all.into_iter().map(|n| (n.reason, n.message)).collect()
+}
+
+/// It is told at once, also while the step is closed, and what was published before the rollout began is nobody's doing.
+#[test]
+fn what_is_published_ahead_of_a_step_is_told_at_once() {
+    on_large_stack(|| {
+        let mut o = waiting();
+        assert_eq!(status(&o).diverged(), None);
+        // The same commit again, of other inputs, is not ahead of anything.
+        o.now += 10;
+        approve(&mut o, LATE - 1, "one", "one");
+        settle(&mut o);
+        assert_eq!(status(&o).diverged(), None);
+        let before = o.status.clone();
+        approve(&mut o, LATE, "two", "one");
+        settle(&mut o);
+        let rollout = status(&o);
+        assert_eq!(rollout.diverged, [name(&o, LATE)]);
+        assert_eq!(rollout.steps[2].diverged, 1);
+        assert!(
+            rollout.steps[2].opened.is_some_and(|at| at < rollout.began)
+                || rollout.steps[2].opened.is_none()
+        );
+        let events = told(&before, &mut o);
+        let wanted = format!(
+            "published what the rollout did not bring: {}",
+            name(&o, LATE)
+        );
+        let event = events
+            .iter()
+            .find(|(reason, _)| reason == "RolloutDiverged");
+        assert!(
+            event.is_some_and(|(_, m)| m.contains(&wanted)),
+            "{events:?}"
+        );
+        assert!(told(&o.status.clone(), &mut o).is_empty(), "told once");
+        // Nor does it go back with the others.
+        let id = status(&o).id;
+        annotate(&mut o, UNDO, &id);
+        settle(&mut o);
+        assert_eq!(status(&o).diverged, [name(&o, LATE)]);
+        assert_eq!(status(&o).steps[2].diverged, 1);
+    });
+}
+
+#[test]
+fn a_last_step_that_is_open_is_not_up_to_date() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        settle(&mut o);
+        while o.variants.len() < FLEET {
+            publish_all(&mut o);
+        }
+        assert_eq!(state(&o), RolloutState::Progressing);
+        let plan = decide(&o);
+        assert_eq!(plan.report.state, "rolling out");
+        assert_eq!(plan.status.words(), "rolling out");
+        publish_all(&mut o);
+        assert_eq!(decide(&o).report.state, "up to date");
+    });
+}
+
+/// A spec that changes amid a rollout closes a step again: its drafts are of this very rollout.
+#[test]
+fn nothing_of_a_closed_step_is_offered_for_approval() {
+    on_large_stack(|| {
+        let mut o = waiting();
+        for at in 0..2 {
+            publish(&mut o, at);
+        }
+        settle(&mut o);
+        let second = (0..FLEET).filter(|at| super::commit_of(&o, *at) == Some(commit("two")));
+        let second: Vec<usize> = second.filter(|at| *at >= 2).collect();
+        assert_eq!(second.len(), 3);
+        for at in &second {
+            open(&mut o, *at, Lifecycle::Draft, "two");
+        }
+        settle(&mut o);
+        let set = "hint: offshoot rpkg propose -l offshoot.dev/set=fan\n";
+        assert!(asked(&o).contains(set), "{}", asked(&o));
+        // Somebody publishes something else of a canary: the second step is closed again.
+        let other = Published {
+            commit: commit("other"),
+            at: Some(1),
+            then: None,
+        };
+        let canary = o.variants[0].key.name.clone();
+        o.published.insert(canary, other);
+        open(&mut o, 0, Lifecycle::Draft, "two");
+        settle(&mut o);
+        let text = asked(&o);
+        let first = name(&o, 0);
+        let only = format!("hint: offshoot rpkg propose -l 'offshoot.dev/variant in ({first})'");
+        assert!(text.contains(&only), "{text}");
+        let closed = "- 3 with an open revision whose step of the rollout is closed: ";
+        assert!(text.contains(closed), "{text}");
+        let notes = format!("{:?}", decide(&o).report.notes);
+        assert!(!notes.contains("earlier rollout"), "{notes}");
+        assert!(
+            notes.contains("approved now, it goes ahead of the step"),
+            "{notes}"
+        );
+    });
+}
+
+/// During an undo, what is taken back is offered to nobody; what takes it back is.
+#[test]
+fn an_undo_offers_what_goes_back_alone() {
+    on_large_stack(|| {
+        let mut o = waiting();
+        open(&mut o, 0, Lifecycle::Proposed, "two");
+        open(&mut o, 1, Lifecycle::Proposed, "two");
+        settle(&mut o);
+        assert!(asked(&o).contains("rpkg approve -l offshoot.dev/set=fan\n"));
+        let id = status(&o).id;
+        annotate(&mut o, UNDO, &id);
+        // What was written lately keeps its proposal.
+        carry_out(&mut o);
+        carry_out(&mut o);
+        open(&mut o, 0, Lifecycle::Proposed, "two");
+        open(&mut o, 1, Lifecycle::Proposed, "one");
+        settle(&mut o);
+        let text = asked(&o);
+        let back = format!(
+            "rpkg approve -l 'offshoot.dev/variant in ({})'",
+            name(&o, 1)
+        );
+        assert!(text.contains(&back), "{text}");
+        assert!(text.contains("- 1 with a proposal to approve: "), "{text}");
+        let other = format!("and they are brought to it: {}", name(&o, 0));
+        assert!(text.contains(&other), "{text}");
+        let message = status(&o).message;
+        let kept = format!(
+            "1 keep a proposal until somebody rejects or approves it: {}",
+            name(&o, 0)
+        );
+        assert!(message.contains(&kept), "{message}");
+        // Resumed: what was to go back is in a closed step.
+        annotate(&mut o, UNDO, "");
+        open(&mut o, LATE, Lifecycle::Draft, "two");
+        settle(&mut o);
+        let text = asked(&o);
+        let closed = format!("whose step of the rollout is closed: {}", name(&o, LATE));
+        assert!(text.contains(&closed), "{text}");
+        assert!(!text.contains("rpkg propose"), "{text}");
+    });
+}
+
+#[test]
+fn a_variant_under_the_name_of_one_that_is_not_made_is_named_before_the_step_opens() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        settle(&mut o);
+        let before = o.status.clone();
+        let mut theirs = (*o.variants[0]).clone();
+        let name = crate::wire::name("fan-edge-19-nginx");
+        theirs.key.name = name.clone();
+        Arc::make_mut(&mut theirs.meta).owners.clear();
+        o.variants.push(Arc::new(theirs));
+        settle(&mut o);
+        let text =
+            "1 not made yet, and a variant that is not the set's has the name: fan-edge-19-nginx";
+        assert_eq!(status(&o).taken().as_deref(), Some(text));
+        let notes = format!("{:?}", decide(&o).report.notes);
+        assert!(notes.contains(text), "{notes}");
+        let events = told(&before, &mut o);
+        assert!(
+            events
+                .iter()
+                .any(|(r, m)| r == "RolloutNameTaken" && m.contains(text)),
+            "{events:?}"
+        );
+        o.variants.retain(|v| v.key.name != name);
+        settle(&mut o);
+        assert_eq!(status(&o).taken(), None);
+    });
+}
+
+/// `spec.suspend` is a person's (R165): it stays, and never holds a step without a name.
+#[test]
+fn a_member_that_somebody_suspended_is_counted_and_named() {
+    on_large_stack(|| {
+        let mut o = waiting();
+        by_hand(&mut o, 0, |spec| spec.suspend = true);
+        by_hand(&mut o, LATE, |spec| spec.suspend = true);
+        publish(&mut o, 1);
+        settle(&mut o);
+        let rollout = status(&o);
+        let counts: Vec<usize> = rollout.steps.iter().map(|s| s.suspended).collect();
+        assert_eq!(counts, [1, 0, 1]);
+        assert_eq!(rollout.steps[0].besides(), "suspended 1");
+        let held = format!(
+            "step 'canary' waits for 1 member(s) that are suspended by hand: {}",
+            name(&o, 0)
+        );
+        assert_eq!(rollout.message, held);
+        assert_eq!(rollout.suspended, [name(&o, 0), name(&o, LATE)]);
+        let id = rollout.id;
+        annotate(&mut o, UNDO, &id);
+        settle(&mut o);
+        assert_eq!(
+            status(&o).steps[0].suspended,
+            1,
+            "it does not go back either"
+        );
+        annotate(&mut o, UNDO, "");
+        by_hand(&mut o, 0, |spec| spec.suspend = false);
+        settle(&mut o);
+        publish(&mut o, 0);
+        publish(&mut o, 1);
+        settle(&mut o);
+        assert_eq!(status(&o).steps[0].suspended, 0);
+        assert_eq!(status(&o).progress(), "quarter 2/3, 0 of 3");
+    });
+}
