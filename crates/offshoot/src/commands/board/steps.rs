@@ -23,6 +23,15 @@ impl Fleet {
         }
     }
 
+    /// Whether the step of a target is closed, so that what it has open is not to be approved now (F7).
+    pub(super) fn is_early(&self, target: &Target) -> bool {
+        let rollout = self.sets.get(&target.set);
+        let rollout = rollout.and_then(|set| set.status.rollout.as_ref());
+        let steps = rollout.into_iter().flat_map(|status| &status.steps);
+        let mut closed = steps.filter(|step| step.opened.is_none());
+        !target.step.is_empty() && closed.any(|step| step.name == target.step)
+    }
+
     /// Each target of a set with its step; `None` if there is no such set.
     fn steps_of(&self, name: &str) -> Option<Vec<(String, String)>> {
         let set = self.sets.get(name)?;

@@ -137,6 +137,40 @@ fn steps(cells: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_open_too_early_is_offered_to_nobody() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = fleet(root).await;
+    let next = |image: &str| DEPLOYMENT.replace("web:1.4", image);
+    upstream(root, &next("web:1.5"), "hunter1", Some("v2"));
+    publish(&server, root, "canary.web.packagevariant-2").await;
+    let early = [
+        "deploy.web-00.packagevariant-2",
+        "deploy.web-01.packagevariant-2",
+    ];
+    for name in early {
+        until_there(&server, &format!("{REVISIONS}/{name}")).await;
+    }
+    let board = Board::open(&root.join("data/kubeconfig"));
+    // Another upstream begins anew: the drafts of the last step are open, and their step is closed.
+    upstream(root, &next("web:1.6"), "hunter1", Some("v3"));
+    until_there(&server, &format!("{REVISIONS}/canary.web.packagevariant-3")).await;
+    let page = std::cell::RefCell::new(String::new());
+    wait_for("the closed step", async || {
+        *page.borrow_mut() = board.get("").2;
+        page.borrow().contains("Not to be approved now")
+    })
+    .await;
+    let page = page.into_inner();
+    let (offered, rest) = page.split_once("id=\"w-early\"").unwrap();
+    assert!(offered.contains("canary.web.packagevariant-3"), "{page}");
+    for name in early {
+        assert!(!offered.contains(name) && rest.contains(name), "{page}");
+    }
+    assert!(!rest.contains("data-verb"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_may_only_look_steers_nothing() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();

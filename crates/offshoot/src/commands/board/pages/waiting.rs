@@ -17,7 +17,7 @@ type Line = (String, String, String, String);
 
 /// The main part of the page.
 pub(super) fn main(context: &Context<'_>) -> Markup {
-    let by = lines(context);
+    let Waiting { by, early } = lines(context);
     let rights = context.rights;
     let mine = |standing: Standing| match standing {
         Standing::Proposed | Standing::DeletionProposed => rights.approve,
@@ -45,14 +45,33 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
             h2.rule { "For others to decide" }
             @for standing in others { (section(context, standing, &by)) }
         }
+        @if !early.is_empty() {
+            section.card aria-labelledby="w-early" {
+                div.head { h2 id="w-early" { "Not to be approved now: the step is closed " span.number { (early.len()) } } }
+                (table(&early))
+            }
+        }
     }
 }
 
-fn lines(context: &Context<'_>) -> BTreeMap<Standing, Vec<Line>> {
+/// What waits for a person, and what is open too early.
+struct Waiting {
+    by: BTreeMap<Standing, Vec<Line>>,
+    /// Open revisions whose step of a rollout is closed: nobody is asked to approve them (F7).
+    early: Vec<Line>,
+}
+
+fn lines(context: &Context<'_>) -> Waiting {
     let mut by: BTreeMap<Standing, Vec<Line>> = BTreeMap::new();
+    let mut early = Vec::new();
     context.board.fleet(|fleet| {
         for (variant, target) in &fleet.targets {
-            by.entry(target.standing).or_default().push((
+            let open = matches!(target.standing, Standing::Draft | Standing::Proposed);
+            let lines = match open && fleet.is_early(target) {
+                true => &mut early,
+                false => by.entry(target.standing).or_default(),
+            };
+            lines.push((
                 variant.clone(),
                 target.revision.clone(),
                 target.versions.clone(),
@@ -80,7 +99,7 @@ fn lines(context: &Context<'_>) -> BTreeMap<Standing, Vec<Line>> {
             by.entry(standing).or_default().push(line);
         }
     });
-    by
+    Waiting { by, early }
 }
 
 fn section(
@@ -110,19 +129,26 @@ fn section(
                 a href=(format!("./targets?state={key}")) { "In the grid" }
                 @if acts { (layout::verbs(context, &members)) }
             }
-            table {
-                thead { tr { th scope="col" { "Revision" } th scope="col" { "Variant" } th scope="col" { "Upstream" } th scope="col" { "What is said" } } }
-                tbody {
-                    @for (variant, revision, versions, message) in lines.iter().take(SHOWN) {
-                        tr {
-                            td { @if revision.is_empty() { "–" } @else { a href=(format!("./revision?name={revision}")) { (revision) } } }
-                            td { (variant) } td { (versions) } td.message { span.clamp title=(message) { (message) } }
-                        }
+            (table(lines))
+        }
+    }
+}
+
+/// The first lines, and how many more there are.
+fn table(lines: &[Line]) -> Markup {
+    html! {
+        table {
+            thead { tr { th scope="col" { "Revision" } th scope="col" { "Variant" } th scope="col" { "Upstream" } th scope="col" { "What is said" } } }
+            tbody {
+                @for (variant, revision, versions, message) in lines.iter().take(SHOWN) {
+                    tr {
+                        td { @if revision.is_empty() { "–" } @else { a href=(format!("./revision?name={revision}")) { (revision) } } }
+                        td { (variant) } td { (versions) } td.message { span.clamp title=(message) { (message) } }
                     }
                 }
             }
-            @if lines.len() > SHOWN { p.more { "and " (lines.len() - SHOWN) " more" } }
         }
+        @if lines.len() > SHOWN { p.more { "and " (lines.len() - SHOWN) " more" } }
     }
 }
 
