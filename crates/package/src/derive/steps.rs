@@ -16,7 +16,9 @@ use super::machine::{
 use super::overwritten::overwritten;
 use super::progress::{Halt, Progress};
 use super::same::{alike, alike_but_status, bare, point_conditions, without_gates};
-use super::{DeriveError, DeriveInput, Derived, by_render, drafted, rendered, stated};
+use super::{
+    DeriveError, DeriveInput, Derived, MachineFiles, by_render, drafted, rendered, stated,
+};
 
 /// What a merge with people's edits came to.
 struct MergedOutput {
@@ -56,7 +58,10 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
     let m = match &input.base {
         Some(base) => {
             let merge_base = merge_base.unwrap_or_else(|| MergeBase::of(&v));
-            let options = MergeOptions::against_base(recipe.strategy, recipe.conflict_policy);
+            let options = MergeOptions {
+                by_values: !matches!(base.machine, MachineFiles::Known { .. }),
+                ..MergeOptions::against_base(recipe.strategy, recipe.conflict_policy)
+            };
             walk.merge_into(
                 progress,
                 "the published revision",

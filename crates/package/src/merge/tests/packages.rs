@@ -61,6 +61,31 @@ fn m10_fast_forward_sees_bytes_but_no_marks() {
 }
 
 #[test]
+fn m25_a_fast_forward_drops_the_render_report_and_no_other_condition() {
+    let kptfile = |conditions: &str| format!("{KPTFILE}status:\n  conditions:\n{conditions}");
+    let (own, point) = (
+        "    - type: approved\n      status: \"False\"\n",
+        "    - type: config.injection.A.a\n      status: \"True\"\n",
+    );
+    let run = "    - type: Rendered\n      status: \"True\"\n  renderStatus:\n    mutationSteps:\n      - image: set-labels:v1\n        exitCode: 0\n";
+    let options = MergeOptions {
+        strategy: Strategy::FastForward,
+        ..block()
+    };
+    let base = kptfile(own);
+    let sides = [&base, &kptfile(&format!("{own}{point}{run}")), &base]
+        .map(|text| files(&[("Kptfile", text)]));
+    let [base, local, mut upstream] = sides;
+    upstream.extend(files(&[("a.yaml", CONFIG)]));
+    let merged = merge(&base, &local, &upstream, &options).unwrap();
+    let wanted = kptfile(&format!("{own}{point}"));
+    let kptfile = merged.files["Kptfile"].as_text().unwrap();
+    assert_eq!(kptfile, wanted);
+    assert!(merged.files.contains_key("a.yaml"));
+    assert_eq!(merged.conflicts, []);
+}
+
+#[test]
 fn m15_pipelines_merge_by_identity_and_in_order() {
     let kptfile = |functions: &str| format!("{KPTFILE}pipeline:\n  mutators:\n{functions}");
     let (ns, set) = (
