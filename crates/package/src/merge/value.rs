@@ -236,7 +236,8 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         upstream: Node<'a>,
         known: Known<'_>,
     ) -> Verdict<'a> {
-        if base.is_some_and(|base| same_form(base, upstream)) || same_form(local, upstream) {
+        let unchanged = |base| same_form(base, upstream) && !follows(base, local, upstream);
+        if base.is_some_and(unchanged) || same_form(local, upstream) {
             return Verdict::Keep;
         }
         if base.is_some_and(|base| self.untouched(at, base, local, upstream)) {
@@ -366,6 +367,13 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
                     .all(|(step, name)| *step == Step::from(*name))
         })
     }
+}
+
+/// Whether an alias that upstream left as it is stands for another value there, and was replaced here: both changed what
+/// it says (M1).
+fn follows(base: Node<'_>, local: Node<'_>, upstream: Node<'_>) -> bool {
+    let aliases = [base, upstream].iter().all(|n| n.kind() == Kind::Alias);
+    aliases && !same_form(base, local) && !same(base, upstream)
 }
 
 /// What comes back of what was deleted here and changed upstream: of a map whose entries stand for themselves what upstream
