@@ -146,9 +146,7 @@ pub(super) fn force_delete_replace(
         } else if remote.iter().any(|dir| inside(path, dir)) {
             merged.put(path, local);
         } else {
-            if local != base && local != upstream {
-                merged.replaced(path, [base, local, upstream]);
-            }
+            merged.replaced(path, [base, local, upstream]);
             merged.put(path, upstream);
         }
     }
@@ -165,7 +163,7 @@ pub(super) fn copy_merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Mer
             merged.root_kptfile(path)?;
             continue;
         }
-        if (upstream.is_some() || base.is_some()) && local != base && local != upstream {
+        if upstream.is_some() || base.is_some() {
             merged.replaced(path, [base, local, upstream]);
         }
         match (base, local, upstream) {
@@ -209,7 +207,12 @@ impl<'f, 'o> Replacing<'f, 'o> {
         }
     }
 
+    /// Notes what of the local side goes, if a person made it (M10).
     fn replaced(&mut self, path: &PackagePath, sides: Files3<'_>) {
+        let [base, local, upstream] = sides;
+        if local == upstream || untouched(path, base, local, self.options.by_values) {
+            return;
+        }
         let mut record = Recorder::new(self.options, path);
         record.replaced_file(sides);
         self.conflicts.extend(record.finish());
