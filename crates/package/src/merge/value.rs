@@ -5,6 +5,7 @@ use yaml::{Kind, Node, Path, Step, Value};
 
 use super::apply::{New, Op};
 use super::compare::{same, same_form, same_opt, value};
+use super::pairs::identity;
 use super::record::Recorder;
 use super::{lines, list};
 use crate::conflicts::FieldPath;
@@ -154,7 +155,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         } = three;
         match (local, upstream) {
             (None, None) => Verdict::Keep,
-            (None, Some(upstream)) => self.without_local(at, base, upstream),
+            (None, Some(upstream)) => self.without_local(at, base, upstream, known.list),
             (Some(local), None) => self.without_upstream(at, base, local, known),
             (Some(local), Some(upstream)) => self.both(at, base, local, upstream, known),
         }
@@ -166,6 +167,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         at: &Place,
         base: Option<Node<'a>>,
         upstream: Node<'a>,
+        list: List<'_>,
     ) -> Verdict<'a> {
         let Some(base) = base else {
             return Verdict::Take(New::Node(upstream));
@@ -178,6 +180,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             .field(&at.field, Some(base), None, Some(upstream))
         {
             Decision::Local => Verdict::Keep,
+            Decision::Upstream if list == List::Set => Verdict::Take(back_in_set(base, upstream)),
             Decision::Upstream => Verdict::Take(back(base, upstream)),
         }
     }
@@ -395,6 +398,19 @@ fn back<'a>(base: Node<'a>, upstream: Node<'a>) -> New<'a> {
         0 => New::Node(upstream),
         some if some == all => New::Node(upstream),
         _ => New::Value(Value::Map(changed)),
+    }
+}
+
+/// The same of a set, whose items stand for themselves, too.
+fn back_in_set<'a>(base: Node<'a>, upstream: Node<'a>) -> New<'a> {
+    let known: Vec<_> = base.items().map(|item| identity(item, List::Set)).collect();
+    let new = upstream.items();
+    let new = new.filter(|item| !known.contains(&identity(*item, List::Set)));
+    let new: Vec<Value> = new.filter_map(value).collect();
+    match new.len() {
+        0 => New::Node(upstream),
+        some if some == upstream.items().len() => New::Node(upstream),
+        _ => New::Value(Value::Seq(new)),
     }
 }
 

@@ -252,6 +252,17 @@ fn m4_what_upstream_only_took_from_comes_back_whole_and_no_skeleton() {
 }
 
 #[test]
+fn m4_what_was_deleted_of_a_set_stays_deleted_where_upstream_added_to_it() {
+    let base = "kind: A\nmetadata:\n  name: a\n  finalizers:\n  - x.example.com/a\nx: 1\n";
+    let local = "kind: A\nmetadata:\n  name: a\nx: 1\n";
+    let upstream = base.replace("/a\n", "/a\n  - x.example.com/b\n");
+    let (text, conflicts) = one(base, local, &upstream, &block());
+    assert_eq!(text, base.replace("/a\n", "/b\n"));
+    let paths: Vec<&str> = conflicts.iter().map(|c| c.path.as_str()).collect();
+    assert_eq!(paths, ["metadata.finalizers"]);
+}
+
+#[test]
 fn m4_a_map_that_comes_back_under_block_is_upstreams_and_whole() {
     let base = "\
 apiVersion: v1
