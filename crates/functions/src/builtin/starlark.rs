@@ -8,6 +8,7 @@
 mod bounds;
 mod bridge;
 mod modules;
+mod words;
 
 use std::time::{Duration, Instant};
 

@@ -16,7 +16,9 @@ use super::machine::{
 use super::overwritten::overwritten;
 use super::progress::{Halt, Progress};
 use super::same::{alike, alike_but_status, bare, point_conditions, without_gates};
-use super::{DeriveError, DeriveInput, Derived, by_render, drafted, rendered, stated};
+use super::{
+    DeriveError, DeriveInput, Derived, MachineFiles, by_render, drafted, rendered, stated,
+};
 
 /// What a merge with people's edits came to.
 struct MergedOutput {
@@ -58,7 +60,10 @@ pub(super) fn derive(input: &DeriveInput, progress: &mut Progress) -> Result<Der
         Some(base) => {
             // Taken to stem from the wanted upstream: all that differs from it is people's.
             let merge_base = merge_base.unwrap_or_else(|| MergeBase::of(&v));
-            let options = MergeOptions::against_base(recipe.strategy, recipe.conflict_policy);
+            let options = MergeOptions {
+                by_values: !matches!(base.machine, MachineFiles::Known { .. }),
+                ..MergeOptions::against_base(recipe.strategy, recipe.conflict_policy)
+            };
             walk.merge_into(
                 progress,
                 "the published revision",

@@ -70,6 +70,9 @@ pub struct MergeOptions {
     pub own_identity: bool,
     /// Whether each side must hold a Kptfile (M5). Without, plain directories merge too.
     pub need_kptfile: bool,
+    /// Whether `fast-forward` compares what YAML files mean and not their bytes: where the base was made up for (V19a),
+    /// the local files have the layout of another tool.
+    pub by_values: bool,
 }
 
 impl MergeOptions {
@@ -81,6 +84,7 @@ impl MergeOptions {
             draft: false,
             own_identity: false,
             need_kptfile: true,
+            by_values: false,
         }
     }
 

@@ -6,17 +6,19 @@
 use std::collections::BTreeSet;
 
 use model::{Conflict, File, Files, PackagePath};
+use yaml::{Limits, Stream};
 
+use super::diff::is_documents;
 use super::file::{self, Files3, Kind, Own};
 use super::layout::{Schemas, Sides, inside, subpackages};
-use super::marks::unmarked;
+use super::marks::{same_but_marks, unmarked};
 use super::record::Recorder;
 use super::runtime::without_runs;
-use super::{MergeError, MergeOptions, Merged};
+use super::{MergeError, MergeOptions, Merged, Side};
 use crate::kptfile::{self, Edit, Kptfile};
 
-/// Upstream's package, if nobody changed anything locally (M10: by bytes; `kpt-merge` comments, the
-/// lock and what runs left do not count).
+/// Upstream's package, if nobody changed anything locally (M10: by bytes, or by values where the base was made up for;
+/// `kpt-merge` comments, the lock and what runs left do not count), without the report of the last render.
 pub(super) fn fast_forward(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, MergeError> {
     sides.check(options)?;
     let mut changed: BTreeSet<String> = BTreeSet::new();
@@ -26,12 +28,19 @@ pub(super) fn fast_forward(sides: Sides<'_>, options: &MergeOptions) -> Result<M
     changed.extend(lone.iter().map(|dir| format!("{dir} (Package)")));
     for path in sides.paths() {
         let [base, local, _] = sides.of(path);
-        if lone.iter().any(|dir| inside(path, dir)) || untouched(path, base, local) {
+        if lone.iter().any(|dir| inside(path, dir))
+            || untouched(path, base, local, options.by_values)
+        {
             continue;
         }
         changed.insert(path.to_string());
     }
     if changed.is_empty() {
+        let local = without_report(sides.local)?;
+        let sides = Sides {
+            local: &local,
+            ..sides
+        };
         return force_delete_replace(sides, options);
     }
     Err(MergeError::LocalChanges {
@@ -39,9 +48,37 @@ pub(super) fn fast_forward(sides: Sides<'_>, options: &MergeOptions) -> Result<M
     })
 }
 
-fn untouched(path: &PackagePath, base: Option<&File>, local: Option<&File>) -> bool {
+/// The files without the render report of the root's Kptfile: it tells of what a fast-forward replaces (M25).
+fn without_report(files: &Files) -> Result<Files, MergeError> {
+    let mut files = files.clone();
+    if let Some(file) = files.get(&kptfile::path()) {
+        let report = [
+            Edit::SetRenderStatus(None),
+            Edit::RemoveCondition("Rendered".to_owned()),
+        ];
+        let kptfile = Kptfile::of_file(file).map_err(|source| MergeError::ReadKptfile {
+            side: Side::Local,
+            source,
+        })?;
+        // A report that cannot be taken off where it stands is written anew by the next render.
+        if let Ok(bare) = kptfile.edit(&report) {
+            bare.put(&mut files);
+        }
+    }
+    Ok(files)
+}
+
+fn untouched(
+    path: &PackagePath,
+    base: Option<&File>,
+    local: Option<&File>,
+    by_values: bool,
+) -> bool {
     if base == local {
         return true;
+    }
+    if by_values && is_documents(path) {
+        return mean_the_same(path, base, local);
     }
     let (Some(base), Some(local)) = (base, local) else {
         return false;
@@ -52,15 +89,45 @@ fn untouched(path: &PackagePath, base: Option<&File>, local: Option<&File>) -> b
     if path.file_name() != kptfile::FILE_NAME {
         return base.mode() == local.mode() && unmarked(old) == unmarked(new);
     }
-    // The same name and no lock on both sides: what is left was written by a person.
-    let name = Kptfile::parse(new).map(|kptfile| kptfile.fields().name.clone());
-    let bare = |text: &str| -> Option<String> {
-        let name = name.clone().ok()?;
-        let edits = [Edit::SetName(name), Edit::RemoveUpstream, Edit::RemoveLock];
-        let bare = Kptfile::parse(text).ok()?.edit(&edits).ok()?;
-        Some(unmarked(&without_runs(bare.text())?))
+    bare(old, new).is_some_and(|old| Some(old) == bare(new, new))
+}
+
+/// A Kptfile's text with the name of the local one and without lock and what runs left: what is left was written by a
+/// person.
+fn bare(text: &str, local: &str) -> Option<String> {
+    let name = Kptfile::parse(local).ok()?.fields().name.clone();
+    let edits = [Edit::SetName(name), Edit::RemoveUpstream, Edit::RemoveLock];
+    let bare = Kptfile::parse(text).ok()?.edit(&edits).ok()?;
+    Some(unmarked(&without_runs(bare.text())?))
+}
+
+/// Whether two versions of a file hold the same documents, whatever layout and comments another tool gave them; a file
+/// without a document is none.
+fn mean_the_same(path: &PackagePath, base: Option<&File>, local: Option<&File>) -> bool {
+    let text = |file: Option<&File>| -> Option<String> {
+        let Some(file) = file else {
+            return Some(String::new());
+        };
+        let text = file.as_text()?;
+        match local.filter(|_| path.file_name() == kptfile::FILE_NAME) {
+            Some(local) => bare(text, local.as_text()?),
+            None => Some(text.to_owned()),
+        }
     };
-    bare(old).is_some_and(|old| Some(old) == bare(new))
+    let read = |file| Stream::parse(text(file)?, &Limits::default()).ok();
+    let (Some(base), Some(local)) = (read(base), read(local)) else {
+        return false;
+    };
+    let filled = |stream: &Stream| -> Vec<usize> {
+        let filled = stream.documents().filter(|document| !document.is_empty());
+        filled.map(|document| document.index()).collect()
+    };
+    let (old, new) = (filled(&base), filled(&local));
+    old.len() == new.len()
+        && old.iter().zip(&new).all(|(old, new)| {
+            let sides = base.document(*old).zip(local.document(*new));
+            sides.is_some_and(|(old, new)| same_but_marks(old.root(), new.root()))
+        })
 }
 
 /// Upstream's package, whatever is local; the root's Kptfile merges, so that the package keeps its
@@ -79,9 +146,7 @@ pub(super) fn force_delete_replace(
         } else if remote.iter().any(|dir| inside(path, dir)) {
             merged.put(path, local);
         } else {
-            if local != base && local != upstream {
-                merged.replaced(path, [base, local, upstream]);
-            }
+            merged.replaced(path, [base, local, upstream]);
             merged.put(path, upstream);
         }
     }
@@ -98,7 +163,7 @@ pub(super) fn copy_merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Mer
             merged.root_kptfile(path)?;
             continue;
         }
-        if (upstream.is_some() || base.is_some()) && local != base && local != upstream {
+        if upstream.is_some() || base.is_some() {
             merged.replaced(path, [base, local, upstream]);
         }
         match (base, local, upstream) {
@@ -142,7 +207,12 @@ impl<'f, 'o> Replacing<'f, 'o> {
         }
     }
 
+    /// Notes what of the local side goes, if a person made it (M10).
     fn replaced(&mut self, path: &PackagePath, sides: Files3<'_>) {
+        let [base, local, upstream] = sides;
+        if local == upstream || untouched(path, base, local, self.options.by_values) {
+            return;
+        }
         let mut record = Recorder::new(self.options, path);
         record.replaced_file(sides);
         self.conflicts.extend(record.finish());

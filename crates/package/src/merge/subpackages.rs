@@ -8,7 +8,7 @@ use model::{Conflict, ConflictValue, Decision, File, Files, PackagePath};
 use sha2::{Digest, Sha256};
 
 use super::MergeOptions;
-use super::diff::diff;
+use super::diff::{Difference, diff};
 use super::layout::{Sides, inside, subpackages};
 use super::marks::unmarked;
 use super::record::Recorder;
@@ -47,12 +47,19 @@ pub(super) fn fates<'f>(
         let [base, local, upstream] = sides.all().map(|files| content(files, dir));
         let fate = match (local.is_empty(), upstream.is_empty()) {
             (true, true) => continue,
-            (true, false) if unchanged(&base, &upstream) => Fate::Keep,
+            (true, false) if unchanged(&base, &upstream) || same_values(&base, &upstream) => {
+                Fate::Keep
+            }
             (true, false) => match record(dir, [&base, &local, &upstream], options, conflicts) {
                 Decision::Local => Fate::Keep,
                 Decision::Upstream => Fate::Take,
             },
             (false, true) if unchanged(&base, &local) => Fate::Remove,
+            (false, true) if same_values(&base, &local) => {
+                // Only its form was changed: it stays, as a resource does, and nobody needs to look.
+                note(dir, [&base, &local, &upstream], options, conflicts);
+                Fate::Keep
+            }
             (false, true) => match record(dir, [&base, &local, &upstream], options, conflicts) {
                 Decision::Local => Fate::Keep,
                 Decision::Upstream => Fate::Remove,
@@ -84,6 +91,22 @@ fn unchanged(base: &Content<'_>, local: &Content<'_>) -> bool {
         })
 }
 
+/// Whether two contents differ in form alone: layout, order, quotes, comments (V5), and identity marks.
+fn same_values(a: &Content<'_>, b: &Content<'_>) -> bool {
+    let [a, b] = [a, b].map(|content| -> Files {
+        let bare = |(path, file): (&&PackagePath, &&File)| {
+            let text = file.as_text().map(|text| bare(path, text));
+            let file = text.map_or_else(
+                || (*file).clone(),
+                |text| file.with_bytes(text.into_bytes()),
+            );
+            ((*path).clone(), file)
+        };
+        content.iter().map(bare).collect()
+    });
+    diff(&a, &b).iter().all(Difference::is_form)
+}
+
 /// A file's text without identity marks and what runs left.
 fn bare(path: &PackagePath, text: &str) -> String {
     let text = unmarked(text);
@@ -107,6 +130,20 @@ fn led_elsewhere(base: &File, sides: Sides<'_>, dir: &str) -> bool {
         (Some(base), Some(local)) => base != local,
         (None, Some(_)) => true,
         _ => false,
+    }
+}
+
+/// Notes a subpackage that upstream deleted, and of which nothing but the form was changed here.
+fn note(
+    dir: &str,
+    contents: [&Content<'_>; 3],
+    options: &MergeOptions,
+    conflicts: &mut Vec<Conflict>,
+) {
+    if let Ok(path) = PackagePath::parse(&format!("{dir}/{}", kptfile::FILE_NAME)) {
+        let mut record = Recorder::new(options, &path);
+        record.note(contents.map(content_value), Decision::Local);
+        conflicts.extend(record.finish());
     }
 }
 

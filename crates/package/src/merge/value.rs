@@ -5,6 +5,7 @@ use yaml::{Kind, Node, Path, Step, Value};
 
 use super::apply::{New, Op};
 use super::compare::{same, same_form, same_opt, value};
+use super::pairs::identity;
 use super::record::Recorder;
 use super::{lines, list};
 use crate::conflicts::FieldPath;
@@ -154,7 +155,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         } = three;
         match (local, upstream) {
             (None, None) => Verdict::Keep,
-            (None, Some(upstream)) => self.without_local(at, base, upstream),
+            (None, Some(upstream)) => self.without_local(at, base, upstream, known.list),
             (Some(local), None) => self.without_upstream(at, base, local, known),
             (Some(local), Some(upstream)) => self.both(at, base, local, upstream, known),
         }
@@ -166,6 +167,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         at: &Place,
         base: Option<Node<'a>>,
         upstream: Node<'a>,
+        list: List<'_>,
     ) -> Verdict<'a> {
         let Some(base) = base else {
             return Verdict::Take(New::Node(upstream));
@@ -178,6 +180,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             .field(&at.field, Some(base), None, Some(upstream))
         {
             Decision::Local => Verdict::Keep,
+            Decision::Upstream if list == List::Set => Verdict::Take(back_in_set(base, upstream)),
             Decision::Upstream => Verdict::Take(back(base, upstream)),
         }
     }
@@ -236,7 +239,8 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         upstream: Node<'a>,
         known: Known<'_>,
     ) -> Verdict<'a> {
-        if base.is_some_and(|base| same_form(base, upstream)) || same_form(local, upstream) {
+        let unchanged = |base| same_form(base, upstream) && !follows(base, local, upstream);
+        if base.is_some_and(unchanged) || same_form(local, upstream) {
             return Verdict::Keep;
         }
         if base.is_some_and(|base| self.untouched(at, base, local, upstream)) {
@@ -368,6 +372,13 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     }
 }
 
+/// Whether an alias that upstream left as it is stands for another value there, and was replaced here: both changed what
+/// it says (M1).
+fn follows(base: Node<'_>, local: Node<'_>, upstream: Node<'_>) -> bool {
+    let aliases = [base, upstream].iter().all(|n| n.kind() == Kind::Alias);
+    aliases && !same_form(base, local) && !same(base, upstream)
+}
+
 /// What comes back of what was deleted here and changed upstream: of a map whose entries stand for themselves what upstream
 /// changed in it, for the rest stays deleted (M4); everything else whole, since a part of it is what nobody has.
 fn back<'a>(base: Node<'a>, upstream: Node<'a>) -> New<'a> {
@@ -387,6 +398,19 @@ fn back<'a>(base: Node<'a>, upstream: Node<'a>) -> New<'a> {
         0 => New::Node(upstream),
         some if some == all => New::Node(upstream),
         _ => New::Value(Value::Map(changed)),
+    }
+}
+
+/// The same of a set, whose items stand for themselves, too.
+fn back_in_set<'a>(base: Node<'a>, upstream: Node<'a>) -> New<'a> {
+    let known: Vec<_> = base.items().map(|item| identity(item, List::Set)).collect();
+    let new = upstream.items();
+    let new = new.filter(|item| !known.contains(&identity(*item, List::Set)));
+    let new: Vec<Value> = new.filter_map(value).collect();
+    match new.len() {
+        0 => New::Node(upstream),
+        some if some == upstream.items().len() => New::Node(upstream),
+        _ => New::Value(Value::Seq(new)),
     }
 }
 

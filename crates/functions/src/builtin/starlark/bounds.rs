@@ -44,6 +44,11 @@ impl Script {
         };
         format!("{}:{}:{}", self.name, at.line + 1, column + 1)
     }
+
+    /// A message with its place.
+    pub(super) fn told(&self, at: ResolvedPos, message: &str) -> String {
+        format!("{}: {message}", self.place(at))
+    }
 }
 
 /// Refuses what nests too deep, naming the line.

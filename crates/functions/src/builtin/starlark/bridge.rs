@@ -14,13 +14,11 @@ use starlark::{Error, ErrorKind, PrintHandler};
 use yaml::owned;
 
 use super::bounds::Script;
+use super::words;
 use crate::{Item, wire};
 
 /// The most text that a script may print.
 const PRINTED: usize = 64 << 10;
-
-/// What the catalog's interpreter says of a line that is indented like no line around it.
-const UNINDENTED: &str = "unindent does not match any outer indentation level";
 
 /// The ResourceList as the script sees it.
 pub(super) fn input(items: &[Item], config: Option<&owned::Value>) -> Json {
@@ -142,74 +140,25 @@ pub(super) fn told(script: &Script, error: &Error) -> Told {
     let text = error.without_diagnostic().to_string();
     let text = text.trim();
     if matches!(error.kind(), ErrorKind::Fail(_)) {
-        let said = if text.starts_with("fail:") {
-            text.to_owned()
-        } else {
-            format!("fail: {text}")
+        let said = match text {
+            "fail:" => "fail: ".to_owned(),
+            text if text.starts_with("fail:") => text.to_owned(),
+            text => format!("fail: {text}"),
         };
         return said.into();
     }
-    let place = |text: &str| {
-        let span = error.span()?.resolve_span();
-        // The indentation is spanned from the end of the line before.
-        let at = if text == UNINDENTED {
-            span.end
-        } else {
-            span.begin
-        };
-        Some(format!("{}: {text}", script.place(at)))
+    let Some(span) = error.span() else {
+        return text.to_owned().into();
     };
-    match at_run_time(text) {
+    match words::at_run_time(text, span.source_span()) {
         Some(message) => Told {
-            place: place(&message),
+            place: Some(script.told(span.resolve_span().begin, &message)),
             message,
         },
-        None => place(&worded(text))
-            .unwrap_or_else(|| text.to_owned())
-            .into(),
-    }
-}
-
-/// What the catalog's interpreter says of a script that fails on its way, which it tells without a place (M11).
-fn at_run_time(text: &str) -> Option<String> {
-    let between = |text: &str, before: &str, after: &str| {
-        let rest = text.strip_prefix(before)?;
-        rest.split_once(after)
-            .map(|(name, rest)| (name.to_owned(), rest.to_owned()))
-    };
-    if let Some((key, _)) = between(text, "Key `", "` was not found") {
-        return Some(format!("key {key} not in dict"));
-    }
-    let (kind, rest) = between(text, "Object of type `", "` has no attribute `")?;
-    let kind = if kind == "namespace" { "module" } else { &kind };
-    let (field, _) = rest.split_once('`')?;
-    Some(format!("{kind} has no .{field} field or method"))
-}
-
-/// The same in the catalog's words, where they say the same (M11).
-fn worded(text: &str) -> String {
-    if let Some(rest) = text.strip_prefix("Variable `")
-        && let Some((name, _)) = rest.split_once("` not found")
-    {
-        return format!("undefined: {name}");
-    }
-    if text == "Parse error: incorrect indentation" {
-        return UNINDENTED.to_owned();
-    }
-    let parts = text
-        .strip_prefix("Parse error: unexpected ")
-        .and_then(|rest| rest.split_once(", expected "));
-    match parts {
-        Some((got, want)) => format!("got {}, want {}", token(got), token(want)),
-        None => text.to_owned(),
-    }
-}
-
-fn token(name: &str) -> &str {
-    match name {
-        "new line" => "newline",
-        "expression" => "primary expression",
-        name => name.strip_prefix("symbol ").unwrap_or(name),
+        None => {
+            let (message, at) = words::of_syntax(text, span);
+            script.told(at, &message).into()
+        }
     }
 }
 

@@ -337,3 +337,77 @@ fn m11_a_whole_float_of_the_script_is_written_as_a_whole_number() {
     let wanted = serde_json::json!({"a": 2, "b": 0.5, "c": [-3], "d": 1e20});
     assert_eq!(data(half), Some(wanted));
 }
+
+/// What starlark-go v0.5.5 of the catalog says of these scripts.
+#[test]
+fn m11_mistakes_are_told_in_the_words_of_the_catalogs_interpreter() {
+    for (source, said) in [
+        ("def x(:\n  pass\n", "s:1:8: got ':', want ')'"),
+        ("x = (1,\n", "s:2:1: got end of file, want ')'"),
+        ("def f(a, a):\n  pass\n", "s:1:10: duplicate parameter: a"),
+        ("if True\n  x = 1\n", "s:2:1: got newline, want ':'"),
+        ("x = )\n", "s:1:5: unexpected ')'"),
+        ("x = {'a' 1}\n", "s:1:11: got int literal, want ':'"),
+        (
+            "return 1\n",
+            "s:1:1: return statement not within a function",
+        ),
+        ("def f():\nreturn 1\n", "s:2:7: got return, want indent"),
+        (
+            "x = 1\n  y = 2\n",
+            "s:2:3: got indent, want primary expression",
+        ),
+        ("x = 'abc\n", "s:1:5: unexpected newline in string"),
+        ("x = \"\"\"abc\n", "s:1:5: unexpected EOF in string"),
+        ("break\n", "s:1:1: break not in a loop"),
+        ("x = $\n", "s:1:5: unexpected input character '$'"),
+        ("print 'x'\n", "s:1:10: got string literal, want newline"),
+        ("def\n", "s:2:1: not an identifier"),
+        (
+            "else:\n  pass\n",
+            "s:1:1: got else, want primary expression",
+        ),
+        (
+            "x = dict(a=1, a=2)\n",
+            "s:1:15: keyword argument \"a\" is repeated",
+        ),
+        ("a, b = 1\n", "got int in sequence assignment"),
+        ("a, b = [1]\n", "too few values to unpack (got 1, want 2)"),
+        ("a = 1 / 0\n", "floating-point division by zero"),
+        ("a = 1 // 0\n", "floored division by zero"),
+        ("a = 'x' + 1\n", "unknown binary op: string + int"),
+        ("a = 'x' < 1\n", "string < int not implemented"),
+        ("a = -None\n", "unknown unary op: - NoneType"),
+        (
+            "a = None['x']\n",
+            "unhandled index operation NoneType[string]",
+        ),
+        ("for i in 5:\n  pass\n", "int value is not iterable"),
+        (
+            "a = list(5)\n",
+            "list: for parameter 1: got int, want iterable",
+        ),
+        ("a = len(1)\n", "len: value of type int has no len"),
+        ("a = len()\n", "len: got 0 arguments, want 1"),
+        ("a = {}.get()\n", "get: got 0 arguments, want at least 1"),
+        ("a = bool(1, 2)\n", "bool: got 2 arguments, want at most 1"),
+        ("a = str()\n", "str: got 0 arguments, want exactly 1"),
+        ("a = max([])\n", "max: argument is an empty sequence"),
+        ("a = int('x')\n", "int: invalid literal with base 10: x"),
+        ("a = {[]: 1}\n", "unhashable type: list"),
+        (
+            "a = '%d %d' % 1\n",
+            "not enough arguments for format string",
+        ),
+        ("a = {'a': 1}\na.pop('b')\n", "pop: missing key"),
+        ("x = 1\nx()\n", "invalid call of non-function (int)"),
+        (
+            "ctx.resource_list = 1\n",
+            "can't assign to .resource_list field of struct",
+        ),
+        ("a = ctx.nope\n", "struct has no .nope attribute"),
+        ("fail()\n", "fail: "),
+    ] {
+        assert_eq!(failure(source), said, "{source}");
+    }
+}

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{File, FileMode, Files, PackagePath};
+use model::{ConflictState, File, FileMode, Files, PackagePath};
 use yaml::{Limits, Stream};
 
 use super::super::MergeOptions;
 use super::super::documents::join;
-use super::super::marks::{Identity, identity};
+use super::super::marks::{Identity, identity, same_but_marks};
 use super::sight::{self, By, Changes, Known};
 use super::{Moved, goes};
 use crate::ignore::Ignore;
@@ -54,6 +54,11 @@ pub(super) fn follow(moved: &mut Moved<'_>, options: &MergeOptions, ignored: &[I
         if let Some(at) = goes(places, &id.record(), options, &mut conflicts)
             && put(&mut opened, id, places, &at).is_some()
         {
+            if base.is_none() && added_alike(&mut opened, id, &at) {
+                // M16: what both added alike is no conflict, and where it stands nobody's question.
+                let noted = conflicts.iter_mut();
+                noted.for_each(|conflict| conflict.state = ConflictState::Recorded);
+            }
             moved.conflicts.extend(conflicts);
         }
     }
@@ -65,6 +70,24 @@ pub(super) fn follow(moved: &mut Moved<'_>, options: &MergeOptions, ignored: &[I
             };
         }
     }
+}
+
+/// Whether local and upstream hold a resource in a file with equal values.
+fn added_alike(
+    [_, local, upstream]: &mut [Opened<'_>; 3],
+    id: &Identity,
+    at: &PackagePath,
+) -> bool {
+    let read = |side: &mut Opened<'_>| {
+        let documents = side.open(at)?;
+        let (_, text) = documents.parts.get(documents.position(id)?)?;
+        Stream::parse(text.as_str(), &Limits::default()).ok()
+    };
+    let (Some(local), Some(upstream)) = (read(local), read(upstream)) else {
+        return false;
+    };
+    let sides = local.document(0).zip(upstream.document(0));
+    sides.is_some_and(|(local, upstream)| same_but_marks(local.root(), upstream.root()))
 }
 
 /// The files of a side in which resources stand.

@@ -25,6 +25,36 @@ fn m1_an_alias_stays_what_it_was() {
 }
 
 #[test]
+fn m1_an_alias_that_was_replaced_here_and_stands_for_another_value_there_is_a_conflict() {
+    let base = "kind: A\nmetadata: {name: a}\ndata:\n  a: &v one\n  b: *v\n  c: three\n";
+    let local = base.replace("b: *v", "b: own");
+    let upstream = base.replace("one", "two");
+    let (text, conflicts) = one(base, &local, &upstream, &block());
+    assert_eq!(text, upstream.replace("b: *v", "b: two"));
+    let [conflict] = conflicts.as_slice() else {
+        panic!("{conflicts:?}")
+    };
+    assert_eq!(conflict.path, "data.b");
+    let json = |text: &str| ConflictValue::Json(format!("\"{text}\""));
+    let values = [&conflict.base, &conflict.local, &conflict.upstream];
+    assert_eq!(values, [&json("one"), &json("own"), &json("two")]);
+    // The value that it stands for there may have been written here.
+    let local = base.replace("b: *v", "b: two");
+    let (text, conflicts) = one(base, &local, &upstream, &block());
+    assert_eq!(
+        (text, conflicts),
+        (upstream.replace("b: *v", "b: two"), Vec::new())
+    );
+    // One that nobody replaced follows its anchor.
+    let local = base.replace("three", "four");
+    let (text, conflicts) = one(base, &local, &upstream, &block());
+    assert_eq!(
+        (text, conflicts),
+        (upstream.replace("three", "four"), Vec::new())
+    );
+}
+
+#[test]
 fn m2_nulls_that_nobody_touched_stay_and_new_ones_delete() {
     let base = "kind: A\nmetadata: {name: a}\nnone: null\nx: 1\ny: 1\n";
     let local = base.replace("y: 1", "y: 2");
@@ -219,6 +249,17 @@ fn m4_what_upstream_only_took_from_comes_back_whole_and_no_skeleton() {
     let local = "kind: A\nmetadata: {name: a}\nx: 1\n";
     let (text, conflicts) = one(base, local, &upstream, &block());
     assert_eq!((text, conflicts.len()), (upstream, 1));
+}
+
+#[test]
+fn m4_what_was_deleted_of_a_set_stays_deleted_where_upstream_added_to_it() {
+    let base = "kind: A\nmetadata:\n  name: a\n  finalizers:\n  - x.example.com/a\nx: 1\n";
+    let local = "kind: A\nmetadata:\n  name: a\nx: 1\n";
+    let upstream = base.replace("/a\n", "/a\n  - x.example.com/b\n");
+    let (text, conflicts) = one(base, local, &upstream, &block());
+    assert_eq!(text, base.replace("/a\n", "/b\n"));
+    let paths: Vec<&str> = conflicts.iter().map(|c| c.path.as_str()).collect();
+    assert_eq!(paths, ["metadata.finalizers"]);
 }
 
 #[test]

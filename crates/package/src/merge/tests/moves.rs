@@ -246,6 +246,21 @@ fn m23_moved_to_different_places_is_a_conflict() {
 }
 
 #[test]
+fn m16_one_resource_that_both_added_alike_in_different_files_is_no_question() {
+    let (mine, theirs) = (
+        map("one", "x"),
+        map("one", "\"x\"").replace("  # what it says\n", ""),
+    );
+    let sides: [&[(&str, &str)]; 3] = [&[], &[("mine.yaml", &mine)], &[("theirs.yaml", &theirs)]];
+    let merged = merge_files(sides, &block());
+    assert_eq!(names(&merged.files), ["mine.yaml"]);
+    assert_eq!(text(&merged, "mine.yaml"), mine);
+    let told = merged.conflicts.iter().map(|c| (c.path.as_str(), c.state));
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, [("#file", ConflictState::Recorded)]);
+}
+
+#[test]
 fn m23_one_resource_that_both_added_in_different_files_stands_once() {
     let base = map("one", "x");
     let (mine, theirs) = (map("new", "mine"), map("new", "theirs"));

@@ -61,6 +61,72 @@ fn m10_fast_forward_sees_bytes_but_no_marks() {
 }
 
 #[test]
+fn v5_a_subpackage_that_was_only_laid_out_anew_is_nobodys_question() {
+    let sub = |text: &'static str| [("db/Kptfile", KPTFILE), ("db/a.yaml", text)];
+    let (base, anew) = (sub("kind: A\nx: [a]\n"), sub("kind: A # c\nx:\n- a\n"));
+    let merged = merge_files([&base, &anew, &[]], &block());
+    assert_eq!(merged.files, with_kptfile(&anew));
+    let states: Vec<ConflictState> = merged.conflicts.iter().map(|c| c.state).collect();
+    assert_eq!(states, [ConflictState::Recorded]);
+    let merged = merge_files([&base, &[], &anew], &block());
+    assert_eq!(
+        (merged.files, merged.conflicts),
+        (with_kptfile(&[]), vec![])
+    );
+}
+
+#[test]
+fn m10_a_strategy_that_replaces_files_notes_what_a_person_made_and_no_mark() {
+    let marked = "kind: A\nmetadata: # kpt-merge: /a\n  name: a\n  annotations:\n    internal.kpt.dev/upstream-identifier: '|A|default|a'\n";
+    let base = [
+        ("a.yaml", "kind: A\nmetadata:\n  name: a\n"),
+        ("b.txt", "b\n"),
+    ];
+    let upstream = [
+        ("a.yaml", "kind: A\nmetadata:\n  name: a\nx: 1\n"),
+        ("b.txt", "c\n"),
+    ];
+    for strategy in [Strategy::ForceDeleteReplace, Strategy::CopyMerge] {
+        let options = MergeOptions {
+            strategy,
+            ..block()
+        };
+        let merged = merge_files(
+            [&base, &[("a.yaml", marked), ("b.txt", "mine\n")], &upstream],
+            &options,
+        );
+        assert_eq!(merged.files, with_kptfile(&upstream));
+        let noted: Vec<&str> = merged.conflicts.iter().map(|c| c.file.as_str()).collect();
+        assert_eq!(noted, ["b.txt"]);
+    }
+}
+
+#[test]
+fn m25_a_fast_forward_drops_the_render_report_and_no_other_condition() {
+    let kptfile = |conditions: &str| format!("{KPTFILE}status:\n  conditions:\n{conditions}");
+    let (own, point) = (
+        "    - type: approved\n      status: \"False\"\n",
+        "    - type: config.injection.A.a\n      status: \"True\"\n",
+    );
+    let run = "    - type: Rendered\n      status: \"True\"\n  renderStatus:\n    mutationSteps:\n      - image: set-labels:v1\n        exitCode: 0\n";
+    let options = MergeOptions {
+        strategy: Strategy::FastForward,
+        ..block()
+    };
+    let base = kptfile(own);
+    let sides = [&base, &kptfile(&format!("{own}{point}{run}")), &base]
+        .map(|text| files(&[("Kptfile", text)]));
+    let [base, local, mut upstream] = sides;
+    upstream.extend(files(&[("a.yaml", CONFIG)]));
+    let merged = merge(&base, &local, &upstream, &options).unwrap();
+    let wanted = kptfile(&format!("{own}{point}"));
+    let kptfile = merged.files["Kptfile"].as_text().unwrap();
+    assert_eq!(kptfile, wanted);
+    assert!(merged.files.contains_key("a.yaml"));
+    assert_eq!(merged.conflicts, []);
+}
+
+#[test]
 fn m15_pipelines_merge_by_identity_and_in_order() {
     let kptfile = |functions: &str| format!("{KPTFILE}pipeline:\n  mutators:\n{functions}");
     let (ns, set) = (

@@ -92,3 +92,49 @@ fn v19a_the_raw_old_upstream_is_the_last_resort() {
         places(&derived.conflicts)
     );
 }
+
+/// Another tool has laid the files out anew, and dropped comments and a file of comments.
+#[test]
+fn m10_a_fast_forward_from_a_base_that_was_made_up_for_looks_at_values() {
+    let remarks = ("remarks.yaml", "# for whoever reads this\n");
+    let with_remarks = |mut files: Files| {
+        files.extend(kept(&[remarks]));
+        files
+    };
+    let first_input = input(with_remarks(upstream(&[])), 1, recipe());
+    let published = {
+        let mut files = first().tip;
+        for (from, to) in [
+            ("# licence\n\n", ""),
+            (" # one is enough", ""),
+            (
+                "      containers:\n      - name",
+                "      containers:\n        - name",
+            ),
+            ("        image: web:v1 #", "          image: \"web:v1\" #"),
+            ("        args: [a]", "          args:\n            - a"),
+        ] {
+            files = edited(&files, "deployment.yaml", from, to);
+        }
+        edited(&files, "Kptfile", "# an application\n", "")
+    };
+    let forward = |published: Files| {
+        let mut wanted = recipe();
+        wanted.strategy = Strategy::FastForward;
+        let mut input = input(with_remarks(upstream(&[("web:v1", "web:v2")])), 2, wanted);
+        input.base = Some(Base {
+            published,
+            machine: MachineFiles::Anew {
+                upstream: first_input.upstream.clone(),
+                git_upstream: first_input.git_upstream.clone(),
+                lock: first_input.lock.clone(),
+            },
+        });
+        try_derive(input)
+    };
+    let derived = forward(published.clone()).unwrap();
+    assert!(text(&derived.tip, "deployment.yaml").contains("image: web:v2 # released"));
+    let touched = edited(&published, "deployment.yaml", "replicas: 1", "replicas: 3");
+    let why = forward(touched).unwrap_err().message();
+    assert!(why.contains("[deployment.yaml]"), "{why}");
+}
