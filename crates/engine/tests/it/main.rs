@@ -17,6 +17,7 @@ mod outside;
 mod owners;
 mod people;
 mod planned;
+mod planned_seen;
 mod planned_worlds;
 mod reach;
 mod rendering;
