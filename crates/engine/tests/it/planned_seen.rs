@@ -15,6 +15,15 @@ use crate::world::{NS, World, repository};
 
 const WHY: &str = "you may not read ConfigMap default/endpoint-eu";
 
+async fn nothing_supposed(world: &World) -> FleetPlan {
+    let cluster = Arc::clone(&world.twin) as Arc<dyn Cluster>;
+    let namespace = Namespace::parse(NS).expect("a namespace");
+    let planned = world
+        .engine
+        .plan_fleet(&namespace, Suppositions::default(), cluster);
+    planned.await.expect("a plan")
+}
+
 /// F2: what is injected for the first time is not known to whoever may not read it, and what was injected before is what
 /// the plan is made with.
 #[tokio::test(start_paused = true)]
@@ -96,4 +105,41 @@ async fn what_may_not_be_listed_is_unknown() {
         )),
         "{why}"
     );
+}
+
+/// A plan right after `repo sync` is made of what the repository holds.
+#[tokio::test(start_paused = true)]
+async fn what_was_asked_to_be_read_is_read_before() {
+    let mut world = ready().await;
+    let mut wanted = variant("shop", "shop");
+    wanted.spec.upstream.version = UpstreamVersion::Latest;
+    world.twin.put_variant(wanted);
+    world.rest().await;
+    world.publish("deploy.shop.packagevariant-1").await;
+    world.reconcilers = (false, false);
+    world.restart().await;
+    push(&world, &DEPLOYMENT.replace("app:v1", "app:v2"), "v2").await;
+    let mut asked = repository("blueprints", false);
+    asked.run_once_at = engine::ports::Clock::rfc3339(&*world.clock);
+    world.twin.put_repository(asked);
+    let foretold = nothing_supposed(&world).await;
+    assert_eq!(
+        foretold.targets[0].verdict,
+        Verdict::Upgrade,
+        "{:?}",
+        foretold.targets
+    );
+    assert!(foretold.unknown.is_empty(), "{:?}", foretold.unknown);
+
+    // One that cannot be read is told, and not waited for.
+    let mut nowhere = repository("nowhere", false);
+    nowhere.run_once_at = engine::ports::Clock::rfc3339(&*world.clock);
+    world.twin.put_repository(nowhere);
+    world.rest().await;
+    let before = tokio::time::Instant::now();
+    let foretold = nothing_supposed(&world).await;
+    let (what, why) = &foretold.unknown[0];
+    assert_eq!(what, "what is new in repository default/nowhere");
+    assert!(why.contains("it was not yet"), "{why}");
+    assert!(before.elapsed().as_secs() < 1);
 }
