@@ -4,6 +4,7 @@
 #![expect(clippy::too_many_lines, reason = "a walk is told in one piece")]
 
 mod approval;
+mod blame;
 mod conflicts;
 mod crashes;
 mod edges;

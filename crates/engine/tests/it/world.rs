@@ -351,16 +351,26 @@ pub(crate) async fn push_by(
     files: &[(&str, &str)],
     tag: Option<&str>,
 ) -> CommitId {
+    push_files(store, url, package, &files_of(files), tag).await
+}
+
+/// The same of any files.
+pub(crate) async fn push_files(
+    store: &MemoryStore,
+    url: &str,
+    package: &str,
+    files: &Files,
+    tag: Option<&str>,
+) -> CommitId {
     let outside = store.outside(url).expect("a repository");
     let refs = outside.refs().expect("refs");
     let main = RefName::branch("main").expect("a ref");
     let head = refs[&main];
-    let files = files_of(files);
     let written = outside
         .write(CommitSpec {
             base: Some(head),
             dir: &Dir::parse(package).expect("a directory"),
-            content: Content::Files(&files, &[]),
+            content: Content::Files(files, &[]),
             parents: &[head],
             author: &person(),
             committer: &person(),
