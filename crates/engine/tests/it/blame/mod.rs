@@ -323,3 +323,58 @@ impl<const N: usize> Names for [&[Fixture]; N] {
             .collect()
     }
 }
+
+/// A package of many files of a kind that a definition in the package describes: each file is compared once, and what
+/// is known of kinds is read once. `OFFSHOOT_BLAME_FILES` says how many; how long it took is printed.
+#[tokio::test(start_paused = true)]
+async fn a_package_of_many_files_is_told_of() {
+    let count = std::env::var("OFFSHOOT_BLAME_FILES").ok();
+    let count: usize = count.map_or(60, |text| text.parse().expect("a number"));
+    let mut files: Files = [
+        ("Kptfile", KPTFILE),
+        ("package-context.yaml", CONTEXT),
+        ("crd.yaml", machine::CRD),
+    ]
+    .map(|(name, text)| (path(name), File::text(text)))
+    .into();
+    let rack = |n: usize| machine::RACK.replace("name: rack", &format!("name: rack-{n}"));
+    files.extend((0..count).map(|n| (path(&format!("rack-{n}.yaml")), File::text(&rack(n)))));
+    let world = World::new().await;
+    world.git("blueprints").await;
+    publish(&world, &files, 1).await;
+    world.register("blueprints", false).await;
+    world.register("deploy", true).await;
+    world.rest().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    save(&world, "alice", FIRST, |texts| {
+        let text = text(texts, "rack-7.yaml");
+        *text = replaced(text, "size: 2", "size: 3");
+    })
+    .await;
+    let begun = std::time::Instant::now();
+    let blamed = world.engine.blame(&key(NS, FIRST)).await.expect("told");
+    println!(
+        "{count} files, {} fields: {:?}",
+        blamed.len(),
+        begun.elapsed()
+    );
+    let layer = |file: &str, field: &str| {
+        let mut found = blamed
+            .iter()
+            .filter(|b| b.file.as_str() == file && b.path == field);
+        found.next().map(|b| b.wrote.layer())
+    };
+    assert_eq!(
+        layer("rack-7.yaml", "spec.slots[id=b].size"),
+        Some("person")
+    );
+    assert_eq!(
+        layer("rack-8.yaml", "spec.slots[id=b].size"),
+        Some("upstream")
+    );
+    assert_eq!(
+        layer("rack-8.yaml", "metadata.labels.tier"),
+        Some("function")
+    );
+}
