@@ -43,7 +43,7 @@ pub(super) async fn resolve(
     let (open, old) = (&held.open, &held.revision);
     let (new, drafted) = match made {
         Made::Nothing(acted) => return Ok(acted),
-        Made::Draft(new, drafted) => (*new, drafted),
+        Made::Draft(made) => *made,
     };
     if by.dry_run {
         return Ok(Acted::Done(Some(Arc::new(new))));
@@ -64,7 +64,7 @@ enum Made {
     /// Nothing is to be written.
     Nothing(Acted),
     /// The draft's record, and its commit.
-    Draft(Box<Revision>, Drafted),
+    Draft(Box<(Revision, Drafted)>),
 }
 
 async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution]) -> Result<Made> {
@@ -122,7 +122,7 @@ async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution
     )?;
     content::take(&mut new, &files, &drafted.written)?;
     content::say(&mut new, said);
-    Ok(Made::Draft(Box::new(new), drafted))
+    Ok(Made::Draft(Box::new((new, drafted))))
 }
 
 /// The draft's files with every decision carried out.

@@ -123,7 +123,7 @@ async fn save(
     world.rest().await;
 }
 
-fn text<'t>(texts: &'t mut Vec<(PackagePath, String)>, file: &str) -> &'t mut String {
+fn text<'t>(texts: &'t mut [(PackagePath, String)], file: &str) -> &'t mut String {
     let wanted = path(file);
     let names: Vec<String> = texts.iter().map(|(p, _)| p.to_string()).collect();
     let found = texts.iter_mut().find(|(p, _)| *p == wanted);
@@ -188,7 +188,7 @@ async fn happens(world: &mut World, upstream: &mut Files, one: &Do) {
         Do::Upstream(file, _, "") => drop(upstream.remove(&path(file))),
         Do::Upstream(file, from, to) => {
             let old = upstream[&path(file)].as_text().expect("text").to_owned();
-            upstream.insert(path(file), File::text(&replaced(&old, from, to)));
+            upstream.insert(path(file), File::text(replaced(&old, from, to)));
         }
         Do::UpstreamFile(file, text) => drop(upstream.insert(path(file), File::text(text))),
         Do::Upgrade(number) => {
@@ -226,7 +226,7 @@ async fn happens(world: &mut World, upstream: &mut Files, one: &Do) {
                 .expect("files");
             let mut files = files;
             let old = files[&path(file)].as_text().expect("text").to_owned();
-            files.insert(path(file), File::text(&replaced(&old, from, to)));
+            files.insert(path(file), File::text(replaced(&old, from, to)));
             push_files(&world.store, "file:///git/deploy.git", "shop", &files, None).await;
         }
         Do::Restart => world.restart().await,
@@ -338,7 +338,7 @@ async fn a_package_of_many_files_is_told_of() {
     .map(|(name, text)| (path(name), File::text(text)))
     .into();
     let rack = |n: usize| machine::RACK.replace("name: rack", &format!("name: rack-{n}"));
-    files.extend((0..count).map(|n| (path(&format!("rack-{n}.yaml")), File::text(&rack(n)))));
+    files.extend((0..count).map(|n| (path(&format!("rack-{n}.yaml")), File::text(rack(n)))));
     let world = World::new().await;
     world.git("blueprints").await;
     publish(&world, &files, 1).await;
