@@ -46,6 +46,8 @@ struct State {
     events: Vec<ClusterEvent>,
     /// Variants and sets of which nobody knows who wrote them.
     unsigned: BTreeSet<ObjectKey>,
+    /// Kinds of which whoever plans is told nothing.
+    untold: BTreeSet<Gvk>,
     /// Namespaces that are on their way out.
     leaving: BTreeSet<Namespace>,
     /// Records that are refused, and those that are too large to be kept.
@@ -391,6 +393,11 @@ impl Twin {
     /// Whether nobody knows who wrote a variant or set.
     pub fn is_unsigned(&self, object: &ObjectKey) -> bool {
         self.state().unsigned.contains(object)
+    }
+
+    /// Whoever plans may not read objects of a kind, nor list them.
+    pub fn tell_nobody(&self, kind: &Gvk) {
+        self.state().untold.insert(kind.clone());
     }
 
     /// From now on a namespace is on its way out; what is in it is deleted by whoever asks.

@@ -18,6 +18,8 @@ use super::{FanoutArgs, FleetArgs, Layout, Workload, report};
 
 /// Entries of one request, as the command line makes them.
 const PIECE: usize = 2_500;
+/// Revisions of one page of a list.
+const PAGE: usize = 500;
 
 pub(super) async fn run(args: &FleetArgs) -> Result<()> {
     let mut all: Vec<(usize, Vec<Cost>)> = Vec::new();
@@ -159,17 +161,29 @@ impl Run<'_> {
         self.world.put(path, &files).await
     }
 
-    /// The drafts with their trees.
+    /// The drafts with their statuses, a page at a time: all revisions at once, read and parsed in this very process,
+    /// would be most of what a phase is then seen to hold.
     async fn drafts(&self) -> Result<BTreeMap<String, Value>> {
-        let path = format!("{REVISIONS}?fieldSelector=spec.repository=deploy");
-        let list = self.world.client.get(&path).await;
-        let list = list.map_err(|e| e.to_string())?;
-        let items = list["items"].as_array().cloned().unwrap_or_default();
-        let name = |r: &Value| r["metadata"]["name"].as_str().map(ToOwned::to_owned);
-        let drafts = items
-            .into_iter()
-            .filter(|r| r["spec"]["lifecycle"] == "Draft");
-        Ok(drafts.filter_map(|r| Some((name(&r)?, r))).collect())
+        let mut drafts = BTreeMap::new();
+        let mut from = String::new();
+        loop {
+            let page = format!(
+                "{REVISIONS}?fieldSelector=spec.repository=deploy&limit={PAGE}&continue={from}"
+            );
+            let list = self.world.client.get(&page).await;
+            let list = list.map_err(|e| e.to_string())?;
+            for revision in self::list(&list, "items") {
+                let name = revision["metadata"]["name"].as_str();
+                if let Some(name) = name.filter(|_| revision["spec"]["lifecycle"] == "Draft") {
+                    let kept = json!({ "status": revision["status"] });
+                    drafts.insert(name.to_owned(), kept);
+                }
+            }
+            match list["metadata"]["continue"].as_str() {
+                Some(next) if !next.is_empty() => next.clone_into(&mut from),
+                _ => return Ok(drafts),
+            }
+        }
     }
 
     /// One verb for many, in pieces; all of them must have been done.

@@ -1,9 +1,11 @@
 //! The machine's output made again, layer by layer; believed only where it gives the recorded bytes (F5).
 
+use std::collections::BTreeMap;
+
 use model::{Files, Function, ObjectKey, ObjectName, PackagePath, Revision, VariantSet};
 use package::kptfile::Kptfile;
 use package::layers::{Layer, Layered, Layers, LayersInput};
-use package::merge::earlier;
+use package::merge::{Earlier, Versions};
 use plan::variant::words::SET_KIND;
 
 use super::walk::Output;
@@ -15,8 +17,29 @@ use crate::{Engine, Error, Result};
 pub(super) struct Remade {
     output: Files,
     layered: Option<Layered>,
+    /// What each layer left otherwise of what the one before it held, by file; from the second layer on.
+    differs: Vec<Differs>,
     upstream: Wrote,
     set: Option<VariantSet>,
+}
+
+/// The files that differ from what they were, and what their documents were then.
+type Differs = BTreeMap<PackagePath, Vec<Earlier>>;
+
+fn differs(layered: &Layered) -> Vec<Differs> {
+    let pairs = layered.stages.windows(2).filter_map(|pair| match pair {
+        [before, after] => Some((&before.files, &after.files)),
+        _ => None,
+    });
+    let of = |(before, after): (&Files, &Files)| {
+        let versions = Versions::new(before, after);
+        let changed = after
+            .iter()
+            .filter(|(path, file)| before.get(*path) != Some(*file));
+        let changed = changed.map(|(path, _)| (path.clone(), versions.earlier(path)));
+        changed.collect()
+    };
+    pairs.map(of).collect()
 }
 
 impl Engine {
@@ -26,6 +49,7 @@ impl Engine {
         let nothing = |output: Files| Remade {
             output,
             layered: None,
+            differs: Vec::new(),
             upstream: Wrote::Unknown,
             set: None,
         };
@@ -71,9 +95,17 @@ impl Engine {
                 .and_then(std::result::Result::ok),
             None => None,
         };
+        let (layered, differs) = match layered {
+            Some(layered) => {
+                let both = cpu.run(move || (differs(&layered), layered)).await?;
+                (Some(both.1), both.0)
+            }
+            None => (None, Vec::new()),
+        };
         Ok(Remade {
             output,
             layered,
+            differs,
             upstream: from,
             set: made.variant.as_ref().and_then(|key| self.set_of(key)),
         })
@@ -105,12 +137,11 @@ impl Remade {
             return None;
         }
         let mut at = document;
-        for pair in layered.stages.windows(2).rev() {
-            let [before, after] = pair else { continue };
-            if before.files.get(file) == after.files.get(file) {
+        let layers = layered.stages.iter().skip(1).zip(&self.differs);
+        for (after, differs) in layers.rev() {
+            let Some(all) = differs.get(file) else {
                 continue;
-            }
-            let all = earlier(&before.files, &after.files, file);
+            };
             let was = all.get(at)?;
             match was.document.filter(|_| !was.touches(path)) {
                 Some(document) => at = document,

@@ -7,7 +7,7 @@ use model::{
     CommitId, Conflict, Decision, Files, Machine, ObjectKey, ObjectName, PackagePath, Revision,
     Task, TreeId,
 };
-use package::merge::{Leaf, earlier, leaves, within};
+use package::merge::{Earlier, Leaf, Versions, within};
 
 use super::wrote::Wrote;
 use crate::commits::kept_conflicts;
@@ -95,8 +95,9 @@ impl<'e> Walk<'e> {
     /// All fields of a package.
     pub(super) fn fields(&self, tree: TreeId) -> Result<Vec<Field>> {
         let files = self.engine.snapshot(self.open, tree)?.files.clone();
+        let package = Versions::new(&files, &files);
         let of = |file: &PackagePath| {
-            let leaves = leaves(&files, file);
+            let leaves = package.leaves(file);
             let file = file.clone();
             leaves.into_iter().map(move |leaf| Field {
                 file: file.clone(),
@@ -281,13 +282,14 @@ impl<'e> Walk<'e> {
 /// The fields that are as they were before, where their documents stood then; and those that are not.
 fn split(before: &Files, after: &Files, at: Vec<At>, fields: &[Field]) -> (Vec<At>, Vec<At>) {
     let (mut same, mut changed) = (Vec::new(), Vec::new());
-    let mut file: Option<(&PackagePath, Vec<package::merge::Earlier>)> = None;
+    let versions = Versions::new(before, after);
+    let mut file: Option<(&PackagePath, Vec<Earlier>)> = None;
     for at in at {
         let Some(field) = fields.get(at.field) else {
             continue;
         };
         if file.as_ref().is_none_or(|(known, _)| *known != &field.file) {
-            file = Some((&field.file, earlier(before, after, &field.file)));
+            file = Some((&field.file, versions.earlier(&field.file)));
         }
         let was = file.as_ref().and_then(|(_, all)| all.get(at.document));
         match was

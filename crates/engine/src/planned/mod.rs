@@ -201,11 +201,12 @@ impl Engine {
         cluster: Arc<dyn Cluster>,
     ) -> Result<FleetPlan> {
         let everything = suppositions.is_empty();
+        let mut plan = FleetPlan::default();
+        known::asked_for(self, &cluster, namespace, &mut plan.unknown).await;
         let mut world = Supposed::of(self, cluster, suppositions.run_functions);
         let kinds = suppositions.kinds.clone();
         let written = written(&suppositions);
         let gone = suppose(&mut world, suppositions).await?;
-        let mut plan = FleetPlan::default();
         for kind in &kinds {
             known::take(&world, namespace, kind, &mut plan.unknown).await;
         }

@@ -191,6 +191,15 @@ fn say(key: &ObjectKey, observed: &Observed, decided: &Plan, plan: &mut FleetPla
             plan.stalled.push(entry);
         }
     }
+    for unread in observed.unread.iter().filter(|unread| unread.passes) {
+        let entry = (
+            format!("upstream packages of set {key}"),
+            unread.why.clone(),
+        );
+        if !plan.unknown.contains(&entry) {
+            plan.unknown.push(entry);
+        }
+    }
     if unselected {
         let notes = decided.report.notes.iter().map(|n| n.what.clone());
         let why: Vec<String> = notes.collect();

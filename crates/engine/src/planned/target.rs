@@ -9,7 +9,7 @@ use plan::variant::{BaseRef, Observed, Plan, RevisionRef, Step, Subject};
 
 use super::{Fate, Leaving, PlannedClass, Target, UpstreamChange, Verdict};
 use crate::prepare::{self, Metadata, Prepared};
-use crate::suppose::{FOREIGN, Supposed};
+use crate::suppose::{NOTED, Noted, Supposed};
 use crate::usecase::rendered;
 use crate::{Error, Result, observe};
 
@@ -28,26 +28,24 @@ pub(super) struct Planned {
 /// # Errors
 /// The process is on its way out.
 pub(super) async fn plan(world: &Supposed, key: ObjectKey) -> Result<Option<Planned>> {
-    let foreign = Mutex::new(BTreeSet::new());
-    FOREIGN
-        .scope(foreign, async move {
-            let planned = rounds(world, &key).await;
-            let asked = FOREIGN.with(|foreign| {
-                let foreign = foreign.lock().unwrap_or_else(PoisonError::into_inner);
-                foreign.clone()
+    NOTED
+        .scope(Mutex::default(), async move {
+            let planned = rounds(world, &key).await?;
+            let noted = NOTED.with(|noted| {
+                let noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+                noted.clone()
             });
-            planned.map(|planned| planned.map(|planned| with_foreign(planned, &asked)))
+            Ok(planned.map(|planned| with_hidden(with_foreign(planned, &noted), &noted)))
         })
         .await
 }
 
 /// What a function of others makes is not known before it runs, and may be otherwise the next time.
-fn with_foreign(mut planned: Planned, asked: &BTreeSet<String>) -> Planned {
-    if asked.is_empty() {
+fn with_foreign(mut planned: Planned, noted: &Noted) -> Planned {
+    if noted.foreign.is_empty() {
         return planned;
     }
-    let names: Vec<&str> = asked.iter().map(String::as_str).collect();
-    let names = names.join(", ");
+    let names = joined(&noted.foreign);
     let target = &mut planned.target;
     target.tree = None;
     if target.verdict == Verdict::Failed {
@@ -59,6 +57,29 @@ fn with_foreign(mut planned: Planned, asked: &BTreeSet<String>) -> Planned {
         target.inexact = Some(format!("function {names}, which is not built in, was run"));
     }
     planned
+}
+
+/// What would be injected of an object that whoever plans may not read is not told: where the package holds something of
+/// it already, that is what was planned with, and otherwise nothing is known.
+fn with_hidden(mut planned: Planned, noted: &Noted) -> Planned {
+    let target = &mut planned.target;
+    if noted.hidden.is_empty() || target.verdict == Verdict::Leave {
+        return planned;
+    }
+    let why = format!("you may not read {}", joined(&noted.hidden));
+    target.tree = None;
+    if target.verdict == Verdict::Failed && target.why.0 == plan::variant::words::WRITER_UNKNOWN {
+        target.verdict = Verdict::Unknown;
+        target.why = ("MayNotRead".to_owned(), why.clone());
+    }
+    let more = target.inexact.take().map(|more| format!("; {more}"));
+    target.inexact = Some(why + &more.unwrap_or_default());
+    planned
+}
+
+fn joined(names: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.join(", ")
 }
 
 async fn rounds(world: &Supposed, key: &ObjectKey) -> Result<Option<Planned>> {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use model::{
-    Namespace, ObjectKey, ObjectMeta, Pairs, Problem, Repository, RepositoryStatus, SetStatus,
-    Text, UpstreamSource, Variant, VariantSet, VariantStatus,
+    Namespace, ObjectKey, ObjectMeta, ObjectName, Pairs, Problem, Repository, RepositoryStatus,
+    SetStatus, Text, UpstreamSource, Variant, VariantSet, VariantStatus,
 };
 
 use plan::set::Object;
@@ -319,6 +319,20 @@ pub trait Cluster: Send + Sync + fmt::Debug {
     /// Whether the requester may list this kind, and whether a cluster-scoped kind may be selected
     /// from this namespace (S5). `Here` if so.
     async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError>;
+
+    /// Whether whoever plans may be told what an object holds or, without a name, which objects of a kind there are in
+    /// a namespace (everywhere, for a cluster-scoped kind). Whoever carries out what is decided tells nobody (F2).
+    ///
+    /// # Errors
+    /// It cannot be found out now.
+    async fn may_be_told(
+        &self,
+        _kind: &Gvk,
+        _namespace: &Namespace,
+        _name: Option<&ObjectName>,
+    ) -> Result<bool, PortError> {
+        Ok(true)
+    }
 
     /// What a `PackageRevisionSet` takes as upstream, or everything that is wrong with it, as the
     /// requester may see it.

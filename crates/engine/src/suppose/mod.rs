@@ -23,7 +23,7 @@ use crate::ports::{
 use crate::repos::Open;
 use crate::{Engine, Options};
 
-pub(crate) use ports::FOREIGN;
+pub(crate) use ports::{NOTED, Noted};
 pub use upstream::{SupposedContent, SupposedUpstream};
 
 use ports::{OwnFunctions, ReadOnlyCluster, ReadOnlyRecords};

@@ -23,6 +23,13 @@ fn refused<T>(attempt: &str) -> Result<T, PortError> {
     Err(PortError::new(Class::Bug, attempt, why))
 }
 
+/// What a set is decided by, and whoever plans may not see: the set's plan is not known.
+fn untold<T>(verb: &str, kind: &Gvk, what: &str) -> Result<T, PortError> {
+    let attempt = format!("{verb} {} of {what}", kind.kind);
+    let why = format!("you may not {verb} {} of {what}", kind.kind);
+    Err(PortError::new(Class::Denied, attempt, why))
+}
+
 /// A cluster that can only be read.
 pub(super) struct ReadOnlyCluster {
     pub(super) real: Arc<dyn Cluster>,
@@ -106,12 +113,22 @@ impl Cluster for ReadOnlyCluster {
         key: &ObjectKey,
         requester: &Requester,
     ) -> Result<Found<ObjectContent>, PortError> {
+        let (namespace, name) = (&key.namespace, Some(&key.name));
+        if !self.real.may_be_told(kind, namespace, name).await? {
+            note(|noted| &mut noted.hidden, format!("{} {key}", kind.kind));
+            // What the package holds of it already stays, and nothing is read.
+            return Ok(Found::WriterUnknown);
+        }
         self.real
             .object(kind, key, &self.requester(requester))
             .await
     }
 
     async fn may_select(&self, kind: &Gvk, requester: &Requester) -> Result<Found<()>, PortError> {
+        let namespace = &requester.key.namespace;
+        if !self.real.may_be_told(kind, namespace, None).await? {
+            return untold("list", kind, &format!("namespace {namespace}"));
+        }
         self.real.may_select(kind, &self.requester(requester)).await
     }
 
@@ -120,6 +137,11 @@ impl Cluster for ReadOnlyCluster {
         key: &ObjectKey,
         requester: &Requester,
     ) -> Result<Found<Result<Vec<UpstreamSource>, Vec<Problem>>>, PortError> {
+        let kind = crate::observe::revision_sets();
+        let (namespace, name) = (&key.namespace, Some(&key.name));
+        if !self.real.may_be_told(&kind, namespace, name).await? {
+            return untold("read", &kind, &key.to_string());
+        }
         self.real
             .revision_set(key, &self.requester(requester))
             .await
@@ -216,9 +238,26 @@ impl Records for ReadOnlyRecords {
     }
 }
 
+/// What the work of a task met that makes its plan inexact.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Noted {
+    /// The functions of others that it asked for.
+    pub(crate) foreign: BTreeSet<String>,
+    /// The objects that whoever plans may not read.
+    pub(crate) hidden: BTreeSet<String>,
+}
+
 tokio::task_local! {
-    /// The functions of others that the work of this task asked for.
-    pub(crate) static FOREIGN: Mutex<BTreeSet<String>>;
+    /// What the work of this task met.
+    pub(crate) static NOTED: Mutex<Noted>;
+}
+
+/// Notes something for the plan of this task; outside of one nobody asks.
+fn note(kind: impl FnOnce(&mut Noted) -> &mut BTreeSet<String>, what: String) {
+    _ = NOTED.try_with(|noted| {
+        let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+        kind(&mut noted).insert(what)
+    });
 }
 
 /// Runs the functions of this build; those of others only where that was asked for. It notes which they are.
@@ -237,12 +276,7 @@ impl Runner for OwnFunctions {
         let name = image
             .or_else(|| call.function.exec.clone())
             .unwrap_or_default();
-        let note = |foreign: &Mutex<BTreeSet<String>>| {
-            let mut foreign = foreign.lock().unwrap_or_else(PoisonError::into_inner);
-            foreign.insert(name.clone());
-        };
-        // Outside of a plan nobody asks.
-        _ = FOREIGN.try_with(note);
+        note(|noted| &mut noted.foreign, name.clone());
         if self.run_others {
             return self.real.run(call, limits).await;
         }

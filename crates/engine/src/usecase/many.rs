@@ -26,6 +26,9 @@ const UNDER_WAY: usize = 256;
 /// Those of one repository that are announced together.
 const TOGETHER: usize = 64;
 
+/// Resolutions whose files are held at once: each has its package several times over, read and rendered.
+const RENDERED: usize = 8;
+
 /// What is wanted of one revision.
 #[derive(Debug, Clone)]
 pub struct Wish {
@@ -60,6 +63,7 @@ struct State {
     stopped: AtomicBool,
     begun: Mutex<BTreeMap<usize, Asked>>,
     permits: Arc<Semaphore>,
+    renders: Semaphore,
 }
 
 impl State {
@@ -103,6 +107,7 @@ impl Engine {
             stopped: AtomicBool::new(false),
             begun: Mutex::default(),
             permits: Arc::new(Semaphore::new(UNDER_WAY)),
+            renders: Semaphore::new(RENDERED),
         });
         let mut queues: BTreeMap<Place, VecDeque<(usize, Wish)>> = BTreeMap::new();
         for (at, wish) in wishes.into_iter().enumerate() {
@@ -212,7 +217,7 @@ impl OfRepository {
             let work = async {
                 let held = this.engine.hold(&wish.key).await;
                 match held {
-                    Ok(held) => carry_out(&this.engine, &this.by, &wish, held).await,
+                    Ok(held) => carry_out(&this, &wish, held).await,
                     Err(error) => gone(&wish, error),
                 }
             };
@@ -225,7 +230,7 @@ impl OfRepository {
         let this = self.of(ready.at);
         under_way.spawn(async move {
             let _permit = ready.permit;
-            let work = carry_out(&this.engine, &this.by, &ready.wish, ready.held);
+            let work = carry_out(&this, &ready.wish, ready.held);
             let acted = Box::pin(this.asked.during(work)).await;
             this.hear(acted);
         });
@@ -276,13 +281,14 @@ fn gone(wish: &Wish, error: Error) -> Result<Acted> {
 }
 
 /// Carries out a wish on a revision that is held.
-async fn carry_out(engine: &Engine, by: &Caller, wish: &Wish, held: Held) -> Result<Acted> {
+async fn carry_out(one: &One, wish: &Wish, held: Held) -> Result<Acted> {
+    let (engine, by) = (&one.engine, &one.by);
     let (revision, seen) = (&held.revision, wish.seen.as_deref());
     let verb = match &wish.act {
         Act::Verb(verb) => *verb,
         Act::Resolve(decisions) => {
             is_as_seen(revision, seen).map_err(rejected)?;
-            return resolve::resolve(engine, by, &held, decisions).await;
+            return resolve::resolve(engine, by, &held, decisions, &one.state.renders).await;
         }
     };
     match fit(revision, verb, seen).map_err(rejected)? {

@@ -13,10 +13,11 @@ use package::render::Options;
 use plan::revision::save as judge;
 use serde_json::{Value, json};
 use store::Content;
+use tokio::sync::Semaphore;
 
 use super::acted::Acted;
 use super::{Caller, Held, content, lifecycle};
-use crate::commits::{DraftCommit, told};
+use crate::commits::{DraftCommit, Drafted, told};
 use crate::git::Subject;
 use crate::index::PackageKey;
 use crate::publish::{Follow, Publication};
@@ -26,16 +27,50 @@ use crate::{Engine, Error, Result};
 /// How many commits of a draft are looked through for what a side held.
 const HISTORY: usize = 100;
 
-/// Decides the open conflicts of a draft that these decisions are about.
+/// Decides the open conflicts of a draft that these decisions are about. The files of few drafts are held at once: what
+/// waits for the disk needs them no more.
 pub(super) async fn resolve(
     engine: &Engine,
     by: &Caller,
     held: &Held,
     decisions: &[Resolution],
+    turn: &Semaphore,
 ) -> Result<Acted> {
+    let made = {
+        let _turn = turn.acquire().await.map_err(|_| Error::Stopped)?;
+        Box::pin(make(engine, by, held, decisions)).await?
+    };
+    let (open, old) = (&held.open, &held.revision);
+    let (new, drafted) = match made {
+        Made::Nothing(acted) => return Ok(acted),
+        Made::Draft(made) => *made,
+    };
+    if by.dry_run {
+        return Ok(Acted::Done(Some(Arc::new(new))));
+    }
+    let mut publication = Publication {
+        refs: lifecycle::refs(open, old, old.lifecycle, new.commit)?,
+        follow: vec![Follow::put(new.clone(), Some(Arc::clone(old)))],
+        ..Publication::default()
+    };
+    drafted.publish(&mut publication);
+    let stored = engine.publish(open, publication).await?;
+    let stored = stored.into_iter().next().flatten();
+    Ok(Acted::Done(Some(stored.unwrap_or_else(|| Arc::new(new)))))
+}
+
+/// What comes of the decisions, before it is published.
+enum Made {
+    /// Nothing is to be written.
+    Nothing(Acted),
+    /// The draft's record, and its commit.
+    Draft(Box<(Revision, Drafted)>),
+}
+
+async fn make(engine: &Engine, by: &Caller, held: &Held, decisions: &[Resolution]) -> Result<Made> {
     let (open, old) = (&held.open, &held.revision);
     if let Err(rejected) = judge(old) {
-        return Ok(Acted::Skipped(rejected.message));
+        return Ok(Made::Nothing(Acted::Skipped(rejected.message)));
     }
     let about = |c: &Conflict| decisions.iter().find(|d| d.is_about(c));
     let asked: Vec<(&Conflict, &Choice)> = old
@@ -47,10 +82,10 @@ pub(super) async fn resolve(
     let waiting: Vec<(&Conflict, &Choice)> =
         asked.iter().copied().filter(|(c, _)| c.blocks()).collect();
     if waiting.is_empty() {
-        return Ok(match asked.is_empty() {
+        return Ok(Made::Nothing(match asked.is_empty() {
             true => Acted::Skipped("it has no such conflict".to_owned()),
             false => Acted::Already,
-        });
+        }));
     }
     engine.may_write(open)?;
     let (snapshot, _) = engine.snapshot_within(open, old.tree)?;
@@ -87,18 +122,7 @@ pub(super) async fn resolve(
     )?;
     content::take(&mut new, &files, &drafted.written)?;
     content::say(&mut new, said);
-    if by.dry_run {
-        return Ok(Acted::Done(Some(Arc::new(new))));
-    }
-    let mut publication = Publication {
-        refs: lifecycle::refs(open, old, old.lifecycle, new.commit)?,
-        follow: vec![Follow::put(new.clone(), Some(Arc::clone(old)))],
-        ..Publication::default()
-    };
-    drafted.publish(&mut publication);
-    let stored = engine.publish(open, publication).await?;
-    let stored = stored.into_iter().next().flatten();
-    Ok(Acted::Done(Some(stored.unwrap_or_else(|| Arc::new(new)))))
+    Ok(Made::Draft(Box::new((new, drafted))))
 }
 
 /// The draft's files with every decision carried out.

@@ -4,6 +4,7 @@
 #![expect(clippy::too_many_lines, reason = "a walk is told in one piece")]
 
 mod approval;
+mod blame;
 mod conflicts;
 mod crashes;
 mod edges;
@@ -17,6 +18,7 @@ mod outside;
 mod owners;
 mod people;
 mod planned;
+mod planned_seen;
 mod planned_worlds;
 mod reach;
 mod rendering;

@@ -29,6 +29,8 @@ pub(crate) struct World {
     pub(crate) deaths: Arc<Deaths>,
     /// Which controllers the next process runs: of variants, and of sets.
     pub(crate) reconcilers: (bool, bool),
+    /// How often the next process looks at repositories.
+    pub(crate) local_poll: Duration,
     running: JoinHandle<()>,
 }
 
@@ -115,7 +117,9 @@ impl World {
             ..MemoryOptions::default()
         }));
         let both = (true, true);
-        let (engine, running) = start(&twin, &clock, &store, &deaths, (false, both));
+        let local_poll = Duration::from_millis(300);
+        let how = (false, both, local_poll);
+        let (engine, running) = start(&twin, &clock, &store, &deaths, how);
         let world = Self {
             twin,
             clock,
@@ -123,6 +127,7 @@ impl World {
             engine,
             deaths,
             reconcilers: both,
+            local_poll,
             running,
         };
         world.rest().await;
@@ -153,7 +158,7 @@ impl World {
             deaths,
             ..
         } = self;
-        let how = (rebuild, self.reconcilers);
+        let how = (rebuild, self.reconcilers, self.local_poll);
         (self.engine, self.running) = start(twin, clock, store, deaths, how);
     }
 
@@ -343,6 +348,14 @@ impl World {
     }
 }
 
+/// A world that is left behind does nothing any more: a test of many has the next one to itself.
+impl Drop for World {
+    fn drop(&mut self) {
+        self.running.abort();
+        self.engine.stop();
+    }
+}
+
 /// Somebody pushes a package to `main` of a repository anywhere, and a tag.
 pub(crate) async fn push_by(
     store: &MemoryStore,
@@ -351,16 +364,26 @@ pub(crate) async fn push_by(
     files: &[(&str, &str)],
     tag: Option<&str>,
 ) -> CommitId {
+    push_files(store, url, package, &files_of(files), tag).await
+}
+
+/// The same of any files.
+pub(crate) async fn push_files(
+    store: &MemoryStore,
+    url: &str,
+    package: &str,
+    files: &Files,
+    tag: Option<&str>,
+) -> CommitId {
     let outside = store.outside(url).expect("a repository");
     let refs = outside.refs().expect("refs");
     let main = RefName::branch("main").expect("a ref");
     let head = refs[&main];
-    let files = files_of(files);
     let written = outside
         .write(CommitSpec {
             base: Some(head),
             dir: &Dir::parse(package).expect("a directory"),
-            content: Content::Files(&files, &[]),
+            content: Content::Files(files, &[]),
             parents: &[head],
             author: &person(),
             committer: &person(),
@@ -392,11 +415,11 @@ fn start(
     clock: &Arc<TestClock>,
     store: &Arc<MemoryStore>,
     deaths: &Arc<Deaths>,
-    (rebuild, (variants, sets)): (bool, (bool, bool)),
+    (rebuild, (variants, sets), local_poll): (bool, (bool, bool), Duration),
 ) -> (Engine, JoinHandle<()>) {
     let options = Options {
         cpu: Cpu::Inline,
-        local_poll: Duration::from_millis(300),
+        local_poll,
         rebuild,
         variants,
         sets,

@@ -97,6 +97,11 @@ fn is_wanted(field: &Value, wanted: &str) -> bool {
 /// A line for each field: who, what of them, the field and its value. The resource is named where it changes.
 pub(super) fn lines(fields: &[&Value], text: &str) -> String {
     let stream = yaml::Stream::parse(text, &yaml::Limits::default()).ok();
+    let secrets: Vec<bool> = stream
+        .iter()
+        .flat_map(yaml::Stream::documents)
+        .map(|d| holds_secret(d.root()))
+        .collect();
     let mut rows = Vec::new();
     let mut last = None;
     for field in fields {
@@ -111,8 +116,8 @@ pub(super) fn lines(fields: &[&Value], text: &str) -> String {
             .and_then(Value::as_u64)
             .unwrap_or_default();
         let value = stream.as_ref().and_then(|stream| {
-            let document = stream.document(usize::try_from(document).ok()?)?;
-            shown(document.root(), path)
+            let at = usize::try_from(document).ok()?;
+            shown(stream.document(at)?.root(), *secrets.get(at)?, path)
         });
         let place = if path.is_empty() {
             "(the whole file)"
@@ -132,14 +137,26 @@ pub(super) fn lines(fields: &[&Value], text: &str) -> String {
     client::align(&rows)
 }
 
+fn holds_secret(root: yaml::Node<'_>) -> bool {
+    match root.to_value(yaml::Reader::V3) {
+        Ok(value) => package::changes::holds_secret(&value),
+        Err(_) => root.source().contains("Secret"),
+    }
+}
+
 /// A value as it is written, as far as it fits a line; nothing of a Secret.
-fn shown(root: yaml::Node<'_>, path: &str) -> Option<String> {
-    let secret = root.get("kind").and_then(|k| k.as_str()) == Some("Secret");
-    if secret
-        && ["data", "stringData"]
-            .iter()
-            .any(|top| package::merge::within(path, top))
-    {
+fn shown(root: yaml::Node<'_>, secret: bool, path: &str) -> Option<String> {
+    // An annotation may hold the whole Secret, as kubectl's last-applied-configuration does.
+    let shows = [
+        "apiVersion",
+        "kind",
+        "type",
+        "metadata.name",
+        "metadata.namespace",
+        "metadata.labels",
+    ];
+    let shows = shows.iter().any(|top| package::merge::within(path, top));
+    if secret && !shows {
         return Some("(hidden)".to_owned());
     }
     let text = package::conflicts::node_at(root, path)?
@@ -176,20 +193,30 @@ mod tests {
 
     #[test]
     fn values_stand_beside_their_fields_and_secrets_do_not() {
-        let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {p: hunter2}\nlist:\n- {name: x, v: 1}\n";
+        let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {p: hunter2}\n";
         let field = |path: &str| json!({ "resource": "/Secret//a", "path": path, "layer": "person", "what": "ann", "document": 0 });
-        let fields = [
-            field("metadata.name"),
-            field("stringData.p"),
-            field("list[name=x].v"),
-        ];
+        let fields = [field("metadata.name"), field("stringData.p")];
         let out = lines(&fields.iter().collect::<Vec<_>>(), text);
         assert!(out.contains("metadata.name: a"), "{out}");
-        assert!(out.contains("list[name=x].v: 1"), "{out}");
+        let other = "kind: ConfigMap\nlist:\n- {name: x, v: 1}\n";
+        let listed = lines(&[&field("list[name=x].v")], other);
+        assert!(listed.contains("list[name=x].v: 1"), "{listed}");
         assert!(
             out.contains("stringData.p: (hidden)") && !out.contains("hunter2"),
             "{out}"
         );
         assert!(out.starts_with("# /Secret//a"), "{out}");
+        let list = format!(
+            "apiVersion: v1\nkind: List\nitems:\n- {}",
+            text.trim_end().replace('\n', "\n  ")
+        );
+        let applied = text.replace("name: a", "name: a, annotations: {last: hunter2}");
+        for (text, path) in [(list, "items"), (applied, "metadata.annotations.last")] {
+            let out = lines(&[&field(path)], &text);
+            assert!(
+                out.contains("(hidden)") && !out.contains("hunter2"),
+                "{out}"
+            );
+        }
     }
 }

@@ -27,9 +27,10 @@ use objects::Objects;
 pub(super) const AT_ONCE: usize = 2;
 
 /// What a caller must be allowed to list to be told what becomes of it.
-const SEEN: [(&str, &str); 4] = [
+const SEEN: [(&str, &str); 5] = [
     ("config.porch.kpt.dev", "packagevariants"),
     ("config.porch.kpt.dev", "packagevariantsets"),
+    ("config.porch.kpt.dev", "repositories"),
     (api::PACKAGE_GROUP, "packagerevisions"),
     (api::PACKAGE_GROUP, "packagerevisionresources"),
 ];

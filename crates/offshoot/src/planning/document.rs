@@ -240,17 +240,22 @@ pub(crate) fn shown_text(file: &model::File) -> String {
 
 /// Whether a text may hold a Secret: what cannot be read as YAML is judged by its words.
 fn holds_secret(text: &str) -> bool {
-    if !text.contains("Secret") {
+    // A quoted text may write the word in escapes.
+    let words = ["Secret", "\\x", "\\u", "\\U"];
+    if !words.iter().any(|word| text.contains(word)) {
         return false;
     }
-    let Ok(stream) = yaml::Stream::parse(text, &yaml::Limits::default()) else {
-        return true;
+    let read = || {
+        let stream = yaml::Stream::parse(text, &yaml::Limits::default()).ok()?;
+        let values = stream
+            .documents()
+            .map(|d| d.to_value(yaml::Reader::V3).ok());
+        values.collect::<Option<Vec<_>>>()
     };
-    let kind = yaml::Path::keys(["kind"]);
-    stream.documents().any(|document| {
-        let kind = document.root().find(&kind).and_then(|node| node.as_str());
-        matches!(kind, Some("Secret" | "List" | "ResourceList"))
-    })
+    match read() {
+        Some(values) => values.iter().any(package::changes::holds_secret),
+        None => true,
+    }
 }
 
 fn of_file(change: &FileChange) -> Vec<Value> {

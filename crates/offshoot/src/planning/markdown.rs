@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::entries::entries;
 use super::table::{by_key, letters, place, sides, sorted};
-use super::{list, number, short, text, who};
+use super::{inexact, list, number, short, text, who};
 
 /// The most bytes of a comment.
 pub(crate) const LIMIT: usize = 65_536;
@@ -119,5 +119,13 @@ fn rest(document: &Value, most: usize, out: &mut String) {
                 why.replace("```", "'''")
             );
         }
+    }
+    let inexact = inexact(document);
+    if !inexact.is_empty() {
+        out.push('\n');
+    }
+    for (why, count) in inexact.iter().take(most.clamp(1, 20)) {
+        let why = why.lines().next().unwrap_or_default();
+        _ = writeln!(out, "* {count} not exact: {}", why.replace('`', "'"));
     }
 }

@@ -71,6 +71,20 @@ fn who(entry: &Value) -> String {
     }
 }
 
+/// Why targets are not exact, and how many each, the most first; what is unknown is told as such.
+fn inexact(document: &Value) -> Vec<(&str, usize)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for target in list(document, "targets") {
+        let why = text(target, "inexact");
+        if !why.is_empty() && text(target, "verdict") != "unknown" {
+            *counts.entry(why).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(why, count)| (std::cmp::Reverse(*count), *why));
+    counts
+}
+
 fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     let items = value.get(key).and_then(Value::as_array);
     items.into_iter().flatten()

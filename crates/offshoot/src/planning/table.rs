@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::entries::{Entry, entries};
-use super::{list, number, short, text, who};
+use super::{inexact, list, number, short, text, who};
 use crate::visible::visible;
 
 /// How many names a line lists.
@@ -54,6 +54,11 @@ pub(crate) fn table(document: &Value, all: bool) -> String {
         );
     }
     more(unknown, "unknown", &mut out);
+    let inexact = inexact(document);
+    for (why, count) in inexact.iter().take(TOLD) {
+        _ = writeln!(out, "~ {count} not exact: {}", first_line(why));
+    }
+    more(inexact.len(), "reasons", &mut out);
     out
 }
 

@@ -218,6 +218,92 @@ fn nothing_of_a_secret_is_shown() {
     }
 }
 
+/// A Secret in a list, in another resource, and one whose kind is written in escapes.
+#[test]
+fn a_secret_shows_nothing_wherever_it_stands() {
+    let list = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Secret\n  metadata: {name: a}\n  stringData: {p: hunter1}\n";
+    let short = "apiVersion: v1\nkind: SecretList\nitems:\n- metadata: {name: a}\n  stringData: {p: hunter1}\n";
+    let work = "apiVersion: work.example.com/v1\nkind: ManifestWork\nmetadata: {name: a}\nspec:\n  manifests:\n  - apiVersion: v1\n    kind: Secret\n    metadata: {name: a}\n    data: {p: hunter1}\n";
+    let escaped = "apiVersion: v1\n\"kind\": \"\\u0053ecret\"\nmetadata: {name: a}\nstringData: {p: hunter1}\n";
+    let anchor = "apiVersion: v1\nkind: &k Secret\nmetadata: {name: a, labels: {k: *k}}\nstringData: {p: hunter1}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n";
+    let applied = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: '{\"stringData\":{\"p\":\"hunter1\"}}'\n";
+    let broken = "apiVersion: v1\nkind: Secret\nmetadata: {name: a\nstringData: {p: hunter1}\n";
+    let json =
+        "{\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\"},\"stringData\":{\"p\":\"hunter1\"}}\n";
+    for (path, text) in [
+        ("a.yaml", list),
+        ("b.yaml", short),
+        ("c.yaml", work),
+        ("d.yaml", escaped),
+        ("e.yaml", anchor),
+        ("f.yaml", applied),
+        ("g.yaml", broken),
+        ("h.json", json),
+    ] {
+        for (old, new) in [
+            (text.to_owned(), text.replace("hunter1", "hunter2")),
+            (String::new(), text.to_owned()),
+            (text.to_owned(), String::new()),
+            (text.to_owned(), text.replace("hunter1", "hunter2 # new")),
+        ] {
+            let plan = of_one(path, &old, &new);
+            let document = document(&plan, None);
+            let class = document["classes"][0]["id"].as_str().unwrap();
+            for shown in [
+                document.to_string(),
+                table(&document, true),
+                markdown(&document, true),
+                diff(&document, class).unwrap(),
+            ] {
+                assert!(!shown.contains("hunter"), "{path}: {shown}");
+            }
+        }
+    }
+}
+
+/// A plan with one target whose package has one file; an empty text is no file.
+fn of_one(path: &str, old: &str, new: &str) -> FleetPlan {
+    let holds = |text: &str| match text {
+        "" => Files::new(),
+        text => files(&[(path, text.to_owned())]),
+    };
+    let (before, after) = (holds(old), holds(new));
+    let mut plan = FleetPlan::default();
+    let at = target(&mut plan, "one", Verdict::Upgrade);
+    let found = changes(&before, &after, &Default::default());
+    let id = found.id(&WantedUpstream {
+        repository: RepositoryName::parse("blueprints").unwrap(),
+        package: PackageName::parse("web").unwrap(),
+        tree: TreeId::from_bytes(&[7; 20]).unwrap(),
+    });
+    plan.targets[at].class = Some(id);
+    let first = key("one");
+    plan.classes.insert(
+        id,
+        PlannedClass {
+            changes: found,
+            first,
+            before,
+            after,
+        },
+    );
+    plan
+}
+
+/// What is not exact says so, and why: on every page.
+#[test]
+fn why_a_target_is_not_exact_is_on_every_page() {
+    let mut plan = fleet();
+    let why = "you may not read ConfigMap default/endpoint";
+    for target in plan.targets.iter_mut().take(3) {
+        target.inexact = Some(why.to_owned());
+    }
+    let document = document(&plan, None);
+    for page in [table(&document, false), markdown(&document, false)] {
+        assert!(page.contains(&format!("3 not exact: {why}")), "{page}");
+    }
+}
+
 #[test]
 fn the_order_of_targets_and_strangers_change_no_id() {
     let plan = fleet();

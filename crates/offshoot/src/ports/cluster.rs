@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use apiserver::gateway::Attributes;
 use apiserver::verbs::handle::ResourceName;
 use async_trait::async_trait;
 use engine::ports::{
@@ -10,8 +11,8 @@ use engine::ports::{
     PortError, Reader, Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
 use model::{
-    Class, Namespace, ObjectKey, Problem, RepositoryStatus, SetStatus, Uid, UpstreamSource,
-    Variant, VariantStatus,
+    Class, Namespace, ObjectKey, ObjectName, Problem, RepositoryStatus, SetStatus, Uid,
+    UpstreamSource, Variant, VariantStatus,
 };
 use serde_json::{Value, json};
 
@@ -255,6 +256,37 @@ impl Cluster for ApiCluster {
             "{kind} is cluster-scoped: namespace {} must carry {mark}: \"true\"",
             requester.key.namespace
         )))
+    }
+
+    async fn may_be_told(
+        &self,
+        kind: &Gvk,
+        namespace: &Namespace,
+        name: Option<&ObjectName>,
+    ) -> Result<bool, PortError> {
+        let Some(overlay) = &self.overlay else {
+            return Ok(true);
+        };
+        // A kind that is not served has nothing to tell.
+        let Some(served) = self.served(kind).await? else {
+            return Ok(true);
+        };
+        let resource = &served.resource;
+        let asked = Attributes {
+            user: overlay.user(),
+            verb: if name.is_some() { "get" } else { "list" },
+            group: &resource.group,
+            resource: &resource.plural,
+            subresource: "",
+            namespace: if served.namespaced {
+                namespace.as_str()
+            } else {
+                ""
+            },
+            name: name.map_or("", ObjectName::as_str),
+            path: "",
+        };
+        Ok(self.api.may(&asked).await.allowed)
     }
 
     async fn revision_set(

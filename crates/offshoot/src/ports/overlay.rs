@@ -50,6 +50,11 @@ impl Overlay {
         self.written.contains(&entry).then_some(&self.user)
     }
 
+    /// Whoever supposes it, and is told what comes of it.
+    pub(super) fn user(&self) -> &User {
+        &self.user
+    }
+
     /// An object of a kind, if anything is supposed of it.
     pub(super) fn object(&self, kind: &Gvk, key: &ObjectKey) -> Option<Option<&Value>> {
         let kind = (kind.group.clone(), kind.kind.clone());

@@ -196,7 +196,7 @@ pub(super) fn of(
         let resource = Template::of(name, inputs);
         let mut found = Vec::new();
         compare(&FieldPath::default(), old, new, &mut found);
-        let secret = is_secret(old) || is_secret(new);
+        let secret = holds_secret(old) || holds_secret(new);
         for (path, before, after) in found {
             let held = |value: Option<&Value>| value.map(|value| Held::of(value, inputs));
             changes.push(FieldChange {
@@ -211,8 +211,19 @@ pub(super) fn of(
     Some(changes)
 }
 
-fn is_secret(value: &Value) -> bool {
-    value.get("kind").and_then(Value::as_str) == Some("Secret")
+/// Whether a value is a Secret or holds one: lists do, and so do resources that carry manifests of others.
+pub fn holds_secret(value: &Value) -> bool {
+    let kind = value.get("kind").and_then(Value::as_str);
+    let holds = |key: &&str| value.get(key).is_some();
+    // A mere reference to a Secret has its kind and none of its values.
+    let secret = kind == Some("Secret") && ["data", "stringData", "metadata"].iter().any(holds);
+    secret
+        || kind == Some("SecretList")
+        || match value {
+            Value::Seq(items) => items.iter().any(holds_secret),
+            Value::Map(entries) => entries.iter().any(|(_, value)| holds_secret(value)),
+            _ => false,
+        }
 }
 
 /// Documents by the names of their resources; `None` where two have one name.

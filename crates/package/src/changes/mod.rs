@@ -19,7 +19,7 @@ use model::{File, FileMode, Files, PackageName, PackagePath, RepositoryName, Tre
 
 pub use apply::apply;
 pub use encode::ClassId;
-pub use fields::{FieldChange, Held};
+pub use fields::{FieldChange, Held, holds_secret};
 pub use hunks::Hunk;
 pub use inputs::{Inputs, Part, Template, inputs_of};
 

@@ -53,70 +53,95 @@ pub fn within(path: &str, above: &str) -> bool {
     above.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// All fields of a file, in the order in which they are written; a file that is no YAML has one, itself.
-pub fn leaves(files: &Files, path: &PackagePath) -> Vec<Leaf> {
-    let whole = || {
-        vec![Leaf {
-            document: 0,
-            resource: String::new(),
-            path: String::new(),
-        }]
-    };
-    let Some(stream) = stream(files, path) else {
-        return whole();
-    };
-    let schemas = schemas(files, files);
-    let mut out = Vec::new();
-    for (document, root) in stream.documents().map(|d| d.root()).enumerate() {
-        let collect = Collect {
-            document,
-            resource: identity(root).record(),
-            out: &mut out,
-        };
-        collect.node(
-            &FieldPath::default(),
-            root,
-            Known::of(schema(path, &schemas, root)),
-        );
-    }
-    out
+/// Two versions of a package, compared file by file: what CRDs say of lists is read once for all files.
+#[derive(Debug)]
+pub struct Versions<'f> {
+    before: &'f Files,
+    after: &'f Files,
+    schemas: Schemas<'f>,
 }
 
-/// What each document of a file was in an earlier version of the package, in the order of the later one.
-pub fn earlier(before: &Files, after: &Files, path: &PackagePath) -> Vec<Earlier> {
-    let new = stream(after, path);
-    let count = new.as_ref().map_or(1, |stream| stream.documents().count());
-    let all = |document, differs: &[&str]| Earlier {
-        document,
-        differs: differs.iter().map(|path| (*path).to_owned()).collect(),
-    };
-    if before.get(path) == after.get(path) {
-        return (0..count).map(|at| all(Some(at), &[])).collect();
-    }
-    let (Some(new), Some(old)) = (new, stream(before, path)) else {
-        return vec![all(None, &[""]); count];
-    };
-    let schemas = schemas(before, after);
-    let (olds, news): (Vec<Node<'_>>, Vec<Node<'_>>) = (
-        old.documents().map(|d| d.root()).collect(),
-        new.documents().map(|d| d.root()).collect(),
-    );
-    let pairs = matched(&olds, &news);
-    let one = |(at, root): (usize, &Node<'_>)| {
-        let found = pairs.get(at).copied().flatten();
-        let Some((index, was)) = found.and_then(|index| Some((index, *olds.get(index)?))) else {
-            return all(None, &[""]);
-        };
-        let mut differences = Vec::new();
-        let mut walk = Walk::new(path, String::new(), &mut differences);
-        let known = Known::of(schema(path, &schemas, *root));
-        walk.node(&FieldPath::default(), Some(was), Some(*root), known);
-        Earlier {
-            document: Some(index),
-            differs: differences.into_iter().map(|d| d.path).collect(),
+impl<'f> Versions<'f> {
+    /// An earlier version and a later one.
+    pub fn new(before: &'f Files, after: &'f Files) -> Self {
+        let schemas = Schemas::new(Sides {
+            base: before,
+            local: before,
+            upstream: after,
+        });
+        Self {
+            before,
+            after,
+            schemas,
         }
-    };
-    news.iter().enumerate().map(one).collect()
+    }
+
+    /// All fields of a file of the later version, in the order in which they are written; a file that is no YAML has one,
+    /// itself.
+    pub fn leaves(&self, path: &PackagePath) -> Vec<Leaf> {
+        let Some(stream) = stream(self.after, path) else {
+            return vec![Leaf {
+                document: 0,
+                resource: String::new(),
+                path: String::new(),
+            }];
+        };
+        let mut out = Vec::new();
+        for (document, root) in stream.documents().map(|d| d.root()).enumerate() {
+            let collect = Collect {
+                document,
+                resource: identity(root).record(),
+                out: &mut out,
+            };
+            let known = Known::of(self.schema(path, root));
+            collect.node(&FieldPath::default(), root, known);
+        }
+        out
+    }
+
+    /// What each document of a file was in the earlier version, in the order of the later one.
+    pub fn earlier(&self, path: &PackagePath) -> Vec<Earlier> {
+        let new = stream(self.after, path);
+        let count = new.as_ref().map_or(1, |stream| stream.documents().count());
+        let all = |document, differs: &[&str]| Earlier {
+            document,
+            differs: differs.iter().map(|path| (*path).to_owned()).collect(),
+        };
+        if self.before.get(path) == self.after.get(path) {
+            return (0..count).map(|at| all(Some(at), &[])).collect();
+        }
+        let (Some(new), Some(old)) = (new, stream(self.before, path)) else {
+            return vec![all(None, &[""]); count];
+        };
+        let (olds, news): (Vec<Node<'_>>, Vec<Node<'_>>) = (
+            old.documents().map(|d| d.root()).collect(),
+            new.documents().map(|d| d.root()).collect(),
+        );
+        let pairs = matched(&olds, &news);
+        let one = |(at, root): (usize, &Node<'_>)| {
+            let found = pairs.get(at).copied().flatten();
+            let Some((index, was)) = found.and_then(|index| Some((index, *olds.get(index)?)))
+            else {
+                return all(None, &[""]);
+            };
+            let mut differences = Vec::new();
+            let mut walk = Walk::new(path, String::new(), &mut differences);
+            let known = Known::of(self.schema(path, *root));
+            walk.node(&FieldPath::default(), Some(was), Some(*root), known);
+            Earlier {
+                document: Some(index),
+                differs: differences.into_iter().map(|d| d.path).collect(),
+            }
+        };
+        news.iter().enumerate().map(one).collect()
+    }
+
+    fn schema(&self, path: &PackagePath, root: Node<'_>) -> Schema<'_> {
+        match path.file_name() == crate::kptfile::FILE_NAME {
+            true => Schema::kptfile(),
+            false => self.schemas.of(root),
+        }
+    }
 }
 
 fn stream(files: &Files, path: &PackagePath) -> Option<Stream> {
@@ -126,21 +151,6 @@ fn stream(files: &Files, path: &PackagePath) -> Option<Stream> {
     let stream = Stream::parse(files.get(path)?.as_text()?, &Limits::default()).ok()?;
     let whole = stream.documents().any(|d| undecidable(d.root()));
     (!whole).then_some(stream)
-}
-
-fn schemas<'f>(before: &'f Files, after: &'f Files) -> Schemas<'f> {
-    Schemas::new(Sides {
-        base: before,
-        local: before,
-        upstream: after,
-    })
-}
-
-fn schema<'s>(path: &PackagePath, schemas: &'s Schemas<'_>, root: Node<'_>) -> Schema<'s> {
-    match path.file_name() == crate::kptfile::FILE_NAME {
-        true => Schema::kptfile(),
-        false => schemas.of(root),
-    }
 }
 
 /// Which old document each new one was: of the same kind and name, else the next of its kind that nothing else is.
@@ -232,6 +242,14 @@ mod tests {
     use model::File;
 
     use super::*;
+
+    fn leaves(files: &Files, path: &PackagePath) -> Vec<Leaf> {
+        Versions::new(files, files).leaves(path)
+    }
+
+    fn earlier(before: &Files, after: &Files, path: &PackagePath) -> Vec<Earlier> {
+        Versions::new(before, after).earlier(path)
+    }
 
     const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: a}\nspec:\n  replicas: 2\n  template:\n    spec:\n      containers:\n      - {name: web, image: web:1, args: [x, y]}\n";
 

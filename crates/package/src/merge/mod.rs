@@ -45,7 +45,7 @@ pub(crate) use comments::texts as comment_texts;
 pub(crate) use compare::{canonical, undecidable};
 pub use diff::{Difference, diff};
 pub(crate) use functions::runs as function_runs;
-pub use leaves::{Earlier, Leaf, earlier, leaves, within};
+pub use leaves::{Earlier, Leaf, Versions, within};
 pub(crate) use marks::{IDENTIFIER, MERGE_COMMENT, merge_comment};
 pub use marks::{Identity, identity};
 pub(crate) use pairs::keyed;

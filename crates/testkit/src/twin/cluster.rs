@@ -8,8 +8,8 @@ use engine::ports::{
     PortError, Reader, Requester, Secret, Stored, StoredRepository, StoredSet, StoredVariant,
 };
 use model::{
-    Class, Namespace, ObjectKey, Problem, RepositoryStatus, SetStatus, Uid, UpstreamSource,
-    Variant, VariantStatus,
+    Class, Namespace, ObjectKey, ObjectName, Problem, RepositoryStatus, SetStatus, Uid,
+    UpstreamSource, Variant, VariantStatus,
 };
 
 use super::Twin;
@@ -163,6 +163,15 @@ impl Cluster for Twin {
             Some(_) => Found::Here(()),
             None => Found::KindMissing,
         })
+    }
+
+    async fn may_be_told(
+        &self,
+        kind: &Gvk,
+        _namespace: &Namespace,
+        _name: Option<&ObjectName>,
+    ) -> Result<bool, PortError> {
+        Ok(!self.state().untold.contains(kind))
     }
 
     async fn revision_set(

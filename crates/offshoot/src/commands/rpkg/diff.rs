@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use model::{File, Files, PackagePath};
+use model::{File, Files, Namespace, PackageName, PackagePath, RepositoryName};
+use package::changes::{Inputs, inputs_of};
 use package::merge::Difference;
 use serde_json::{Value, json};
 
-use super::{items, text, upgrade, which};
+use super::{alike, items, text, upgrade, which};
 use crate::cli::fleet::{Against, RevisionDiffArgs};
 use crate::client::{Client, PACKAGES, RESOURCES, collection, object};
 use crate::commands::pkg::findings;
@@ -46,7 +47,13 @@ pub(in crate::commands) async fn run(
             Against::Base => made_from(revision),
             Against::Upstream => text(upgrade::upstream_of(all, revision)?, &["metadata", "name"]),
         };
-        pairs.push((name.clone(), base));
+        let part = |key: &str| text(revision, &["spec", key]).unwrap_or_default();
+        let place = (part("packageName"), part("repository"));
+        pairs.push(Pair {
+            name: name.clone(),
+            base,
+            place,
+        });
     }
     let mut compared = compare(client, pairs).await?;
     if !args.all {
@@ -106,20 +113,45 @@ fn made_from(revision: &Value) -> Option<String> {
         .or_else(|| text(task, &["upgrade", "localPackageRevisionRef", "name"]))
 }
 
+/// What is compared: a revision, with which other, and its package and repository.
+struct Pair {
+    name: String,
+    base: Option<String>,
+    place: (String, String),
+}
+
 /// One revision and what it changes.
 struct Compared {
     name: String,
     base: Option<String>,
     differences: Vec<Difference>,
+    inputs: Inputs,
+}
+
+/// What a revision states about itself.
+fn inputs(
+    namespace: &str,
+    (package, repository): &(String, String),
+    before: Option<&Files>,
+    after: &Files,
+) -> Inputs {
+    let read = || {
+        let namespace = Namespace::parse(namespace).ok()?;
+        let package = PackageName::parse(package).ok()?;
+        let repository = RepositoryName::parse(repository).ok()?;
+        Some(inputs_of(
+            (&package, &repository, &namespace),
+            before,
+            after,
+        ))
+    };
+    read().unwrap_or_default()
 }
 
 /// Fetches both sides of each pair; what several are compared with is fetched once.
-async fn compare(
-    client: &Client,
-    pairs: Vec<(String, Option<String>)>,
-) -> Result<Vec<Compared>, Failure> {
+async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Failure> {
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
-    for base in pairs.iter().filter_map(|(_, base)| base.as_ref()) {
+    for base in pairs.iter().filter_map(|pair| pair.base.as_ref()) {
         *uses.entry(base.clone()).or_default() += 1;
     }
     let shared = uses.into_iter().filter(|(_, count)| *count > 1);
@@ -129,7 +161,7 @@ async fn compare(
         known.insert(name, files);
     }
     let known = &known;
-    let one = |(name, base): (String, Option<String>)| async move {
+    let one = |Pair { name, base, place }: Pair| async move {
         let before = match &base {
             None => Arc::default(),
             Some(base) => match known.get(base) {
@@ -139,10 +171,13 @@ async fn compare(
         };
         let after = files(client, &name).await?;
         let differences = package::merge::diff(&before, &after);
+        let old = base.is_some().then_some(&*before);
+        let inputs = inputs(&client.namespace, &place, old, &after);
         Ok(Compared {
             name,
             base,
             differences,
+            inputs,
         })
     };
     let all: Vec<Result<Compared, Failure>> = futures::stream::iter(pairs)
@@ -196,19 +231,24 @@ pub(in crate::commands) fn is_bookkeeping(difference: &Difference) -> bool {
 struct Group {
     /// Each with what it was compared with.
     members: Vec<(String, Option<String>)>,
+    /// Those of the first.
     differences: Vec<Difference>,
+    /// What each states about itself.
+    inputs: Vec<Inputs>,
 }
 
 /// The most frequent change first, what does not differ last.
 fn grouped(all: Vec<Compared>) -> Vec<Group> {
-    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    let mut groups = BTreeMap::new();
     for one in all {
-        let key = findings::differences_json(&one.differences);
+        let key = alike::key(&one.differences, &one.inputs);
         let group = groups.entry(key).or_insert_with(|| Group {
             members: Vec::new(),
             differences: one.differences,
+            inputs: Vec::new(),
         });
         group.members.push((one.name, one.base));
+        group.inputs.push(one.inputs);
     }
     let mut groups: Vec<Group> = groups.into_values().collect();
     groups.sort_by_key(|g| (g.differences.is_empty(), std::cmp::Reverse(g.members.len())));
@@ -251,7 +291,9 @@ fn as_text(groups: &[Group], against: Against) -> String {
             true => writeln!(out, "== {named}{base}"),
             false => writeln!(out, "== {} of them: {named}{base}", names.len()),
         };
-        out.push_str(&findings::differences(&group.differences));
+        let inputs: Vec<&Inputs> = group.inputs.iter().collect();
+        let differences = alike::named(&group.differences, &inputs);
+        out.push_str(&findings::differences(&differences));
     }
     out
 }
@@ -263,7 +305,9 @@ fn as_json(groups: &[Group], against: Against) -> Value {
         let members: Vec<Value> = group.members.iter().map(member).collect();
         let text = findings::differences_json(&group.differences);
         let differences: Value = serde_json::from_str(&text).unwrap_or_default();
-        json!({ "revisions": members, "differences": differences })
+        let inputs: Vec<&Inputs> = group.inputs.iter().collect();
+        let varying = alike::varying(&group.differences, &inputs);
+        json!({ "revisions": members, "differences": differences, "inputs": varying })
     };
     json!({ "against": against_words(against), "groups": groups.iter().map(group).collect::<Vec<_>>() })
 }
@@ -309,7 +353,43 @@ mod tests {
             name: name.to_owned(),
             base: Some(format!("{name}-before")),
             differences,
+            inputs: Inputs::new([("package".to_owned(), format!("web-{name}"))]),
         }
+    }
+
+    /// A package's own name in what changes makes no other change of it; a literal in braces does.
+    #[test]
+    fn changes_that_differ_by_what_the_package_states_are_one() {
+        let cm = |own: &str, value: &str| {
+            format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {own}}}\ndata:\n  one: {own}/{value}\n"
+            )
+        };
+        let of = |name: &str, value: &str| {
+            let own = format!("web-{name}");
+            compared(name, &cm(&own, "x"), &cm(&own, value))
+        };
+        let braces = compared("d", &cm("{package}", "x"), &cm("{package}", "y"));
+        let groups = grouped(vec![of("a", "y"), of("b", "y"), of("c", "z"), braces]);
+        let sizes: Vec<usize> = groups.iter().map(|g| g.members.len()).collect();
+        assert_eq!(sizes, [2, 1, 1]);
+        let text = as_text(&groups, Against::Published);
+        assert!(text.starts_with("== 2 of them: a, b\n"), "{text}");
+        assert!(text.contains("{package}/y"), "{text}");
+        assert!(
+            text.contains("web-c/z"),
+            "one alone is told as it is: {text}"
+        );
+        let json = as_json(&groups, Against::Published);
+        let group = &json["groups"][0];
+        assert_eq!(group["inputs"], json!(["package"]));
+        assert_eq!(
+            group["differences"][0]["after"]["value"]
+                .as_str()
+                .map(|v| v.contains("web-a/y")),
+            Some(true),
+            "{group}"
+        );
     }
 
     #[test]

@@ -125,7 +125,7 @@ pub(super) async fn push(
     let place = object(RESOURCES, &client.namespace, name);
     let directory = from.filter(|from| *from != Path::new("-"));
     let files = match directory {
-        Some(directory) => read_directory(directory)?,
+        Some(directory) => update::without_leftovers(read_directory(directory)?),
         None => read_input()?,
     };
     marked::refuse(&files)?;

@@ -3,6 +3,7 @@
 //! Each revision is handled whatever becomes of the others: successes on standard output, everything else on
 //! standard error, exit code 1 if something was refused.
 
+mod alike;
 pub(super) mod bulk;
 pub(super) mod diff;
 mod directory;

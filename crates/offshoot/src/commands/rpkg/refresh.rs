@@ -46,10 +46,23 @@ pub(super) fn refresh(
     Ok(changed)
 }
 
+/// What the name of a half-written file begins with.
+const PREFIX: &str = ".offshoot-";
+/// How many letters and digits follow.
+const RANDOM: usize = 6;
+
+/// Whether a file is one that a process which died left half-written.
+pub(super) fn is_leftover(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let random = name.strip_prefix(PREFIX).unwrap_or_default();
+    random.len() == RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric())
+}
+
 /// Replaces a file as a whole: on a full disk the old one stays.
 fn put(path: &Path, parent: &Path, text: &str) -> std::io::Result<()> {
     let mut file = tempfile::Builder::new()
-        .prefix(".offshoot-")
+        .prefix(PREFIX)
+        .rand_bytes(RANDOM)
         .tempfile_in(parent)?;
     file.write_all(text.as_bytes())?;
     if let Ok(old) = std::fs::metadata(path) {

@@ -39,6 +39,8 @@ pub(super) fn update(
 ) -> Result<Vec<String>, Failure> {
     let here = read_directory(directory)?;
     let was = notes(&here, directory, name)?;
+    let (leftovers, here): (Vec<_>, Vec<_>) =
+        here.into_iter().partition(|(path, _)| is_half(path, &was));
     let find = |files: &[(String, String)], path: &str| {
         let found = files.iter().find(|(known, _)| known == path);
         found.map(|(_, text)| text.clone())
@@ -91,7 +93,40 @@ pub(super) fn update(
     }
     wanted.extend(find(now, METADATA).map(|text| (METADATA.to_owned(), text)));
     refresh::refresh(directory, &here, &wanted)?;
+    for (path, _) in &leftovers {
+        let path = directory.join(path);
+        std::fs::remove_file(&path)
+            .map_err(|e| Failure::of(&format!("remove {}", path.display()), &e))?;
+    }
     Ok(said)
+}
+
+/// What a directory holds without what an earlier pull or push into it left half-written when it died.
+pub(super) fn without_leftovers(files: Vec<(String, String)>) -> Vec<(String, String)> {
+    let pulled = read_notes(&files)
+        .and_then(|notes| pulled(&notes))
+        .unwrap_or_default();
+    let whole = files
+        .into_iter()
+        .filter(|(path, _)| !is_half(path, &pulled));
+    whole.collect()
+}
+
+/// Whether a file is a leftover; one that was pulled is the package's, whatever it is called.
+fn is_half(path: &str, pulled: &BTreeMap<String, String>) -> bool {
+    refresh::is_leftover(path) && !pulled.contains_key(path)
+}
+
+fn read_notes(files: &[(String, String)]) -> Option<Value> {
+    let (_, text) = files.iter().find(|(path, _)| path == METADATA)?;
+    let limits = yaml::Limits::default();
+    yaml::first_document_json(text, yaml::Reader::V3, false, &limits).ok()
+}
+
+/// What each file held when it was pulled, by a hash.
+fn pulled(notes: &Value) -> Option<BTreeMap<String, String>> {
+    let noted = notes["metadata"]["annotations"][PULLED].as_str()?;
+    serde_json::from_str(noted).ok()
 }
 
 /// What the files of a directory held when they were pulled.
@@ -102,13 +137,7 @@ fn notes(
 ) -> Result<BTreeMap<String, String>, Failure> {
     let shown = directory.display();
     let hint = format!("offshoot rpkg pull {name} with a directory that does not exist makes one");
-    let text = here
-        .iter()
-        .find(|(path, _)| path == METADATA)
-        .map(|(_, text)| text.as_str());
-    let limits = yaml::Limits::default();
-    let read = text
-        .and_then(|text| yaml::first_document_json(text, yaml::Reader::V3, false, &limits).ok());
+    let read = read_notes(here);
     let read: Value = read.ok_or_else(|| {
         Failure::new(format!("{shown} was not pulled: it has no {METADATA}")).hint(hint.clone())
     })?;
@@ -117,9 +146,7 @@ fn notes(
         let from = from.unwrap_or("another revision");
         return Err(Failure::new(format!("{shown} was pulled from {from}")).hint(hint));
     }
-    let noted = read["metadata"]["annotations"][PULLED].as_str();
-    let noted = noted.and_then(|text| serde_json::from_str(text).ok());
-    noted.ok_or_else(|| {
+    pulled(&read).ok_or_else(|| {
         Failure::new(format!(
             "{shown} does not tell what its files held when they were pulled"
         ))
@@ -133,6 +160,43 @@ mod tests {
 
     fn pair(name: &str, text: &str) -> (String, String) {
         (name.to_owned(), text.to_owned())
+    }
+
+    /// What a pull that died left half-written is no file of the package; one that was pulled is.
+    #[test]
+    fn a_leftover_is_passed_over_and_taken_away_by_the_next_pull() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path();
+        let pulled = [pair("a", "1"), pair("sub/.offshoot-Theirs", "1")];
+        let half = ["sub/.offshoot-aB3dE9", ".offshoot-000000"];
+        std::fs::create_dir(dir.join("sub")).unwrap();
+        for (name, text) in pulled.iter().chain([&noted_of(&pulled)]) {
+            std::fs::write(dir.join(name), text).unwrap();
+        }
+        for name in half {
+            std::fs::write(dir.join(name), "ha").unwrap();
+        }
+        std::fs::write(dir.join(".offshoot-notes"), "mine").unwrap();
+        let pushed = without_leftovers(read_directory(dir).unwrap());
+        let names: Vec<&str> = pushed.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [METADATA, ".offshoot-notes", "a", "sub/.offshoot-Theirs"]
+        );
+        let mut now = vec![pair("a", "2"), pair("sub/.offshoot-Theirs", "1")];
+        now.push(noted_of(&now));
+        let said = update(dir, "r", &now).unwrap();
+        assert_eq!(
+            said,
+            [
+                ".offshoot-notes keeps your edit",
+                "a is as the draft has it"
+            ]
+        );
+        for name in half {
+            assert!(!dir.join(name).exists(), "{name}");
+        }
+        assert!(dir.join("sub/.offshoot-Theirs").exists());
     }
 
     fn noted_of(files: &[(String, String)]) -> (String, String) {
