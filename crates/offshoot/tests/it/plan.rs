@@ -161,7 +161,8 @@ pub(crate) async fn drafts_of(server: &Process, count: usize) -> BTreeMap<String
     wait_for("all drafts", async || drafts(server).await.len() == count).await;
     let path = format!("{SETS}/web");
     wait_for("the set", async || {
-        server.get(&path).await.pointer("/status/readyVariants") == Some(&json!(count))
+        // A draft with conflicts is there, and its variant is not Ready.
+        server.get(&path).await.pointer("/status/draftVariants") == Some(&json!(count))
     })
     .await;
     drafts(server).await
