@@ -29,6 +29,7 @@ mod pairs;
 mod partners;
 mod record;
 mod remarks;
+mod renamed;
 mod rules;
 mod runtime;
 mod sequence;

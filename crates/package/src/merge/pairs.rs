@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use yaml::{Kind, Node, Reader, Value};
 
-use super::compare::{canonical, kept};
+use super::compare::canonical;
 use super::functions;
 use super::list::Slot;
 use super::value::Three;
@@ -40,9 +40,6 @@ enum Known {
     Rest,
 }
 
-/// Of how many scalars most must be left for an element to be known again by them.
-const ENOUGH: usize = 3;
-
 /// Pairs elements by their identities, those whose identity changed by what else they are known by; `None` too where both
 /// sides gave one element an identity, each its own.
 fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>> {
@@ -57,12 +54,17 @@ fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>
     let mut to_local = base.partners(&local, &upstream, &marked, 1);
     let mut to_upstream = base.partners(&upstream, &local, &marked, 2);
     if marked.iter().any(|(known, _)| *known == Known::Rest) {
-        let sides = [three.base, three.local];
-        base.renamed(&local, &upstream, &mut to_local, sides);
-        let sides = [three.base, three.upstream];
-        base.renamed(&upstream, &local, &mut to_upstream, sides);
         let sides = [&local, &upstream];
         base.renamed_by_both(sides, [&mut to_local, &mut to_upstream], three)?;
+        let sides = [three.base, three.local];
+        base.renamed((&local, &mut to_local), (&upstream, &to_upstream), sides);
+        let sides = [three.base, three.upstream];
+        base.renamed((&upstream, &mut to_upstream), (&local, &to_local), sides);
+        let both = [
+            (&local, to_local.as_slice()),
+            (&upstream, to_upstream.as_slice()),
+        ];
+        base.named_alike_by_both(both, three)?;
     }
     let pairs = Pairs {
         to_local,
@@ -79,8 +81,8 @@ fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>
 }
 
 /// The elements of one side, by what identifies them.
-struct Elements {
-    steps: Vec<PathStep>,
+pub(super) struct Elements {
+    pub(super) steps: Vec<PathStep>,
     /// Their positions, in the order of their identities.
     sorted: Vec<usize>,
 }
@@ -101,7 +103,7 @@ impl Elements {
         unique.then_some(Self { steps, sorted })
     }
 
-    fn find(&self, step: &PathStep) -> Option<usize> {
+    pub(super) fn find(&self, step: &PathStep) -> Option<usize> {
         let compare = |index: &usize| self.steps.get(*index).cmp(&Some(step));
         let at = self.sorted.binary_search_by(compare).ok()?;
         self.sorted.get(at).copied()
@@ -133,145 +135,6 @@ impl Elements {
         let steps = self.steps.iter().enumerate();
         steps.map(&mut partner).collect()
     }
-
-    /// Pairs the one element of this base that has no partner on a side with the one there that is new, where most of
-    /// it is still the same and the other side left it its identity.
-    fn renamed(
-        &self,
-        side: &Self,
-        other: &Self,
-        partners: &mut [Option<usize>],
-        [old, new]: [Option<Node<'_>>; 2],
-    ) {
-        let (Some(from), Some(to)) = (left(partners), new_one(side, partners)) else {
-            return;
-        };
-        let (Some(step), Some(own)) = (self.steps.get(from), side.steps.get(to)) else {
-            return;
-        };
-        if other.find(step).is_none() || other.find(own).is_some() {
-            return;
-        }
-        let old = old.and_then(|side| side.at(from));
-        let alike = old
-            .zip(new.and_then(|side| side.at(to)))
-            .and_then(|(old, new)| alike(step, old, new))
-            .is_some_and(|(kept, all)| all >= ENOUGH && kept * 3 >= all * 2);
-        if let Some(partner) = partners.get_mut(from).filter(|_| alike) {
-            *partner = Some(to);
-        }
-    }
-
-    /// Pairs the elements of this base that are on no side with those that are new on each, where most of one is still the
-    /// same on both (M13b); `None` where each side gave one another identity, for it can have one alone.
-    fn renamed_by_both(
-        &self,
-        [local, upstream]: [&Self; 2],
-        [to_local, to_upstream]: [&mut [Option<usize>]; 2],
-        three: Three<'_>,
-    ) -> Option<()> {
-        let all = to_local.iter().zip(to_upstream.iter()).zip(0..);
-        let gone: Vec<usize> = all
-            .filter_map(|((mine, theirs), at)| (mine.is_none() && theirs.is_none()).then_some(at))
-            .collect();
-        let mut new = [new_ones(local, to_local), new_ones(upstream, to_upstream)];
-        let mut two_names = false;
-        for from in gone {
-            let Some(step) = self.steps.get(from) else {
-                continue;
-            };
-            let likest = |side: Option<Node<'_>>, new: &[usize]| -> Option<usize> {
-                likest(step, three.base?.at(from)?, side?, new)
-            };
-            let mine = likest(three.local, &new[0]);
-            let theirs = likest(three.upstream, &new[1]);
-            // One name on both sides is one element, even if one of them changed most of it.
-            let named = |side: &Self, other: &Self, at: usize, new: &[usize]| {
-                let index = other.find(side.steps.get(at)?)?;
-                new.contains(&index).then_some(index)
-            };
-            let pair = match (mine, theirs) {
-                (Some(mine), Some(theirs)) => Some((mine, theirs)),
-                (Some(mine), None) => named(local, upstream, mine, &new[1]).map(|at| (mine, at)),
-                (None, Some(theirs)) => {
-                    named(upstream, local, theirs, &new[0]).map(|at| (at, theirs))
-                }
-                (None, None) => None,
-            };
-            let Some((mine, theirs)) = pair else { continue };
-            for (partners, to) in [(&mut *to_local, mine), (&mut *to_upstream, theirs)] {
-                if let Some(partner) = partners.get_mut(from) {
-                    *partner = Some(to);
-                }
-            }
-            new[0].retain(|at| *at != mine);
-            new[1].retain(|at| *at != theirs);
-            two_names |= local.steps.get(mine) != upstream.steps.get(theirs);
-        }
-        (!two_names).then_some(())
-    }
-}
-
-/// Of the new elements of a side the one that holds most of what a former one held, if that is enough to know it again.
-fn likest(step: &PathStep, old: Node<'_>, side: Node<'_>, new: &[usize]) -> Option<usize> {
-    // Only a name is nothing but a name: a condition's type, or a port, is what it is.
-    let named = matches!(step, PathStep::Element(keys)
-        if matches!(keys.as_slice(), [(key, _)] if key == "name"));
-    if !named {
-        return None;
-    }
-    // Of a few fields all must be left.
-    let enough = |(kept, all): (usize, usize)| {
-        all >= ENOUGH && kept * 3 >= all * 2 || all > 0 && kept == all
-    };
-    let mut best = None;
-    for at in new {
-        let same = side.at(*at).and_then(|item| alike(step, old, item));
-        let Some((kept, _)) = same.filter(|same| enough(*same)) else {
-            continue;
-        };
-        if best.is_none_or(|(most, _)| kept > most) {
-            best = Some((kept, *at));
-        }
-    }
-    best.map(|(_, at)| at)
-}
-
-/// The only number, if there is one.
-fn lone(mut all: impl Iterator<Item = usize>) -> Option<usize> {
-    match (all.next(), all.next()) {
-        (Some(index), None) => Some(index),
-        _ => None,
-    }
-}
-
-/// The only element without a partner.
-fn left(partners: &[Option<usize>]) -> Option<usize> {
-    let unpaired = partners.iter().enumerate();
-    lone(unpaired.filter_map(|(index, to)| to.is_none().then_some(index)))
-}
-
-/// The elements of a side that are nobody's partners.
-fn new_ones(side: &Elements, partners: &[Option<usize>]) -> Vec<usize> {
-    let all = 0..side.steps.len();
-    all.filter(|index| !partners.contains(&Some(*index)))
-        .collect()
-}
-
-/// The only element of a side that is nobody's partner.
-fn new_one(side: &Elements, partners: &[Option<usize>]) -> Option<usize> {
-    lone(new_ones(side, partners).into_iter())
-}
-
-/// How many scalars of an element, its keys not counted, stand in another one, and how many there are.
-fn alike(step: &PathStep, old: Node<'_>, new: Node<'_>) -> Option<(usize, usize)> {
-    let keys = match step {
-        PathStep::Element(keys) => keys.len(),
-        _ => 0,
-    };
-    let value = |node: Node<'_>| node.to_value(Reader::V3).ok();
-    let (kept, all) = kept(&value(old)?, value(new).as_ref());
-    Some((kept, all.saturating_sub(keys)))
 }
 
 /// What else than its identity an element is known by, where that is unique.

@@ -8,16 +8,28 @@ use yaml::{Limits, Stream};
 use super::super::MergeOptions;
 use super::super::documents::join;
 use super::super::marks::{Identity, identity, same_but_marks};
-use super::sight::{self, By, Changes, Known};
+use super::sight::{self, By, Changes, Known, Within};
 use super::{Moved, goes};
 use crate::ignore::Ignore;
 
-/// Puts moved resources into their new files on all sides.
+/// Puts moved resources into their new files on all sides: first within their packages, then from one package into another.
 pub(super) fn follow(moved: &mut Moved<'_>, options: &MergeOptions, ignored: &[Ignore; 3]) {
+    if follow_within(moved, options, ignored, Within::Package) {
+        follow_within(moved, options, ignored, Within::Tree);
+    }
+}
+
+/// Follows what moved within one package, or anywhere; whether something may have gone from one package into another.
+fn follow_within(
+    moved: &mut Moved<'_>,
+    options: &MergeOptions,
+    ignored: &[Ignore; 3],
+    within: Within,
+) -> bool {
     let sides = moved.sides.clone();
     let [base, local, upstream] = sides.each_ref().map(AsRef::as_ref);
     let [mine, theirs] =
-        [local, upstream].map(|side| Changes::between(base, side, By::Comment, ignored));
+        [local, upstream].map(|side| Changes::between(base, side, (By::Comment, within), ignored));
     let moves = |side: &Changes<'_>, known: &Known<'_>| {
         side.left.contains_key(known) && side.came.contains_key(known)
     };
@@ -29,13 +41,16 @@ pub(super) fn follow(moved: &mut Moved<'_>, options: &MergeOptions, ignored: &[I
                 (Some(mine), Some(theirs)) => mine != theirs,
                 _ => false,
             };
+            // What both added in different packages is of two packages.
+            let apart = apart && within == Within::Package;
             apart || moves(&mine, known) || moves(&theirs, known)
         })
         .collect();
+    let crossing = mine.crossing() || theirs.crossing();
     if candidates.is_empty() {
-        return;
+        return crossing;
     }
-    let homes = [base, local, upstream].map(|files| places(files, &candidates, ignored));
+    let homes = [base, local, upstream].map(|files| places(files, &candidates, ignored, within));
     let mut opened = [base, local, upstream].map(Opened::new);
     for known in candidates {
         let mut conflicts = Vec::new();
@@ -70,6 +85,7 @@ pub(super) fn follow(moved: &mut Moved<'_>, options: &MergeOptions, ignored: &[I
             };
         }
     }
+    crossing
 }
 
 /// Whether local and upstream hold a resource in a file with equal values.
@@ -95,6 +111,7 @@ fn places<'f, 'k>(
     files: &'f Files,
     wanted: &BTreeSet<&'k Known<'k>>,
     ignored: &[Ignore; 3],
+    within: Within,
 ) -> BTreeMap<Known<'f>, Vec<&'f PackagePath>> {
     let packages = sight::packages(files);
     let mut homes: BTreeMap<Known<'f>, Vec<&'f PackagePath>> = BTreeMap::new();
@@ -103,7 +120,7 @@ fn places<'f, 'k>(
         .filter(|(path, _)| sight::holds_resources(path, ignored))
     {
         for id in sight::all(Some(file), By::Comment) {
-            let known = (sight::package(&packages, path), id);
+            let known = (within.package(&packages, path), id);
             if wanted.iter().any(|wanted| **wanted == known) {
                 homes.entry(known).or_default().push(path);
             }

@@ -36,7 +36,7 @@ pub(super) fn packages(files: &Files) -> Vec<&str> {
 }
 
 /// The package that a path belongs to.
-pub(super) fn package<'p>(packages: &[&'p str], path: &PackagePath) -> &'p str {
+fn package<'p>(packages: &[&'p str], path: &PackagePath) -> &'p str {
     let own = packages
         .iter()
         .find(|dir| super::super::layout::inside(path, dir));
@@ -50,6 +50,25 @@ pub(super) fn holds_resources(path: &PackagePath, ignored: &[Ignore; 3]) -> bool
         && !ignored.iter().any(|ignore| ignore.matches(path))
 }
 
+/// Which resources are one and the same by their identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within {
+    /// Those of one package or subpackage.
+    Package,
+    /// All of a tree.
+    Tree,
+}
+
+impl Within {
+    /// The package that counts for a path.
+    pub(super) fn package<'p>(self, packages: &[&'p str], path: &PackagePath) -> &'p str {
+        match self {
+            Self::Package => package(packages, path),
+            Self::Tree => "",
+        }
+    }
+}
+
 /// Which resources came into files of a side, and which left files that it changed.
 #[derive(Debug, Default)]
 pub(super) struct Changes<'f> {
@@ -58,7 +77,12 @@ pub(super) struct Changes<'f> {
 }
 
 impl<'f> Changes<'f> {
-    pub(super) fn between(base: &'f Files, side: &'f Files, by: By, ignored: &[Ignore; 3]) -> Self {
+    pub(super) fn between(
+        base: &'f Files,
+        side: &'f Files,
+        (by, within): (By, Within),
+        ignored: &[Ignore; 3],
+    ) -> Self {
         let mut changes = Self::default();
         let (old, new) = (packages(base), packages(side));
         let gone = base.iter().filter(|(path, _)| !side.contains_key(*path));
@@ -72,15 +96,24 @@ impl<'f> Changes<'f> {
             }
             let (was, is) = (all(before, by), all(after, by));
             for id in is.iter().filter(|id| !was.contains(id)) {
-                let known = (package(&new, path), id.clone());
+                let known = (within.package(&new, path), id.clone());
                 changes.came.entry(known).or_default().push(path);
             }
             for id in was.iter().filter(|id| !is.contains(id)) {
-                let known = (package(&old, path), id.clone());
+                let known = (within.package(&old, path), id.clone());
                 changes.left.entry(known).or_default().push(path);
             }
         }
         changes
+    }
+
+    /// Whether a resource left one package and came into another.
+    pub(super) fn crossing(&self) -> bool {
+        let mut left = self.left.keys();
+        left.any(|(from, id)| {
+            let mut came = self.came.keys();
+            came.any(|(to, other)| from != to && id == other)
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::MergeOptions;
 use super::super::documents::is_secret;
 use super::super::layout::Sides;
 use super::super::record::{Recorder, node_value};
-use super::sight::{self, By, Changes, Known, fields};
+use super::sight::{self, By, Changes, Known, Within, fields};
 use crate::ignore::Ignore;
 
 /// Records what stands in a merged package twice although each side holds it once: local came by one, upstream by the
@@ -20,7 +20,8 @@ pub(in super::super) fn stands_twice(
     options: &MergeOptions,
     ignored: &[Ignore; 3],
 ) -> Vec<Conflict> {
-    let came = |side| Changes::between(sides.base, side, By::Fields, ignored).came;
+    let came =
+        |side| Changes::between(sides.base, side, (By::Fields, Within::Package), ignored).came;
     let mine = came(sides.local);
     if mine.is_empty() {
         return Vec::new();
@@ -83,7 +84,7 @@ fn holding<'f>(
         .iter()
         .filter(|(path, _)| sight::holds_resources(path, ignored))
     {
-        let package = sight::package(&packages, path);
+        let package = Within::Package.package(&packages, path);
         let ids = sight::all(Some(file), By::Fields)
             .into_iter()
             .map(|id| (package, id));

@@ -311,6 +311,48 @@ fn m13b_several_containers_that_both_sides_call_otherwise_stand_once_each() {
 }
 
 #[test]
+fn m13b_one_name_for_two_containers_loses_neither() {
+    let base = pod(&["wait", "migrate"]);
+    let local = replaced(&base, &[("name: wait", "name: main")]);
+    let upstream = replaced(&base, &[("name: migrate", "name: main")]);
+    for (local, upstream) in [(&local, &upstream), (&upstream, &local)] {
+        let (text, conflicts) = one(&base, local, upstream, &block());
+        assert_eq!(&text, upstream);
+        assert_eq!(places(&conflicts), ["spec.initContainers"]);
+        assert!(conflicts[0].blocks());
+    }
+}
+
+#[test]
+fn m13b_a_container_that_one_side_calls_otherwise_and_the_other_took_away_is_asked_for() {
+    let base = pod(&["wait", "migrate"]);
+    let renamed = replaced(&base, &[("name: wait", "name: hold")]);
+    let deleted = pod(&["migrate"]);
+    for (local, upstream) in [(&renamed, &deleted), (&deleted, &renamed)] {
+        let (text, conflicts) = one(&base, local, upstream, &block());
+        assert_eq!(&text, upstream);
+        assert_eq!(places(&conflicts), ["spec.initContainers[name=hold]"]);
+        assert!(conflicts[0].blocks());
+    }
+}
+
+#[test]
+fn m13b_a_container_with_two_new_names_of_which_one_lost_more_stands_once() {
+    let more = "wait:1\n    command: [a]\n    args: [b, c]";
+    let base = pod(&["wait", "migrate"]).replace("wait:1", more);
+    let upstream = replaced(&base, &[("name: wait", "name: hold")]);
+    let local = replaced(
+        &base,
+        &[("name: wait", "name: pause"), ("    args: [b, c]\n", "")],
+    );
+    for (local, upstream) in [(&local, &upstream), (&upstream, &local)] {
+        let (text, conflicts) = one(&base, local, upstream, &block());
+        assert_eq!(&text, upstream);
+        assert_eq!(places(&conflicts), ["spec.initContainers"]);
+    }
+}
+
+#[test]
 fn m13b_a_conflict_in_a_renamed_container_names_it_as_the_result_does() {
     let base = pod(&["wait", "migrate"]).replace(
         "wait:1",

@@ -367,3 +367,58 @@ fn m23_a_resource_is_the_same_however_its_name_is_written() {
         );
     }
 }
+
+const SUB: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\n";
+
+#[test]
+fn m23_a_deletion_meets_a_resource_that_went_into_a_subpackage_and_changed() {
+    let one = map("one", "x");
+    let changed = map("one", "theirs");
+    let base = [("one.yaml", one.as_str())];
+    let upstream = [("s/Kptfile", SUB), ("s/one.yaml", changed.as_str())];
+    let merged = merge_files([&base, &[], &upstream], &block());
+    let [conflict] = merged.conflicts.as_slice() else {
+        panic!("{merged:?}");
+    };
+    assert_eq!(conflict.file.as_str(), "s/one.yaml");
+    assert!(conflict.blocks(), "{conflict:?}");
+    assert!(!merged.files.contains_key(&path("s/one.yaml")), "M4");
+    // An edit follows it there.
+    let mine = one.replace("b: stays", "b: mine");
+    let local = [("one.yaml", mine.as_str())];
+    let merged = merge_files([&base, &local, &upstream], &block());
+    assert_eq!(merged.conflicts, [], "{merged:?}");
+    let wanted = changed.replace("b: stays", "b: mine");
+    assert_eq!(text(&merged, "s/one.yaml"), wanted);
+    assert!(!merged.files.contains_key(&path("one.yaml")));
+}
+
+#[test]
+fn m23_what_a_renamed_subpackage_holds_is_followed_though_each_file_changed() {
+    let noted = |text: &str| text.replace("metadata:\n", "metadata:\n  annotations: {a: b}\n");
+    let one = map("one", "x");
+    let base = [("db/Kptfile", noted(SUB)), ("db/one.yaml", noted(&one))];
+    let base: Vec<(&str, &str)> = base.iter().map(|(p, t)| (*p, t.as_str())).collect();
+    let mine = noted(&one).replace("b: stays", "b: mine");
+    let local = [base[0], ("db/one.yaml", mine.as_str())];
+    let upstream = [
+        ("database/Kptfile", SUB),
+        ("database/one.yaml", one.as_str()),
+    ];
+    let merged = merge_files([&base, &local, &upstream], &block());
+    assert_eq!(
+        names(&merged.files),
+        ["database/Kptfile", "database/one.yaml"]
+    );
+    let wanted = one.replace("b: stays", "b: mine");
+    assert_eq!(text(&merged, "database/one.yaml"), wanted);
+    // Deleted here, it is asked for, and does not come back.
+    let merged = merge_files([&base, &base[..1], &upstream], &block());
+    assert!(
+        !merged.files.contains_key(&path("database/one.yaml")),
+        "{merged:?}"
+    );
+    let asked = merged.conflicts.iter().filter(|c| c.blocks());
+    let asked: Vec<&str> = asked.map(|c| c.file.as_str()).collect();
+    assert_eq!(asked, ["database/one.yaml"], "{merged:?}");
+}

@@ -1,0 +1,212 @@
+//! Elements of a list that got another name: known again by most of what they hold (M13b). Nothing is merged here.
+
+use yaml::{Node, Reader};
+
+use super::compare::{kept, same};
+use super::pairs::Elements;
+use super::value::Three;
+use crate::conflicts::PathStep;
+
+/// Of how many scalars most must be left for an element to be known again by them.
+const ENOUGH: usize = 3;
+
+impl Elements {
+    /// Pairs the one element of this base that has no partner on a side with the one there that is new, where most of
+    /// it is still the same, and the other side left it its identity, or took it away and put nothing in its place.
+    pub(super) fn renamed(
+        &self,
+        (side, partners): (&Self, &mut [Option<usize>]),
+        (other, others): (&Self, &[Option<usize>]),
+        [old, new]: [Option<Node<'_>>; 2],
+    ) {
+        let (Some(from), Some(to)) = (left(partners), new_one(side, partners)) else {
+            return;
+        };
+        let (Some(step), Some(own)) = (self.steps.get(from), side.steps.get(to)) else {
+            return;
+        };
+        let deleted = is_named(step)
+            && others.get(from).is_some_and(Option::is_none)
+            && new_ones(other, others).is_empty();
+        if other.find(step).is_none() && !deleted || other.find(own).is_some() {
+            return;
+        }
+        let old = old.and_then(|side| side.at(from));
+        let alike = old
+            .zip(new.and_then(|side| side.at(to)))
+            .and_then(|(old, new)| alike(step, old, new))
+            .is_some_and(|(kept, all)| {
+                // What was taken away on the other side is a question, however little it holds.
+                all >= ENOUGH && kept * 3 >= all * 2 || deleted && all > 0 && kept == all
+            });
+        if let Some(partner) = partners.get_mut(from).filter(|_| alike) {
+            *partner = Some(to);
+        }
+    }
+
+    /// Pairs the elements of this base that are on no side with those that are new on each, where most of one is still the
+    /// same on both (M13b); `None` where each side gave one another identity, for it can have one alone.
+    pub(super) fn renamed_by_both(
+        &self,
+        [local, upstream]: [&Self; 2],
+        [to_local, to_upstream]: [&mut [Option<usize>]; 2],
+        three: Three<'_>,
+    ) -> Option<()> {
+        let all = to_local.iter().zip(to_upstream.iter()).zip(0..);
+        let gone: Vec<usize> = all
+            .filter_map(|((mine, theirs), at)| (mine.is_none() && theirs.is_none()).then_some(at))
+            .collect();
+        let mut new = [new_ones(local, to_local), new_ones(upstream, to_upstream)];
+        let mut two_names = false;
+        for from in gone {
+            let Some(step) = self.steps.get(from) else {
+                continue;
+            };
+            let likest = |side: Option<Node<'_>>, new: &[usize], half: bool| -> Option<usize> {
+                likest(step, three.base?.at(from)?, side?, new, half)
+            };
+            let mine = likest(three.local, &new[0], false);
+            let theirs = likest(three.upstream, &new[1], false);
+            // Of one that is known again on one side, half is enough on the other.
+            let half = mine.is_some() || theirs.is_some();
+            let mine = mine.or_else(|| likest(three.local, &new[0], half));
+            let theirs = theirs.or_else(|| likest(three.upstream, &new[1], half));
+            // One name on both sides is one element, even if one of them changed most of it.
+            let named = |side: &Self, other: &Self, at: usize, new: &[usize]| {
+                let index = other.find(side.steps.get(at)?)?;
+                new.contains(&index).then_some(index)
+            };
+            let pair = match (mine, theirs) {
+                (Some(mine), Some(theirs)) => Some((mine, theirs)),
+                (Some(mine), None) => named(local, upstream, mine, &new[1]).map(|at| (mine, at)),
+                (None, Some(theirs)) => {
+                    named(upstream, local, theirs, &new[0]).map(|at| (at, theirs))
+                }
+                (None, None) => None,
+            };
+            let Some((mine, theirs)) = pair else { continue };
+            for (partners, to) in [(&mut *to_local, mine), (&mut *to_upstream, theirs)] {
+                if let Some(partner) = partners.get_mut(from) {
+                    *partner = Some(to);
+                }
+            }
+            new[0].retain(|at| *at != mine);
+            new[1].retain(|at| *at != theirs);
+            two_names |= local.steps.get(mine) != upstream.steps.get(theirs);
+        }
+        (!two_names).then_some(())
+    }
+
+    /// `None` where both sides gave one identity to what are two elements of this base: one of them would be lost in the
+    /// other (M13b).
+    pub(super) fn named_alike_by_both(
+        &self,
+        [(local, to_local), (upstream, to_upstream)]: [(&Self, &[Option<usize>]); 2],
+        three: Three<'_>,
+    ) -> Option<()> {
+        let former = |partners: &[Option<usize>], side: Option<Node<'_>>, at: usize| {
+            let gone = (0..partners.len()).filter(|from| partners.get(*from) == Some(&None));
+            gone.into_iter().find(|from| {
+                let known = || {
+                    likest(
+                        self.steps.get(*from)?,
+                        three.base?.at(*from)?,
+                        side?,
+                        &[at],
+                        false,
+                    )
+                };
+                known().is_some()
+            })
+        };
+        for mine in new_ones(local, to_local) {
+            let theirs = local.steps.get(mine).and_then(|own| upstream.find(own));
+            let Some(theirs) = theirs.filter(|at| !to_upstream.contains(&Some(*at))) else {
+                continue;
+            };
+            let new = three.local.and_then(|side| side.at(mine));
+            let equal = new.zip(three.upstream.and_then(|side| side.at(theirs)));
+            if equal.is_some_and(|(mine, theirs)| same(mine, theirs)) {
+                continue;
+            }
+            let was = former(to_local, three.local, mine);
+            if was != former(to_upstream, three.upstream, theirs) {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Whether an element is known by its name alone.
+fn is_named(step: &PathStep) -> bool {
+    // Only a name is nothing but a name: a condition's type, or a port, is what it is.
+    matches!(step, PathStep::Element(keys)
+        if matches!(keys.as_slice(), [(key, _)] if key == "name"))
+}
+
+/// Of the new elements of a side the one that holds most of what a former one held, if that is enough to know it again.
+fn likest(
+    step: &PathStep,
+    old: Node<'_>,
+    side: Node<'_>,
+    new: &[usize],
+    half: bool,
+) -> Option<usize> {
+    if !is_named(step) {
+        return None;
+    }
+    // Of a few fields all must be left.
+    let enough = |(kept, all): (usize, usize)| {
+        let most = kept * 3 >= all * 2 || half && kept * 2 >= all;
+        all >= ENOUGH && most || all > 0 && kept == all
+    };
+    let mut best = None;
+    for at in new {
+        let same = side.at(*at).and_then(|item| alike(step, old, item));
+        let Some((kept, _)) = same.filter(|same| enough(*same)) else {
+            continue;
+        };
+        if best.is_none_or(|(most, _)| kept > most) {
+            best = Some((kept, *at));
+        }
+    }
+    best.map(|(_, at)| at)
+}
+
+/// The only number, if there is one.
+fn lone(mut all: impl Iterator<Item = usize>) -> Option<usize> {
+    match (all.next(), all.next()) {
+        (Some(index), None) => Some(index),
+        _ => None,
+    }
+}
+
+/// The only element without a partner.
+fn left(partners: &[Option<usize>]) -> Option<usize> {
+    let unpaired = partners.iter().enumerate();
+    lone(unpaired.filter_map(|(index, to)| to.is_none().then_some(index)))
+}
+
+/// The elements of a side that are nobody's partners.
+fn new_ones(side: &Elements, partners: &[Option<usize>]) -> Vec<usize> {
+    let all = 0..side.steps.len();
+    all.filter(|index| !partners.contains(&Some(*index)))
+        .collect()
+}
+
+/// The only element of a side that is nobody's partner.
+fn new_one(side: &Elements, partners: &[Option<usize>]) -> Option<usize> {
+    lone(new_ones(side, partners).into_iter())
+}
+
+/// How many scalars of an element, its keys not counted, stand in another one, and how many there are.
+fn alike(step: &PathStep, old: Node<'_>, new: Node<'_>) -> Option<(usize, usize)> {
+    let keys = match step {
+        PathStep::Element(keys) => keys.len(),
+        _ => 0,
+    };
+    let value = |node: Node<'_>| node.to_value(Reader::V3).ok();
+    let (kept, all) = kept(&value(old)?, value(new).as_ref());
+    Some((kept, all.saturating_sub(keys)))
+}
