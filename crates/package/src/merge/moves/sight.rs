@@ -94,6 +94,12 @@ impl<'f> Changes<'f> {
             if before == after || !holds_resources(path, ignored) {
                 continue;
             }
+            let texts = before
+                .and_then(File::as_text)
+                .zip(after.and_then(File::as_text));
+            if texts.is_some_and(|(before, after)| tells_the_same(before, after)) {
+                continue;
+            }
             let (was, is) = (all(before, by), all(after, by));
             for id in is.iter().filter(|id| !was.contains(id)) {
                 let known = (within.package(&new, path), id.clone());
@@ -114,6 +120,45 @@ impl<'f> Changes<'f> {
             let mut came = self.came.keys();
             came.any(|(to, other)| from != to && id == other)
         })
+    }
+}
+
+/// What a line holds that may say who a resource is, begin or end something, or stand for something else.
+const TELLING: [&str; 12] = [
+    "name",
+    "kind",
+    "apiVersion",
+    "metadata",
+    "kpt-merge",
+    "---",
+    "...",
+    "{",
+    "&",
+    "*",
+    "<<",
+    "\t",
+];
+
+/// Whether two texts differ in values alone that say nothing of who their resources are: most changes are of this kind, and
+/// telling so costs less than finding out twice who they are. `false` says nothing.
+fn tells_the_same(before: &str, after: &str) -> bool {
+    let (mut old, mut new) = (before.lines(), after.lines());
+    loop {
+        let (old, new) = match (old.next(), new.next()) {
+            (Some(old), Some(new)) => (old, new),
+            (None, None) => return true,
+            _ => return false,
+        };
+        let depth = |line: &str| line.len() - line.trim_start().len();
+        // A quote that stays open takes in the lines that follow, and so does a block.
+        let whole = |line: &str| {
+            let even = |quote: char| line.matches(quote).count().is_multiple_of(2);
+            even('"') && even('\'') && !line.ends_with(['|', '>', '-', '+', ':'])
+        };
+        let harmless = |line: &str| whole(line) && !TELLING.iter().any(|word| line.contains(word));
+        if old != new && !(depth(old) == depth(new) && harmless(old) && harmless(new)) {
+            return false;
+        }
     }
 }
 
@@ -279,4 +324,51 @@ fn bare(value: &str) -> &str {
         .and_then(|at| value.get(..at))
         .unwrap_or(value);
     value.trim().trim_matches(['"', '\''])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+# kpt-merge: a/web
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web
+data:
+  a: \"x\" # said
+  b: |
+    text
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  labels:
+    tier: front
+  name: key
+";
+
+    #[test]
+    fn what_changes_nobodys_name_is_told_without_a_scan() {
+        let ids = |text: &str| all(Some(&File::text(text)), By::Comment);
+        for (from, to, told) in [
+            ("\"x\"", "\"y\"", true),
+            ("# said", "# told", true),
+            ("tier: front", "tier: back", true),
+            ("    text", "    other", true),
+            ("\"x\" # said", "'x", false),
+            ("b: |", "b: >", false),
+            ("name: web", "name: shop", false),
+            ("kind: Secret", "kind: ConfigMap", false),
+            ("a/web", "a/shop", false),
+            ("  labels:\n    tier: front\n", "", false),
+            ("---\n", "--- # next\n", false),
+        ] {
+            let changed = TEXT.replace(from, to);
+            assert_ne!(changed, TEXT, "{from}");
+            assert_eq!(tells_the_same(TEXT, &changed), told, "{from} → {to}");
+            assert!(!told || ids(TEXT) == ids(&changed), "{from} → {to}");
+        }
+    }
 }
