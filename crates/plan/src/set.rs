@@ -33,4 +33,4 @@ pub use observed::{
 pub use rollout::{PAUSE, Place, RETRY, UNDO, step_of, steps};
 pub use status::{news, next_after, status_after};
 pub use step::{Early, Outcome, Plan, Step};
-pub use waits::waits;
+pub use waits::{early, waits};

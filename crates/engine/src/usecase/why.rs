@@ -1,6 +1,8 @@
 //! Why something is as it is: what is seen of it now, and the plan that follows. Nothing is written.
 
-use model::ObjectKey;
+use model::{ObjectKey, ObjectMeta, ObjectName};
+
+use plan::set::{Observed, Subject};
 
 use crate::{Engine, Result, observe};
 
@@ -10,11 +12,39 @@ impl Engine {
     /// # Errors
     /// Git or the cluster cannot be read now.
     pub async fn why_variant(&self, key: &ObjectKey) -> Result<Option<String>> {
-        let observed = observe::variant(self, observe::Sink::dropped(), key).await?;
-        Ok(observed.map(|o| {
-            let plan = plan::variant::decide(&o);
-            plan::variant::seen(&o) + &plan::variant::explain(&plan)
-        }))
+        let Some(o) = observe::variant(self, observe::Sink::dropped(), key).await? else {
+            return Ok(None);
+        };
+        let early = self.early(key, o.variant.meta()).await?;
+        let plan = plan::variant::decide(&o);
+        let own = plan::variant::seen(&o) + &plan::variant::explain(&plan);
+        Ok(Some(early.unwrap_or_default() + &own))
+    }
+
+    /// Why what a variant has open is not to be approved now, as the rollout of its set has it (F7).
+    async fn early(&self, key: &ObjectKey, meta: &ObjectMeta) -> Result<Option<String>> {
+        let set = meta.controller().filter(|o| o.kind == "PackageVariantSet");
+        let Some(Ok(name)) = set.map(|set| ObjectName::parse(&set.name)) else {
+            return Ok(None);
+        };
+        let set = ObjectKey {
+            name,
+            ..key.clone()
+        };
+        let observed = observe::set(self, observe::Sink::dropped(), &set).await?;
+        let rolls = |o: &Observed| match &o.set {
+            Subject::Valid { set, .. } => set.spec.rollout.is_some(),
+            Subject::Invalid { .. } => false,
+        };
+        let Some(observed) = observed.filter(rolls) else {
+            return Ok(None);
+        };
+        let (cpu, variant) = (self.inner.options.cpu.clone(), key.name.clone());
+        let early = cpu.run(move || {
+            let plan = plan::set::decide(&observed);
+            plan::set::early(&plan, &variant)
+        });
+        early.await
     }
 
     /// What would be done about a set; `None` if it is gone.

@@ -225,6 +225,15 @@ async fn drafts_of_a_replaced_rollout_are_named() {
     assert!(why.contains(held), "{why}");
     let asked = "hint: offshoot rpkg propose -l 'offshoot.dev/variant in (fan-canary-a)'\n";
     assert!(why.contains(asked), "{why}");
+    let asked = async |name: &str| {
+        let why = world.engine.why_variant(&key(NS, name)).await;
+        why.expect("an answer").expect("a variant")
+    };
+    let early = "is not to be approved now: its step 'early' of the rollout is closed\n";
+    let why = asked("fan-early-b").await;
+    assert!(why.starts_with(early), "{why}");
+    let why = asked("fan-canary-a").await;
+    assert!(!why.contains("not to be approved"), "{why}");
     // Whoever approves it all the same is heard of at once.
     world.pass(2).await;
     publish(&world, 1, 2).await;

@@ -40,6 +40,21 @@ pub fn waits(o: &Observed, plan: &Plan) -> String {
     text + &waiting(&ours, plan)
 }
 
+/// What a rollout says of the open revision of a variant, where that is not to be approved now (F7, F8).
+pub fn early(plan: &Plan, variant: &ObjectName) -> Option<String> {
+    let why = match plan.early.get(variant)? {
+        Early::Closed => {
+            let step = plan.targets.get(variant).map(String::as_str);
+            format!(
+                "its step '{}' of the rollout is closed",
+                step.unwrap_or_default()
+            )
+        }
+        Early::Other => "it is of another version than the rollout wants".to_owned(),
+    };
+    Some(format!("is not to be approved now: {why}\n"))
+}
+
 /// Open revisions that nobody is to approve now, and why.
 fn waiting(ours: &[&Existing], plan: &Plan) -> String {
     let mut text = String::new();
