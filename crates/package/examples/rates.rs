@@ -93,7 +93,7 @@ fn package() -> Files {
         ("site.yaml".into(), POINT.into()),
     ];
     for name in [
-        "cart", "front", "mail", "pay", "search", "stock", "tax", "users", "wish",
+        "cart", "front", "mail", "pay", "search", "cache", "tax", "users", "wish",
     ] {
         texts.push((format!("{name}.yaml"), workload(name)));
     }
