@@ -21,7 +21,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("plan", 11),
     ("store", 9),
     ("testkit", 5),
-    ("yaml", 12),
 ];
 
 /// A path of modules, and what it may go on with in braces.
