@@ -18,7 +18,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("apiserver", 23),
     ("engine", 6),
     ("package", 20),
-    ("plan", 11),
     ("store", 9),
     ("testkit", 5),
 ];
