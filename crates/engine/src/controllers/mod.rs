@@ -82,10 +82,11 @@ impl Engine {
 
     async fn turn(&self, key: &Key, until: Instant) -> Done {
         let before = Instant::now();
+        // Each turn is moved several times before it runs: on the heap, what it will hold stays where it is.
         let result = match key {
             Key::Repository(key) => {
                 count(&self.counters().repository_reconciles);
-                repository::reconcile(self, key).await
+                Box::pin(repository::reconcile(self, key)).await
             }
             // Somebody else looks after them, or nobody.
             Key::Variant(_) if !self.inner.options.variants => Ok(Done::Rest),
@@ -93,11 +94,11 @@ impl Engine {
             Key::Variant(_) | Key::Set(_) if self.comes_back(until) => Ok(Done::After(PAUSE)),
             Key::Variant(key) => {
                 count(&self.counters().variant_reconciles);
-                variant::reconcile(self, key).await
+                Box::pin(variant::reconcile(self, key)).await
             }
             Key::Set(key) => {
                 count(&self.counters().set_reconciles);
-                set::reconcile(self, key).await
+                Box::pin(set::reconcile(self, key)).await
             }
         };
         tracing::debug!(%key, elapsed = ?before.elapsed(), ok = result.is_ok(), "turn");
