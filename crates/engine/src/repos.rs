@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use model::{Class, CommitId, Namespace, ObjectKey, PackageName, Repository, RepositoryName};
 use store::{Intent, IntentId, RefName, RemoteSpec};
 
-use crate::discover::Numbers;
 use crate::git::{Layout, committer};
 use crate::index::Wake;
 use crate::ports::Reader;
@@ -24,6 +23,15 @@ pub(crate) struct Open {
     pub(crate) seen: Mutex<Seen>,
     /// Numbers that the branch's history gave.
     pub(crate) numbers: Mutex<Numbers>,
+}
+
+/// Numbers that the branch's history gave to packages, as far as it was read.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    /// Up to where.
+    pub(crate) head: Option<CommitId>,
+    /// By the package's path, as the trailer writes it.
+    pub(crate) highest: BTreeMap<String, i64>,
 }
 
 /// What a discovery has seen: only what differs from it is looked at again.

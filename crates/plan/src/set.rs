@@ -22,7 +22,7 @@ mod waits;
 
 pub use alone::evaluate;
 pub use compile::Compiled;
-pub use decide::{MAX_BYTES, MAX_TARGETS, decide};
+pub use decide::{MAX_BYTES, decide};
 pub use explain::explain;
 pub use guard::uid_mark;
 pub use names::{CONFIRM, EXPLICIT, LABEL, WRITTEN_BY, variant_name};
@@ -33,4 +33,5 @@ pub use observed::{
 pub use rollout::{PAUSE, Place, RETRY, UNDO, step_of, steps};
 pub use status::{news, next_after, status_after};
 pub use step::{Early, Outcome, Plan, Step};
+pub use unroll::MAX_TARGETS;
 pub use waits::{early, waits};

@@ -21,6 +21,7 @@ mod recipe;
 mod seen;
 mod status;
 mod step;
+mod stop;
 mod upstream;
 mod validate;
 mod versions;

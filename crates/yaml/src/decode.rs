@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::document::Document;
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::node::Node;
 use crate::scalar::{Reader, Scalar};
-use crate::stream::{Document, Stream};
+use crate::stream::Stream;
 use crate::tree::Kind;
 use crate::value::Value;
 

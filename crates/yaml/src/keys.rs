@@ -11,6 +11,22 @@ use crate::tree::{Id, Kind};
 /// Mappings up to this many entries are searched from their beginning.
 const FEW: usize = 32;
 
+impl<'a> Node<'a> {
+    /// The value under a key that the mapping itself holds, the first one if there are several.
+    ///
+    /// Merge keys are not followed; see [`Node::effective`].
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Self> {
+        self.entry(key).map(|entry| entry.value)
+    }
+
+    /// The entry under a key that the mapping itself holds.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<Entry<'a>> {
+        named(self.through(), key).0
+    }
+}
+
 /// The first and the second entry with a key that a mapping itself holds; nothing for other nodes.
 pub(crate) fn named<'a>(node: Node<'a>, key: &str) -> (Option<Entry<'a>>, Option<Entry<'a>>) {
     if node.kind() != Kind::Mapping {

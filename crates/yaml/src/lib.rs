@@ -19,6 +19,7 @@
 //! decisions V5, M1, M6, M14, M20, Y1 to Y3, and the recorded answers in `vectors/yaml-edit` and `vectors/yaml-scalars`.
 
 mod decode;
+mod document;
 mod edit;
 mod error;
 mod keys;
@@ -36,13 +37,14 @@ mod value;
 mod write;
 
 pub use decode::first_document_json;
+pub use document::Document;
 pub use edit::{Attached, Attachments, Comment, Comments, Edit, Fragment, Place};
 pub use error::{Error, ErrorKind};
 pub use limits::Limits;
 pub use node::{Entry, Node};
 pub use path::{Path, Step};
 pub use scalar::{Reader, Scalar};
-pub use stream::{Document, Stream};
+pub use stream::Stream;
 pub use tree::{Kind, Style};
 pub use value::Value;
 pub use write::render;

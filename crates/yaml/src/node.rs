@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind};
-use crate::keys;
 use crate::path::{Path, Step};
 use crate::scalar::{self, Reader, Scalar};
 use crate::stream::Stream;
@@ -210,7 +209,7 @@ impl<'a> Node<'a> {
     }
 
     /// The same, for lookups: an alias without a target leads nowhere.
-    fn through(&self) -> Self {
+    pub(crate) fn through(&self) -> Self {
         self.target().unwrap_or(*self)
     }
 
@@ -227,20 +226,6 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn key_text(&self) -> Option<&'a str> {
         self.through().scalar()
-    }
-
-    /// The value under a key that the mapping itself holds, the first one if there are several.
-    ///
-    /// Merge keys are not followed; see [`Node::effective`].
-    #[must_use]
-    pub fn get(&self, key: &str) -> Option<Self> {
-        self.entry(key).map(|entry| entry.value)
-    }
-
-    /// The entry under a key that the mapping itself holds.
-    #[must_use]
-    pub fn entry(&self, key: &str) -> Option<Entry<'a>> {
-        keys::named(self.through(), key).0
     }
 
     /// The item at a position of a sequence.

@@ -1,12 +1,10 @@
 //! A whole file: its text and its documents.
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
-use crate::node::Node;
 use crate::parse::{self, Doc};
 use crate::tree::{NONE, Tree};
 
@@ -135,23 +133,6 @@ impl Stream {
         self.len() == 0
     }
 
-    /// The documents in order.
-    pub fn documents(&self) -> impl ExactSizeIterator<Item = Document<'_>> {
-        (0..self.len()).map(|index| Document {
-            stream: self,
-            index,
-        })
-    }
-
-    /// One document.
-    #[must_use]
-    pub fn document(&self, index: usize) -> Option<Document<'_>> {
-        (index < self.len()).then_some(Document {
-            stream: self,
-            index,
-        })
-    }
-
     /// All documents, the placeholder of an empty text included.
     pub(crate) fn docs(&self) -> &[Doc] {
         &self.0.docs
@@ -175,50 +156,6 @@ impl Stream {
     ) -> Error {
         let base = self.0.docs.get(doc).map_or(0, |doc| doc.range.start);
         Error::at(kind, &self.0.text, base + at as usize, message)
-    }
-}
-
-/// One document of a [`Stream`].
-#[derive(Debug, Clone, Copy)]
-pub struct Document<'a> {
-    pub(crate) stream: &'a Stream,
-    pub(crate) index: usize,
-}
-
-impl<'a> Document<'a> {
-    /// The position in the stream, from 0.
-    #[must_use]
-    pub fn index(&self) -> usize {
-        self.index
-    }
-
-    /// The document's own part of the text, its `---` and its comments included.
-    #[must_use]
-    pub fn text(&self) -> &'a str {
-        self.stream.doc_text(self.index)
-    }
-
-    /// Where [`Document::text`] stands in the stream's text.
-    #[must_use]
-    pub fn span(&self) -> Range<usize> {
-        self.stream.docs()[self.index].range.clone()
-    }
-
-    /// The outermost node.
-    #[must_use]
-    pub fn root(&self) -> Node<'a> {
-        Node {
-            stream: self.stream,
-            doc: self.index,
-            id: self.stream.tree(self.index).root,
-        }
-    }
-
-    /// Whether there is nothing but comments between the document's markers.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        let root = self.root();
-        root.span().is_empty()
     }
 }
 

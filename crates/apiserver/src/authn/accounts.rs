@@ -1,8 +1,9 @@
 //! Service accounts: their names as users, and the one that every namespace has.
 
+use super::followed::Followed;
 use crate::logic::WriteOptions;
 use crate::status::Failure;
-use crate::storage::{Event, EventKind, Gone, Watch, key_of, lock};
+use crate::storage::{key_of, lock};
 use crate::verbs::{Core, Target};
 
 const CONTROLLER: &str = "system:serviceaccount:kube-system:service-account-controller";
@@ -29,13 +30,6 @@ pub fn groups(namespace: &str) -> Vec<String> {
         "system:serviceaccounts".to_owned(),
         format!("system:serviceaccounts:{namespace}"),
     ]
-}
-
-/// Where the events of namespaces and of their accounts were read up to.
-#[derive(Debug)]
-pub(crate) struct Followed {
-    namespaces: Watch,
-    accounts: Watch,
 }
 
 impl Core {
@@ -89,28 +83,6 @@ impl Core {
             // Somebody else made it, or the namespace goes meanwhile.
             Err(failure) if matches!(failure.code, 403 | 404 | 409) => Ok(0),
             Err(failure) => Err(failure),
-        }
-    }
-}
-
-impl Followed {
-    fn news(&mut self) -> Result<Vec<String>, Gone> {
-        let mut names = Vec::new();
-        if !self.namespaces.pending() && !self.accounts.pending() {
-            return Ok(names);
-        }
-        loop {
-            let (came, went) = (self.namespaces.ready()?, self.accounts.ready()?);
-            if came.is_empty() && went.is_empty() {
-                return Ok(names);
-            }
-            let new = |e: &Event| e.kind == EventKind::Added;
-            let came = came.into_iter().filter(new);
-            names.extend(came.map(|e| e.object.fields.name.clone()));
-            let lost =
-                |e: &Event| e.kind == EventKind::Deleted && e.object.fields.name == "default";
-            let went = went.into_iter().filter(lost);
-            names.extend(went.map(|e| e.object.fields.namespace.clone()));
         }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod accounts;
 mod certificates;
+pub(crate) mod followed;
 mod impersonate;
 mod tokens;
 

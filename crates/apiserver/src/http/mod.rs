@@ -4,10 +4,12 @@
 //! request extension ([`Whose`]), never as a header.
 
 mod body;
+mod forms;
 mod lists;
 mod meta;
 mod negotiate;
 mod openapi;
+mod parameters;
 mod path;
 mod pieces;
 mod protobuf;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::negotiate::Form;
 use super::query::Query;
-use super::{Asked, Door, body, lists, respond, writes};
+use super::{Asked, Door, body, forms, respond, writes};
 use crate::gateway::Verb;
 use crate::logic::part::Part;
 use crate::logic::patching::{self, PatchKind};
@@ -312,7 +312,7 @@ pub(super) fn table(
         metadata.insert("resourceVersion".to_owned(), rv.clone());
     }
     let objects = std::slice::from_ref(scale);
-    lists::table_of(&columns, (objects, metadata), query, (version, true, now))
+    forms::table_of(&columns, (objects, metadata), query, (version, true, now))
 }
 
 /// What an applied Scale wants of the object.

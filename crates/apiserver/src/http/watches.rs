@@ -10,7 +10,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::lists::{Rows, partial, table, too_old};
+use super::forms::{Rows, partial, table};
+use super::lists::too_old;
 use super::negotiate::{Form, Format, Shape};
 use super::query::Query;
 use super::{Asked, Door, respond};

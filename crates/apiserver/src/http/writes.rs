@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::negotiate::{Form, SERVED, Shape};
 use super::query::Query;
-use super::{Asked, Door, body, lists, respond};
+use super::{Asked, Door, body, forms, parameters, respond};
 use crate::gateway::Verb;
 use crate::logic::delete::DeleteOptions;
 use crate::logic::patching::PatchKind;
@@ -225,7 +225,7 @@ impl Door {
             .accept
             .choose_of(asked.typed(), |s| s == Shape::Object)?;
         let query = &asked.query;
-        let listed = lists::list_query(query)?;
+        let listed = parameters::list_query(query)?;
         // A selector that is not understood is told before the body is looked at.
         Selection::parse(target, &listed.labels, &listed.fields)?;
         let options = delete_options(query, asked.body, &asked.content_type, target).await?;
@@ -235,14 +235,14 @@ impl Door {
             .await?;
         let rules = target.rules()?;
         let strip = |mut value: Value| {
-            if let Some(root) = value.as_object_mut().filter(|_| lists::typed(target)) {
+            if let Some(root) = value.as_object_mut().filter(|_| forms::typed(target)) {
                 root.shift_remove("kind");
                 root.shift_remove("apiVersion");
             }
             value
         };
         let items: Vec<Value> = page.items.iter().map(|i| strip(i.value())).collect();
-        let metadata = lists::list_metadata(&page, rules.resource.custom());
+        let metadata = forms::list_metadata(&page, rules.resource.custom());
         let list = json!({
             "kind": rules.resource.list_kind, "apiVersion": rules.api_version(), "metadata": metadata, "items": items,
         });
@@ -405,7 +405,7 @@ fn answer(
     mut warnings: Vec<String>,
 ) -> Result<Response, Failure> {
     warnings.extend(written.warnings.iter().cloned());
-    lists::one(
+    forms::one(
         written.code,
         form,
         target,

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::MAX_ERRORS;
 use super::error::FieldError;
 use super::node::{Additional, Node};
 use super::render::{child, index};
-use super::validate::MAX_ERRORS;
 use crate::builtin::names;
 
 /// Checks every embedded resource below.

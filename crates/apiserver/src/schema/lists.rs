@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::MAX_ERRORS;
 use super::error::FieldError;
 use super::node::{Additional, ListType, Node};
 use super::render::{child, index, sorted_json};
-use super::validate::MAX_ERRORS;
 
 /// Reports each second and later element of sets and list maps.
 pub(crate) fn duplicates(value: &Value, node: &Node, path: &str, errors: &mut Vec<FieldError>) {

@@ -6,11 +6,13 @@
 //! Nothing here reads a clock, does IO or knows where objects are stored.
 
 mod cel;
+mod compile;
 mod default;
 mod embedded;
 mod error;
 mod formats;
 mod lists;
+mod meta;
 mod node;
 mod parse;
 mod prune;
@@ -20,11 +22,14 @@ mod structural;
 mod validate;
 
 pub use error::{BadValue, ErrorKind, FieldError, aggregate, invalid_message, skipped_rules};
-pub(crate) use node::object_meta_json;
-pub use node::{Additional, Limits, ListType, Logic, Node, Structural, Type, object_meta};
+pub use meta::object_meta;
+pub(crate) use meta::object_meta_json;
+pub use node::{Additional, Limits, ListType, Logic, Node, Structural, Type};
 pub(crate) use render::{child, index, quote, sorted_json, step};
 pub use rules::Rule;
-pub(crate) use validate::MAX_ERRORS;
+
+/// Enough: a hostile object must not make an answer of megabytes.
+pub(crate) const MAX_ERRORS: usize = 1_000;
 
 /// A value as Go prints it into text: a string plainly, the rest as JSON.
 pub(crate) fn go_text(value: &serde_json::Value) -> String {

@@ -4,15 +4,12 @@
 //! the schema text and reach clients through `openapi`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use regex::Regex;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::error::FieldError;
-use super::parse;
 use super::rules::Rule;
-use super::structural;
 
 /// A JSON type that a schema may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -243,39 +240,6 @@ pub struct Structural {
 }
 
 impl Structural {
-    /// Compiles the schema text of a CRD version and checks the structural rules.
-    ///
-    /// # Errors
-    /// All rules that the schema breaks, with paths below the empty path (`properties[spec].type`).
-    pub fn from_json(schema: &Value) -> Result<Self, Vec<FieldError>> {
-        Self::from_json_at(schema, "")
-    }
-
-    /// As [`Structural::from_json`], with error paths below `base`
-    /// (`spec.versions[0].schema.openAPIV3Schema`).
-    ///
-    /// # Errors
-    /// All rules that the schema breaks.
-    pub fn from_json_at(schema: &Value, base: &str) -> Result<Self, Vec<FieldError>> {
-        let root = parse::node(schema, base)?;
-        let errors = structural::errors(schema, &root, base);
-        if errors.is_empty() {
-            Ok(Self::from_node(root))
-        } else {
-            Err(errors)
-        }
-    }
-
-    /// Compiles a schema text that is known to be sound, without the structural rules.
-    ///
-    /// For built-in kinds, whose schema is ours, and for CRDs stored before a rule was added.
-    ///
-    /// # Errors
-    /// Only what cannot be read at all (wrong JSON types, nesting, patterns).
-    pub fn trusted(schema: &Value) -> Result<Self, Vec<FieldError>> {
-        Ok(Self::from_node(parse::node(schema, "")?))
-    }
-
     pub(crate) fn from_node(root: Node) -> Self {
         let (has_rules, has_defaults) = (root.has_rules(), root.has_defaults());
         Self {
@@ -302,58 +266,4 @@ impl Structural {
     pub const fn has_defaults(&self) -> bool {
         self.has_defaults
     }
-}
-
-/// The schema of `metadata` (meta/v1 `ObjectMeta`), which every kind shares.
-#[must_use]
-pub fn object_meta() -> &'static Node {
-    static NODE: LazyLock<Node> =
-        LazyLock::new(|| parse::node(&object_meta_json(), "").unwrap_or_default());
-    &NODE
-}
-
-/// [`object_meta`] as a schema text, without descriptions.
-#[must_use]
-pub(crate) fn object_meta_json() -> Value {
-    let text = json!({"type": "string"});
-    let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});
-    let owner = json!({
-        "type": "object",
-        "required": ["apiVersion", "kind", "name", "uid"],
-        "x-kubernetes-map-type": "atomic",
-        "properties": {
-            "apiVersion": text, "kind": text, "name": text, "uid": text,
-            "controller": {"type": "boolean"}, "blockOwnerDeletion": {"type": "boolean"},
-        },
-    });
-    let entry = json!({
-        "type": "object",
-        "properties": {
-            "manager": text, "operation": text, "apiVersion": text, "time": text, "fieldsType": text,
-            "fieldsV1": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-            "subresource": text,
-        },
-    });
-    json!({
-        "type": "object",
-        "properties": {
-            "name": text, "generateName": text, "namespace": text, "selfLink": text, "uid": text,
-            "resourceVersion": text,
-            "generation": {"type": "integer", "format": "int64"},
-            "creationTimestamp": {"type": "string", "format": "date-time", "nullable": true},
-            "deletionTimestamp": {"type": "string", "format": "date-time", "nullable": true},
-            "deletionGracePeriodSeconds": {"type": "integer", "format": "int64"},
-            "labels": texts, "annotations": texts,
-            "ownerReferences": {
-                "type": "array", "items": owner,
-                "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
-                "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "uid",
-            },
-            "finalizers": {
-                "type": "array", "items": text, "x-kubernetes-list-type": "set",
-                "x-kubernetes-patch-strategy": "merge",
-            },
-            "managedFields": {"type": "array", "items": entry, "x-kubernetes-list-type": "atomic"},
-        },
-    })
 }

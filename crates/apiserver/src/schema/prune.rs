@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::node::{Additional, Node, Structural, object_meta};
+use super::MAX_ERRORS;
+use super::meta::object_meta;
+use super::node::{Additional, Node, Structural};
 use super::render::{child, index};
-use super::validate::MAX_ERRORS;
 
 /// Fields of an object's root (and of embedded objects) that are never pruned by the kind's schema.
 const ROOT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];

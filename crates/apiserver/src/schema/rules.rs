@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::cel::{self, Compiled};
-use super::node::Node;
+use expr::{ExprError, Rule as Program};
 
 /// One rule.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +19,16 @@ pub struct Rule {
     pub field_path: Option<String>,
     /// Whether a rule that names `oldSelf` also holds on creation.
     pub optional_old_self: bool,
-    compiled: Arc<OnceLock<Compiled>>,
+    pub(super) compiled: Arc<OnceLock<Compiled>>,
+}
+
+/// A rule's compiled parts.
+#[derive(Debug, Clone)]
+pub(crate) struct Compiled {
+    pub(super) rule: Result<Program, ExprError>,
+    pub(super) message: Option<Program>,
+    /// Whether it compares with the former value.
+    pub(crate) transition: bool,
 }
 
 impl Rule {
@@ -41,11 +49,5 @@ impl Rule {
             optional_old_self,
             compiled,
         }
-    }
-
-    /// The compiled form, made at first use; call it on a thread with a large stack.
-    pub(crate) fn compiled(&self, node: &Node, object: bool) -> &Compiled {
-        self.compiled
-            .get_or_init(|| cel::compile(self, node, object))
     }
 }

@@ -8,10 +8,7 @@ use serde_json::{Map, Value};
 use super::error::{BadValue, ErrorKind, FieldError};
 use super::node::{Additional, Logic, Node, Structural, Type};
 use super::render::{child, go_float, go_value, index, quote, sorted_json};
-use super::{embedded, formats, lists};
-
-/// Enough: a hostile object must not make an answer of megabytes.
-pub(crate) const MAX_ERRORS: usize = 1_000;
+use super::{MAX_ERRORS, embedded, formats, lists};
 
 impl Structural {
     /// Validates an object; `old` is its former state on update.

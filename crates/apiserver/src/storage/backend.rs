@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::key::{Key, ResourceKey};
 use super::object::Object;
-use super::state::{Key, ResourceKey};
 
 /// Why the medium could not do what was asked.
 #[derive(Debug, Clone, thiserror::Error)]

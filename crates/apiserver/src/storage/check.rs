@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::backend::{Loaded, StorageError};
+use super::key::{Key, ResourceKey};
 use super::object::Object;
 use super::redb_file::{Durability, RedbFile};
-use super::state::{Key, ResourceKey};
 use super::store::key_of;
 
 /// How resources begin that hold no objects but notes of names that were used: each is empty but for its key.

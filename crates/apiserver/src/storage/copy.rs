@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::backend::StorageError;
+use super::key::{Key, ResourceKey};
 use super::object::{Draft, Object};
 use super::redb_file::{Durability, RedbFile};
-use super::state::{Key, ResourceKey};
 
 /// The format that this program writes (X7).
 const FORMAT: u64 = 1;

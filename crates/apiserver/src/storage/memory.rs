@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::backend::{Backend, Change, Loaded, LogEntry, StorageError};
+use super::key::{Key, ResourceKey};
 use super::lock;
 use super::object::Object;
-use super::state::{Key, ResourceKey};
 
 #[derive(Debug, Default)]
 struct Image {

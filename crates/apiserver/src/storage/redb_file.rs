@@ -15,8 +15,8 @@ use std::sync::Arc;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 use super::backend::{Backend, Change, Loaded, StorageError};
+use super::key::{Key, ResourceKey};
 use super::object::Object;
-use super::state::{Key, ResourceKey};
 use super::text::Packers;
 use super::whole;
 

@@ -8,18 +8,8 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::backend::{Change, Loaded};
+use super::key::{Key, ObjectRef, ResourceKey};
 use super::object::Object;
-
-/// Names a resource as `plural.group`, or `plural` alone in the core group.
-pub type ResourceKey = Arc<str>;
-
-/// Names an object within its resource: `namespace/name`, or `name` alone at cluster scope.
-///
-/// Lists are ordered by this text, as kube-apiserver's are (namespace `a-b` comes before `a`).
-pub type Key = Arc<str>;
-
-/// Where an object lives.
-pub type ObjectRef = (ResourceKey, Key);
 
 /// What happened to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,63 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::backend::{Backend, FaultPoint, Faults, StorageError};
+use super::backend::{Backend, Faults, StorageError};
 use super::copy::Copy;
+use super::key::{Key, ObjectRef, ResourceKey};
 use super::lock;
 use super::object::Object;
-use super::state::{Key, ObjectRef, ResourceKey, State, Touched};
+use super::shared::Shared;
+use super::state::{State, Touched};
 use super::watch::{Gone, Watch};
 use super::writer::{Answer, CommitError, Op, Request, Writer};
-
-/// What all handles, watches and the writer share.
-pub(crate) struct Shared {
-    state: RwLock<State>,
-    stopped: AtomicBool,
-    faults: Option<Arc<dyn Faults>>,
-    work: Notify,
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
-    }
-}
-
-impl Shared {
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Wakes whoever waits for housekeeping.
-    pub(crate) fn wake(&self) {
-        self.work.notify_one();
-    }
-
-    /// Lets a test stop the store here.
-    pub(crate) fn fault(&self, point: FaultPoint) -> Result<(), StorageError> {
-        if self.stopped.load(Ordering::SeqCst) {
-            return Err(StorageError::Stopped);
-        }
-        if self
-            .faults
-            .as_ref()
-            .is_some_and(|faults| faults.stop_at(point))
-        {
-            self.stopped.store(true, Ordering::SeqCst);
-            return Err(StorageError::Stopped);
-        }
-        Ok(())
-    }
-}
 
 /// How a store is opened.
 #[derive(Clone, Default)]

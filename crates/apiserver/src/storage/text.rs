@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lz4_flex::block::{compress_with_dict, decompress_with_dict};
 
-use super::state::ResourceKey;
+use super::key::ResourceKey;
 
 /// Texts below this many bytes stay as they are: they gain little.
 const PACKED_FROM: usize = 1 << 10;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::state::{Event, ResourceKey};
-use super::store::Shared;
+use super::key::ResourceKey;
+use super::shared::Shared;
+use super::state::Event;
 
 /// How many events are taken at once: bounds how long the picture is held.
 const TAKE: usize = 256;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 use super::backend::{Backend, Change, FaultPoint, LogEntry, StorageError};
+use super::key::{Key, ObjectRef, ResourceKey};
 use super::object::{Draft, Object};
-use super::state::{Key, ObjectRef, ResourceKey};
-use super::store::Shared;
+use super::shared::Shared;
 use super::text::Packers;
 
 /// What a write expects to find.

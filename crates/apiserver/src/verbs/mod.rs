@@ -61,7 +61,7 @@ pub struct Core {
     /// What housekeeping tries again, and when.
     pub(crate) chores: chores::Chores,
     /// Tells which namespaces may lack their service account.
-    pub(crate) accounts: Mutex<Option<crate::authn::accounts::Followed>>,
+    pub(crate) accounts: Mutex<Option<crate::authn::followed::Followed>>,
     pub(crate) converters: BTreeMap<String, Arc<dyn Converter>>,
     /// The cluster that this server is a part of, if it is.
     pub(crate) host: Option<Arc<dyn Host>>,

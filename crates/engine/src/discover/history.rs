@@ -198,15 +198,6 @@ pub(crate) fn approved_last(open: &Open, dir: &Dir, head: CommitId) -> Result<bo
     Ok(approval(open, dir, &commit.message).is_some())
 }
 
-/// Numbers that the branch's history gave to packages, as far as it was read.
-#[derive(Debug, Default)]
-pub(crate) struct Numbers {
-    /// Up to where.
-    head: Option<CommitId>,
-    /// By the package's path, as the trailer writes it.
-    highest: BTreeMap<String, i64>,
-}
-
 /// The highest number that the branch's history ever gave to a package (X5).
 ///
 /// Each commit of the branch is read once: what was read is kept with the repository.

@@ -30,7 +30,7 @@ use crate::repos::{Open, Seen};
 use crate::stats::count;
 use crate::{Engine, Error, Result};
 
-pub(crate) use history::{Numbers, approval, approved_last, by_person, highest_number, lineage};
+pub(crate) use history::{approval, approved_last, by_person, highest_number, lineage};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
 pub(crate) use whole::{OBJECTS, is_broken};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    CommitId, Condition, ConflictId, Files, ObjectKey, PackedRenderStatus, RenderStatus, Revision,
-    Status,
+    CommitId, Condition, ConflictId, Files, ObjectKey, ObjectMeta, PackedRenderStatus,
+    RenderStatus, Revision, Status,
 };
 use package::conflicts;
 use package::kptfile::Kptfile;
@@ -12,7 +12,6 @@ use package::render::{Options, Rendered};
 use plan::revision::save as judge;
 use store::{Content, Opaque, Written};
 
-use super::create::keeps_failures;
 use super::sources::LEFT_OUT;
 use super::{Caller, Held, Made, Preconditions, Save, lifecycle, precondition, rejected, unshown};
 use crate::commits::{DraftCommit, Drafted, fits, told};
@@ -21,6 +20,19 @@ use crate::git::Subject;
 use crate::publish::{Follow, Publication};
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
+
+/// The annotations that ask to keep a draft although its render failed; the second is Porch's.
+const KEEP: [&str; 2] = [
+    "offshoot.dev/push-on-render-failure",
+    "porch.kpt.dev/push-on-render-failure",
+];
+
+/// Whether a draft is to be kept although its render failed.
+pub(super) fn keeps_failures(meta: &ObjectMeta) -> bool {
+    let annotations = &meta.annotations;
+    KEEP.iter()
+        .any(|a| annotations.get(*a).is_some_and(|v| v == "true"))
+}
 
 pub(super) async fn save(
     engine: &Engine,

@@ -21,12 +21,6 @@ use crate::publish::{Follow, Publication};
 use crate::repos::Open;
 use crate::{Engine, Error, Result};
 
-/// The annotations that ask to keep a draft although its render failed; the second is Porch's.
-const KEEP: [&str; 2] = [
-    "offshoot.dev/push-on-render-failure",
-    "porch.kpt.dev/push-on-render-failure",
-];
-
 pub(super) async fn create(
     engine: &Engine,
     by: &Caller,
@@ -237,15 +231,8 @@ fn leaves_at(engine: &Engine, open: &Open, key: &PackageKey, source: &Source) ->
     Ok(if stems { from.commit } else { head })
 }
 
-/// Whether a draft is to be kept although its render failed.
-pub(super) fn keeps_failures(meta: &ObjectMeta) -> bool {
-    let annotations = &meta.annotations;
-    KEEP.iter()
-        .any(|a| annotations.get(*a).is_some_and(|v| v == "true"))
-}
-
 async fn render(engine: &Engine, input: &Input, content: &sources::Content) -> Result<Rendered> {
-    let keep = keeps_failures(&input.meta);
+    let keep = content::keeps_failures(&input.meta);
     let options = Options {
         // What is kept although it failed cannot be approved (V2).
         gate_failure: keep,

@@ -10,8 +10,8 @@ use super::diff::{Desired, Diff};
 use super::guard::{self, Candidates, Doubt, Verdict};
 use super::observed::{Existing, Observed};
 use super::rollout::{self, Steered};
-use super::status::{self, Failure};
-use super::unroll::Unrolled;
+use super::status;
+use super::unroll::{Failure, Unrolled};
 use super::{Plan, Step};
 use crate::{Next, Report};
 

@@ -13,23 +13,12 @@ use super::diff::{Desired, diff};
 use super::observed::{Existing, Followed, Observed, Subject};
 use super::render::Renderer;
 use super::rollout::steer;
-use super::status::{self, Failure};
-use super::unroll::{Origin, Unrolled, unroll};
+use super::status;
+use super::unroll::{Failure, MAX_TARGETS, Origin, Source, Unrolled, unroll};
 use super::{Compiled, Plan};
 use crate::variant::words::{WRITER_UNKNOWN, writer_unknown};
 use crate::variant::{Resolution, commit_of};
 use crate::{Next, Report};
-
-/// An upstream package and its revision to follow.
-pub(super) struct Source {
-    pub(super) wanted: Upstream,
-    pub(super) revision: Arc<Revision>,
-    /// Whether the set itself names it.
-    listed: bool,
-}
-
-/// The most targets of one set.
-pub const MAX_TARGETS: usize = 50_000;
 
 /// The most bytes of all package variants of one set: a template of a few kilobytes is written once for each target.
 pub const MAX_BYTES: usize = 64 << 20;

@@ -10,9 +10,9 @@ use model::{
 };
 
 use super::compile::{Compiled, CompiledTemplate, Pair, RESERVED, Text};
-use super::decide::Source;
+
 use super::observed::Observed;
-use super::unroll::{Entry, Origin};
+use super::unroll::{Entry, Origin, Source};
 
 /// Why an entry has no spec.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,14 +7,11 @@ use model::{Condition, Lifecycle, ObjectName, SetStatus, Standing, Status};
 
 use super::guard::Verdict;
 use super::observed::{Existing, Observed, QuietTime};
-use super::unroll::Unrolled;
+use super::unroll::{Failure, Unrolled};
 use super::{Outcome, Plan, Step};
 use crate::news::turned;
 use crate::variant::words::{RECONCILE, WRITER_UNKNOWN};
 use crate::{News, Next, Report};
-
-/// Reason and message.
-pub(super) type Failure = (&'static str, String);
 
 /// Reasons that pass by themselves: nobody has to act.
 const PASSING: [&str; 2] = ["SelectionUnknown", "VariantDeleting"];

@@ -2,12 +2,24 @@
 
 use std::sync::Arc;
 
-use model::{ObjectSelector, PackageName, TargetSelection, VariantSet};
+use model::{ObjectSelector, PackageName, Revision, TargetSelection, Upstream, VariantSet};
 
-use super::decide::{MAX_TARGETS, Source};
 use super::observed::{Object, Observed, SelectionFailure};
-use super::status::Failure;
 use crate::variant::words::{WRITER_UNKNOWN, writer_unknown};
+
+/// An upstream package and its revision to follow.
+pub(super) struct Source {
+    pub(super) wanted: Upstream,
+    pub(super) revision: Arc<Revision>,
+    /// Whether the set itself names it.
+    pub(super) listed: bool,
+}
+
+/// The most targets of one set.
+pub const MAX_TARGETS: usize = 50_000;
+
+/// Reason and message.
+pub(super) type Failure = (&'static str, String);
 
 /// What an entry stems from.
 #[derive(Debug, Clone, PartialEq, Eq)]

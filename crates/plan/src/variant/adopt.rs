@@ -6,8 +6,8 @@ use model::{
     AdoptionPolicy, Condition, Lifecycle, Machine, ObjectName, Revision, Status, Uid, Variant,
 };
 
-use super::decide::Stop;
 use super::holdings::Holdings;
+use super::stop::Stop;
 use super::{Lineage, Observed, RevisionRef, Step, origin, words};
 
 /// What is to be done about revisions that the variant does not own.

@@ -10,10 +10,11 @@ use model::{
     Status, Task, Uid, Variant, WorkspaceName,
 };
 
-use super::decide::{Stop, again, not_ready};
 use super::holdings::{Holdings, workspace_number};
 use super::published::{base_ref, deletion_proposed, no_lock, withdrawn};
 use super::recipe::recipe;
+use super::status::not_ready;
+use super::stop::{Stop, again};
 use super::{
     BaseRef, CreateDraft, MachineBase, Observed, OnEqual, Plan, RepositorySummary, Resolution,
     RevisionRef, Step, Subject, UpdateDraft, origin, retry, status, words,

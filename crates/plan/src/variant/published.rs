@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use model::{CommitId, Condition, GitLock, ObjectName, Revision, Status, Variant};
 
-use super::decide::{Stop, again};
 use super::holdings::Holdings;
+use super::stop::{Stop, again};
 use super::{
     BaseChoice, BaseRef, Lineage, MachineBase, Observed, OldUpstream, Plan, RevisionRef, Step,
     words,

@@ -9,7 +9,6 @@ use model::{
     Variant, VariantStatus,
 };
 
-use super::decide::not_ready;
 use super::holdings::Holdings;
 use super::versions::versions;
 use super::{Failure, Observed, Outcome, Plan, Step, Subject, injection, pinned, words};
@@ -360,6 +359,11 @@ fn replace(status: &mut VariantStatus, condition: Condition) {
         Some(old) => *old = condition,
         None => status.conditions.push(condition),
     }
+}
+
+/// The condition of a variant that is not as it shall be.
+pub(super) fn not_ready(reason: &str, message: &str) -> Condition {
+    Condition::new(words::READY, Status::False, reason, message)
 }
 
 /// When to look again after applying a plan.

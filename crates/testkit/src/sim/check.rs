@@ -10,8 +10,7 @@ use super::Violation;
 use super::fixtures::{Derived, NOWHERE, NS, REGIONS, TARGETS, TENANT};
 use super::people;
 use super::reading::Seen;
-use super::tenants::Tenants;
-use super::world::World;
+use super::world::{Tenants, World};
 
 /// How the workspaces of machines begin.
 pub(super) const MACHINE: &str = "packagevariant-";

@@ -9,8 +9,7 @@ use super::Violation;
 use super::check::MACHINE;
 use super::fixtures::{BLUEPRINTS, Derived, NS, TARGETS, TENANT};
 use super::people;
-use super::tenants::Tenants;
-use super::world::World;
+use super::world::{Tenants, World};
 
 pub(super) type Checked = Result<(), Violation>;
 

@@ -11,20 +11,8 @@ use model::{Door, Lifecycle, ObjectKey, Revision, Status};
 
 use super::fixtures::{self, BLUEPRINTS, NS, REGIONS, TARGETS, TENANT};
 use super::settled::{Checked, broken};
-use super::world::World;
+use super::world::{Tenants, World};
 use crate::twin::key;
-
-/// What a seed's world holds beside the first namespace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Tenants {
-    /// Nothing.
-    #[default]
-    None,
-    /// Another namespace registers the same repositories later; the first one writes.
-    Beside,
-    /// Both write.
-    Shared,
-}
 
 /// The second namespace's variants, with where they write: one for what is the first's already, one of its own.
 const VARIANTS: [(&str, &str); 2] = [("cafe", "edge"), ("kiosk", "deploy")];

@@ -20,7 +20,6 @@ use super::ledger::Ledger;
 use super::mutant::{Mutant, Unsafe};
 use super::people;
 use super::ports::{Pasts, Ports};
-use super::tenants::Tenants;
 use crate::twin::{TestIds, Twin, key};
 
 /// The runtime's own clock: it stands still unless everybody waits.
@@ -45,6 +44,18 @@ pub(super) struct Durable {
     clock: Arc<dyn Clock>,
     loose: Unsafe,
     mutant: Option<Mutant>,
+}
+
+/// What a seed's world holds beside the first namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Tenants {
+    /// Nothing.
+    #[default]
+    None,
+    /// Another namespace registers the same repositories later; the first one writes.
+    Beside,
+    /// Both write.
+    Shared,
 }
 
 /// The world.

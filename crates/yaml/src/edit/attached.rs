@@ -10,8 +10,8 @@ use std::ops::Range;
 use super::Place;
 use super::comment::line_place;
 use super::geometry::{Slot, View};
+use crate::document::Document;
 use crate::node::Node;
-use crate::stream::Document;
 use crate::tree::{Id, Kind, Style};
 
 /// The comments of one entry at one place, with the blank lines around them.

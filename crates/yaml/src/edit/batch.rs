@@ -7,8 +7,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 
 use super::Edit;
-use super::lower::{self, Lowered};
-use super::splice::{self, Op};
+use super::change::Op;
+use super::lower;
+use super::lowered::Lowered;
+use super::splice;
 use crate::error::{Error, ErrorKind};
 use crate::path::Path;
 use crate::stream::Stream;

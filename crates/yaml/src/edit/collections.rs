@@ -1,9 +1,10 @@
 //! Lowering what adds to collections, takes from them, and names in them.
 
-use super::lower::{Lowered, create, expand, insertion};
-use super::splice::{New, Op};
+use super::change::{New, Op};
+use super::lowered::{Lowered, create, expand, insertion, widened};
+use super::surroundings::is_pair;
 use super::walk::Reached;
-use super::{Edit, Fragment, Place, splice};
+use super::{Edit, Fragment, Place, verify};
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
 use crate::path::{Path, Step};
@@ -48,23 +49,6 @@ pub(super) fn insert(
     }
 }
 
-/// A pair inside a flow sequence that gets another entry: it is written anew, with brackets.
-pub(super) fn widened(
-    node: Node<'_>,
-    index: usize,
-    key: &str,
-    value: &Value,
-) -> Result<Lowered, Error> {
-    let mut whole = node.to_value(Reader::V3)?;
-    if let Value::Map(entries) = &mut whole {
-        entries.insert(index.min(entries.len()), (key.to_owned(), value.clone()));
-    }
-    Ok(Lowered::Change(Op::Replace {
-        node: node.id,
-        new: New::Value(whole),
-    }))
-}
-
 /// What a collection holds that something shall be added to.
 enum Holds {
     /// Nothing, or it is null: it is written anew.
@@ -100,7 +84,7 @@ fn check_collection(node: Node<'_>, index: usize, key: Option<&String>) -> Resul
     }
     Ok(if node.children().is_empty() {
         Holds::Nothing
-    } else if splice::is_pair(node) {
+    } else if is_pair(node) {
         Holds::Pair
     } else {
         Holds::Entries
@@ -127,7 +111,7 @@ pub(super) fn remove(reached: Reached<'_>, path: &Path) -> Result<Lowered, Error
                 return Err(node.error(ErrorKind::Path, "the root of a document cannot be removed"));
             };
             let around = node.with(parent);
-            if splice::is_pair(around) {
+            if is_pair(around) {
                 let new = New::Value(Value::map());
                 return Ok(Lowered::Change(Op::Replace { node: parent, new }));
             }
@@ -216,7 +200,7 @@ pub(super) fn set_fragment(
 ) -> Result<Lowered, Error> {
     match reached {
         Reached::Alias(node) => expand(node),
-        Reached::Found(node) if fragment.reads_like(node) => Ok(Lowered::Nothing),
+        Reached::Found(node) if verify::reads_like(fragment, node) => Ok(Lowered::Nothing),
         Reached::Found(node) => Ok(Lowered::Change(Op::Replace {
             node: node.id,
             new: New::Copy(fragment.clone()),

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::Patch;
 use super::geometry::View;
+use crate::document::Document;
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
-use crate::stream::Document;
 use crate::tree::{CommentData, Id, NONE, Style};
 
 /// One comment line.

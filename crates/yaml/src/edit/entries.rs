@@ -1,8 +1,9 @@
 //! Entries and items of block collections: put in, taken out, renamed.
 
 use super::Patch;
+use super::change::New;
 use super::geometry::{Slot, View};
-use super::splice::{New, context, format};
+use super::surroundings::{context, format};
 use crate::error::Error;
 use crate::quote::{self, Context};
 use crate::tree::{Content, Id, Kind, NONE, Style};

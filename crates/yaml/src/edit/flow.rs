@@ -1,8 +1,9 @@
 //! Changes inside brackets: what is flow stays flow, what is JSON stays JSON.
 
 use super::Patch;
+use super::change::New;
 use super::geometry::{Slot, View};
-use super::splice::{New, context};
+use super::surroundings::context;
 use crate::error::Error;
 use crate::quote::Context;
 use crate::tree::{Id, NONE, Style};

@@ -11,7 +11,6 @@ use crate::value::Value;
 use crate::write::{At, Writer};
 
 use super::geometry::{Slot, View};
-use super::verify;
 
 /// A node of some document, kept with the text around it. Cloning is cheap.
 #[derive(Debug, Clone)]
@@ -138,16 +137,8 @@ impl Fragment {
             .collect()
     }
 
-    /// Whether a node has the same content, style and source already, the comments inside it included.
-    pub(super) fn reads_like(&self, node: Node<'_>) -> bool {
-        self.node().source() == node.source()
-            && verify::same(self.node(), node)
-            && !node.source().contains(['\n', '\r'])
-            && (!self.is_block() || self.block_text() == Self::of(node).block_text())
-    }
-
     /// The text of a block collection with the comments above its first entry and behind its last one.
-    fn block_text(&self) -> &str {
+    pub(super) fn block_text(&self) -> &str {
         let data = self.node().data();
         let from = self.leading_comment().unwrap_or(data.content as usize);
         &self.view().text[from..self.block_end().max(from)]

@@ -6,6 +6,7 @@
 
 mod attached;
 mod batch;
+mod change;
 mod collections;
 mod comment;
 mod diff;
@@ -15,9 +16,11 @@ mod flow;
 mod fragment;
 pub(crate) mod geometry;
 mod lower;
+mod lowered;
 mod order;
 mod replace;
 mod splice;
+mod surroundings;
 mod verify;
 mod walk;
 

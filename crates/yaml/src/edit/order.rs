@@ -1,10 +1,10 @@
 //! The items of a sequence in another order: each keeps its text, its comments and its blank lines inside.
 
+use super::Patch;
+use super::change::Op;
 use super::geometry::View;
-use super::lower::Lowered;
-use super::splice::Op;
+use super::lowered::{Lowered, expand};
 use super::walk::Reached;
-use super::{Patch, lower};
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
 use crate::path::Path;
@@ -16,8 +16,8 @@ use crate::value::Value;
 /// Looks at an order: it names every item once.
 pub(super) fn order(reached: Reached<'_>, path: &Path, order: &[usize]) -> Result<Lowered, Error> {
     let node = match reached {
-        Reached::Alias(node) => return lower::expand(node),
-        Reached::Found(node) if node.kind() == Kind::Alias => return lower::expand(node),
+        Reached::Alias(node) => return expand(node),
+        Reached::Found(node) if node.kind() == Kind::Alias => return expand(node),
         Reached::Found(node) if node.kind() == Kind::Sequence => node,
         Reached::Found(node) => {
             return Err(node.error(ErrorKind::Path, format!("{path} is no sequence")));

@@ -1,10 +1,11 @@
 //! Another node in the place of one: a value behind its marker, or the root of a document.
 
 use super::Patch;
+use super::change::New;
 use super::entries::{finish, item_offset};
 use super::flow;
 use super::geometry::{Slot, View};
-use super::splice::{New, context, format};
+use super::surroundings::{context, format};
 use crate::error::{Error, ErrorKind};
 use crate::quote::{self, Context};
 use crate::tree::{Id, Kind, NONE, NodeData, Style};

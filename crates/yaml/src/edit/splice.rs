@@ -1,94 +1,14 @@
 //! Writing one change into a document's text.
 
+use super::change::{New, Op};
 use super::fragment::Fragment;
 use super::geometry::View;
-use super::{Patch, Place, comment, entries, flow, order, patched, replace, verify};
+use super::{Patch, comment, entries, flow, order, patched, replace, verify};
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
-use crate::quote::Context;
-use crate::scalar::{Reader, Scalar, plain};
 use crate::stream::Stream;
-use crate::tree::{Content, Id, Kind, NONE, NodeData, Style, Tree};
+use crate::tree::{Id, Kind, NONE, Style, Tree};
 use crate::value::Value;
-use crate::write::{At, Format, Writer, value_is_block};
-
-/// One change of the tree.
-#[derive(Debug, Clone)]
-pub(super) enum Op {
-    /// Another node in the place of this one; [`NONE`] for a document without any.
-    Replace { node: Id, new: New },
-    /// A new entry or item before the one at `index` of a collection that has some.
-    Insert {
-        parent: Id,
-        index: usize,
-        key: Option<String>,
-        new: New,
-    },
-    /// An entry or item less.
-    Remove { parent: Id, index: usize },
-    /// The items of a sequence in another order, by their old positions.
-    Order { parent: Id, order: Vec<usize> },
-    /// Another key.
-    Rename {
-        parent: Id,
-        index: usize,
-        to: String,
-    },
-    /// Another comment at the entry of a node.
-    Comment {
-        node: Id,
-        place: Place,
-        text: String,
-    },
-}
-
-/// What a change brings in.
-#[derive(Debug, Clone)]
-pub(super) enum New {
-    Value(Value),
-    Copy(Fragment),
-}
-
-impl New {
-    /// Whether it takes lines of its own in block style.
-    pub(super) fn is_block(&self) -> bool {
-        match self {
-            Self::Value(value) => value_is_block(value),
-            Self::Copy(fragment) => fragment.is_block(),
-        }
-    }
-
-    /// Whether it stands on one line behind its marker.
-    pub(super) fn is_inline(&self, like: Style) -> bool {
-        match self {
-            Self::Value(Value::Str(text)) => {
-                !(text.contains('\n') && matches!(like, Style::Literal | Style::Folded))
-            }
-            Self::Value(value) => !value_is_block(value),
-            Self::Copy(fragment) => fragment.is_inline(),
-        }
-    }
-
-    pub(super) fn after(&self, writer: &mut Writer<'_>, like: Style, at: At<'_>) {
-        match self {
-            Self::Value(value) => writer.after(value, like, at),
-            Self::Copy(fragment) => fragment.after(writer, at),
-        }
-    }
-
-    pub(super) fn flow(
-        &self,
-        writer: &mut Writer<'_>,
-        like: Style,
-        context: Context,
-    ) -> Result<(), Error> {
-        match self {
-            Self::Value(value) => writer.flow(value, like, context),
-            Self::Copy(fragment) => fragment.flow(writer, context)?,
-        }
-        Ok(())
-    }
-}
 
 /// What became of a change.
 pub(super) enum Outcome {
@@ -254,17 +174,6 @@ fn subtree_end(tree: &Tree, mut id: Id) -> Id {
     id + 1
 }
 
-/// Whether a node is a single pair inside a flow sequence, without brackets of its own.
-pub(super) fn is_pair(node: Node<'_>) -> bool {
-    node.kind() == Kind::Mapping && node.style() == Style::Flow && {
-        let view = node.stream.view(node.doc);
-        let content = node.data().content;
-        // The pair's key may itself stand in braces.
-        let key = || node.children().first().map(|key| view.node(*key).start);
-        !view.text[content as usize..].starts_with('{') || key() == Some(content)
-    }
-}
-
 fn patches(view: View<'_>, op: &Op) -> Result<Vec<Patch>, Error> {
     match op {
         Op::Replace { node, new } => replace::replace(view, *node, new),
@@ -296,53 +205,5 @@ fn patches(view: View<'_>, op: &Op) -> Result<Vec<Patch>, Error> {
         Op::Order { parent, order } => order::patches(view, *parent, order),
         Op::Rename { parent, index, to } => Ok(entries::rename(view, *parent, *index, to)),
         Op::Comment { node, place, text } => comment::patches(view, *node, *place, text),
-    }
-}
-
-/// How new text looks at a place.
-pub(super) fn format(view: View<'_>, at: usize) -> Format {
-    Format {
-        blocks: view.blocks,
-        ..Format::of(view.tree, view.eol(at))
-    }
-}
-
-/// Whether brackets are around a place, and whether the whole text is JSON.
-pub(super) fn context(view: View<'_>, parent: Id) -> Context {
-    if view.node(parent).style != Style::Flow {
-        return Context::Block;
-    }
-    let tree = view.tree;
-    let flow = tree.node(tree.root).style == Style::Flow;
-    if flow
-        && tree
-            .nodes
-            .iter()
-            .enumerate()
-            .all(|(id, node)| is_json(view, id as Id, node))
-    {
-        Context::Json
-    } else {
-        Context::Flow
-    }
-}
-
-/// Whether a node could stand in a JSON text as it is written.
-fn is_json(view: View<'_>, id: Id, node: &NodeData) -> bool {
-    let key = || {
-        view.node(node.parent).kind == Kind::Mapping
-            && view.tree.place(id).is_some_and(|at| at % 2 == 0)
-    };
-    match (node.style, &node.value) {
-        (Style::Flow, _) | (Style::DoubleQuoted, _) => true,
-        (Style::Plain, Content::Span(from, to)) => {
-            let text = &view.text[*from as usize..*to as usize];
-            let literal = !matches!(
-                plain(Reader::V3, text, true),
-                Scalar::Str(_) | Scalar::Timestamp(_)
-            );
-            literal && node.tag.is_none() && !(node.parent != NONE && key())
-        }
-        _ => false,
     }
 }

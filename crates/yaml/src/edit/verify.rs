@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::splice::{New, Op};
+use super::change::{New, Op};
+use super::fragment::Fragment;
 use crate::node::Node;
 use crate::scalar::Reader;
 use crate::stream::Stream;
@@ -34,6 +35,14 @@ pub(super) fn holds(old: &Stream, new: &Stream, doc: usize, ops: &[Op]) -> bool 
         a.children.start == NONE && b.children.start == NONE
             || walk.twins.get(&a.children.start) == Some(&b.children.start)
     })
+}
+
+/// Whether a node has the same content, style and source as a copied text already, the comments inside it included.
+pub(super) fn reads_like(fragment: &Fragment, node: Node<'_>) -> bool {
+    fragment.node().source() == node.source()
+        && same(fragment.node(), node)
+        && !node.source().contains(['\n', '\r'])
+        && (!fragment.is_block() || fragment.block_text() == Fragment::of(node).block_text())
 }
 
 /// Whether two nodes are the same: kinds, values, tags, anchors and children.

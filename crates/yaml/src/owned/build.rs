@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::{Alias, Data, Entry, Map, Scalar, Seq, Value};
 use crate::Style;
+use crate::document::Document;
 use crate::error::{Error, ErrorKind};
 use crate::node::Node;
 use crate::scalar::{self, Reader};
-use crate::stream::Document;
 use crate::tree::{Id, Kind, NONE};
 
 impl Value {

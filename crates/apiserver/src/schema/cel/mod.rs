@@ -8,14 +8,14 @@ mod check;
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
-use expr::{Datum, ExprError, Rule as Program, Shape, Wanted};
+use expr::{Datum, Rule as Program, Shape, Wanted};
 use serde_json::Value;
 
 use super::error::{BadValue, ErrorKind, FieldError};
 use super::lists::Former;
 use super::node::{Additional, Node, Structural, Type};
 use super::render::{child, index};
-use super::rules::Rule;
+use super::rules::{Compiled, Rule};
 
 pub(crate) use check::check;
 
@@ -25,15 +25,6 @@ const CALL_BUDGET: u64 = 1_000_000;
 const TOTAL_BUDGET: u64 = 10_000_000;
 /// Stack for compiling and evaluating: expressions nest up to `expr::MAX_RECURSION`.
 const STACK: usize = 64 << 20;
-
-/// A rule's compiled parts.
-#[derive(Debug, Clone)]
-pub(crate) struct Compiled {
-    rule: Result<Program, ExprError>,
-    message: Option<Program>,
-    /// Whether it compares with the former value.
-    pub(crate) transition: bool,
-}
 
 /// Runs something on a thread with a stack that deep expressions fit. Requests that this thread serves are given to
 /// another one meanwhile.
@@ -55,8 +46,15 @@ pub(crate) fn deep<T: Send + Default>(work: impl FnOnce() -> T + Send) -> T {
     crate::aside(apart)
 }
 
+impl Rule {
+    /// The compiled form, made at first use; call it on a thread with a large stack.
+    pub(crate) fn compiled(&self, node: &Node, object: bool) -> &Compiled {
+        self.compiled.get_or_init(|| compile(self, node, object))
+    }
+}
+
 /// Compiles one rule for a node.
-pub(crate) fn compile(rule: &Rule, node: &Node, object: bool) -> Compiled {
+fn compile(rule: &Rule, node: &Node, object: bool) -> Compiled {
     let shape = shape(node, object);
     let variables = [("self", &shape), ("oldSelf", &shape)];
     let program = Program::compile(&rule.rule, &variables, Wanted::Bool);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::storage::backend::LogEntry;
+use crate::storage::key::{Key, ResourceKey};
 use crate::storage::object::Object;
-use crate::storage::state::{Key, ResourceKey};
 use crate::storage::text::Packers;
 
 /// Reads an object of the first table.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use model::{Lifecycle, Pairs, Rollout, SetStatus, Standing};
+use model::{Lifecycle, Pairs, Rollout, SetStatus, Standing, Status};
 use serde_json::{Value, json};
 
 use crate::client::{Kind, PACKAGES, SETS, VARIANTS};
@@ -227,7 +227,10 @@ impl Fleet {
         let meta = api::read_meta(object);
         let status = api::read_variant_status(object);
         let set = meta.controller().filter(|c| c.kind == "PackageVariantSet");
-        let ready = status.condition("Ready").map(|c| c.message.clone());
+        // That all is well is said by the state.
+        let ready = status.condition("Ready");
+        let ready = ready.filter(|c| c.status != Status::True);
+        let ready = ready.map(|c| c.message.clone());
         let revision = status.downstream_targets.first();
         let name = name(object).to_owned();
         let old = self.targets.get(&name);

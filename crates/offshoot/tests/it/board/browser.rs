@@ -323,16 +323,29 @@ async fn ten_thousand_cells_are_measured_in_a_browser() {
             "(async () => {{ const t = performance.now(); {script}; await new Promise(requestAnimationFrame); document.body.offsetHeight; return performance.now() - t; }})()"
         )
     };
-    let filter = browser.run(&timed("document.querySelector('[name=q]').value = 'web-0'; document.querySelector('[name=q]').dispatchEvent(new Event('input', {bubbles: true}))"));
-    eprintln!("10,000 to fewer by a filter: {filter} ms");
-    browser.run("document.querySelector('[name=q]').value = 'web-00'; document.querySelector('[name=q]').dispatchEvent(new Event('input', {bubbles: true}))");
-    browser.run("document.querySelector('[name=q]').value = ''; document.querySelector('[name=q]').dispatchEvent(new Event('input', {bubbles: true}))");
+    let find = |text: &str| {
+        format!(
+            "const q = document.querySelector('[name=q]'); q.value = '{text}'; q.dispatchEvent(new Event('input', {{bubbles: true}}))"
+        )
+    };
     let keys = "const g = document.getElementById('grid'); const c = g.querySelectorAll('.cell'); const press = (n, s) => c[n].dispatchEvent(new PointerEvent('pointerdown', {bubbles: true, shiftKey: s})); press(0, false); dispatchEvent(new Event('pointerup')); press(4999, true)";
-    let chosen = browser.run(&timed(keys));
-    assert_eq!(
-        browser.run("document.getElementById('chosen').textContent"),
-        "5000"
-    );
-    eprintln!("5,000 selected: {chosen} ms");
+    // The middle one of five counts: others work on the same machine.
+    let mut times = [vec![], vec![]];
+    for _ in 0..5 {
+        times[0].push(browser.run(&timed(&find("web-00"))));
+        browser.run(&timed(&find("")));
+        times[1].push(browser.run(&timed(keys)));
+        assert_eq!(
+            browser.run("document.getElementById('chosen').textContent"),
+            "5000"
+        );
+    }
+    for (what, mut times) in ["10,000 to 1,000 by a filter", "5,000 selected"]
+        .into_iter()
+        .zip(times)
+    {
+        times.sort_by(|a, b| a.as_f64().unwrap().total_cmp(&b.as_f64().unwrap()));
+        eprintln!("{what}: {} ms", times[2]);
+    }
     browser.look("ten-thousand");
 }

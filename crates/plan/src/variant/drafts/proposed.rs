@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Lifecycle, ProposedPolicy, Revision};
 
-use super::super::decide::not_ready;
+use super::super::status::not_ready;
 use super::super::{RevisionRef, Step, words};
 use super::{Work, has_lock_of, is_inherited};
 use crate::conflicts;
