@@ -140,6 +140,7 @@ impl Mirror {
                 ops.push((one.version, self.op(key, Some(&one.object))?));
             }
         }
+        // When these went nobody knows: the list's version is the first at which they surely are gone.
         for (key, _) in held {
             ops.push((version, self.op(key, None)?));
         }

@@ -115,6 +115,7 @@ impl<D: Disk> Repository<D> {
     pub(crate) fn publish(&self, waiting: Vec<Waiting>, who: &Who) {
         self.publish_held(waiting, who);
         lock(&self.kept).clear();
+        // Whoever died tidies nothing any more: what was written stays kept until a restart knows what became of it.
         if self.alive().is_ok() {
             self.disk.release();
         }
@@ -163,6 +164,7 @@ impl<D: Disk> Repository<D> {
 
     /// Checks all submissions; those that are refused or make no sense are answered and go.
     fn check(&self, waiting: &mut Vec<Waiting>) -> Result<Round> {
+        // One look for the whole batch: what somebody pruned since the commits were built is not relied on.
         self.look()?;
         let view = self.disk.view()?;
         let mut round = Round::default();
@@ -281,6 +283,7 @@ impl<D: Disk> Repository<D> {
             return Ok(());
         }
         let bytes = journal.add(&self.disk, entries)?;
+        // Intents are settled while the disk syncs: nobody waits for it under the lock.
         drop(journal);
         add(&self.counters.journal_bytes, bytes);
         self.fault(Point::JournalWritten)?;
@@ -313,6 +316,7 @@ impl<D: Disk> Repository<D> {
     }
 
     fn answer_all(&self, waiting: Vec<Waiting>, round: Round) {
+        // Before anybody hears of it: whoever is answered may write its record, and settle the intent, at once.
         lock(&self.journal).land(waiting.iter().filter_map(|one| one.intent));
         for (one, accepted) in waiting.into_iter().zip(round.accepted) {
             // Only now may an unwritten commit be forgotten by the staging area: its ref keeps it from here on.

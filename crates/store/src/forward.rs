@@ -64,6 +64,7 @@ impl<D: Disk> Repository<D> {
         let mut rolled = Rolled::default();
         for _ in 0..STEPS {
             let left = self.left_of(changes, &rolled.declined)?;
+            // As in the push itself: nothing goes before all that replaces it is there.
             let (edits, beside) = if left.made.is_empty() {
                 (left.gone, left.stand)
             } else {
@@ -86,6 +87,7 @@ impl<D: Disk> Repository<D> {
                 Err(Error::Stopped { url }) => return Err(Error::Stopped { url }),
                 Ok(Pushed::Unheard) | Err(_) => break,
             }
+            // Whatever it said, the next round asks the mirror, and for no more than what is left.
             match self.bring(who) {
                 Ok(()) => {}
                 Err(Error::Stopped { url }) => return Err(Error::Stopped { url }),
@@ -112,6 +114,7 @@ impl<D: Disk> Repository<D> {
                 if still && !declined.contains_key(&edit.name) {
                     left.made.push(edit.raw());
                 }
+                // A ref that is neither old nor new was taken elsewhere: what it was to replace must stay then.
                 whole &= !still && self.stands_one(&*view, edit)?;
                 stand.push((edit.name.clone(), view.get(&edit.name)?));
             }

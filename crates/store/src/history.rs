@@ -140,6 +140,7 @@ impl<D: Disk> Repository<D> {
         };
         let known = branch.changed.get(dir.as_str()).copied();
         let before = known.map_or(i64::MAX, |(place, _)| place);
+        // A commit that changed too much to be listed may be newer than the newest that is listed for this directory.
         for step in branch.wide.range(..before).map(|(_, step)| step) {
             if self.differs(step, dir)? {
                 return Ok(Some(commit_id(&step.commit)));
@@ -191,6 +192,7 @@ impl<D: Disk> Repository<D> {
                     let known = walked.get(at).map_or(0, |branch| branch.bytes);
                     let (paths, parent) = self.changes(id, known)?;
                     if let Some(branch) = walked.get_mut(at) {
+                        // Newer commits get places below the first one's, so that no place that is noted has to change.
                         branch.newest -= 1;
                         let step = Step {
                             commit: *id,

@@ -135,6 +135,7 @@ impl Journal {
 
     /// Reads frames while they are whole; how many bytes of them are.
     fn replay(&mut self, frames: &[u8]) -> usize {
+        // Frames are appended in order, so what stands behind one that is not whole was promised to nobody.
         let mut good = 0;
         while let Some((body, used)) = frames.get(good..).and_then(unframe) {
             if self.apply(body).is_none() {
@@ -183,6 +184,7 @@ impl Journal {
         for (id, entry) in &entries {
             bytes.extend(frame(&intent_body(*id, entry)));
         }
+        // First the bytes: an intent that could not be noted is not open.
         disk.journal_append(&bytes)?;
         self.size += bytes.len();
         for (id, _) in &entries {
@@ -224,6 +226,7 @@ impl Journal {
         if known.is_empty() {
             return Ok(());
         }
+        // First in memory: an intent whose end could not be noted is only looked at once more after a restart.
         for id in &known {
             self.open.remove(id);
             self.unnoted.remove(id);
@@ -245,6 +248,7 @@ impl Journal {
         }
         self.size = bytes.len();
         disk.journal_replace(&bytes)?;
+        // What has landed is written down as landed, so nothing is left to be noted.
         self.unnoted.clear();
         Ok(())
     }

@@ -44,6 +44,7 @@ impl<D: Disk> Repository<D> {
         };
         let mut commits: Vec<ObjectId> = edits.iter().filter_map(|e| e.new).collect();
         while let Some(id) = commits.pop() {
+            // What was built just now can be nowhere else, and its history need not be walked to find that out.
             let there = !along.contains_key(&id) && known.holds(&id)?;
             if there || !sending.add(&id)? {
                 continue;
@@ -52,6 +53,7 @@ impl<D: Disk> Repository<D> {
             let mut before = Vec::new();
             for parent in &commit.parents {
                 let parent = parent.oid()?;
+                // Whoever has the parents has their trees: what one of them holds in the same place need not be sent.
                 before.push(self.read_commit(&parent)?.tree.oid()?);
                 commits.push(parent);
             }

@@ -76,6 +76,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Lru<K, V> {
 
     /// Keeps a value that costs so many bytes; one larger than the whole cache is not kept.
     pub(crate) fn put(&self, key: K, value: V, cost: usize) {
+        // The share may have become smaller since the last value came: the loop below gives back what is too much.
         let limit = self.share.0.load(Ordering::Relaxed) / self.part;
         if cost > limit {
             return;

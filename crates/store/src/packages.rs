@@ -77,6 +77,7 @@ impl<D: Disk> Repository<D> {
             over: false,
             done: false,
         };
+        // First whether there is any, by trees and not by paths: a tree that stands in many places is looked into once.
         if self.below(&top, DEPTH, &mut look)?.any {
             self.list(&top, "", DEPTH, &mut look)?;
         }

@@ -44,6 +44,7 @@ impl<D: Disk> Repository<D> {
         who: &Who,
     ) -> Result<Landed> {
         let edits = round.edits(Some(Scope::Remote));
+        // A push may go unheard: until a look decides, nothing but these refs keeps its objects from whoever tidies the mirror.
         self.set_pending(&edits)?;
         self.fault(Point::PendingWritten)?;
         if self.fault(Point::BeforePush)? == Verdict::Unreachable {
@@ -107,6 +108,7 @@ impl<D: Disk> Repository<D> {
         if made.is_empty() {
             return self.push_step(upstream, &gone, &[], along, who);
         }
+        // What is to go has to be where it was: once something is made, the change cannot be refused as a whole any more.
         let before: Vec<_> = gone.iter().map(|e| (e.name.clone(), e.old)).collect();
         match self.push_step(upstream, &made, &before, along, who)? {
             Pushed::Taken if gone.is_empty() => return Ok(Pushed::Taken),
@@ -120,6 +122,7 @@ impl<D: Disk> Repository<D> {
         match self.push_step(upstream, &gone, &after, along, who) {
             Ok(Pushed::Taken) => Ok(Pushed::Taken),
             Err(Error::Stopped { url }) => Err(Error::Stopped { url }),
+            // A part stands. Refused or unheard, a look at the remote says what is to become of the rest.
             said => {
                 tracing::info!(url = self.url, ?said, "what was replaced did not go yet");
                 Ok(Pushed::Unheard)
@@ -184,9 +187,11 @@ impl<D: Disk> Repository<D> {
             let view = self.disk.view()?;
             let mut edits = Vec::new();
             for edit in round.edits(None) {
+                // The remote has it, whatever the mirror shows: what is there now is all that is expected.
                 let old = view.get(&edit.name)?;
                 edits.push(RawEdit { old, ..edit });
             }
+            // In one transaction with the refs that keep the objects from now on.
             for edit in round.edits(Some(Scope::Remote)) {
                 let name = edit.name.pending();
                 if let Some(old) = view.get(&name)? {
@@ -285,6 +290,7 @@ impl<D: Disk> Repository<D> {
             let view = self.disk.view()?;
             let answer = if !self.stands(&*view, &accepted.edits)? {
                 self.refuse_late(intent, Refusal::NotTaken)?
+            // What a later look can complete is not answered yet: an answer is final.
             } else if !rolled.done && self.left_of(&[&accepted.edits], &rolled.declined)?.any() {
                 continue;
             } else if let Some(refusal) = rolled.refusal(&accepted.edits) {
@@ -313,6 +319,7 @@ impl<D: Disk> Repository<D> {
 
     /// Pending values that nobody waits for.
     pub(crate) fn sweep_pending(&self) -> Result<()> {
+        // A push without an answer may still land, and must find its objects here then.
         if !lock(&self.unheard).open.is_empty() {
             return Ok(());
         }

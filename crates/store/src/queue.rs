@@ -82,6 +82,7 @@ impl<D: Disk> Repository<D> {
         self.alive()?;
         let (answer, heard) = oneshot::channel();
         lock(&self.queue).wait(job(answer));
+        // First in line, then the announcement goes: the other way round the writer might begin without it.
         drop(announced);
         if D::INLINE {
             // Others that are ready now join the batch; on a thread of its own they do anyway.
@@ -147,6 +148,7 @@ impl<D: Disk> Repository<D> {
             submissions: Vec::new(),
         };
         while batch.submissions.len() < self.limits.batch.max(1) {
+            // One push carries one set of credentials: nobody's commits travel with somebody else's.
             let same = |job: &Job| alike || Arc::ptr_eq(&job.who(), &batch.who);
             if !queue.waiting.front().is_some_and(|(_, job)| same(job)) {
                 break;
@@ -163,6 +165,7 @@ impl<D: Disk> Repository<D> {
     }
 
     fn serve(&self, batch: Batch) {
+        // Fetched first: what came with it in line is judged by what the remote shows now.
         if !batch.fetches.is_empty() {
             let result = self.refetch(&batch.who);
             for answer in batch.fetches {

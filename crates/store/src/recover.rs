@@ -18,6 +18,7 @@ impl<D: Disk> Repository<D> {
     /// anything else is pushed; until then, nobody knows what the intents came to.
     pub(crate) fn recover(&self, fetched: bool, who: &Who) -> Result<()> {
         let waits = !lock(&self.journal).open().is_empty();
+        // The mirror shows what was heard last: a push without an answer may stand at the remote all the same.
         if self.disk.upstream().is_some() && waits && !fetched {
             match self.bring(who) {
                 Ok(()) => {}
@@ -34,6 +35,7 @@ impl<D: Disk> Repository<D> {
         let view = self.disk.view()?;
         let mut standing = Vec::new();
         let mut ids = Vec::new();
+        // Of what stood as a whole nothing is put back: a ref of it that is elsewhere by now was moved by somebody.
         for (id, entry) in open.iter().filter(|(_, entry)| !entry.landed) {
             if self.stands(&*view, &entry.edits)? {
                 ids.push(*id);
@@ -50,6 +52,7 @@ impl<D: Disk> Repository<D> {
         };
         // What it does not take now, it is offered at no later look: discovery tells what is half done.
         self.roll_forward(upstream, &standing, who)?;
+        // Refs of ours come last: they say that the remote has what they belong to.
         for edits in standing {
             self.finish_local(edits)?;
         }
@@ -66,6 +69,7 @@ impl<D: Disk> Repository<D> {
         let mut left = Vec::new();
         let view = self.disk.view()?;
         for edit in edits {
+            // A ref that is neither where it was nor where it was to go belongs to whoever moved it.
             if self.still_old(&*view, edit)? {
                 left.push(edit.raw());
             }

@@ -134,6 +134,7 @@ impl<D: Disk> Repository<D> {
             }
             None => Ok(false),
         };
+        // Being there is not enough: somebody may be pruning what no ref leads to. Nor is being kept, once somebody has.
         let kept = held.contains(id) || lock(&self.kept).contains(id) || anchored()?;
         Ok(kept && self.disk.has(id)?)
     }

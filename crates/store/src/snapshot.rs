@@ -182,6 +182,7 @@ impl<D: Disk> Repository<D> {
         let total: u64 = listing.files.iter().map(|file| file.size).sum();
         let most = self.limits.package_bytes;
         let mut files = std::mem::take(&mut listing.files);
+        // The largest go first, so that few are hidden; paths decide among equals, so that each look hides the same.
         files.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.path.cmp(&b.path)));
         let (mut rest, mut kept) = (total, Vec::with_capacity(files.len()));
         for found in files {

@@ -192,6 +192,7 @@ impl Drop for Bundle {
     fn drop(&mut self) {
         let parts = std::mem::take(&mut self.parts);
         let ids: Vec<ObjectId> = parts.all.keys().copied().collect();
+        // The objects go before they are counted: what this commit alone held has no holder left.
         drop(parts);
         self.staging.sweep(&ids, &self.of);
     }
@@ -259,6 +260,7 @@ impl Staging {
         if let Some(known) = self.find(&packed.id) {
             return Ok(known);
         }
+        // Deflating takes long and needs no lock; another thread may have staged the same meanwhile.
         let packed = Arc::new(packed.prepare());
         let mut inner = lock(&self.inner);
         if let Some(known) = inner.objects.get(&packed.id).and_then(Weak::upgrade) {

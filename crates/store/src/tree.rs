@@ -132,6 +132,7 @@ impl<D: Disk> Repository<D> {
         };
         let child = find_dir(&old, first.as_bytes());
         let new_child = self.graft_below(child, rest, content, out)?;
+        // Equal below, so equal here: no tree is made, and the old one need not be written again.
         if new_child == child && tree.is_some() {
             return Ok(tree);
         }

@@ -142,6 +142,7 @@ impl Managers {
             if count <= MAX_UPDATERS {
                 break;
             }
+            // The first of a version keeps its name until a second one joins it: merged with nobody it would only be forgotten.
             let Some(start) = first.get(&manager.version).cloned() else {
                 first.insert(manager.version.clone(), manager);
                 continue;

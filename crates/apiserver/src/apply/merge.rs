@@ -199,6 +199,7 @@ fn lists(old: &[Value], new: &[Value], kind: Kind<'_>, shape: Shape<'_>) -> Vec<
                 next = shared.next();
                 continue;
             }
+            // It is wanted at a later place, and comes with that.
             if in_right.contains_key(a) && next.is_some_and(|n| n != a) {
                 l += 1;
                 continue;

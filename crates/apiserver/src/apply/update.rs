@@ -118,6 +118,7 @@ pub fn track(live: Option<&Value>, new: &mut Value, writer: Writer<'_>) {
 fn record(managers: &mut Managers, old: &Value, new: &Value, manager: Manager, writer: Writer<'_>) {
     let difference = compare(old, new, Shape::root(writer.schema)).without(&ignored(writer));
     let changed = difference.changed();
+    // Whoever changes a field owns it alone, and nobody owns what is gone.
     for owned in managers.owners.values_mut() {
         owned.fields = owned
             .fields
@@ -188,6 +189,7 @@ fn applied(
     tolerated: Option<&FieldSet>,
 ) -> Result<Value, ApplyError> {
     let shape = Shape::root(writer.schema);
+    // The wanted fields are noted before anything is pruned, or they would be pruned with those of the last time.
     let merged = merge(Some(base), Some(config), shape);
     let manager = Manager::new(writer.manager, true, writer.api_version, writer.subresource);
     let last = managers.owners.get(&manager).cloned();
@@ -264,6 +266,8 @@ fn prune(merged: &Value, managers: &Managers, last: &FieldSet, shape: Shape<'_>)
         .owners
         .values()
         .fold(FieldSet::default(), |set, o| set.union(&o.fields));
+    // In two steps, as structured-merge-diff does: taking out a parent takes along what others own below it. That is put back,
+    // and only what was this manager's alone goes in the end.
     let keep = named(&paths(&pruned, shape)).union(&named(&owned));
     let pruned = without(&named(&all).difference(&keep));
     let gone = named(&all)

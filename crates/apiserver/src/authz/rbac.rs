@@ -75,6 +75,7 @@ impl Rbac {
             return inner;
         }
         drop(inner);
+        // Whoever comes here second finds nothing left to catch up with.
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         let Inner { index, followed } = &mut *inner;
         for one in followed {

@@ -166,6 +166,7 @@ impl Door {
             (Some(from), None | Some(false)) => from,
             (None, Some(false)) => self.core.store.rv(),
             (_, initial) => {
+                // The version before the first page: what is written while the list is sent is an event of the watch behind it.
                 let rv = self.core.store.rv();
                 stream.initial = Some(Initial {
                     rv,
@@ -333,6 +334,7 @@ impl Stream {
             } else {
                 (now + BOOKMARKS).min(last)
             };
+            // A watch that was asked to begin in the future has seen nothing of what lies before.
             self.bookmark(watch.cursor().min(self.core.store.rv()), false)?;
         }
         Ok(())

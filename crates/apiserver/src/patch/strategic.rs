@@ -88,6 +88,7 @@ fn maps(
             _ => unfit(format!("unknown patch type found: {directive}")),
         };
     }
+    // Directives first: they speak of what was there, and take their own part out of the patch.
     retain(&mut original, &mut patch)?;
     order(&mut original, &mut patch, schema)?;
     for (key, value) in patch {

@@ -130,6 +130,7 @@ impl Copy {
         if !file.is_empty().map_err(CopyError::Store)? {
             return Err(CopyError::NotEmpty);
         }
+        // A client may have seen versions from after the copy was made: none of them may come to mean something else.
         file.fill(&self.objects, self.rv + JUMP)
             .map_err(CopyError::Store)
     }

@@ -356,6 +356,7 @@ impl RedbFile {
         let Some(unsure) = self.unsure.take() else {
             return Ok(());
         };
+        // The counter is written with the changes: it tells whether they are in the file.
         let undone = match self.meta("rv") {
             Ok(Some(found)) if found == unsure.after => self.undo(&unsure),
             Ok(_) => Ok(()),
@@ -373,6 +374,7 @@ impl RedbFile {
         {
             let mut objects = write.open_table(OBJECTS)?;
             let mut log = write.open_table(LOG)?;
+            // Backwards: of two changes of one object the first one's old state must be left.
             for change in unsure.changes.iter().rev() {
                 let name = format!("{}\0{}", change.entry.resource, change.entry.key);
                 match &change.entry.old {

@@ -109,6 +109,7 @@ impl State {
             state.table(&resource).objects.insert(key, object);
         }
         let mut events = Vec::with_capacity(loaded.log.len());
+        // An entry holds what was before it. What came of it is what the next one started from, or what is stored.
         for entry in loaded.log.into_iter().rev() {
             let at = (entry.resource.clone(), entry.key);
             let new = match &entry.old {
@@ -152,6 +153,7 @@ impl State {
     pub(crate) fn apply(&mut self, change: Change) {
         let Change { mut entry, new } = change;
         entry.resource = self.shared(entry.resource);
+        // Off before on: an object that keeps its uid would lose its place in the index otherwise.
         if let Some(old) = &entry.old {
             self.unindex(&entry.resource, &entry.key, old);
         }
@@ -229,6 +231,7 @@ impl State {
         self.weight += event.object.weight();
         self.order.push_back((event.rv, resource.clone()));
         self.table(resource).ring.push_back(event);
+        // One budget for all: the oldest event goes, whatever resource it is of. Its floor tells watchers that are behind it.
         while self.weight > self.budget {
             let Some((rv, resource)) = self.order.pop_front() else {
                 break;

@@ -210,6 +210,7 @@ impl Store {
         }
         let mut objects: BTreeMap<Key, Arc<Object>> =
             under(&table.objects, prefix).into_iter().collect();
+        // From the newest back: of several changes of one object the oldest is undone last, and its old state stays.
         for event in table.ring.iter().rev().take_while(|event| event.rv > rv) {
             let fields = &event.object.fields;
             let key = key_of(&fields.namespace, &fields.name);

@@ -39,6 +39,7 @@ pub struct Watch {
 impl Watch {
     pub(crate) fn new(shared: Arc<Shared>, resource: ResourceKey, from: u64) -> Result<Self, Gone> {
         let told = {
+            // Floor and subscription under one lock: no event falls between the two.
             let mut state = shared.write();
             let table = state.table(&resource);
             if from < table.floor {
@@ -74,6 +75,7 @@ impl Watch {
     /// # Errors
     /// The watcher was too slow.
     pub fn ready(&mut self) -> Result<Vec<Event>, Gone> {
+        // Marked before the look: what comes in between wakes once too often, and nothing is slept through.
         self.told.mark_unchanged();
         let state = self.shared.read();
         let Some(table) = state.tables.get(&self.resource) else {

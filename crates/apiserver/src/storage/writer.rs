@@ -98,6 +98,7 @@ impl Writer {
     pub(crate) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
         while let Some(first) = requests.blocking_recv() {
             let mut group = vec![first];
+            // What waits together shares one sync of the disk; nobody is waited for.
             while group.len() < GROUP {
                 match requests.try_recv() {
                     Ok(next) => group.push(next),
@@ -155,6 +156,7 @@ impl Writer {
         self.backend.persist(&staged.changes, staged.rv, compact)?;
         self.compacted = compact.unwrap_or(self.compacted);
         self.shared.fault(FaultPoint::AfterPersist)?;
+        // All of the group under one lock: a list shows the whole of a batch or nothing of it.
         let mut state = self.shared.write();
         for change in staged.changes {
             state.apply(change);
@@ -175,6 +177,7 @@ impl Writer {
         let mut rv = staged.rv;
         for (index, op) in ops.into_iter().enumerate() {
             let at = (op.resource.clone(), op.key.clone());
+            // Its own batch over the group over what is stored: a group comes to the same as its batches one by one.
             let found = seen
                 .get(&at)
                 .or_else(|| staged.seen.get(&at))
@@ -194,6 +197,7 @@ impl Writer {
                     found,
                 });
             }
+            // Nothing happens where nothing was: it makes no event and takes no version.
             if op.put.is_none() && found.is_none() {
                 continue;
             }

@@ -104,6 +104,7 @@ impl Core {
                 look @ Touched::Look(_) => drop(due.insert(look)),
             }
         }
+        // The store notes owners and deletions alone: namespaces and roles that ask for something are followed apart.
         let homes = self.without_account().into_iter();
         let homes = homes.map(|name| ("namespaces".into(), name.into()));
         due.extend(homes.chain(self.gathering_roles()).map(Touched::Look));

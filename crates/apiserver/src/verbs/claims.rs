@@ -136,6 +136,7 @@ impl Core {
             return Ok(());
         };
         let found = self.store.get(&target.resource.key(), &target.key());
+        // Owners belong to the state that is answered: whoever wrote since has computed their own.
         let Some(found) = found.filter(|f| rv_of(object) == Some(f.rv)) else {
             return Ok(());
         };

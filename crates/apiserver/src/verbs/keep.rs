@@ -79,6 +79,7 @@ impl Core {
         if waiting == 0 && gone.is_empty() {
             return Ok(0);
         }
+        // An owner that waits for its dependents waits for theirs, too: each waits in its turn.
         let dependents = !self.store.dependents(&object.fields.uid).is_empty();
         let policy = if waiting > 0 && dependents {
             "Foreground"
@@ -139,6 +140,7 @@ impl Core {
             }
         }
         let done = each.end()?;
+        // Asked anew: collecting may just have removed the last of them.
         let blocking = self.store.dependents(uid).iter().any(|at| {
             let dependent = self.store.get(&at.0, &at.1);
             dependent.is_some_and(|d| {
@@ -219,6 +221,7 @@ impl Core {
                     each.add(tolerate(deleted.map(|_| 1)));
                 }
             }
+            // What finalizers hold is still served under the definition: it goes behind the last of them.
             if !self.store.list(&resource.key(), "").objects.is_empty() {
                 return each.end();
             }
@@ -247,6 +250,7 @@ impl Core {
         if new == old && !free {
             return Ok(0);
         }
+        // Whether anything holds it was seen in this very state: a finalizer that came since makes it a conflict.
         let expect = crate::storage::Expect::Rv(found.rv);
         let op = self.op(target, expect, (!free).then_some(new))?;
         match self.store.commit(vec![op]).await {

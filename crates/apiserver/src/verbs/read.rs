@@ -150,6 +150,7 @@ impl Core {
         } else {
             Some(self.token(&query.token)?)
         };
+        // All pages are of one moment: what changes between them is neither missed nor told twice.
         let at = token.as_ref().map(|t| t.rv).or(query.exact);
         let listing = match at {
             Some(rv) => self

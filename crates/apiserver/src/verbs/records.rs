@@ -88,6 +88,7 @@ impl Core {
             }
             ops.push(op);
         }
+        // The notes stand behind the records: an index in a conflict must be one of the caller's.
         let asked = ops.len();
         ops.extend(forgotten(&self.store, &retired, RETIRED));
         ops.extend(retired);

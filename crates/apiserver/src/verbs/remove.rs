@@ -120,6 +120,7 @@ impl Core {
         }
         let mut last = None;
         for _ in 0..ATTEMPTS {
+            // Decided anew from what is stored now: a finalizer that came meanwhile makes a mark of what was a removal.
             let (found, old) = self.current(target, whose).await?;
             let deleted = self.decide(target, &old, options)?;
             let written = self

@@ -103,6 +103,7 @@ impl Core {
         mut prepared: Prepared,
         options: &WriteOptions,
     ) -> Result<Written, Failure> {
+        // Looked at for a better answer alone: whether it is absent the store decides when it writes.
         let found = self.store.get(&target.resource.key(), &target.key());
         let exists = |found: &Object| {
             let deleting = found.fields.deletion_timestamp.is_some();
@@ -222,6 +223,7 @@ impl Core {
             let mut conditional = true;
             let compute = |old: &Value| {
                 let (new, means) = compute(old)?;
+                // Only a body asks for the version that it names: in a patched object it is that of the state it was computed from.
                 conditional = rv_of(&new).is_some() && means == Means::Put;
                 Ok((new, means))
             };
@@ -375,6 +377,7 @@ impl Core {
             .clone_from(&options.field_manager);
         (call.old, call.new, call.dry_run) = (old, new, options.dry_run);
         let gateway = self.gateway()?;
+        // The record is written while the gateway works: its owners have to be known before.
         let kept = &self.kept_as(target, &call, gateway.as_ref());
         let claim = self.claim(kept, call.new.as_ref(), options.dry_run);
         let asked = claim.as_ref().map(Claim::owners);

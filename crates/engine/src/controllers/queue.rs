@@ -128,6 +128,7 @@ impl Queue {
     /// The next key, once one may be worked on; `None` once the queue is closed. The caller must answer with [`Queue::done`].
     pub async fn next(&self) -> Option<Key> {
         loop {
+            // Listening begins before the look: what comes in between is not slept through.
             let changed = self.changed.notified();
             let until = match self.with(Inner::take) {
                 Take::Key(key) => {
@@ -210,6 +211,7 @@ enum Take {
 
 impl Inner {
     fn add(&mut self, key: Key) {
+        // What it looks at may have changed behind its back: one more turn, not two at once.
         if self.running.contains(&key) {
             self.again.insert(key);
             return;
@@ -255,6 +257,7 @@ impl Inner {
             // A key that is worked on keeps no timer beside its mark.
             self.cancel_timer(&key);
         }
+        // The first that may have a slot, not the first in line: a namespace that holds its share keeps nobody waiting.
         let next = self.turns.iter().position(|n| self.has_room(n));
         let Some(namespace) = next.and_then(|at| self.turns.remove(at)) else {
             return Take::Wait(self.timers.first().map(|(at, _)| *at));
@@ -302,6 +305,7 @@ impl Inner {
         let now = Instant::now();
         match done {
             Done::Rest | Done::After(_) => drop(self.missed.remove(key)),
+            // Its plan says when: it counts as tried again, and not as one more failure in a row.
             Done::Retry(_) => drop(self.missed.insert(key.clone(), Missed::default())),
             Done::Again => self.missed.entry(key.clone()).or_default().conflicts += 1,
             Done::Failed => self.missed.entry(key.clone()).or_default().failures += 1,
@@ -314,6 +318,7 @@ impl Inner {
             Done::After(time) | Done::Retry(time) => self.add_after(key.clone(), now + time),
             Done::Failed => self.add_after(key.clone(), now + backoff(missed.failures)),
         }
+        // Whoever woke it saw something that this turn may have missed: no back-off holds that up.
         if woken {
             self.add(key.clone());
         }

@@ -47,6 +47,7 @@ pub fn carry(
     in_draft: Vec<Conflict>,
     draft: &Draft<'_>,
 ) -> Vec<Conflict> {
+    // The draft's own merge comes first: what it saw is what stands in the draft, whatever the merge with *p* says of the place.
     let mut all = with_first_base(old, in_draft);
     let seen: BTreeSet<Place> = all.iter().map(place).collect();
     let asked: BTreeSet<Place> = against_base.iter().map(place).collect();
@@ -58,8 +59,10 @@ pub fn carry(
     all.extend(kept);
     let others = against_base.into_iter();
     all.extend(others.filter(|c| !seen.contains(&place(c)) && !carried.contains(&place(c))));
+    // Ids are settled before anything refers to them.
     known_again(old, &mut all);
     derived_again(old, &carried, &mut all);
+    // What a person acknowledged is looked for last, under the ids that are shown.
     for conflict in &mut all {
         if conflict.state == ConflictState::Open && draft.acknowledged.contains(&conflict.id) {
             conflict.state = ConflictState::Acknowledged;
@@ -92,6 +95,7 @@ fn with_first_base(old: &[Conflict], in_draft: Vec<Conflict>) -> Vec<Conflict> {
 /// What is left of a conflict that the draft's own merge did not see; `asked` says whether the one against *p* did.
 fn still(old: &[Conflict], before: &Conflict, asked: bool, draft: &Draft<'_>) -> Option<Conflict> {
     let (upstream, local, file) = values_in(draft.machine, draft.tip, before);
+    // However it came to that: there is nothing left to decide.
     if local == upstream {
         return None;
     }
@@ -140,6 +144,7 @@ pub(crate) fn is_unanswered(conflict: &Conflict) -> bool {
 fn known_again(old: &[Conflict], all: &mut [Conflict]) {
     let mut renamed: BTreeMap<ConflictId, ConflictId> = BTreeMap::new();
     for conflict in all.iter_mut() {
+        // At its own place before elsewhere: a resource of that name in another file may be another one.
         let here = |c: &&Conflict| c.place() == conflict.place();
         let moved = |c: &&Conflict| {
             let place = (&c.resource, &c.path);

@@ -36,6 +36,7 @@ pub fn put_value(files: &mut Files, conflict: &Conflict, json: &str) -> bool {
     let Ok(value) = serde_json::from_str::<serde_json::Value>(json) else {
         return false;
     };
+    // Read back as a record would read it: what cannot be written as it was said is not written at all.
     let wanted = ConflictValue::Json(canonical(&value));
     match with_value(files, conflict, value) {
         Some(written) if value_at(&written, conflict) == wanted => {

@@ -168,6 +168,7 @@ fn home<'f>(files: &'f Files, conflict: &Conflict) -> Option<&'f PackagePath> {
     if name.is_empty() || conflict.file.file_name() == kptfile::FILE_NAME {
         return None;
     }
+    // Of hundreds of files hardly one holds the name: the others are not parsed.
     let named = |file: &File| file.as_text().is_some_and(|text| text.contains(name));
     let mut homes = files
         .iter()
@@ -297,6 +298,7 @@ fn element<'a>(list: Node<'a>, keys: &[(String, String)]) -> Option<Node<'a>> {
             None => lenient,
         })
     };
+    // An element that names the key itself goes before one that only may have it by default.
     let exact = list.items().find(|item| matches(*item, false));
     exact.or_else(|| list.items().find(|item| matches(*item, true)))
 }

@@ -17,6 +17,7 @@ pub(crate) fn take(files: &mut Files, from: &Files, conflict: &Conflict) -> bool
         None => part(files, from, conflict),
     };
     match taken {
+        // Looked at again: an edit that came to something else there is no decision.
         Some(taken) if value_at(&taken, conflict) == value_at(from, conflict) => {
             *files = taken;
             true

@@ -61,6 +61,7 @@ fn one(
             .iter()
             .any(|side| side.len() == place.len() && stands(place.start, side))
     };
+    // The same lines may stand around several places: the one that still holds what a side has there is meant.
     let best = places.iter().find(holds);
     best.or_else(|| places.iter().min_by_key(|place| place.len()))
         .cloned()

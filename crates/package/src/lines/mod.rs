@@ -102,6 +102,7 @@ impl Sides<'_> {
                 region.ours_range(),
                 region.theirs_range(),
             ];
+            // A gap between two regions would be lines of a side that are in no result and no conflict.
             if ranges.each_ref().map(|range| range.start) != seen {
                 return None;
             }
@@ -117,6 +118,7 @@ impl Sides<'_> {
                 }
                 MergeResolution::Theirs => woven.push(other, other),
                 _ => {
+                    // Lines around it are recorded with it: they find the place again in a text that went on since.
                     woven.push(ours, other);
                     let around =
                         |near: Option<&MergeRegion>| near.map_or(0..0, MergeRegion::base_range);

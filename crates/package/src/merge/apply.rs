@@ -160,6 +160,7 @@ impl Writer {
             Err(value) => self.edit(Edit::Set { path, value }),
             Ok(fragment) => {
                 let known = value(fragment.node());
+                // A text that does not fit where it goes is written as its value: its form is lost, the edit is not.
                 let done = self.edit(Edit::SetFragment {
                     path: path.clone(),
                     fragment,
@@ -192,6 +193,7 @@ impl Writer {
             .flatten()
             .filter_map(|entry| entry.key.key_text())
             .collect();
+        // Neighbours are found by name in the text as it is by now: earlier insertions have moved every position.
         let find = |wanted: &str| keys.iter().position(|key| *key == wanted);
         let index = after
             .and_then(find)

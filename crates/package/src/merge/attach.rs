@@ -53,6 +53,8 @@ pub(super) fn merge<'a>(
         let more = count.saturating_sub(of(&local, line).max(of(&upstream, line)));
         (more > 0).then_some((*line, more))
     });
+    // An entry that was moved takes its comments along, and may leave them at its old place, too. How many there are shows only
+    // when all are placed, so that what is too much is taken off by a second walk.
     let surplus: Counts<'a> = surplus.collect();
     match surplus.is_empty() {
         true => found,
@@ -379,6 +381,7 @@ pub(super) fn written(
     if judge(&whole).is_some() {
         return whole;
     }
+    // One change that breaks the document must not cost the others theirs. Each try parses it anew, hence the bound.
     let mut taken: Vec<Change> = Vec::new();
     for change in changes.into_iter().take(TRIES) {
         taken.push(change);
@@ -413,6 +416,7 @@ fn put(text: &str, changes: &[Change]) -> String {
         at = at.max(change.range.end);
     }
     out.push_str(text.get(at..).unwrap_or_default());
+    // A document without a break at its end keeps none: its last line stays as it was written.
     if !text.ends_with('\n') {
         out.truncate(out.trim_end_matches(['\n', '\r']).len());
     }

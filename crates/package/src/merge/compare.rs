@@ -10,6 +10,7 @@ use super::comments::texts as comment_texts;
 ///
 /// Where a value cannot be decided (duplicate keys, M6) the texts decide.
 pub(super) fn same(a: Node<'_>, b: Node<'_>) -> bool {
+    // Under the same text an alias may mean another value.
     if a.source() == b.source() && a.kind() != Kind::Alias && !a.source().contains('*') {
         return true;
     }
@@ -78,6 +79,7 @@ fn edges(node: Node<'_>) -> Vec<String> {
             .flat_map(|first| comment_texts(first).into_iter().next()),
     );
     let mut last = child(node, true);
+    // Behind the last entry of the last entry, and so on: comments at the end hang on the deepest one.
     while let Some(node) = last {
         edges.extend(comment_texts(node).into_iter().skip(1));
         last = child(node, true);

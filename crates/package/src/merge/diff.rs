@@ -228,6 +228,7 @@ impl<'w> Walk<'w> {
             let step: PathStep = slot.step;
             self.node(&at.join(step), a, b, Known::of(known.schema));
         }
+        // Where only the order differs no element does: the list as a whole is told then.
         self.all.len() > start
     }
 }

@@ -52,6 +52,7 @@ pub(super) fn merge(
     schemas: &Schemas<'_>,
     record: &mut Recorder<'_>,
 ) -> Outcome {
+    // One side whose documents cannot be told apart decides for all: there is nothing to pair those of the others with.
     let mut read = Vec::with_capacity(3);
     for text in texts {
         match documents(text) {
@@ -82,10 +83,13 @@ pub(super) fn merge(
     if kept.is_empty() {
         return Outcome::Gone;
     }
+    // Whether the first document begins with `---` is the local file's form; a new file keeps upstream's.
     let explicit = local
         .document(Some(0))
         .is_none_or(|first| first.text().starts_with("---"));
     let text = join(kept.into_iter().filter_map(|p| p.text.as_deref()), explicit);
+    // Pieces of two sides may bring two kinds of line breaks. A file that mixes them differs in every line from the next
+    // upstream, whichever it uses.
     Outcome::Text(match texts[1].and_then(breaks) {
         Some("\r\n") if breaks(&text).is_none() => text.replace("\r\n", "\n").replace('\n', "\r\n"),
         Some("\n") if breaks(&text).is_none() => text.replace("\r\n", "\n"),
@@ -273,6 +277,7 @@ fn new_piece(
             return;
         }
     }
+    // Nothing but comments would stand behind a `---` of its own, and be a document for every later merge.
     if theirs.is_empty() {
         return;
     }
@@ -299,6 +304,7 @@ fn new_piece(
 
 /// Takes upstream's order of documents where upstream changed it and nobody did locally.
 fn order(pieces: &mut [Piece]) {
+    // Only what all three hold tells who changed the order; what one side added has its place from its neighbours.
     let mut common: Vec<(usize, usize, usize, usize)> = pieces
         .iter()
         .enumerate()
@@ -308,6 +314,7 @@ fn order(pieces: &mut [Piece]) {
     if !common.iter().map(|c| c.1).is_sorted() || common.iter().map(|c| c.2).is_sorted() {
         return;
     }
+    // The common documents change places among themselves, so that what stands between them stays where it is.
     let places: Vec<usize> = common.iter().map(|c| c.3).collect();
     common.sort_by_key(|c| c.2);
     let mut moved: Vec<Option<Option<String>>> = common
@@ -333,6 +340,7 @@ pub(super) fn join<'p>(pieces: impl Iterator<Item = &'p str>, explicit: bool) ->
             text.push_str(bare.filter(|_| !explicit).unwrap_or(piece));
             continue;
         }
+        // Behind a last line without a break the `---` would be part of that line.
         if !text.ends_with('\n') {
             text.push('\n');
         }

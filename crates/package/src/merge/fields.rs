@@ -28,6 +28,7 @@ impl<'a> Walk<'a, '_, '_> {
             match self.node(&place, field, known) {
                 Verdict::Keep => kept |= field.base.is_some(),
                 Verdict::Remove => {
+                    // What goes is nobody's neighbour: a new field is put beside what stands there in the end.
                     gone.push(key);
                     self.ops.push(Op::Remove { at: place.path });
                     continue;
@@ -85,6 +86,7 @@ impl<'a> Walk<'a, '_, '_> {
                 with: new,
             });
             any = true;
+            // The next new field follows this one, or several in a row would come out reversed.
             after = Some(key.to_owned());
         }
         any

@@ -42,13 +42,16 @@ pub(super) fn merge(
 ) -> Result<Option<File>, MergeError> {
     let [base, local, upstream] = sides;
     let own = matches!(kind, Kind::Kptfile(Own::Name | Own::Identity));
+    // Most files of a package end here: nothing of them is parsed, and they keep their bytes and their id.
     if base == upstream || local == upstream {
         return Ok(local.cloned());
     }
+    // A Kptfile with an identity of its own is not taken over whole: upstream's has upstream's name.
     if base == local && !own {
         return Ok(upstream.cloned());
     }
     let texts = sides.map(|file| file.map(File::as_text));
+    // A side without the file is no obstacle; one that is no text leaves nothing to pair the others' documents with.
     let readable = texts.iter().all(|text| !matches!(text, Some(None)));
     let texts = texts.map(Option::flatten);
     let outcome = match kind {
@@ -79,6 +82,7 @@ fn as_one_value(sides: Files3<'_>, record: &mut Recorder<'_>) -> Option<File> {
     if base == local {
         return upstream.cloned();
     }
+    // A mode is no content: who only made a file executable is not asked about what the other side wrote.
     if same_but_mode(local, upstream) || same_but_mode(base, upstream) {
         return local.map(|file| with_mode(file.clone(), mode(sides)));
     }
@@ -104,6 +108,7 @@ fn same_but_mode(a: Option<&File>, b: Option<&File>) -> bool {
 fn put(sides: Files3<'_>, text: String) -> File {
     let [_, local, upstream] = sides;
     let mode = mode(sides);
+    // Known bytes keep their id, so that nothing is hashed and written anew for them.
     for known in [local, upstream].into_iter().flatten() {
         if known.bytes().as_ref() == text.as_bytes() && known.mode() == mode {
             return known.clone();

@@ -70,6 +70,8 @@ fn pair(a: &[Node<'_>], b: &[Node<'_>]) -> Vec<Option<usize>> {
         let program = |node| (text(node, "image"), text(node, "exec"));
         alike(x, y) && program(x) == program(y)
     };
+    // All pairs of one rule come before any of the next: a function that merely runs the same image must not be taken for the
+    // one of that name.
     for rule in 0..4 {
         let fits = |x: Node<'_>, y: Node<'_>| match rule {
             0 => named(x, y),

@@ -29,6 +29,7 @@ pub(super) fn shares(merged: Document<'_>, sides: [Option<Document<'_>>; 3]) -> 
         found = [0, common(mine, theirs), common(theirs, mine)];
     } else {
         // Of a side that begins as base does, it is what stands in the place of what both first entries have above them.
+        // Of two that begin otherwise the smaller share counts: the larger would keep comments that an entry took along.
         let others = [(local, mine), (upstream, theirs)].into_iter();
         let others = others.filter(|(side, _)| side.is_some() && *side != from);
         let share = others.map(|(_, lines)| common(old, lines)).min();

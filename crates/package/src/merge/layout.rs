@@ -94,11 +94,13 @@ impl<'f> Schemas<'f> {
 pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, MergeError> {
     sides.check(options)?;
     let ignored = sides.all().map(Ignore::of);
+    // What stands twice is asked of the sides as they were written: with everything moved, none tells where it had it.
     let original = sides;
     let mut moved = moves::follow(sides, options, &ignored);
     let mut conflicts = std::mem::take(&mut moved.conflicts);
     let sides = moved.sides();
     let schemas = Schemas::new(sides);
+    // Behind the moves: a subpackage under a new name would look deleted at the one place and new at the other.
     let whole = subpackages::fates(sides, options, &mut conflicts);
     let mut files = Files::new();
     for path in sides.paths() {
@@ -119,6 +121,7 @@ pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, 
             files.insert(path.clone(), file);
         }
     }
+    // Only the result can tell: every side for itself holds either the file or the directory.
     clashes(sides, options, &mut files, &mut conflicts);
     conflicts.extend(moves::stands_twice(original, &files, options, &ignored));
     Ok(Merged { files, conflicts })
@@ -176,6 +179,7 @@ fn clashes(
         if below.is_empty() {
             continue;
         }
+        // Whichever of the two is local stays: people may have edited it, and upstream's is told.
         let losers: Vec<&PackagePath> = if sides.local.contains_key(path) {
             below
         } else {

@@ -170,6 +170,7 @@ fn matched(olds: &[Node<'_>], news: &[Node<'_>]) -> Vec<Option<usize>> {
     };
     let kind = |a: &Identity, b: &Identity| (&a.group, &a.kind) == (&b.group, &b.kind);
     let mut pairs: Vec<Option<usize>> = Vec::new();
+    // All sure pairs are made before any guess: a document that only resembles an old one would take it from its namesake.
     for new in &news {
         pairs.push(take(&|old| old == new));
     }

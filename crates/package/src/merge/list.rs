@@ -33,6 +33,7 @@ pub(super) fn merge<'a>(
         return None;
     }
     let is_set = matches!(list, List::Set | List::Values);
+    // Names come first: an element that has one is asked about by it, and is found again wherever it stands later.
     if let Some(slots) = pairs::slots(three, list) {
         return Some(combine(walk, at, three, &slots, (schema, is_set)));
     }
@@ -64,6 +65,7 @@ fn combine<'a>(
         gone.iter().filter(|gone| !**gone).count(),
         count(three.upstream),
     );
+    // Where all go, the list is replaced as a whole: what was to be edited inside its items would not be found any more.
     if left == 0 && inserted.is_empty() && !gone.is_empty() {
         walk.ops.truncate(start);
         return Verdict::Take(match three.upstream {
@@ -71,6 +73,7 @@ fn combine<'a>(
             _ => New::Value(Value::Seq(Vec::new())),
         });
     }
+    // Of what was local nothing is left: upstream's text is taken whole, with the comments between its items.
     if left == 0
         && inserted.len() == there
         && let Some(node) = three.upstream
@@ -78,6 +81,7 @@ fn combine<'a>(
         walk.ops.truncate(start);
         return Verdict::Take(New::Node(node));
     }
+    // Positions are those before any edit: `apply` orders removals and insertions so that none shifts the others.
     for (index, gone) in gone.iter().enumerate() {
         if *gone {
             let at = at.path.join(Step::Index(index));
@@ -138,6 +142,7 @@ fn fates<'a>(
             upstream: pick(&upstream, slot.upstream),
         };
         let place = Place {
+            // A new element has no local place: it is inserted whole, so nothing is ever edited at this path.
             path: at.path.join(Step::Index(slot.local.unwrap_or(0))),
             field: at.field.join(slot.step.clone()),
         };

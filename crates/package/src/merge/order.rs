@@ -48,6 +48,7 @@ impl<'s> Merged<'s> {
 
     /// Puts in an element of upstream: before what follows it there. Says before which local element.
     pub(super) fn insert(&mut self, from: usize) -> usize {
+        // By what follows and not by what precedes: an element that was added here stays behind the one that it was added to.
         let follows = |slot: &&Slot| {
             let stays = slot.local.is_some_and(|index| self.stays(index));
             stays && slot.upstream.is_some_and(|index| index > from)
@@ -61,6 +62,7 @@ impl<'s> Merged<'s> {
 
     /// What becomes of the order; elements that are not `movable` stay where they are.
     pub(super) fn order(&self, movable: bool) -> Order {
+        // A side that lacks an element, or has a new one, says nothing about order by it.
         let shared = |slot: &&Slot| {
             let stays = slot.local.is_some_and(|index| self.stays(index));
             stays && slot.base.is_some() && slot.upstream.is_some()
@@ -79,6 +81,7 @@ impl<'s> Merged<'s> {
         };
         let base = names(&shared);
         shared.sort_by_key(|slot| slot.local);
+        // Both moved elements and came to the same order.
         if shared.is_sorted_by_key(|slot| slot.upstream) {
             return Order::Stays;
         }

@@ -46,6 +46,8 @@ fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>
     let base = Elements::of(three.base, list)?;
     let local = Elements::of(three.local, list)?;
     let upstream = Elements::of(three.upstream, list)?;
+    // Marks cost a canonical text of every element. They are made only where an identity of base is missing on a side:
+    // elsewhere nothing can have been renamed.
     let gone = |step: &PathStep| local.find(step).is_none() || upstream.find(step).is_none();
     let changed = base.steps.iter().any(gone);
     let known = known.iter().filter(|_| changed);
@@ -53,6 +55,8 @@ fn paired(three: Three<'_>, list: List<'_>, known: &[Known]) -> Option<Vec<Slot>
     let marked: Vec<Marked> = marked.collect();
     let mut to_local = base.partners(&local, &upstream, &marked, 1);
     let mut to_upstream = base.partners(&upstream, &local, &marked, 2);
+    // What both sides renamed is paired first: taken one side at a time it would count as deleted by the other. The check for
+    // one name given to two elements comes last, when all that can be paired is.
     if marked.iter().any(|(known, _)| *known == Known::Rest) {
         let sides = [&local, &upstream];
         base.renamed_by_both(sides, [&mut to_local, &mut to_upstream], three)?;
@@ -122,7 +126,9 @@ impl Elements {
             let mut new = marks.get(at)?.iter();
             let index = new.position(|other| other.as_ref() == Some(mark))?;
             let own = side.steps.get(index)?;
+            // An element whose key another element of base has is that other one, whatever it holds.
             let taken = self.find(own).is_some();
+            // The other side must know it by the old key, and nothing by the new one: else the pair would be two elements there.
             let left = other.find(step).is_some() && other.find(own).is_none();
             (!taken && (left || *known == Known::Name)).then_some(index)
         };
@@ -130,6 +136,7 @@ impl Elements {
         let mut partner = |(index, step)| {
             let found = side.find(step);
             let found = found.or_else(|| marked.iter().find_map(|by| again(index, step, by)));
+            // Two former elements cannot both have become the same one.
             found.filter(|index| seen.insert(*index))
         };
         let steps = self.steps.iter().enumerate();
@@ -173,6 +180,7 @@ fn marks(three: Three<'_>, list: List<'_>, known: Known) -> Option<[Marks; 3]> {
     };
     let mut sides = [three.base, three.local, three.upstream].map(of);
     let mut twice: BTreeSet<String> = BTreeSet::new();
+    // A pair is looked up on every side: what stands twice on any of them leads to nobody for certain.
     for side in &sides {
         let mut seen = BTreeSet::new();
         let again = side.iter().flatten().filter(|mark| !seen.insert(*mark));
@@ -198,9 +206,11 @@ struct Pairs {
 impl Pairs {
     fn slots(&self) -> Vec<Slot> {
         let (from_local, from_upstream) = (back(&self.to_local), back(&self.to_upstream));
+        // Local elements come first and in their order: theirs is the result's unless upstream alone changed it.
         let mut slots: Vec<Slot> = Vec::new();
         for (index, own) in self.local.steps.iter().enumerate() {
             let from = from_local.get(&index).copied();
+            // One identity added by both sides is one element, unless upstream's is a former one under that name.
             let added = || {
                 let added = self.upstream.find(own);
                 added.filter(|index| !from_upstream.contains_key(index))

@@ -57,6 +57,7 @@ pub(super) fn partners<'a>(
             .collect();
     };
     let slot = |index: usize| {
+        // Equal text is surer than an equal key: of two elements that exchanged their names the key leads to the wrong one.
         [Likeness::written, Likeness::known]
             .into_iter()
             .find_map(|find| {
@@ -64,6 +65,7 @@ pub(super) fn partners<'a>(
                 let (mine, theirs) = (at(mine.as_ref()), at(theirs.as_ref()));
                 let by_upstream = |slot: &&Slot| theirs.is_some() && slot.upstream == theirs;
                 let by_local = |slot: &&Slot| mine.is_some() && slot.local == mine;
+                // What nobody touched here was taken from upstream as it stands there.
                 let found = slots.iter().find(by_upstream);
                 found.or_else(|| slots.iter().find(by_local))
             })

@@ -280,6 +280,7 @@ impl<'o> Recorder<'o> {
     ) {
         let path = path.to_string();
         let place = (&self.file, self.resource.as_str(), path.as_str());
+        // One place is asked about once, whatever part of the merge comes there again.
         if self.conflicts.iter().any(|c| c.place() == place) {
             return;
         }

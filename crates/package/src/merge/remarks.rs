@@ -29,6 +29,7 @@ pub(super) fn settle(
         return merged.text().to_owned();
     }
     let found = attach::merge(merged, sides, schema);
+    // Comments go in as text, which may open a quote or end a block: the result is read again and must mean the same.
     let judge = |candidate: &str| {
         let stream = Stream::parse(candidate, &Limits::default()).ok()?;
         let document = stream.document(0).filter(|_| stream.len() == 1)?;
@@ -39,6 +40,7 @@ pub(super) fn settle(
     for (place, [base, local, upstream]) in &found.clashes {
         record.comments(place, [base, local, upstream]);
     }
+    // Counted in what came of it, not in what was planned: changes that broke the document were dropped.
     if let Ok(stream) = Stream::parse(text.as_str(), &Limits::default())
         && let Some(document) = stream.document(0)
     {

@@ -25,6 +25,8 @@ impl Elements {
         let (Some(step), Some(own)) = (self.steps.get(from), side.steps.get(to)) else {
             return;
         };
+        // The other side may have deleted what was renamed here: then the edit meets a deletion. Anything new over there could
+        // be the same element under a third name, so nothing is said then.
         let deleted = is_named(step)
             && others.get(from).is_some_and(Option::is_none)
             && new_ones(other, others).is_empty();
@@ -90,8 +92,10 @@ impl Elements {
                     *partner = Some(to);
                 }
             }
+            // One new element is one former one at most.
             new[0].retain(|at| *at != mine);
             new[1].retain(|at| *at != theirs);
+            // One pair with two names spoils the list: whichever name wins, the other side's element would stand beside it.
             two_names |= local.steps.get(mine) != upstream.steps.get(theirs);
         }
         (!two_names).then_some(())
@@ -125,10 +129,12 @@ impl Elements {
                 continue;
             };
             let new = three.local.and_then(|side| side.at(mine));
+            // Equal elements are one, wherever each side took its own from.
             let equal = new.zip(three.upstream.and_then(|side| side.at(theirs)));
             if equal.is_some_and(|(mine, theirs)| same(mine, theirs)) {
                 continue;
             }
+            // A new one there and a renamed one here, or two different former ones: merged, one would vanish in the other.
             let was = former(to_local, three.local, mine);
             if was != former(to_upstream, three.upstream, theirs) {
                 return None;
@@ -167,6 +173,7 @@ fn likest(
         let Some((kept, _)) = same.filter(|same| enough(*same)) else {
             continue;
         };
+        // Of two that hold as much the first counts, so that the same sides always pair the same way.
         if best.is_none_or(|(most, _)| kept > most) {
             best = Some((kept, *at));
         }

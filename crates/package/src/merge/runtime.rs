@@ -40,6 +40,7 @@ fn off(kptfile: &Kptfile, is_left: impl Fn(&str) -> bool) -> Vec<Edit> {
 /// The Kptfile of another side, with what runs left in the local one in place of what they left in it: so that a
 /// merge has nothing to compare there, and the local report stays.
 pub(super) fn run_as(side: &Kptfile, local: &Kptfile) -> Result<Kptfile, EditError> {
+    // First everything off, then local's on: a report of the side's own run would differ from local's and look like an edit.
     let mut edits = off(side, is_runtime);
     let fields = local.fields();
     edits.extend(

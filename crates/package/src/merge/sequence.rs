@@ -24,11 +24,13 @@ struct Change {
 /// Pairs the elements of a list by their values and places; `None` where the sides changed the same ones, or put in or
 /// took away the same value at different places. `grants` says that two fields of an element mean more together.
 pub(super) fn slots(three: Three<'_>, grants: bool) -> Option<Vec<Slot>> {
+    // One numbering for all sides: what follows compares elements many times, and texts of maps are long.
     let mut known = BTreeMap::new();
     let base = numbers(three.base, &mut known)?;
     let local = numbers(three.local, &mut known)?;
     let upstream = numbers(three.upstream, &mut known)?;
     let (mine, theirs) = (changes(&base, &local)?, changes(&base, &upstream)?);
+    // What both did alike is one change and cannot be in its own way.
     let agreed = |a: &Change, b: &Change| {
         a.old == b.old && local.get(a.new.clone()) == upstream.get(b.new.clone())
     };
@@ -50,6 +52,7 @@ pub(super) fn slots(three: Three<'_>, grants: bool) -> Option<Vec<Slot>> {
         return None;
     }
     let only = |all: &[Change], others: &[Change]| -> Vec<Change> {
+        // Changes at one and the same place were judged together above; what crosses is looked for among the others.
         let both = |change: &&Change| !others.iter().any(|other| other.old == change.old);
         all.iter().filter(both).cloned().collect()
     };
@@ -99,6 +102,8 @@ fn changes(old: &[usize], new: &[usize]) -> Option<Vec<Change>> {
     for op in changed {
         let (old, new) = (op.old_range(), op.new_range());
         match changes.last_mut() {
+            // The comparison tells a replacement as a deletion and an insertion side by side: taken apart, the insertion would
+            // touch nothing.
             Some(last) if last.old.end == old.start && last.new.end == new.start => {
                 last.old.end = old.end;
                 last.new.end = new.end;
@@ -111,6 +116,7 @@ fn changes(old: &[usize], new: &[usize]) -> Option<Vec<Change>> {
 
 /// Whether two changes concern the same elements, or neighbours.
 fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
+    // Neighbours touch: whoever puts an element between two others relies on what they are.
     a.start <= b.end && b.start <= a.end
 }
 
@@ -220,6 +226,7 @@ fn partners(base: usize, changes: &[Change]) -> Vec<Option<usize>> {
     let (mut old, mut new) = (0, 0);
     for change in changes {
         pair(&mut partners, old..change.old.start, new);
+        // As many for as many: each became the one in its place. With other numbers nobody knows which became which.
         if change.old.len() == change.new.len() {
             pair(&mut partners, change.old.clone(), change.new.start);
         }

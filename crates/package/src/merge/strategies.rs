@@ -25,6 +25,7 @@ pub(super) fn fast_forward(sides: Sides<'_>, options: &MergeOptions) -> Result<M
     let packages = |files| -> BTreeSet<&str> { subpackages(files).into_keys().collect() };
     let (base, local) = (packages(sides.base), packages(sides.local));
     let lone: Vec<&str> = base.symmetric_difference(&local).copied().collect();
+    // A subpackage that only one side has is told as one: its files say nothing more.
     changed.extend(lone.iter().map(|dir| format!("{dir} (Package)")));
     for path in sides.paths() {
         let [base, local, _] = sides.of(path);
@@ -163,6 +164,7 @@ pub(super) fn copy_merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Mer
             merged.root_kptfile(path)?;
             continue;
         }
+        // What only local has stays as it is: nothing of it is replaced.
         if upstream.is_some() || base.is_some() {
             merged.replaced(path, [base, local, upstream]);
         }

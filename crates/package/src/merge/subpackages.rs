@@ -38,6 +38,7 @@ pub(super) fn fates<'f>(
 ) -> BTreeMap<&'f str, Fate> {
     let mut fates: BTreeMap<&str, Fate> = BTreeMap::new();
     for (dir, file) in subpackages(sides.base) {
+        // What lies in a subpackage shares its fate, and is asked about with it.
         if fates
             .keys()
             .any(|outer| dir.starts_with(&format!("{outer}/")))
@@ -182,6 +183,7 @@ fn record(
                 ..cause.clone()
             };
             identify(&mut conflict);
+            // A difference of the Kptfile as a whole would have the place of the cause itself: one place has one conflict.
             let same = |other: &Conflict| other.place() == conflict.place();
             if !same(&cause) {
                 conflicts.push(conflict);

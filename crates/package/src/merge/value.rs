@@ -217,6 +217,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
                     Decision::Upstream => Verdict::Remove,
                 };
             }
+            // Whether anything of the map is left is known only behind its fields: where it goes whole, edits inside find no path.
             let before = self.ops.len();
             let kept = self.fields(at, three, known);
             if added || kept {
@@ -239,6 +240,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         upstream: Node<'a>,
         known: Known<'_>,
     ) -> Verdict<'a> {
+        // Equal texts are equal values, and cost no parsing; an alias alone may say something else under the same text.
         let unchanged = |base| same_form(base, upstream) && !follows(base, local, upstream);
         if base.is_some_and(unchanged) || same_form(local, upstream) {
             return Verdict::Keep;
@@ -246,6 +248,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         if base.is_some_and(|base| self.untouched(at, base, local, upstream)) {
             return Verdict::Take(New::Node(upstream));
         }
+        // Nulls are decided before kinds are compared: a null is a scalar, and would replace a map that people filled.
         let was_null = base.is_some_and(|base| base.is_null());
         if upstream.is_null() && base.is_none_or(is_empty) && !same_opt(base, Some(local)) {
             return Verdict::Keep; // A null where there was nothing says nothing (M2).
@@ -274,6 +277,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             }
             _ => {}
         }
+        // From here on it is one value: a scalar, a list whose elements do not pair, or two kinds of value.
         if same(local, upstream) || same_opt(base, Some(upstream)) {
             return Verdict::Keep;
         }
@@ -388,6 +392,7 @@ fn back<'a>(base: Node<'a>, upstream: Node<'a>) -> New<'a> {
     let (Some(old), Some(Value::Map(new)), true) = (value(base), value(upstream), maps) else {
         return New::Node(upstream);
     };
+    // What upstream left alone was deleted here knowingly, and no edit of upstream's asks for it.
     let all = new.len();
     let changed = new.into_iter();
     let changed: Vec<_> = changed

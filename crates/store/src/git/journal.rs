@@ -70,6 +70,7 @@ impl JournalFile {
             fs::rename(&fresh, &self.path)
         };
         write().map_err(attempt)?;
+        // The open file is the one that was replaced: what is appended to it would be lost.
         *open = None;
         if let Some(dir) = self.path.parent().filter(|_| self.sync) {
             sync_dir(dir)?;

@@ -182,6 +182,7 @@ impl Claims {
                 .elapsed()
                 .ok()
         };
+        // A lock so young may be another process's git, which took it after ours had ended.
         if left.iter().any(|p| age(p).is_none_or(|age| age < NOBODYS)) {
             std::thread::sleep(NOBODYS);
         }

@@ -130,6 +130,7 @@ impl PackedFile {
 
     fn read(&self) -> Result<Arc<Known>> {
         let attempt = |e| Error::io(format!("read {}", self.path.display()), e);
+        // The stamp is older than the text: a file that is replaced between the two is read again, and none is missed.
         let stamp = match fs::metadata(&self.path) {
             Ok(m) => Some((m.dev(), m.ino(), m.size(), m.mtime(), m.mtime_nsec())),
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,

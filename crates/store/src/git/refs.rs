@@ -164,6 +164,7 @@ impl RefFiles {
     ) -> Result<(Moved, usize)> {
         let packed = self.packed.load()?;
         let from_packed = |e: &RawEdit| e.new.is_none() && packed.get(e.name.as_str()).is_some();
+        // One file that is replaced needs one sync, however many refs are in it; loose ones need one each.
         let many = edits.len() > 4 + packed.refs.len() / 1_000;
         // Each directory that is made for a ref has to be made durable; one short file costs less.
         let alone = |e: &RawEdit| e.new.is_some() && !self.has_place(&e.name);
@@ -357,6 +358,7 @@ impl RefFiles {
             .into_iter()
             .filter(|e| e.old.is_some() && e.new.is_some())
             .collect();
+        // Shared branches first: there people push beside us.
         moved.sort_by_key(|e| depth(&e.name));
         locked.extend(moved.into_iter().take(LOCKS));
         locked

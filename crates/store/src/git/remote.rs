@@ -225,6 +225,7 @@ impl GitDisk {
         if said.fine && !refused && edits.iter().all(|e| taken.contains(&e.name)) {
             return Ok(Pushed::Taken);
         }
+        // All or nothing was asked for, and neither is what it says.
         if said.fine || !taken.is_empty() {
             return Ok(Pushed::Unheard);
         }

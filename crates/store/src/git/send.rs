@@ -114,6 +114,7 @@ impl GitDisk {
             if !can.iter().take(4).all(|what| theirs.can(what)) {
                 return Ok(None);
             }
+            // Told from what it advertises, a stale push costs no pack; what moves after that the server's own locks find out.
             let stale = step.stale(&theirs.refs);
             if !stale.is_empty() {
                 return Ok(Some(Pushed::Stale(stale)));

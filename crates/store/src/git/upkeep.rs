@@ -78,6 +78,7 @@ fn roll_up(git: &Git) -> Result<()> {
     if packs.len() < 2 {
         return Ok(());
     }
+    // By their ids and not by what refs reach: what no ref shows yet must not be left out.
     let mut lines = String::new();
     for id in packs.iter().flat_map(|pack| &pack.ids) {
         lines.push_str(&format!("{id}\n"));
@@ -86,6 +87,7 @@ fn roll_up(git: &Git) -> Result<()> {
     let args = ["pack-objects", "-q", "--window=0", &base];
     let made = git.here(&args, Some(lines.into_bytes()))?;
     let made = format!("pack-{}", made.trim());
+    // The new pack lasts under its name before the old ones go.
     let sync = File::open(&dir).and_then(|dir| dir.sync_all());
     sync.map_err(attempt)?;
     let is_made = |path: &Path| path.file_stem().is_some_and(|stem| *stem == *made);

@@ -118,6 +118,7 @@ fn renamed(path: &PackagePath, from: &str, to: &str) -> Option<PackagePath> {
 /// What a side renamed.
 fn renames(base: &Files, side: &Files) -> Renames {
     let gone = base.iter().filter(|(path, _)| !side.contains_key(*path));
+    // The package's own Kptfile has no other name: without it there is no package.
     let gone: Vec<_> = gone.filter(|(path, _)| **path != kptfile::path()).collect();
     if gone.is_empty() {
         return Renames::default();
@@ -130,6 +131,7 @@ fn renames(base: &Files, side: &Files) -> Renames {
         .map(|f| (0, f))
         .chain(come.map(|f| (1, f)))
     {
+        // Empty files are all alike, and none is another's new name.
         if !file.bytes().is_empty()
             && let Some(paths) = same.entry(file.bytes()).or_default().get_mut(at)
         {
@@ -139,6 +141,7 @@ fn renames(base: &Files, side: &Files) -> Renames {
     let kptfile = |path: &PackagePath| path.file_name() == kptfile::FILE_NAME;
     let mut files: BTreeMap<PackagePath, PackagePath> = BTreeMap::new();
     for paths in same.values() {
+        // Two files of the same bytes cannot be told apart: which of them went where nobody knows.
         if let ([from], [to]) = (paths[0].as_slice(), paths[1].as_slice())
             && kptfile(from) == kptfile(to)
         {
@@ -147,6 +150,7 @@ fn renames(base: &Files, side: &Files) -> Renames {
     }
     let directories = directories(base, side, &files);
     for (from, to) in &directories {
+        // A file that was edited in the renamed directory has other bytes than base: only its directory leads to it.
         for (path, _) in gone.iter().filter(|(path, _)| inside(path, from)) {
             let at = renamed(path, from, to)
                 .filter(|at| side.contains_key(at) && !base.contains_key(at));
@@ -193,6 +197,7 @@ fn outermost<'p>(
         .rsplit('/')
         .zip(to.rsplit('/'))
         .take_while(|(a, b)| a == b);
+    // From the end: as long as the names agree, what was renamed lies further out.
     let mut best = None;
     let mut length = 0;
     for (name, _) in pairs {
@@ -204,6 +209,7 @@ fn outermost<'p>(
             break;
         };
         let (dir, at) = (from.get(..dir)?, to.get(..at)?);
+        // A directory of which something is left was not renamed, some files left it.
         if !side.keys().any(|path| inside(path, dir)) {
             best = Some((dir, at));
         }

@@ -48,6 +48,7 @@ pub(super) fn follow<'f>(
         sides: sides.all().map(Cow::Borrowed),
         conflicts: Vec::new(),
     };
+    // Files first: of a file under a new name all resources would seem to have left it.
     files::follow(&mut moved, options);
     resources::follow(&mut moved, options, ignored);
     moved
@@ -71,6 +72,7 @@ fn goes(
                 Decision::Upstream => upstream,
             }
         }
+        // A side that lacks it, or left it where it was, has no say about where it goes.
         (_, Some(upstream)) => upstream,
         (Some(local), None) => local,
         (None, None) => return None,

@@ -14,6 +14,8 @@ use crate::ignore::Ignore;
 
 /// Puts moved resources into their new files on all sides: first within their packages, then from one package into another.
 pub(super) fn follow(moved: &mut Moved<'_>, options: &MergeOptions, ignored: &[Ignore; 3]) {
+    // Packages may each have a resource of one name. Only what nothing within its package explains can have gone from one
+    // into another.
     if follow_within(moved, options, ignored, Within::Package) {
         follow_within(moved, options, ignored, Within::Tree);
     }
@@ -136,6 +138,7 @@ fn put(
     places: [Option<&PackagePath>; 3],
     at: &PackagePath,
 ) -> Option<()> {
+    // First every side is looked at, then all are changed: moved on one side alone a resource would be gone there and new here.
     let mut order = None;
     for (side, place) in sides.iter_mut().zip(places) {
         let Some(place) = place else { continue };
@@ -228,6 +231,7 @@ impl Documents {
             .or(following)
             .unwrap_or(self.parts.len());
         self.parts.insert(at, part);
+        // A file that only the move makes has the mode of the one that the resource left.
         self.mode.get_or_insert(mode);
         self.changed = true;
     }
@@ -268,6 +272,7 @@ impl<'f> Opened<'f> {
                 mode,
                 ..
             } = documents;
+            // A file from which everything went is no file any more, as on the side that moved it.
             let text = join(parts.iter().map(|(_, text)| text.as_str()), explicit);
             let file = File::New {
                 mode: mode.unwrap_or_default(),

@@ -94,6 +94,7 @@ impl<'f> Changes<'f> {
             if before == after || !holds_resources(path, ignored) {
                 continue;
             }
+            // Most changed files changed values alone, and need no look at who is in them.
             let texts = before
                 .and_then(File::as_text)
                 .zip(after.and_then(File::as_text));
@@ -266,6 +267,7 @@ fn scan(text: &str, by: By) -> Vec<Identity> {
                     "metadata" => {
                         metadata = Metadata::Inside(None);
                         said = by == By::Comment && marked(value, &mut id);
+                        // A map on one line is not scanned: as a name it is an odd one, and the file gets parsed.
                         if !said && value.trim_start().starts_with('{') {
                             value.clone_into(&mut id.name);
                         }
@@ -293,6 +295,7 @@ impl Metadata {
         };
         let field = line.trim_start();
         let indent = line.len() - field.len();
+        // Names that stand deeper are those of labels, owners and the like.
         if said || field.starts_with('#') || *depth.get_or_insert(indent) != indent {
             return;
         }

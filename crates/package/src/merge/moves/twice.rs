@@ -20,6 +20,7 @@ pub(in super::super) fn stands_twice(
     options: &MergeOptions,
     ignored: &[Ignore; 3],
 ) -> Vec<Conflict> {
+    // Not by the comments of clones: what applies the package knows resources by their fields alone.
     let came =
         |side| Changes::between(sides.base, side, (By::Fields, Within::Package), ignored).came;
     let mine = came(sides.local);
@@ -43,6 +44,7 @@ pub(in super::super) fn stands_twice(
             own.map(|(_, path)| path.clone()).collect()
         };
         let places = of(&result);
+        // What a side held twice itself is its own doing, and nothing that the merge made.
         let once = [&base, &local, &upstream]
             .into_iter()
             .all(|side| of(side).len() < 2);
