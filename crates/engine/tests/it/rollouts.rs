@@ -78,7 +78,7 @@ fn put_fan(world: &World, rollout: Option<Rollout>, version: UpstreamVersion) {
 }
 
 /// Three downstream repositories, the upstream's v1, and a set that rolls out.
-async fn fleet(soak: i64) -> World {
+pub(crate) async fn fleet(soak: i64) -> World {
     let world = ready().await;
     for (name, ring) in [("canary", "0"), ("early", "1")] {
         world.git(name).await;

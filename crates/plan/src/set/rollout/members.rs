@@ -53,7 +53,8 @@ impl Target<'_> {
     pub(super) fn is_ahead(&self, published: Option<&Published>, began: i64) -> bool {
         let since = |p: &&Published| p.at.is_some_and(|at| at > began);
         let found = published.filter(since);
-        !self.is_written && found.is_some_and(|p| Some(p.commit) != p.then)
+        let is_there = self.variant.is_some();
+        is_there && !self.is_written && found.is_some_and(|p| Some(p.commit) != p.then)
     }
 
     fn place(&self) -> Place<'_> {

@@ -7,6 +7,7 @@ use model::{
     StepStatus,
 };
 
+use super::super::diff;
 use super::super::observed::{Existing, Observed};
 use super::measure::{self, Found, Verdict};
 use super::members::{self, Target};
@@ -209,18 +210,9 @@ impl Walk<'_, '_> {
     /// A target whose step is open is written as it is wanted, and is a member from then on, whatever becomes of its spec.
     fn write(&self, steered: &mut Steered, t: &Target<'_>, step: &str) -> Fate {
         let reached = t.reached(&steered.status.members);
-        let before = match (reached, t.variant.and_then(|v| v.variant.as_ref())) {
-            (Some(member), _) => member.before.clone(),
-            (None, Some(variant)) => {
-                let written = steered.status.members.get(&t.mark).map(|m| &m.upstream);
-                let upstream = written.unwrap_or(&variant.spec.upstream);
-                self.o.published.get(t.name).map(|p| Before {
-                    repo: upstream.repo.clone(),
-                    package: upstream.package.clone(),
-                    commit: p.commit,
-                })
-            }
-            (None, None) => None,
+        let before = match reached {
+            Some(member) => member.before.clone(),
+            None => self.before(&steered.status, t),
         };
         let kept = reached.and_then(|member| member.step.as_deref());
         let kept = kept.filter(|name| self.rollout.steps.iter().any(|s| s.name == *name));
@@ -239,6 +231,38 @@ impl Walk<'_, '_> {
         };
         steered.memory.insert(t.name.clone(), member);
         Fate::Write(mark)
+    }
+}
+
+impl Walk<'_, '_> {
+    /// What a target had published before the rollout, which reaches it now (F8). Who published what the rollout wants
+    /// ahead of the step published the rollout: then it is what stood when that began.
+    fn before(&self, status: &RolloutStatus, t: &Target<'_>) -> Option<Before> {
+        let published = self.o.published.get(t.name)?;
+        let is = match t.variant {
+            Some(variant) => variant,
+            None => self.taken_over(t)?,
+        };
+        let written = status.members.get(&t.mark).map(|m| &m.upstream);
+        let upstream = written.or_else(|| Some(&is.variant.as_ref()?.spec.upstream))?;
+        let by_rollout = Some(published.commit) == t.wanted.upstream.commit
+            && published.at.is_some_and(|at| at > status.began);
+        Some(Before {
+            repo: upstream.repo.clone(),
+            package: upstream.package.clone(),
+            commit: match by_rollout {
+                true => published.then?,
+                false => published.commit,
+            },
+        })
+    }
+
+    /// The variant that the set takes over for a target.
+    fn taken_over(&self, t: &Target<'_>) -> Option<&Existing> {
+        let mut all = self.o.variants.iter();
+        let there = all.find(|v| v.key.name == *t.name && !v.meta.is_deleting())?;
+        let refused = diff::refusal(there, &t.wanted.downstream);
+        refused.is_none().then_some(&**there)
     }
 }
 
