@@ -2,6 +2,7 @@
 
 mod ahead;
 mod any_order;
+mod back;
 mod before;
 mod by_hand;
 mod told;

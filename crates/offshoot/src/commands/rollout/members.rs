@@ -1,6 +1,6 @@
 //! The members of a rollout that somebody has to look at, by name.
 
-use model::RolloutStatus;
+use model::{RolloutState, RolloutStatus, Standing};
 use plan::set::LABEL;
 use serde_json::Value;
 
@@ -12,35 +12,39 @@ use crate::exit::Failure;
 /// How many members are named.
 const NAMED: usize = 20;
 
-/// The members that were reached and are not published as they are wanted, with what each waits for.
+/// The members that were reached and are not published as they are wanted, or not back yet, with what each waits for.
 pub(super) async fn open(
     client: &Client,
     set: &Value,
     rollout: &RolloutStatus,
 ) -> Result<String, Failure> {
     let list = variants(client, set).await?;
-    let mut lines = Vec::new();
-    for variant in rpkg::items(&list) {
-        let status = api::read_variant_status(variant);
-        let generation = variant
-            .pointer("/metadata/generation")
-            .and_then(Value::as_i64);
-        let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
-        let Some(step) = plan::set::step_of(rollout, name) else {
-            continue;
-        };
-        if status.published_generation == generation {
-            continue;
-        }
-        let state = api::str_at(variant, &["status", "offshoot", "state"]);
-        let state = state.unwrap_or("not looked at yet");
-        lines.push(format!("- {name} ({step}): {state}\n"));
-    }
-    let text = few(lines);
-    Ok(match text.is_empty() {
-        true => text,
-        false => format!("not published yet:\n{text}"),
+    let lines = rpkg::items(&list).iter().filter_map(|v| line(rollout, v));
+    let text = few(lines.collect());
+    Ok(match (text.is_empty(), rollout.state) {
+        (true, _) => text,
+        (false, RolloutState::Undone) => format!("not back yet:\n{text}"),
+        (false, _) => format!("not published yet:\n{text}"),
     })
+}
+
+/// The line of a variant that is to be named. During an undo that is also who is published as before and has an edited draft
+/// that conflicts or fails; what the rollout made does not go back, and is named where it fails.
+pub(super) fn line(rollout: &RolloutStatus, variant: &Value) -> Option<String> {
+    let (meta, status) = (api::read_meta(variant), api::read_variant_status(variant));
+    let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
+    let step = plan::set::step_of(rollout, name)?;
+    let standing = Standing::of(&status, meta.generation);
+    let troubled = matches!(standing, Standing::Conflicts | Standing::Failed);
+    let mut is_done = status.published_generation == Some(meta.generation);
+    if rollout.state == RolloutState::Undone {
+        let member = rollout.members.get(&plan::set::uid_mark(name));
+        let stays = member.is_some_and(|m| m.before.is_none());
+        is_done = !troubled && (is_done || stays);
+    }
+    let state = api::str_at(variant, &["status", "offshoot", "state"]);
+    let state = state.unwrap_or("not looked at yet");
+    (!is_done).then(|| format!("- {name} ({step}): {state}\n"))
 }
 
 /// The members whose proposal stands in the way of an undo, and the way out; nothing where there are none.

@@ -2,7 +2,7 @@
 
 use model::{ObjectName, OpenWhen, RolloutStep, Standing, StepMembers, StepStatus};
 
-use super::super::observed::Observed;
+use super::super::observed::{Existing, Observed};
 use super::members::{Members, Target};
 
 /// Why no further step opens, or that the step is done.
@@ -65,16 +65,7 @@ pub(super) fn count<'a>(
             times.push(published.and_then(|p| p.at).unwrap_or(o.now).min(o.now));
             continue;
         }
-        let reason = variant.ready.1.as_str();
-        match reason {
-            "RepositoryNotReady" => step.unreachable += 1,
-            "DownstreamDeleted" | "DownstreamDeletionProposed" => step.deleted += 1,
-            _ => {
-                step.conflicts += usize::from(variant.standing == Standing::Conflicts);
-                step.failed += usize::from(variant.standing == Standing::Failed);
-                step.rejected += usize::from(target.is_written && variant.rejected);
-            }
-        }
+        held(step, variant, target.is_written);
         if variant.variant.as_ref().is_some_and(|v| v.spec.suspend) {
             step.suspended += 1;
             found.suspended.push(target.name);
@@ -93,6 +84,25 @@ pub(super) fn count<'a>(
         }
     }
     found
+}
+
+/// Counts what holds a member that has not published what it is to have: it is out of reach or gone, or waits for somebody.
+/// A rejection counts where it is as it shall be.
+pub(super) fn held(step: &mut StepStatus, variant: &Existing, is_written: bool) {
+    match variant.ready.1.as_str() {
+        "RepositoryNotReady" => step.unreachable += 1,
+        "DownstreamDeleted" | "DownstreamDeletionProposed" => step.deleted += 1,
+        _ => {
+            troubled(step, variant);
+            step.rejected += usize::from(is_written && variant.rejected);
+        }
+    }
+}
+
+/// Counts a member that cannot go on until somebody acts.
+pub(super) fn troubled(step: &mut StepStatus, variant: &Existing) {
+    step.conflicts += usize::from(variant.standing == Standing::Conflicts);
+    step.failed += usize::from(variant.standing == Standing::Failed);
 }
 
 /// Whether an open step is done.
