@@ -74,8 +74,17 @@ pub(super) fn conclude(
     let changes = steps.len() + halt.waiting + due;
     state(changes, &failures, &verdict).clone_into(&mut report.state);
     explain(o, &failures, &verdict, &mut report);
+    let soaked = steered
+        .and_then(|s| s.after)
+        .and_then(|s| u64::try_from(s).ok());
     if set.spec.suspend {
-        return status::suspended(o, report, unrolled, &steps, &failures, &verdict.waiting);
+        let mut plan = status::suspended(o, report, unrolled, &steps, &failures, &verdict.waiting);
+        if let Some(steered) = steered {
+            plan.status.rollout = rollout::suspended(o, steered);
+            rolls(set, steered, &mut plan);
+        }
+        plan.next = sooner(plan.next, soaked);
+        return plan;
     }
     let mut status = status::of(o, unrolled, &ours, &steps, &failures, &verdict, stopped);
     status::deleting(&mut status.conditions, due);
@@ -84,19 +93,7 @@ pub(super) fn conclude(
     if stopped && steered.is_some() {
         status.rollout.clone_from(&o.status.rollout);
     }
-    status
-        .conditions
-        .extend(status.rollout.as_ref().map(rollout::condition));
-    if let Some(steered) = steered {
-        for note in &steered.notes {
-            report.note(note.clone());
-        }
-        rollout::tell(set, steered, &mut status.conditions, &mut report);
-    }
-    let soaked = steered
-        .and_then(|s| s.after)
-        .and_then(|s| u64::try_from(s).ok());
-    Plan {
+    let mut plan = Plan {
         targets: BTreeMap::new(),
         early: BTreeMap::new(),
         steps,
@@ -107,6 +104,21 @@ pub(super) fn conclude(
             0 => sooner(next(o, &verdict), soaked),
             _ => Next::Again,
         },
+    };
+    if let Some(steered) = steered {
+        rolls(set, steered, &mut plan);
+    }
+    plan
+}
+
+/// Says in a plan how the rollout stands.
+fn rolls(set: &VariantSet, steered: &Steered, plan: &mut Plan) {
+    let status = &mut plan.status;
+    let rollout = status.rollout.as_ref();
+    status.conditions.extend(rollout.map(rollout::condition));
+    if let Some(rollout) = rollout {
+        let told = (rollout, steered);
+        rollout::tell(set, told, &mut status.conditions, &mut plan.report);
     }
 }
 

@@ -123,6 +123,8 @@ pub(super) fn suspended(
     let mut status = begin(o);
     let variants = owned(o);
     count(&mut status, &variants);
+    status.targets = unrolled.entries.len();
+    status.failed = failures.len();
     let changes = steps.len() + waiting.len();
     let ready = if changes == 0 {
         reconciled()

@@ -5,6 +5,7 @@ mod any_order;
 mod back;
 mod before;
 mod by_hand;
+mod suspended;
 mod told;
 
 use std::collections::BTreeMap;

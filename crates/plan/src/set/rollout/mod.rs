@@ -124,6 +124,7 @@ pub(super) fn steer<'a>(
         o,
         rollout,
         paused: set.meta.annotations.contains_key(PAUSE),
+        suspended: set.spec.suspend,
         certain,
         targets: &targets,
         notes,
@@ -257,11 +258,14 @@ fn answer(set: &VariantSet, status: &mut RolloutStatus) {
 /// their step: `Ready` says that all variants are as specified (S6).
 pub(super) fn tell(
     set: &VariantSet,
-    steered: &Steered,
+    (status, steered): (&RolloutStatus, &Steered),
     conditions: &mut [Condition],
     report: &mut Report,
 ) {
-    let (status, name) = (&steered.status, &set.key.name);
+    let name = &set.key.name;
+    for note in &steered.notes {
+        report.note(note.clone());
+    }
     let how = format!("rollout {}: {}", status.id, told(status));
     let resume = format!("offshoot rollout resume {name}");
     match status.state {
@@ -298,6 +302,28 @@ pub(super) fn tell(
         *ready = Condition::new("Ready", Status::False, "RollingOut", message);
     }
 }
+
+/// How the rollout of a set stands that is suspended: it is counted, and nothing else of it changes. One that would begin
+/// waits until something may be written.
+pub(super) fn suspended(o: &Observed, steered: &Steered) -> Option<RolloutStatus> {
+    let mut status = o.status.rollout.clone()?;
+    status.message = match status.id == steered.status.id {
+        true => {
+            status = steered.status.clone();
+            let said = [status.message.as_str(), COUNTED];
+            let said = said.into_iter().filter(|text| !text.is_empty());
+            said.collect::<Vec<_>>().join("; ")
+        }
+        false => OF_BEFORE.to_owned(),
+    };
+    Some(status)
+}
+
+/// That a suspended set is counted, for people.
+const COUNTED: &str =
+    "the set is suspended (spec.suspend): what is open is counted, and nothing is written";
+/// That it is not, since it wants something else by now.
+const OF_BEFORE: &str = "the set is suspended (spec.suspend): the counts are of before something else was wanted, and another rollout begins once it goes on";
 
 /// The first names, in their order, as a status has room for them.
 fn first(mut names: Vec<&ObjectName>) -> Vec<String> {

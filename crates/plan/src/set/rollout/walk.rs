@@ -21,6 +21,8 @@ pub(super) struct Walk<'a, 'b> {
     pub(super) o: &'a Observed,
     pub(super) rollout: &'b Rollout,
     pub(super) paused: bool,
+    /// Whether nothing may be written, so that no step opens; what is open is counted.
+    pub(super) suspended: bool,
     pub(super) certain: bool,
     pub(super) targets: &'b [Target<'a>],
     pub(super) notes: Vec<String>,
@@ -120,6 +122,10 @@ impl Walk<'_, '_> {
             if step.opened.is_none() {
                 if let Some((why, text)) = holds {
                     (end.state, end.message) = (why, text);
+                    break;
+                }
+                if self.suspended {
+                    end.state = RolloutState::Progressing;
                     break;
                 }
                 step.opened = Some(self.o.now);
