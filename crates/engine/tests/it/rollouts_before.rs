@@ -95,3 +95,42 @@ async fn a_member_that_was_published_ahead_goes_back_behind_the_rollout() {
 fn commit(world: &World, name: &str) -> Option<CommitId> {
     variant(world, name).spec.upstream.commit
 }
+
+/// A variant that somebody made under the name of a target, for another package: it is not taken over, and the rollout halts at
+/// once with the reason.
+#[tokio::test(start_paused = true)]
+async fn a_target_whose_name_is_taken_halts_its_step_with_the_reason() {
+    let world = fleet(0).await;
+    put_theirs(&world);
+    by_hand(&world, "fan-early-b", |spec| {
+        spec.downstream.package = model::PackageName::parse("other").expect("a name");
+    });
+    world.rest().await;
+    let why = "packagevariant 'fan-early-b' exists already and has another downstream";
+    let named = |told: &model::RolloutStatus| -> Vec<String> {
+        told.unmade.iter().map(ToString::to_string).collect()
+    };
+    let told = status(&world);
+    assert_eq!(named(&told), [format!("fan-early-b (early): {why}")]);
+    assert_eq!(told.state, RolloutState::Progressing, "its step is closed");
+    publish(&world, 0, 1).await;
+    let told = status(&world);
+    assert_eq!(
+        (told.state, told.steps[1].failed),
+        (RolloutState::Halted, 1)
+    );
+    quiet(&world).await;
+    world.twin.delete_variant(crate::world::NS, "fan-early-b");
+    world.rest().await;
+    let told = status(&world);
+    assert_eq!(named(&told), [""; 0]);
+    assert!(
+        told.message.ends_with("it waits for a retry"),
+        "{}",
+        told.message
+    );
+    annotate(&world, plan::set::RETRY, Some("1"));
+    world.rest().await;
+    publish(&world, 1, 1).await;
+    assert!(has(&world, 2, 1));
+}

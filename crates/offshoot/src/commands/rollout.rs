@@ -336,6 +336,7 @@ async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
     for told in named.into_iter().flatten() {
         _ = writeln!(out, "{told}");
     }
+    out.push_str(&members::unmade(&rollout));
     out.push_str(&members::open(client, set, &rollout).await?);
     let spec = api::read_set(set).and_then(|(_, _, spec)| spec.ok());
     for warning in spec.map(|spec| spec.rollout_warnings()).unwrap_or_default() {

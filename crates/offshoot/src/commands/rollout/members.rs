@@ -28,6 +28,15 @@ pub(super) async fn open(
     })
 }
 
+/// The targets that cannot be made, and why; nothing where there are none.
+pub(super) fn unmade(rollout: &RolloutStatus) -> String {
+    let lines: String = rollout.unmade.iter().map(|u| format!("- {u}\n")).collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("cannot be made:\n{lines}"),
+    }
+}
+
 /// The line of a variant that is to be named. During an undo that is also who is published as before and has an edited draft
 /// that conflicts or fails; what the rollout made does not go back, and is named where it fails.
 pub(super) fn line(rollout: &RolloutStatus, variant: &Value) -> Option<String> {

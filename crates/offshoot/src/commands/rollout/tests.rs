@@ -157,3 +157,15 @@ fn who_is_not_back_yet_is_named() {
     assert_eq!(members::line(&on, &variant(3, 1)), None, "it is published");
     assert_eq!(members::line(&on, &variant(2, 0)), named);
 }
+
+#[test]
+fn targets_that_cannot_be_made_are_named_with_the_reason() {
+    assert_eq!(members::unmade(&RolloutStatus::default()), "");
+    let mut set = set();
+    let message = "packagevariant 'web-canary-web' exists already and has another downstream";
+    set["status"]["rollout"]["unmade"] =
+        json!([{ "name": "web-canary-web", "step": "canary", "message": message }]);
+    let rollout = api::read_set_status(&set).rollout.unwrap();
+    let told = format!("cannot be made:\n- web-canary-web (canary): {message}\n");
+    assert_eq!(members::unmade(&rollout), told);
+}

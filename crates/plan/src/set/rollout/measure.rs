@@ -1,6 +1,8 @@
 //! How far a step is: counted by what is published at the wanted commit, never by `Ready` (F7).
 
-use model::{ObjectName, OpenWhen, RolloutStep, Standing, StepMembers, StepStatus};
+use model::{
+    MAX_NAMED, ObjectName, OpenWhen, RolloutStep, Standing, StepMembers, StepStatus, Unmade,
+};
 
 use super::super::observed::{Existing, Observed};
 use super::members::{Members, Target};
@@ -26,6 +28,27 @@ pub(super) struct Found<'a> {
     pub(super) diverged: Vec<&'a ObjectName>,
     /// Those that are not published as they are wanted, and are suspended.
     pub(super) suspended: Vec<&'a ObjectName>,
+    /// Those that cannot be made.
+    pub(super) unmade: Vec<Unmade>,
+}
+
+/// The first targets that cannot be made, by name, as a status has room for them.
+pub(super) fn first_unmade(found: &[Found<'_>]) -> Vec<Unmade> {
+    let all = found.iter().flat_map(|f| &f.unmade);
+    let mut all: Vec<&Unmade> = all.collect();
+    all.sort();
+    all.into_iter().take(MAX_NAMED).cloned().collect()
+}
+
+/// Counts a target that has no variant in its step, if none can be made; what is to be said of it.
+pub(super) fn unmade(step: &mut StepStatus, target: &Target<'_>) -> Option<Unmade> {
+    let why = target.refusal()?;
+    step.failed += 1;
+    Some(Unmade {
+        name: target.name.to_string(),
+        step: step.name.clone(),
+        why,
+    })
 }
 
 /// Counts the members of a step. Where targets are unknown, those that are missing are not taken for deleted.
@@ -54,6 +77,7 @@ pub(super) fn count<'a>(
     }
     for target in members {
         let Some(variant) = target.variant else {
+            found.unmade.extend(unmade(step, target));
             continue;
         };
         let published = o.published.get(target.name);

@@ -85,6 +85,12 @@ pub(super) fn steer<'a>(
         .filter(|v| v.meta.is_owned_by(uid))
         .map(|v| (&v.key.name, v))
         .collect();
+    let theirs: BTreeMap<&ObjectName, &'a Arc<Existing>> = o
+        .variants
+        .iter()
+        .filter(|v| !v.meta.is_owned_by(uid) && !v.meta.is_deleting())
+        .map(|v| (&v.key.name, v))
+        .collect();
     let targets: Vec<Target<'a>> = all
         .map(|(name, wanted, is_written)| {
             let variant = ours.get(name).copied();
@@ -101,6 +107,7 @@ pub(super) fn steer<'a>(
                 wanted,
                 hash,
                 variant,
+                theirs: theirs.get(name).copied(),
                 is_written: is_written && variant.is_some() && by_us,
                 labels: o
                     .repositories
@@ -109,7 +116,11 @@ pub(super) fn steer<'a>(
             }
         })
         .collect();
-    let taken = taken(o, &ours, &targets);
+    let taken: Vec<&ObjectName> = targets
+        .iter()
+        .filter(|t| t.theirs.is_some())
+        .map(|t| t.name)
+        .collect();
     if let Some(mut undone) = undo::of(o, (set, rollout), &ours, &targets) {
         undone.status.taken = first(taken);
         return undone;
@@ -340,19 +351,6 @@ fn named_few(names: &[&ObjectName]) -> Option<String> {
         few.push(format!("and {} more", names.len() - MAX_NAMED));
     }
     (!few.is_empty()).then(|| few.join(", "))
-}
-
-/// The targets whose variant is not made yet, and under whose name somebody made one that is not the set's.
-fn taken<'a>(
-    o: &Observed,
-    ours: &BTreeMap<&ObjectName, &Arc<Existing>>,
-    targets: &[Target<'a>],
-) -> Vec<&'a ObjectName> {
-    let all = o.variants.iter().filter(|v| !v.meta.is_deleting());
-    let there: BTreeSet<&ObjectName> = all.map(|v| &v.key.name).collect();
-    let new = targets.iter().filter(|t| t.variant.is_none());
-    let taken = new.filter(|t| there.contains(t.name) && !ours.contains_key(t.name));
-    taken.map(|t| t.name).collect()
 }
 
 /// How it stands, with the reason.

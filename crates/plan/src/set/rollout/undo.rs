@@ -215,10 +215,13 @@ impl<'a> Undo<'a> {
         let status = &mut self.steered.status;
         let steps = members::assign(rollout, status, targets);
         let mut diverged = Vec::new();
+        let mut cannot = measure::Found::default();
         for (target, step) in targets.iter().zip(steps) {
             let member = target.reached(&status.members);
-            if let (Some(step), Some(variant)) = (status.steps.get_mut(step), target.variant) {
-                hold(self.o, step, variant, member);
+            match (status.steps.get_mut(step), target.variant) {
+                (Some(step), Some(variant)) => hold(self.o, step, variant, member),
+                (Some(step), None) => cannot.unmade.extend(measure::unmade(step, target)),
+                (None, _) => {}
             }
             let published = self.o.published.get(target.name);
             let is_reached = target.reached(&status.members).is_some();
@@ -230,6 +233,7 @@ impl<'a> Undo<'a> {
                 step.diverged += 1;
             }
         }
+        status.unmade = measure::first_unmade(&[cannot]);
         status.diverged = first(diverged);
         status.suspended = first(std::mem::take(&mut self.suspended));
     }

@@ -7,7 +7,6 @@ use model::{
     StepStatus,
 };
 
-use super::super::diff;
 use super::super::observed::{Existing, Observed};
 use super::measure::{self, Found, Verdict};
 use super::members::{self, Target};
@@ -55,6 +54,7 @@ impl Walk<'_, '_> {
         }
         status.diverged = first(found.iter().flat_map(|f| f.diverged.clone()).collect());
         status.suspended = first(found.iter().flat_map(|f| f.suspended.clone()).collect());
+        status.unmade = measure::first_unmade(&found);
         self.halt(&mut status);
         let end = self.open(&mut status, found);
         for (at, step) in status.steps.iter_mut().enumerate() {
@@ -115,12 +115,9 @@ impl Walk<'_, '_> {
             message: String::new(),
         };
         for (at, wanted) in self.rollout.steps.iter().enumerate() {
-            let holds = self.held(status);
-            let Some(step) = status.steps.get_mut(at) else {
-                break;
-            };
-            if step.opened.is_none() {
-                if let Some((why, text)) = holds {
+            let is_closed = |s: &StepStatus| s.opened.is_none();
+            if status.steps.get(at).is_some_and(is_closed) {
+                if let Some((why, text)) = self.held(status) {
                     (end.state, end.message) = (why, text);
                     break;
                 }
@@ -128,8 +125,12 @@ impl Walk<'_, '_> {
                     end.state = RolloutState::Progressing;
                     break;
                 }
-                step.opened = Some(self.o.now);
+                self.opens(status, at, found.get(at));
             }
+            let holds = self.held(status);
+            let Some(step) = status.steps.get_mut(at) else {
+                break;
+            };
             end.current = Some(at);
             let selected = |t: &Target<'_>| members::selected(self.rollout, t) == Some(at);
             let matched = self.targets.iter().any(selected);
@@ -161,6 +162,16 @@ impl Walk<'_, '_> {
             break;
         }
         end
+    }
+
+    /// Opens a step. What cannot be made in it halts the rollout at once: nothing happens to it that would be heard of later.
+    fn opens(&self, status: &mut RolloutStatus, at: usize, found: Option<&Found<'_>>) {
+        if let Some(step) = status.steps.get_mut(at) {
+            step.opened = Some(self.o.now);
+        }
+        if found.is_some_and(|f| !f.unmade.is_empty()) {
+            self.halt(status);
+        }
     }
 
     /// A count beyond what is borne halts the rollout until somebody asks for another try.
@@ -247,7 +258,7 @@ impl Walk<'_, '_> {
         let published = self.o.published.get(t.name)?;
         let is = match t.variant {
             Some(variant) => variant,
-            None => self.taken_over(t)?,
+            None => t.taken_over()?,
         };
         let written = status.members.get(&t.mark).map(|m| &m.upstream);
         let upstream = written.or_else(|| Some(&is.variant.as_ref()?.spec.upstream))?;
@@ -261,14 +272,6 @@ impl Walk<'_, '_> {
                 false => published.commit,
             },
         })
-    }
-
-    /// The variant that the set takes over for a target.
-    fn taken_over(&self, t: &Target<'_>) -> Option<&Existing> {
-        let mut all = self.o.variants.iter();
-        let there = all.find(|v| v.key.name == *t.name && !v.meta.is_deleting())?;
-        let refused = diff::refusal(there, &t.wanted.downstream);
-        refused.is_none().then_some(&**there)
     }
 }
 

@@ -232,6 +232,63 @@ fn a_variant_under_the_name_of_one_that_is_not_made_is_named_before_the_step_ope
     });
 }
 
+/// Whose name a variant has that is not taken over cannot be made: it fails, halts the rollout, and says why as `why` does.
+#[test]
+fn a_target_whose_name_is_taken_fails_in_its_step_with_the_reason() {
+    on_large_stack(|| {
+        let taken = "fan-edge-00-nginx";
+        let mut o = fleet("");
+        annotate(&mut o, plan::set::PAUSE, "yes");
+        settle(&mut o);
+        super::upstream(&mut o, "two");
+        settle(&mut o);
+        // Nobody owns it, and it has the place: it is taken over, and nothing is wrong with it.
+        let mut source = fleet("");
+        settle(&mut source);
+        let mut theirs = (*source.variants[0]).clone();
+        assert_eq!(theirs.key.name.as_str(), taken);
+        Arc::make_mut(&mut theirs.meta).owners.clear();
+        o.variants.push(Arc::new(theirs));
+        settle(&mut o);
+        let failed = |o: &Observed| {
+            let rollout = status(o);
+            let steps: Vec<usize> = rollout.steps.iter().map(|s| s.failed).collect();
+            let unmade: Vec<String> = rollout.unmade.iter().map(ToString::to_string).collect();
+            (steps, unmade)
+        };
+        assert_eq!(failed(&o), (vec![0, 0, 0], Vec::new()));
+        super::by_hand::by_hand(&mut o, 0, |spec| {
+            spec.downstream.repo = model::RepositoryName::parse("elsewhere").expect("a name");
+        });
+        let why = format!("packagevariant '{taken}' exists already and has another downstream");
+        let told = (vec![1, 0, 0], vec![format!("{taken} (canary): {why}")]);
+        settle(&mut o);
+        assert_eq!(failed(&o), told, "its step is closed");
+        assert_eq!(state(&o), RolloutState::Paused);
+        annotate(&mut o, plan::set::PAUSE, "");
+        settle(&mut o);
+        assert_eq!(failed(&o), told);
+        let rollout = status(&o);
+        let halted = "1 member(s) failed, more than 0";
+        assert_eq!(
+            (rollout.state, rollout.message.as_str()),
+            (RolloutState::Halted, halted)
+        );
+        let notes = format!("{:?}", decide(&o).report.notes);
+        assert!(notes.contains(&why), "{notes}");
+        // It is no member, and an undo leaves it; it is named all the same.
+        annotate(&mut o, UNDO, &rollout.id);
+        settle(&mut o);
+        assert_eq!(failed(&o), told);
+        annotate(&mut o, UNDO, "");
+        o.variants.retain(|v| v.key.name.as_str() != taken);
+        annotate(&mut o, plan::set::RETRY, "1");
+        settle(&mut o);
+        assert_eq!(failed(&o), (vec![0, 0, 0], Vec::new()));
+        assert_eq!(state(&o), RolloutState::Progressing);
+    });
+}
+
 /// `spec.suspend` is a person's (R165): it stays, and never holds a step without a name.
 #[test]
 fn a_member_that_somebody_suspended_is_counted_and_named() {

@@ -27,7 +27,7 @@ fn undo(o: &mut Observed) {
     assert_eq!(state(o), RolloutState::Undone);
 }
 
-fn at(o: &Observed, variant: &str) -> usize {
+pub(super) fn at(o: &Observed, variant: &str) -> usize {
     let mut all = o.variants.iter();
     let at = all.position(|v| v.key.name.as_str() == variant);
     at.expect("the variant")
@@ -79,7 +79,7 @@ fn publish_all_but(o: &mut Observed, but: &str) {
 }
 
 /// A variant that somebody made under the name of one that is not made yet, at another commit, and published.
-fn theirs(o: &mut Observed, late: &str, of: &str) {
+pub(super) fn theirs(o: &mut Observed, late: &str, of: &str) {
     let mut theirs = (*o.variants[0]).clone();
     theirs.key.name = name(late);
     let meta = Arc::make_mut(&mut theirs.meta);
