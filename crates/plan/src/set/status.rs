@@ -8,6 +8,7 @@ use model::{Condition, Lifecycle, ObjectName, SetStatus, Standing, Status};
 use super::guard::Verdict;
 use super::observed::{Existing, Observed, QuietTime};
 use super::ready::{Lacking, variants_ready};
+use super::step::Earliest;
 use super::unroll::Unrolled;
 use super::{Outcome, Plan, Step};
 use crate::news::turned;
@@ -50,10 +51,13 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
     let mut status = begin(o);
     let variants: Vec<Arc<Existing>> = owned(o);
     count(&mut status, &variants);
+    // Which steps are closed is not known without the targets.
+    let none = BTreeMap::new();
+    let early = o.status.rollout.is_none().then_some(&none);
     status.conditions = vec![
         condition("Stalled", Status::True, reason, message),
         condition("Ready", Status::False, reason, message),
-        variants_ready(&variants, 0, Lacking::Everything),
+        variants_ready(&variants, 0, Lacking::Everything, early),
     ];
     if reason == WRITER_UNKNOWN {
         status.conditions.push(nobody_knows(message));
@@ -120,6 +124,7 @@ pub(super) fn suspended(
     steps: &[Step],
     failures: &[Failure],
     waiting: &[Arc<Existing>],
+    early: Earliest<'_>,
 ) -> Plan {
     let mut status = begin(o);
     let variants = owned(o);
@@ -142,7 +147,11 @@ pub(super) fn suspended(
         .filter(|s| matches!(s, Step::Create(_)))
         .count();
     let lacking = Lacking::of(unrolled.unknown(), failures.len());
-    status.conditions = vec![valid(), ready, variants_ready(&variants, new, lacking)];
+    status.conditions = vec![
+        valid(),
+        ready,
+        variants_ready(&variants, new, lacking, early),
+    ];
     Plan {
         steps: Vec::new(),
         report,
@@ -176,7 +185,7 @@ pub(super) fn of(
     steps: &[Step],
     failures: &[Failure],
     verdict: &Verdict,
-    stopped: bool,
+    (stopped, early): (bool, Earliest<'_>),
 ) -> SetStatus {
     let mut status = begin(o);
     count(&mut status, ours);
@@ -196,7 +205,11 @@ pub(super) fn of(
         guarded.as_ref(),
     );
     let lacking = Lacking::of(unrolled.unknown(), failures.len());
-    status.conditions = vec![stalled, ready, variants_ready(ours, created, lacking)];
+    status.conditions = vec![
+        stalled,
+        ready,
+        variants_ready(ours, created, lacking, early),
+    ];
     let mut unknown = failures
         .iter()
         .filter(|(reason, _)| *reason == WRITER_UNKNOWN);

@@ -159,6 +159,82 @@ fn nothing_of_a_closed_step_is_offered_for_approval() {
     });
 }
 
+/// The condition sums up what variants say, and these do not know of steps.
+#[test]
+fn the_condition_offers_nothing_whose_step_is_closed() {
+    on_large_stack(|| {
+        let mut o = waiting();
+        let says = |o: &Observed| {
+            let condition = o.status.condition("VariantsReady").expect("a condition");
+            condition.message.clone()
+        };
+        let hint = |at: usize| {
+            format!("waits, but; `offshoot rpkg approve draft-{at}` publishes it as it is")
+        };
+        for at in [0, LATE] {
+            open(&mut o, at, Lifecycle::Proposed, "two");
+            let variant = Arc::make_mut(&mut o.variants[at]);
+            variant.ready = (
+                model::Status::False,
+                "WaitingForApproval".to_owned(),
+                hint(at),
+            );
+        }
+        settle(&mut o);
+        let early = |why: &str, at: usize| {
+            format!(
+                "'{}': WaitingForApproval: not to be approved now: {why}",
+                name(&o, at)
+            )
+        };
+        let closed = early("its step of the rollout is closed", LATE);
+        let other = early("it is of another version than the rollout wants", 0);
+        let told = says(&o);
+        assert!(told.contains(&hint(0)), "{told}");
+        assert!(
+            told.contains(&closed) && !told.contains(&hint(LATE)),
+            "{told}"
+        );
+        // Also where the set is suspended, and where nothing can be told of its steps.
+        let plan::set::Subject::Valid { set, templates } = &mut o.set else {
+            panic!("a set");
+        };
+        Arc::make_mut(set).spec.suspend = true;
+        let good = Arc::clone(templates);
+        settle(&mut o);
+        assert!(says(&o).contains(&closed), "{}", says(&o));
+        let plan::set::Subject::Valid { set, templates } = &mut o.set else {
+            panic!("a set");
+        };
+        Arc::make_mut(set).spec.suspend = false;
+        *templates = Arc::new(Err(Vec::new()));
+        o.status = decide(&o).status;
+        assert!(!says(&o).contains("rpkg approve"), "{}", says(&o));
+        let plan::set::Subject::Valid { templates, .. } = &mut o.set else {
+            panic!("a set");
+        };
+        *templates = good;
+        let id = status(&o).id;
+        annotate(&mut o, UNDO, &id);
+        // What was written lately keeps its proposal.
+        carry_out(&mut o);
+        carry_out(&mut o);
+        open(&mut o, 0, Lifecycle::Proposed, "two");
+        let ready = (
+            model::Status::False,
+            "WaitingForApproval".to_owned(),
+            hint(0),
+        );
+        Arc::make_mut(&mut o.variants[0]).ready = ready;
+        settle(&mut o);
+        assert!(
+            says(&o).contains(&other) && !says(&o).contains("rpkg approve"),
+            "{}",
+            says(&o)
+        );
+    });
+}
+
 /// During an undo, what is taken back is offered to nobody; what takes it back is.
 #[test]
 fn an_undo_offers_what_goes_back_alone() {
