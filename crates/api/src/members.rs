@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Before, CommitId, Member, PackageName, RepositoryName, UidMark};
+use model::{Before, CommitId, Member, PackageName, RepositoryName, UidMark, Unmade};
 use serde_json::{Map, Value, json};
 
 use crate::fields::{Fields, put};
@@ -43,6 +43,24 @@ pub(crate) fn write_remembered(members: &BTreeMap<UidMark, Member>) -> Vec<Value
         Value::Object(out)
     });
     groups.collect()
+}
+
+/// The wire form of targets that cannot be made.
+pub(crate) fn write_unmade(all: &[Unmade]) -> Vec<Value> {
+    let one = |of: &Unmade| json!({ "name": of.name, "step": of.step, "message": of.why });
+    all.iter().map(one).collect()
+}
+
+/// Reads them.
+pub(crate) fn read_unmade(all: &[Fields<'_>]) -> Vec<Unmade> {
+    let one = |of: &Fields<'_>| {
+        Some(Unmade {
+            name: of.owned("name")?,
+            step: of.owned("step")?,
+            why: of.owned("message")?,
+        })
+    };
+    all.iter().filter_map(one).collect()
 }
 
 /// Reads them leniently: what cannot be read is not remembered.

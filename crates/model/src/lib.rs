@@ -62,7 +62,7 @@ pub use resolution::{Choice, ConflictSide, Resolution};
 pub use revision::{ReadinessGate, Revision, RevisionNumber, compose_name};
 pub use rollout::{
     Before, HaltWhen, MAX_NAMED, Member, MemberMark, OpenWhen, RolledUpstream, Rollout,
-    RolloutState, RolloutStatus, RolloutStep, StepMembers, StepStatus,
+    RolloutState, RolloutStatus, RolloutStep, StepMembers, StepStatus, Unmade,
 };
 pub use set::{
     DeletionGuard, FunctionTemplate, InjectorTemplate, LabelSelector, MapExpr, ObjectSelector,

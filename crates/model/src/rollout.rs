@@ -122,6 +122,9 @@ pub struct RolloutStatus {
     pub suspended: Vec<String>,
     /// The first names of targets whose variant is not made yet, and under which there is a variant that is not the set's.
     pub taken: Vec<String>,
+    /// The first of these, by name, that are not taken over when their step opens, so that the targets cannot be made; the
+    /// steps count all of them as failed.
+    pub unmade: Vec<Unmade>,
     /// The upstream packages that are rolled out; the first of them.
     pub upstreams: Vec<RolledUpstream>,
     /// What the set wrote to each of its variants, by the variant's name. It stands here before it is written there, so
@@ -140,6 +143,23 @@ pub struct RolledUpstream {
     pub revision: String,
     /// The commit that is wanted.
     pub commit: CommitId,
+}
+
+/// A target whose variant cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unmade {
+    /// The name that its variant would have.
+    pub name: String,
+    /// Its step.
+    pub step: String,
+    /// Why, for people.
+    pub why: String,
+}
+
+impl fmt::Display for Unmade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}): {}", self.name, self.step, self.why)
+    }
 }
 
 /// What a set remembers of one of its variants under a rollout.
@@ -229,7 +249,7 @@ pub struct StepStatus {
     pub suspended: usize,
     /// How many have conflicts to decide.
     pub conflicts: usize,
-    /// How many failed.
+    /// How many failed, or cannot be made.
     pub failed: usize,
     /// How many were rejected.
     pub rejected: usize,

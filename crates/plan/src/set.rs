@@ -13,6 +13,7 @@ mod explain;
 mod guard;
 mod names;
 mod observed;
+mod ready;
 mod render;
 mod rollout;
 mod status;

@@ -9,6 +9,7 @@ use model::{
 };
 use plan::set::{
     Compiled, Existing, Object, Observed, Published, RepositoryObject, SelectionFailure, Subject,
+    variant_name,
 };
 use plan::variant::base_of;
 
@@ -69,7 +70,8 @@ pub(crate) async fn set(
     })))
 }
 
-/// What a set's variants have published, by the records: a status may be of yesterday (F7).
+/// What a set's variants have published, and those that have the name and place of one of them and no owner, so that it
+/// takes them over (S8). By the records: a status may be of yesterday (F7).
 fn published(world: &World, set: &StoredSet) -> BTreeMap<ObjectName, Published> {
     let rolls = set.parsed.as_ref().is_ok_and(|s| s.spec.rollout.is_some());
     let Some(uid) = set.meta.uid.as_ref().filter(|_| rolls) else {
@@ -77,7 +79,13 @@ fn published(world: &World, set: &StoredSet) -> BTreeMap<ObjectName, Published> 
     };
     let began = set.status.rollout.as_ref().map_or(0, |r| r.began);
     let all = world.existing_in(&set.key.namespace).into_iter();
-    let ours = all.filter(|v| v.meta.is_owned_by(uid));
+    let named = |v: &Existing| {
+        let spec = v.variant.as_ref().map(|v| &v.spec);
+        spec.and_then(|spec| variant_name(&set.key, &spec.downstream).ok())
+    };
+    let stray =
+        |v: &Existing| v.meta.controller().is_none() && named(v).as_ref() == Some(&v.key.name);
+    let ours = all.filter(|v| v.meta.is_owned_by(uid) || stray(v));
     let of = |existing: Arc<Existing>| {
         let variant = existing.variant.as_ref()?;
         let revisions = world.revisions.of_package(&downstream_of(variant));
@@ -85,7 +93,7 @@ fn published(world: &World, set: &StoredSet) -> BTreeMap<ObjectName, Published> 
         let published = Published {
             commit: latest.upstream_lock.as_ref()?.commit?,
             at: seconds(&latest.published_at),
-            then: published_by(&revisions, began),
+            then: published_by(&revisions, began).or_else(|| published_before(&revisions, &latest)),
         };
         Some((existing.key.name.clone(), published))
     };
@@ -100,6 +108,18 @@ fn published_by(revisions: &[Arc<Revision>], time: i64) -> Option<CommitId> {
     };
     let latest = revisions.iter().filter(was).max_by_key(|r| r.revision)?;
     latest.upstream_lock.as_ref()?.commit
+}
+
+/// The upstream commit of the last that was published before this, and of another commit.
+fn published_before(revisions: &[Arc<Revision>], latest: &Revision) -> Option<CommitId> {
+    let commit = |r: &Revision| r.upstream_lock.as_ref()?.commit;
+    let is = commit(latest);
+    let was = |r: &&Arc<Revision>| {
+        let published = r.lifecycle.is_published() && !r.placeholder;
+        published && r.revision < latest.revision && commit(r).is_some_and(|c| Some(c) != is)
+    };
+    let former = revisions.iter().filter(was).max_by_key(|r| r.revision)?;
+    commit(former)
 }
 
 /// Compiled once per generation (S4).

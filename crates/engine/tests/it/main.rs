@@ -24,6 +24,7 @@ mod reach;
 mod rendering;
 mod resolve;
 mod rollouts;
+mod rollouts_before;
 mod rollouts_by_hand;
 mod rollouts_undone;
 mod schedule;

@@ -78,7 +78,7 @@ fn put_fan(world: &World, rollout: Option<Rollout>, version: UpstreamVersion) {
 }
 
 /// Three downstream repositories, the upstream's v1, and a set that rolls out.
-async fn fleet(soak: i64) -> World {
+pub(crate) async fn fleet(soak: i64) -> World {
     let world = ready().await;
     for (name, ring) in [("canary", "0"), ("early", "1")] {
         world.git(name).await;
@@ -467,5 +467,32 @@ async fn a_moved_tag_bypasses_no_step() {
     assert_eq!(is, Status::True, "{name}: {why}");
     let text = world.file(&revision(1, 1), "deployment.yaml").await;
     assert!(text.contains("app:first"), "{text}");
+    quiet(&world).await;
+}
+
+/// What is published meanwhile is counted, a step opens once the set goes on, and at rest nothing is written.
+#[tokio::test(start_paused = true)]
+async fn a_set_that_is_suspended_counts_and_opens_nothing() {
+    let world = fleet(0).await;
+    crate::rollouts_by_hand::suspend_set(&world, true);
+    world.rest().await;
+    publish(&world, 0, 1).await;
+    let told = status(&world);
+    assert_eq!(
+        (told.steps[0].published, told.progress().as_str()),
+        (1, "canary 1/3, 1 of 1")
+    );
+    let (is, why) = ready_of(&world, "fan", "RolledOut");
+    assert_eq!(is, Status::False);
+    assert!(
+        why.contains("the set is suspended (spec.suspend): what is open is counted"),
+        "{why}"
+    );
+    assert_eq!(reached(&world, 1), [0]);
+    quiet(&world).await;
+    crate::rollouts_by_hand::suspend_set(&world, false);
+    world.rest().await;
+    assert_eq!(reached(&world, 1), [0, 1]);
+    assert_eq!(status(&world).message, "");
     quiet(&world).await;
 }

@@ -14,7 +14,7 @@ use crate::world::{NS, World, alice};
 /// The variant of a member of the last step.
 const LATE: &str = "fan-deploy-d";
 
-fn variant(world: &World, name: &str) -> Variant {
+pub(crate) fn variant(world: &World, name: &str) -> Variant {
     let stored = world.twin.variant(NS, name).expect("the variant");
     Variant::clone(&stored.parsed.expect("a variant"))
 }
@@ -54,7 +54,7 @@ async fn what_is_written_by_hand_to_a_variant_that_waits_leaves_no_draft() {
     quiet(&world).await;
 }
 
-fn by_hand(world: &World, name: &str, change: impl FnOnce(&mut VariantSpec)) {
+pub(crate) fn by_hand(world: &World, name: &str, change: impl FnOnce(&mut VariantSpec)) {
     let mut variant = variant(world, name);
     change(&mut variant.spec);
     world.twin.put_variant(variant);
@@ -69,7 +69,7 @@ async fn drafted_by_hand(world: &World, name: &str, change: impl FnOnce(&mut Var
     world.rest().await;
 }
 
-fn suspend_set(world: &World, suspend: bool) {
+pub(crate) fn suspend_set(world: &World, suspend: bool) {
     let stored = world.twin.set(NS, "fan").expect("the set");
     let mut fan = stored.parsed.expect("a set");
     fan.spec.suspend = suspend;

@@ -2,19 +2,19 @@
 //!
 //! All that is said is an annotation of the set, never its spec: whoever applies the manifest again changes nothing of it.
 
+mod members;
+
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use model::{RolledUpstream, RolloutState, RolloutStatus, StepStatus};
-use plan::set::{LABEL, PAUSE, RETRY, UNDO};
+use plan::set::{PAUSE, RETRY, UNDO};
 use serde_json::{Value, json};
 
 use crate::cli::rollout::{Of, RolloutArgs, RolloutVerb};
-use crate::client::{Client, SETS, VARIANTS, collection, object};
+use crate::client::{Client, SETS, object};
 use crate::exit::Failure;
 
-/// How many members are named.
-const NAMED: usize = 20;
 /// How often a change is tried anew where the set was written meanwhile.
 const TRIES: usize = 5;
 
@@ -41,7 +41,7 @@ pub(super) async fn run(args: &RolloutArgs) -> Result<String, Failure> {
             };
             match (act(&client, &saying).await, verb) {
                 (Ok(told), RolloutVerb::Undo(_)) => {
-                    Ok(told + &proposed(&client, &read(&client, name).await?).await?)
+                    Ok(told + &members::proposed(&client, &read(&client, name).await?).await?)
                 }
                 (done, _) => done,
             }
@@ -307,50 +307,6 @@ fn failed(rollout: &RolloutStatus) -> usize {
     rollout.steps.iter().map(|step| step.failed).sum()
 }
 
-/// The members whose proposal stands in the way of an undo, and the way out; nothing where there are none.
-async fn proposed(client: &Client, set: &Value) -> Result<String, Failure> {
-    let rollout = status(set)?;
-    let list = variants(client, set).await?;
-    let mut lines = Vec::new();
-    for variant in super::rpkg::items(&list) {
-        let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
-        let status = api::read_variant_status(variant);
-        let newest = status.downstream_targets.first();
-        let Some(newest) = newest.filter(|t| t.lifecycle == model::Lifecycle::Proposed) else {
-            continue;
-        };
-        if plan::set::step_of(&rollout, name).is_some() {
-            lines.push(format!("- {name}: {}\n", newest.name));
-        }
-    }
-    let text = few(lines);
-    Ok(match text.is_empty() {
-        true => text,
-        false => format!(
-            "these keep their proposal until somebody decides on it (offshoot rpkg reject NAME lets them go back):\n{text}"
-        ),
-    })
-}
-
-/// The variants of a set.
-async fn variants(client: &Client, set: &Value) -> Result<Value, Failure> {
-    let uid = api::str_at(set, &["metadata", "uid"]).unwrap_or_default();
-    let query = format!("{LABEL}={uid}");
-    let selector = [("labelSelector", query.as_str())];
-    let path = collection(VARIANTS, &client.namespace, &selector);
-    client.get(&path).await
-}
-
-/// The first lines, and how many more there are.
-fn few(mut lines: Vec<String>) -> String {
-    let more = lines.len().saturating_sub(NAMED);
-    lines.truncate(NAMED);
-    if more > 0 {
-        lines.push(format!("- and {more} more\n"));
-    }
-    lines.concat()
-}
-
 /// The rollout for people.
 async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
     let rollout = status(set)?;
@@ -380,7 +336,8 @@ async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
     for told in named.into_iter().flatten() {
         _ = writeln!(out, "{told}");
     }
-    out.push_str(&members(client, set, &rollout).await?);
+    out.push_str(&members::unmade(&rollout));
+    out.push_str(&members::open(client, set, &rollout).await?);
     let spec = api::read_set(set).and_then(|(_, _, spec)| spec.ok());
     for warning in spec.map(|spec| spec.rollout_warnings()).unwrap_or_default() {
         _ = writeln!(out, "warning: {warning}");
@@ -424,33 +381,6 @@ fn table(rollout: &RolloutStatus) -> String {
         _ = writeln!(out, "{}", line.trim_end());
     }
     out
-}
-
-/// The members that were reached and are not published as they are wanted, with what each waits for.
-async fn members(client: &Client, set: &Value, rollout: &RolloutStatus) -> Result<String, Failure> {
-    let list = variants(client, set).await?;
-    let mut lines = Vec::new();
-    for variant in super::rpkg::items(&list) {
-        let status = api::read_variant_status(variant);
-        let generation = variant
-            .pointer("/metadata/generation")
-            .and_then(Value::as_i64);
-        let name = api::str_at(variant, &["metadata", "name"]).unwrap_or_default();
-        let Some(step) = plan::set::step_of(rollout, name) else {
-            continue;
-        };
-        if status.published_generation == generation {
-            continue;
-        }
-        let state = api::str_at(variant, &["status", "offshoot", "state"]);
-        let state = state.unwrap_or("not looked at yet");
-        lines.push(format!("- {name} ({step}): {state}\n"));
-    }
-    let text = few(lines);
-    Ok(match text.is_empty() {
-        true => text,
-        false => format!("not published yet:\n{text}"),
-    })
 }
 
 fn hint(rollout: &RolloutStatus, name: &str) -> Option<String> {

@@ -64,39 +64,32 @@ pub(super) fn conclude(
     let steered = steered.as_deref();
     let verdict = judge(o, set, &ours, surplus, &halt, unrolled, &mut report);
     let mut steps = writes;
-    steps.extend(verdict.delete.iter().filter_map(|v| {
-        Some(Step::Delete {
-            key: v.key.clone(),
-            uid: v.meta.uid.clone()?,
-        })
-    }));
+    steps.extend(deletions(&verdict));
     let due = newly_decided(o, &verdict);
     let changes = steps.len() + halt.waiting + due;
     state(changes, &failures, &verdict).clone_into(&mut report.state);
     explain(o, &failures, &verdict, &mut report);
+    let none = BTreeMap::new();
+    let early = Some(steered.map_or(&none, |s| &s.early));
     if set.spec.suspend {
-        return status::suspended(o, report, unrolled, &steps, &failures, &verdict.waiting);
+        let waiting = &verdict.waiting;
+        let mut plan = status::suspended(o, report, unrolled, &steps, &failures, waiting, early);
+        if let Some(steered) = steered {
+            plan.status.rollout = rollout::suspended(o, steered);
+        }
+        rolls(set, steered, &mut plan);
+        plan.next = sooner(plan.next, steered);
+        return plan;
     }
-    let mut status = status::of(o, unrolled, &ours, &steps, &failures, &verdict, stopped);
+    let told = (stopped, early);
+    let mut status = status::of(o, unrolled, &ours, &steps, &failures, &verdict, told);
     status::deleting(&mut status.conditions, due);
     pace.tell(&mut status.conditions, &mut report);
     status.rollout = steered.map(|s| s.status.clone());
     if stopped && steered.is_some() {
         status.rollout.clone_from(&o.status.rollout);
     }
-    status
-        .conditions
-        .extend(status.rollout.as_ref().map(rollout::condition));
-    if let Some(steered) = steered {
-        for note in &steered.notes {
-            report.note(note.clone());
-        }
-        rollout::tell(set, steered, &mut status.conditions, &mut report);
-    }
-    let soaked = steered
-        .and_then(|s| s.after)
-        .and_then(|s| u64::try_from(s).ok());
-    Plan {
+    let mut plan = Plan {
         targets: BTreeMap::new(),
         early: BTreeMap::new(),
         steps,
@@ -104,9 +97,31 @@ pub(super) fn conclude(
         status,
         held: held(&verdict),
         next: match remembered {
-            0 => sooner(next(o, &verdict), soaked),
+            0 => sooner(next(o, &verdict), steered),
             _ => Next::Again,
         },
+    };
+    rolls(set, steered, &mut plan);
+    plan
+}
+
+/// What of the surplus goes.
+fn deletions(verdict: &Verdict) -> impl Iterator<Item = Step> {
+    verdict.delete.iter().filter_map(|v| {
+        Some(Step::Delete {
+            key: v.key.clone(),
+            uid: v.meta.uid.clone()?,
+        })
+    })
+}
+
+/// Says in a plan how the rollout stands.
+fn rolls(set: &VariantSet, steered: Option<&Steered>, plan: &mut Plan) {
+    let status = &mut plan.status;
+    if let (Some(rollout), Some(steered)) = (status.rollout.as_ref(), steered) {
+        status.conditions.push(rollout::condition(rollout));
+        let told = (rollout, steered);
+        rollout::tell(set, told, &mut status.conditions, &mut plan.report);
     }
 }
 
@@ -141,8 +156,9 @@ fn next(o: &Observed, verdict: &Verdict) -> Next {
     }
 }
 
-/// The earlier of two times to look again.
-fn sooner(next: Next, seconds: Option<u64>) -> Next {
+/// The earlier of two times to look again: this, and when a step may open.
+fn sooner(next: Next, steered: Option<&Steered>) -> Next {
+    let seconds = steered.and_then(|s| u64::try_from(s.after?).ok());
     match (next, seconds.map(Duration::from_secs)) {
         (Next::Rest, Some(time)) => Next::After(time),
         (Next::After(a), Some(b)) => Next::After(a.min(b)),

@@ -74,7 +74,8 @@ pub struct Observed {
     pub selected: BTreeMap<usize, Result<Vec<Arc<Object>>, SelectionFailure>>,
     /// All variants of the namespace, in any order.
     pub variants: Vec<Arc<Existing>>,
-    /// What each of the set's variants has published, by the records; only of a set with a rollout (F7).
+    /// What each of the set's variants has published, by the records, and each that the set would take over; only of a set
+    /// with a rollout (F7).
     pub published: BTreeMap<ObjectName, Published>,
     /// Whether all steps of a rollout are supposed to be open: a plan tells what becomes of every target.
     pub whole_rollout: bool,
@@ -190,6 +191,7 @@ pub struct Published {
     pub commit: CommitId,
     /// When it was published, in Unix seconds, where that is known.
     pub at: Option<i64>,
-    /// The upstream commit of what was published when the rollout began that the set's status tells of (F7).
+    /// The upstream commit of what was published when the rollout began that the set's status tells of (F7); where nothing
+    /// was, of the last other commit that was published since.
     pub then: Option<CommitId>,
 }

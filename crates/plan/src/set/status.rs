@@ -7,6 +7,8 @@ use model::{Condition, Lifecycle, ObjectName, SetStatus, Standing, Status};
 
 use super::guard::Verdict;
 use super::observed::{Existing, Observed, QuietTime};
+use super::ready::{Lacking, variants_ready};
+use super::step::Earliest;
 use super::unroll::{Failure, Unrolled};
 use super::{Outcome, Plan, Step};
 use crate::news::turned;
@@ -46,10 +48,13 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
     let mut status = begin(o);
     let variants: Vec<Arc<Existing>> = owned(o);
     count(&mut status, &variants);
+    // Which steps are closed is not known without the targets.
+    let none = BTreeMap::new();
+    let early = o.status.rollout.is_none().then_some(&none);
     status.conditions = vec![
         condition("Stalled", Status::True, reason, message),
         condition("Ready", Status::False, reason, message),
-        variants_ready(&variants, 0, Lacking::Everything),
+        variants_ready(&variants, 0, Lacking::Everything, early),
     ];
     if reason == WRITER_UNKNOWN {
         status.conditions.push(nobody_knows(message));
@@ -116,10 +121,13 @@ pub(super) fn suspended(
     steps: &[Step],
     failures: &[Failure],
     waiting: &[Arc<Existing>],
+    early: Earliest<'_>,
 ) -> Plan {
     let mut status = begin(o);
     let variants = owned(o);
     count(&mut status, &variants);
+    status.targets = unrolled.entries.len();
+    status.failed = failures.len();
     let changes = steps.len() + waiting.len();
     let ready = if changes == 0 {
         reconciled()
@@ -135,8 +143,12 @@ pub(super) fn suspended(
         .iter()
         .filter(|s| matches!(s, Step::Create(_)))
         .count();
-    let lacking = lacking(unrolled, failures);
-    status.conditions = vec![valid(), ready, variants_ready(&variants, new, lacking)];
+    let lacking = Lacking::of(unrolled.unknown(), failures.len());
+    status.conditions = vec![
+        valid(),
+        ready,
+        variants_ready(&variants, new, lacking, early),
+    ];
     Plan {
         steps: Vec::new(),
         report,
@@ -170,7 +182,7 @@ pub(super) fn of(
     steps: &[Step],
     failures: &[Failure],
     verdict: &Verdict,
-    stopped: bool,
+    (stopped, early): (bool, Earliest<'_>),
 ) -> SetStatus {
     let mut status = begin(o);
     count(&mut status, ours);
@@ -189,8 +201,12 @@ pub(super) fn of(
         stopped || failures.len() >= (unrolled.entries.len() + unrolled.unknown()).max(1),
         guarded.as_ref(),
     );
-    let lacking = lacking(unrolled, failures);
-    status.conditions = vec![stalled, ready, variants_ready(ours, created, lacking)];
+    let lacking = Lacking::of(unrolled.unknown(), failures.len());
+    status.conditions = vec![
+        stalled,
+        ready,
+        variants_ready(ours, created, lacking, early),
+    ];
     let mut unknown = failures
         .iter()
         .filter(|(reason, _)| *reason == WRITER_UNKNOWN);
@@ -317,70 +333,6 @@ fn count(status: &mut SetStatus, ours: &[Arc<Existing>]) {
     status.conflicted = stands(Standing::Conflicts);
     status.gated = stands(Standing::Gates);
     status.failing = stands(Standing::Failed);
-}
-
-/// What keeps the variants that are there from being all that shall be.
-enum Lacking {
-    /// Nothing.
-    Nothing,
-    /// So many targets cannot be made as specified.
-    Targets(usize),
-    /// What there shall be is unknown; `Ready` says why.
-    Everything,
-}
-
-fn lacking(unrolled: &Unrolled, failures: &[Failure]) -> Lacking {
-    if failures.is_empty() {
-        return Lacking::Nothing;
-    }
-    match unrolled.unknown() {
-        0 => Lacking::Targets(failures.len()),
-        _ => Lacking::Everything,
-    }
-}
-
-/// Sums up the variants' own state (R167, S6). It is true only of a set that knows what it shall
-/// have, and has it: no variants of no known targets are not "all ready".
-fn variants_ready(ours: &[Arc<Existing>], created: usize, lacking: Lacking) -> Condition {
-    let not: Vec<&Arc<Existing>> = ours.iter().filter(|v| v.ready.0 != Status::True).collect();
-    let ready = ours.len() - not.len();
-    let total = ours.len() + created;
-    let mut notes: Vec<String> = not
-        .iter()
-        .take(NAMED)
-        .map(|v| match v.ready.1.as_str() {
-            "" => format!("'{}' was not looked at yet", v.key.name),
-            reason => format!("'{}': {reason}: {}", v.key.name, v.ready.2),
-        })
-        .collect();
-    if not.len() > NAMED {
-        notes.push(format!("and {} more", not.len() - NAMED));
-    }
-    if created > 0 {
-        notes.push(format!("{created} are new"));
-    }
-    let mut verdict = match ready == total {
-        true => (Status::True, "AllReady"),
-        false => (Status::False, "SomeNotReady"),
-    };
-    match lacking {
-        Lacking::Nothing => {}
-        Lacking::Targets(failed) => {
-            notes.push(format!("{failed} target(s) cannot be made as specified"));
-            verdict = (Status::False, "SomeNotReady");
-        }
-        Lacking::Everything => {
-            notes.push("what there shall be is unknown".to_owned());
-            if verdict.0 == Status::True {
-                verdict = (Status::Unknown, "TargetsUnknown");
-            }
-        }
-    }
-    let mut message = format!("{ready} of {total} package variants are ready");
-    if !notes.is_empty() {
-        message = format!("{message}; {}", notes.join("; "));
-    }
-    condition("VariantsReady", verdict.0, verdict.1, &message)
 }
 
 /// What to write as status after applying a plan; `None` if it says so already, or somebody else

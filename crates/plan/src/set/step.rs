@@ -36,6 +36,19 @@ pub enum Early {
     Other,
 }
 
+impl Early {
+    /// In a few words.
+    pub(super) fn why(self) -> &'static str {
+        match self {
+            Self::Closed => "its step of the rollout is closed",
+            Self::Other => "it is of another version than the rollout wants",
+        }
+    }
+}
+
+/// What of a set's variants is not to be approved now, where that is known.
+pub(super) type Earliest<'a> = Option<&'a BTreeMap<ObjectName, Early>>;
+
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {

@@ -50,7 +50,7 @@ pub fn early(plan: &Plan, variant: &ObjectName) -> Option<String> {
                 step.unwrap_or_default()
             )
         }
-        Early::Other => "it is of another version than the rollout wants".to_owned(),
+        Early::Other => Early::Other.why().to_owned(),
     };
     Some(format!("is not to be approved now: {why}\n"))
 }

@@ -2,7 +2,10 @@
 
 mod ahead;
 mod any_order;
+mod back;
+mod before;
 mod by_hand;
+mod suspended;
 mod told;
 
 use std::collections::BTreeMap;

@@ -108,3 +108,64 @@ fn failed_members_have_a_column() {
         ]
     );
 }
+
+/// During an undo, who still has something to do on the way back is named, also where what was before still is published.
+#[test]
+fn who_is_not_back_yet_is_named() {
+    let variant = |published: i64, conflicts: usize| {
+        json!({
+            "metadata": { "name": "web-canary-web", "generation": 3 },
+            "status": {
+                "observedGeneration": 3,
+                "conditions": [
+                    { "type": "Stalled", "status": "False", "reason": "Valid" },
+                    { "type": "Ready", "status": "True", "reason": "NoErrors" },
+                ],
+                "downstreamTargets": [{
+                    "name": "canary.web.packagevariant-2", "workspaceName": "packagevariant-2",
+                    "lifecycle": "Draft", "conflicts": conflicts,
+                }],
+                "offshoot": { "state": "conflicts to decide", "publishedGeneration": published },
+            },
+        })
+    };
+    assert_eq!(api::read_variant_status(&variant(3, 1)).conflicts(), 1);
+    let before = json!({ "repo": "blueprints", "package": "web", "commit": "cd".repeat(20) });
+    let member = json!({
+        "upstream": { "repo": "blueprints", "package": "web", "revision": "v1", "commit": "ab".repeat(20) },
+        "step": "canary", "before": before,
+        "specs": format!("{}{}", plan::set::uid_mark("web-canary-web"), "0".repeat(16)),
+    });
+    let rollout = |state: &str, member: &Value| {
+        let mut set = set();
+        set["status"]["rollout"]["state"] = state.into();
+        set["status"]["rollout"]["members"] = json!([member]);
+        api::read_set_status(&set).rollout.unwrap()
+    };
+    let named = Some("- web-canary-web (canary): conflicts to decide\n".to_owned());
+    let undone = rollout("Undone", &member);
+    assert_eq!(members::line(&undone, &variant(3, 1)), named);
+    assert_eq!(members::line(&undone, &variant(3, 0)), None);
+    assert_eq!(members::line(&undone, &variant(2, 0)), named);
+    // What the rollout made does not go back.
+    let mut made = member.clone();
+    made.as_object_mut().unwrap().remove("before");
+    let undone = rollout("Undone", &made);
+    assert_eq!(members::line(&undone, &variant(2, 0)), None);
+    assert_eq!(members::line(&undone, &variant(2, 1)), named);
+    let on = rollout("Progressing", &member);
+    assert_eq!(members::line(&on, &variant(3, 1)), None, "it is published");
+    assert_eq!(members::line(&on, &variant(2, 0)), named);
+}
+
+#[test]
+fn targets_that_cannot_be_made_are_named_with_the_reason() {
+    assert_eq!(members::unmade(&RolloutStatus::default()), "");
+    let mut set = set();
+    let message = "packagevariant 'web-canary-web' exists already and has another downstream";
+    set["status"]["rollout"]["unmade"] =
+        json!([{ "name": "web-canary-web", "step": "canary", "message": message }]);
+    let rollout = api::read_set_status(&set).rollout.unwrap();
+    let told = format!("cannot be made:\n- web-canary-web (canary): {message}\n");
+    assert_eq!(members::unmade(&rollout), told);
+}

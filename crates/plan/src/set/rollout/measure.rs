@@ -1,8 +1,10 @@
 //! How far a step is: counted by what is published at the wanted commit, never by `Ready` (F7).
 
-use model::{ObjectName, OpenWhen, RolloutStep, Standing, StepMembers, StepStatus};
+use model::{
+    MAX_NAMED, ObjectName, OpenWhen, RolloutStep, Standing, StepMembers, StepStatus, Unmade,
+};
 
-use super::super::observed::Observed;
+use super::super::observed::{Existing, Observed};
 use super::members::{Members, Target};
 
 /// Why no further step opens, or that the step is done.
@@ -26,6 +28,27 @@ pub(super) struct Found<'a> {
     pub(super) diverged: Vec<&'a ObjectName>,
     /// Those that are not published as they are wanted, and are suspended.
     pub(super) suspended: Vec<&'a ObjectName>,
+    /// Those that cannot be made.
+    pub(super) unmade: Vec<Unmade>,
+}
+
+/// The first targets that cannot be made, by name, as a status has room for them.
+pub(super) fn first_unmade(found: &[Found<'_>]) -> Vec<Unmade> {
+    let all = found.iter().flat_map(|f| &f.unmade);
+    let mut all: Vec<&Unmade> = all.collect();
+    all.sort();
+    all.into_iter().take(MAX_NAMED).cloned().collect()
+}
+
+/// Counts a target that has no variant in its step, if none can be made; what is to be said of it.
+pub(super) fn unmade(step: &mut StepStatus, target: &Target<'_>) -> Option<Unmade> {
+    let why = target.refusal()?;
+    step.failed += 1;
+    Some(Unmade {
+        name: target.name.to_string(),
+        step: step.name.clone(),
+        why,
+    })
 }
 
 /// Counts the members of a step. Where targets are unknown, those that are missing are not taken for deleted.
@@ -54,6 +77,7 @@ pub(super) fn count<'a>(
     }
     for target in members {
         let Some(variant) = target.variant else {
+            found.unmade.extend(unmade(step, target));
             continue;
         };
         let published = o.published.get(target.name);
@@ -65,16 +89,7 @@ pub(super) fn count<'a>(
             times.push(published.and_then(|p| p.at).unwrap_or(o.now).min(o.now));
             continue;
         }
-        let reason = variant.ready.1.as_str();
-        match reason {
-            "RepositoryNotReady" => step.unreachable += 1,
-            "DownstreamDeleted" | "DownstreamDeletionProposed" => step.deleted += 1,
-            _ => {
-                step.conflicts += usize::from(variant.standing == Standing::Conflicts);
-                step.failed += usize::from(variant.standing == Standing::Failed);
-                step.rejected += usize::from(target.is_written && variant.rejected);
-            }
-        }
+        held(step, variant, target.is_written);
         if variant.variant.as_ref().is_some_and(|v| v.spec.suspend) {
             step.suspended += 1;
             found.suspended.push(target.name);
@@ -93,6 +108,25 @@ pub(super) fn count<'a>(
         }
     }
     found
+}
+
+/// Counts what holds a member that has not published what it is to have: it is out of reach or gone, or waits for somebody.
+/// A rejection counts where it is as it shall be.
+pub(super) fn held(step: &mut StepStatus, variant: &Existing, is_written: bool) {
+    match variant.ready.1.as_str() {
+        "RepositoryNotReady" => step.unreachable += 1,
+        "DownstreamDeleted" | "DownstreamDeletionProposed" => step.deleted += 1,
+        _ => {
+            troubled(step, variant);
+            step.rejected += usize::from(is_written && variant.rejected);
+        }
+    }
+}
+
+/// Counts a member that cannot go on until somebody acts.
+pub(super) fn troubled(step: &mut StepStatus, variant: &Existing) {
+    step.conflicts += usize::from(variant.standing == Standing::Conflicts);
+    step.failed += usize::from(variant.standing == Standing::Failed);
 }
 
 /// Whether an open step is done.

@@ -7,6 +7,7 @@ use model::{
     CommitId, Member, Pairs, Rollout, RolloutStatus, StepMembers, Uid, UidMark, VariantSpec,
 };
 
+use super::super::diff;
 use super::super::guard::uid_mark;
 use super::super::observed::{Existing, Published};
 use crate::digest::wanted;
@@ -24,6 +25,8 @@ pub(super) struct Target<'a> {
     pub(super) hash: String,
     /// Its variant, if the set has it.
     pub(super) variant: Option<&'a Arc<Existing>>,
+    /// The variant that has its name and is not the set's.
+    pub(super) theirs: Option<&'a Arc<Existing>>,
     /// Whether its variant is as the set wants it, and the set wrote it so.
     pub(super) is_written: bool,
     /// The labels of its repository.
@@ -34,6 +37,16 @@ impl Target<'_> {
     /// What is remembered of it, if the present rollout reached it.
     pub(super) fn reached<'m>(&self, members: &'m Members) -> Option<&'m Member> {
         reached(members, &self.mark)
+    }
+
+    /// The variant that is not the set's yet, and is taken over when the step opens (S8).
+    pub(super) fn taken_over(&self) -> Option<&Arc<Existing>> {
+        self.theirs.filter(|_| self.refusal().is_none())
+    }
+
+    /// Why its variant cannot be made: another one has the name, and is not taken over.
+    pub(super) fn refusal(&self) -> Option<String> {
+        diff::refusal(self.theirs?, &self.wanted.downstream)
     }
 
     /// Whether its newest revision is open.
@@ -53,7 +66,8 @@ impl Target<'_> {
     pub(super) fn is_ahead(&self, published: Option<&Published>, began: i64) -> bool {
         let since = |p: &&Published| p.at.is_some_and(|at| at > began);
         let found = published.filter(since);
-        !self.is_written && found.is_some_and(|p| Some(p.commit) != p.then)
+        let is_there = self.variant.is_some();
+        is_there && !self.is_written && found.is_some_and(|p| Some(p.commit) != p.then)
     }
 
     fn place(&self) -> Place<'_> {

@@ -85,6 +85,12 @@ pub(super) fn steer<'a>(
         .filter(|v| v.meta.is_owned_by(uid))
         .map(|v| (&v.key.name, v))
         .collect();
+    let theirs: BTreeMap<&ObjectName, &'a Arc<Existing>> = o
+        .variants
+        .iter()
+        .filter(|v| !v.meta.is_owned_by(uid) && !v.meta.is_deleting())
+        .map(|v| (&v.key.name, v))
+        .collect();
     let targets: Vec<Target<'a>> = all
         .map(|(name, wanted, is_written)| {
             let variant = ours.get(name).copied();
@@ -101,6 +107,7 @@ pub(super) fn steer<'a>(
                 wanted,
                 hash,
                 variant,
+                theirs: theirs.get(name).copied(),
                 is_written: is_written && variant.is_some() && by_us,
                 labels: o
                     .repositories
@@ -109,7 +116,11 @@ pub(super) fn steer<'a>(
             }
         })
         .collect();
-    let taken = taken(o, &ours, &targets);
+    let taken: Vec<&ObjectName> = targets
+        .iter()
+        .filter(|t| t.theirs.is_some())
+        .map(|t| t.name)
+        .collect();
     if let Some(mut undone) = undo::of(o, (set, rollout), &ours, &targets) {
         undone.status.taken = first(taken);
         return undone;
@@ -124,6 +135,7 @@ pub(super) fn steer<'a>(
         o,
         rollout,
         paused: set.meta.annotations.contains_key(PAUSE),
+        suspended: set.spec.suspend,
         certain,
         targets: &targets,
         notes,
@@ -257,11 +269,14 @@ fn answer(set: &VariantSet, status: &mut RolloutStatus) {
 /// their step: `Ready` says that all variants are as specified (S6).
 pub(super) fn tell(
     set: &VariantSet,
-    steered: &Steered,
+    (status, steered): (&RolloutStatus, &Steered),
     conditions: &mut [Condition],
     report: &mut Report,
 ) {
-    let (status, name) = (&steered.status, &set.key.name);
+    let name = &set.key.name;
+    for note in &steered.notes {
+        report.note(note.clone());
+    }
     let how = format!("rollout {}: {}", status.id, told(status));
     let resume = format!("offshoot rollout resume {name}");
     match status.state {
@@ -299,6 +314,28 @@ pub(super) fn tell(
     }
 }
 
+/// How the rollout of a set stands that is suspended: it is counted, and nothing else of it changes. One that would begin
+/// waits until something may be written.
+pub(super) fn suspended(o: &Observed, steered: &Steered) -> Option<RolloutStatus> {
+    let mut status = o.status.rollout.clone()?;
+    status.message = match status.id == steered.status.id {
+        true => {
+            status = steered.status.clone();
+            let said = [status.message.as_str(), COUNTED];
+            let said = said.into_iter().filter(|text| !text.is_empty());
+            said.collect::<Vec<_>>().join("; ")
+        }
+        false => OF_BEFORE.to_owned(),
+    };
+    Some(status)
+}
+
+/// That a suspended set is counted, for people.
+const COUNTED: &str =
+    "the set is suspended (spec.suspend): what is open is counted, and nothing is written";
+/// That it is not, since it wants something else by now.
+const OF_BEFORE: &str = "the set is suspended (spec.suspend): the counts are of before something else was wanted, and another rollout begins once it goes on";
+
 /// The first names, in their order, as a status has room for them.
 fn first(mut names: Vec<&ObjectName>) -> Vec<String> {
     names.sort();
@@ -314,19 +351,6 @@ fn named_few(names: &[&ObjectName]) -> Option<String> {
         few.push(format!("and {} more", names.len() - MAX_NAMED));
     }
     (!few.is_empty()).then(|| few.join(", "))
-}
-
-/// The targets whose variant is not made yet, and under whose name somebody made one that is not the set's.
-fn taken<'a>(
-    o: &Observed,
-    ours: &BTreeMap<&ObjectName, &Arc<Existing>>,
-    targets: &[Target<'a>],
-) -> Vec<&'a ObjectName> {
-    let all = o.variants.iter().filter(|v| !v.meta.is_deleting());
-    let there: BTreeSet<&ObjectName> = all.map(|v| &v.key.name).collect();
-    let new = targets.iter().filter(|t| t.variant.is_none());
-    let taken = new.filter(|t| there.contains(t.name) && !ours.contains_key(t.name));
-    taken.map(|t| t.name).collect()
 }
 
 /// How it stands, with the reason.

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Before, Lifecycle, Member, ObjectName, Rollout, RolloutState, Standing, StepStatus, Upstream,
+    Before, Lifecycle, Member, ObjectName, Rollout, RolloutState, StepStatus, Upstream,
     UpstreamVersion, VariantSet, VariantSpec,
 };
 
 use super::super::guard::uid_mark;
 use super::super::observed::{Existing, Observed};
+use super::measure;
 use super::members::{self, Target};
+use super::named;
 use super::restore::{self, Former};
 use super::{Fate, Steered, UNDO, first, named_few};
 use crate::digest::wanted;
@@ -33,6 +35,7 @@ pub(super) fn of(
     status.complete = false;
     status.halted = None;
     status.created.clear();
+    named::named(rollout, &mut status);
     for step in &mut status.steps {
         *step = StepStatus {
             name: std::mem::take(&mut step.name),
@@ -133,6 +136,10 @@ impl<'a> Undo<'a> {
         let (Some(member), Some(is)) = (member.cloned(), &variant.variant) else {
             return;
         };
+        let mut steps = self.steered.status.steps.iter_mut();
+        if let Some(step) = steps.find(|s| Some(&s.name) == member.step.as_ref()) {
+            hold(self.o, step, variant, Some(&member));
+        }
         let Some(then) = self.reached(name, &member) else {
             return;
         };
@@ -183,13 +190,7 @@ impl<'a> Undo<'a> {
     ) {
         self.count += 1;
         let Some(variant) = variant else { return };
-        let published = self.o.published.get(name).map(|p| p.commit);
-        let at = variant
-            .variant
-            .as_ref()
-            .and_then(|v| v.spec.upstream.commit);
-        let is_back =
-            variant.published && published == Some(then.commit) && at == Some(then.commit);
+        let is_back = is_back(self.o, variant, then);
         self.back += usize::from(is_back);
         // Also where what was published is still there: approved, the proposal would go forward.
         let of_that = variant.holds == Some(then.commit);
@@ -204,18 +205,24 @@ impl<'a> Undo<'a> {
         let mut steps = self.steered.status.steps.iter_mut();
         if let Some(step) = steps.find(|s| Some(&s.name) == member.step.as_ref()) {
             step.published += usize::from(is_back);
-            step.conflicts += usize::from(!is_back && variant.standing == Standing::Conflicts);
-            step.failed += usize::from(!is_back && variant.standing == Standing::Failed);
             step.suspended += usize::from(suspended);
         }
     }
 
-    /// What was never reached does not go back, also where somebody published it ahead of its step.
+    /// What was never reached does not go back, also where somebody published it ahead of its step. Whatever holds a target
+    /// is counted in its step.
     fn named(&mut self, rollout: &Rollout, targets: &[Target<'a>]) {
         let status = &mut self.steered.status;
         let steps = members::assign(rollout, status, targets);
         let mut diverged = Vec::new();
+        let mut cannot = measure::Found::default();
         for (target, step) in targets.iter().zip(steps) {
+            let member = target.reached(&status.members);
+            match (status.steps.get_mut(step), target.variant) {
+                (Some(step), Some(variant)) => hold(self.o, step, variant, member),
+                (Some(step), None) => cannot.unmade.extend(measure::unmade(step, target)),
+                (None, _) => {}
+            }
             let published = self.o.published.get(target.name);
             let is_reached = target.reached(&status.members).is_some();
             if is_reached || !target.is_ahead(published, status.began) {
@@ -226,6 +233,7 @@ impl<'a> Undo<'a> {
                 step.diverged += 1;
             }
         }
+        status.unmade = measure::first_unmade(&[cannot]);
         status.diverged = first(diverged);
         status.suspended = first(std::mem::take(&mut self.suspended));
     }
@@ -247,6 +255,27 @@ impl<'a> Undo<'a> {
             "{} of {} members are published as they were before{proposed}{made}",
             self.back, self.count
         );
+    }
+}
+
+/// Whether a member is published as it was before.
+fn is_back(o: &Observed, variant: &Existing, then: &Before) -> bool {
+    let published = o.published.get(&variant.key.name).map(|p| p.commit);
+    variant.published && published == Some(then.commit) && is_at(variant, then)
+}
+
+fn is_at(variant: &Existing, then: &Before) -> bool {
+    let is = variant.variant.as_ref();
+    is.is_some_and(|v| v.spec.upstream.commit == Some(then.commit))
+}
+
+/// Counts what holds a variant, also on its way back: where what was published before still is, a draft with somebody's
+/// edits goes back all the same.
+fn hold(o: &Observed, step: &mut StepStatus, variant: &Existing, member: Option<&Member>) {
+    let then = member.and_then(|m| m.before.as_ref());
+    match then.is_some_and(|then| is_back(o, variant, then)) {
+        true => measure::troubled(step, variant),
+        false => measure::held(step, variant, then.is_some_and(|then| is_at(variant, then))),
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Walk<'a, 'b> {
     pub(super) o: &'a Observed,
     pub(super) rollout: &'b Rollout,
     pub(super) paused: bool,
+    /// Whether nothing may be written, so that no step opens; what is open is counted.
+    pub(super) suspended: bool,
     pub(super) certain: bool,
     pub(super) targets: &'b [Target<'a>],
     pub(super) notes: Vec<String>,
@@ -52,6 +54,7 @@ impl Walk<'_, '_> {
         }
         status.diverged = first(found.iter().flat_map(|f| f.diverged.clone()).collect());
         status.suspended = first(found.iter().flat_map(|f| f.suspended.clone()).collect());
+        status.unmade = measure::first_unmade(&found);
         self.halt(&mut status);
         let end = self.open(&mut status, found);
         for (at, step) in status.steps.iter_mut().enumerate() {
@@ -112,17 +115,22 @@ impl Walk<'_, '_> {
             message: String::new(),
         };
         for (at, wanted) in self.rollout.steps.iter().enumerate() {
+            let is_closed = |s: &StepStatus| s.opened.is_none();
+            if status.steps.get(at).is_some_and(is_closed) {
+                if let Some((why, text)) = self.held(status) {
+                    (end.state, end.message) = (why, text);
+                    break;
+                }
+                if self.suspended {
+                    end.state = RolloutState::Progressing;
+                    break;
+                }
+                self.opens(status, at, found.get(at));
+            }
             let holds = self.held(status);
             let Some(step) = status.steps.get_mut(at) else {
                 break;
             };
-            if step.opened.is_none() {
-                if let Some((why, text)) = holds {
-                    (end.state, end.message) = (why, text);
-                    break;
-                }
-                step.opened = Some(self.o.now);
-            }
             end.current = Some(at);
             let selected = |t: &Target<'_>| members::selected(self.rollout, t) == Some(at);
             let matched = self.targets.iter().any(selected);
@@ -154,6 +162,16 @@ impl Walk<'_, '_> {
             break;
         }
         end
+    }
+
+    /// Opens a step. What cannot be made in it halts the rollout at once: nothing happens to it that would be heard of later.
+    fn opens(&self, status: &mut RolloutStatus, at: usize, found: Option<&Found<'_>>) {
+        if let Some(step) = status.steps.get_mut(at) {
+            step.opened = Some(self.o.now);
+        }
+        if found.is_some_and(|f| !f.unmade.is_empty()) {
+            self.halt(status);
+        }
     }
 
     /// A count beyond what is borne halts the rollout until somebody asks for another try.
@@ -209,18 +227,9 @@ impl Walk<'_, '_> {
     /// A target whose step is open is written as it is wanted, and is a member from then on, whatever becomes of its spec.
     fn write(&self, steered: &mut Steered, t: &Target<'_>, step: &str) -> Fate {
         let reached = t.reached(&steered.status.members);
-        let before = match (reached, t.variant.and_then(|v| v.variant.as_ref())) {
-            (Some(member), _) => member.before.clone(),
-            (None, Some(variant)) => {
-                let written = steered.status.members.get(&t.mark).map(|m| &m.upstream);
-                let upstream = written.unwrap_or(&variant.spec.upstream);
-                self.o.published.get(t.name).map(|p| Before {
-                    repo: upstream.repo.clone(),
-                    package: upstream.package.clone(),
-                    commit: p.commit,
-                })
-            }
-            (None, None) => None,
+        let before = match reached {
+            Some(member) => member.before.clone(),
+            None => self.before(&steered.status, t),
         };
         let kept = reached.and_then(|member| member.step.as_deref());
         let kept = kept.filter(|name| self.rollout.steps.iter().any(|s| s.name == *name));
@@ -239,6 +248,30 @@ impl Walk<'_, '_> {
         };
         steered.memory.insert(t.name.clone(), member);
         Fate::Write(mark)
+    }
+}
+
+impl Walk<'_, '_> {
+    /// What a target had published before the rollout, which reaches it now (F8). Who published what the rollout wants
+    /// ahead of the step published the rollout: then it is what stood when that began.
+    fn before(&self, status: &RolloutStatus, t: &Target<'_>) -> Option<Before> {
+        let published = self.o.published.get(t.name)?;
+        let is = match t.variant {
+            Some(variant) => variant,
+            None => t.taken_over()?,
+        };
+        let written = status.members.get(&t.mark).map(|m| &m.upstream);
+        let upstream = written.or_else(|| Some(&is.variant.as_ref()?.spec.upstream))?;
+        let by_rollout = Some(published.commit) == t.wanted.upstream.commit
+            && published.at.is_some_and(|at| at > status.began);
+        Some(Before {
+            repo: upstream.repo.clone(),
+            package: upstream.package.clone(),
+            commit: match by_rollout {
+                true => published.then?,
+                false => published.commit,
+            },
+        })
     }
 }
 

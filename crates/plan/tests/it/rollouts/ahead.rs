@@ -159,6 +159,82 @@ fn nothing_of_a_closed_step_is_offered_for_approval() {
     });
 }
 
+/// The condition sums up what variants say, and these do not know of steps.
+#[test]
+fn the_condition_offers_nothing_whose_step_is_closed() {
+    on_large_stack(|| {
+        let mut o = waiting();
+        let says = |o: &Observed| {
+            let condition = o.status.condition("VariantsReady").expect("a condition");
+            condition.message.clone()
+        };
+        let hint = |at: usize| {
+            format!("waits, but; `offshoot rpkg approve draft-{at}` publishes it as it is")
+        };
+        for at in [0, LATE] {
+            open(&mut o, at, Lifecycle::Proposed, "two");
+            let variant = Arc::make_mut(&mut o.variants[at]);
+            variant.ready = (
+                model::Status::False,
+                "WaitingForApproval".to_owned(),
+                hint(at),
+            );
+        }
+        settle(&mut o);
+        let early = |why: &str, at: usize| {
+            format!(
+                "'{}': WaitingForApproval: not to be approved now: {why}",
+                name(&o, at)
+            )
+        };
+        let closed = early("its step of the rollout is closed", LATE);
+        let other = early("it is of another version than the rollout wants", 0);
+        let told = says(&o);
+        assert!(told.contains(&hint(0)), "{told}");
+        assert!(
+            told.contains(&closed) && !told.contains(&hint(LATE)),
+            "{told}"
+        );
+        // Also where the set is suspended, and where nothing can be told of its steps.
+        let plan::set::Subject::Valid { set, templates } = &mut o.set else {
+            panic!("a set");
+        };
+        Arc::make_mut(set).spec.suspend = true;
+        let good = Arc::clone(templates);
+        settle(&mut o);
+        assert!(says(&o).contains(&closed), "{}", says(&o));
+        let plan::set::Subject::Valid { set, templates } = &mut o.set else {
+            panic!("a set");
+        };
+        Arc::make_mut(set).spec.suspend = false;
+        *templates = Arc::new(Err(Vec::new()));
+        o.status = decide(&o).status;
+        assert!(!says(&o).contains("rpkg approve"), "{}", says(&o));
+        let plan::set::Subject::Valid { templates, .. } = &mut o.set else {
+            panic!("a set");
+        };
+        *templates = good;
+        let id = status(&o).id;
+        annotate(&mut o, UNDO, &id);
+        // What was written lately keeps its proposal.
+        carry_out(&mut o);
+        carry_out(&mut o);
+        open(&mut o, 0, Lifecycle::Proposed, "two");
+        let ready = (
+            model::Status::False,
+            "WaitingForApproval".to_owned(),
+            hint(0),
+        );
+        Arc::make_mut(&mut o.variants[0]).ready = ready;
+        settle(&mut o);
+        assert!(
+            says(&o).contains(&other) && !says(&o).contains("rpkg approve"),
+            "{}",
+            says(&o)
+        );
+    });
+}
+
 /// During an undo, what is taken back is offered to nobody; what takes it back is.
 #[test]
 fn an_undo_offers_what_goes_back_alone() {
@@ -229,6 +305,63 @@ fn a_variant_under_the_name_of_one_that_is_not_made_is_named_before_the_step_ope
         o.variants.retain(|v| v.key.name != name);
         settle(&mut o);
         assert_eq!(status(&o).taken(), None);
+    });
+}
+
+/// Whose name a variant has that is not taken over cannot be made: it fails, halts the rollout, and says why as `why` does.
+#[test]
+fn a_target_whose_name_is_taken_fails_in_its_step_with_the_reason() {
+    on_large_stack(|| {
+        let taken = "fan-edge-00-nginx";
+        let mut o = fleet("");
+        annotate(&mut o, plan::set::PAUSE, "yes");
+        settle(&mut o);
+        super::upstream(&mut o, "two");
+        settle(&mut o);
+        // Nobody owns it, and it has the place: it is taken over, and nothing is wrong with it.
+        let mut source = fleet("");
+        settle(&mut source);
+        let mut theirs = (*source.variants[0]).clone();
+        assert_eq!(theirs.key.name.as_str(), taken);
+        Arc::make_mut(&mut theirs.meta).owners.clear();
+        o.variants.push(Arc::new(theirs));
+        settle(&mut o);
+        let failed = |o: &Observed| {
+            let rollout = status(o);
+            let steps: Vec<usize> = rollout.steps.iter().map(|s| s.failed).collect();
+            let unmade: Vec<String> = rollout.unmade.iter().map(ToString::to_string).collect();
+            (steps, unmade)
+        };
+        assert_eq!(failed(&o), (vec![0, 0, 0], Vec::new()));
+        super::by_hand::by_hand(&mut o, 0, |spec| {
+            spec.downstream.repo = model::RepositoryName::parse("elsewhere").expect("a name");
+        });
+        let why = format!("packagevariant '{taken}' exists already and has another downstream");
+        let told = (vec![1, 0, 0], vec![format!("{taken} (canary): {why}")]);
+        settle(&mut o);
+        assert_eq!(failed(&o), told, "its step is closed");
+        assert_eq!(state(&o), RolloutState::Paused);
+        annotate(&mut o, plan::set::PAUSE, "");
+        settle(&mut o);
+        assert_eq!(failed(&o), told);
+        let rollout = status(&o);
+        let halted = "1 member(s) failed, more than 0";
+        assert_eq!(
+            (rollout.state, rollout.message.as_str()),
+            (RolloutState::Halted, halted)
+        );
+        let notes = format!("{:?}", decide(&o).report.notes);
+        assert!(notes.contains(&why), "{notes}");
+        // It is no member, and an undo leaves it; it is named all the same.
+        annotate(&mut o, UNDO, &rollout.id);
+        settle(&mut o);
+        assert_eq!(failed(&o), told);
+        annotate(&mut o, UNDO, "");
+        o.variants.retain(|v| v.key.name.as_str() != taken);
+        annotate(&mut o, plan::set::RETRY, "1");
+        settle(&mut o);
+        assert_eq!(failed(&o), (vec![0, 0, 0], Vec::new()));
+        assert_eq!(state(&o), RolloutState::Progressing);
     });
 }
 

@@ -42,6 +42,7 @@ fn steps(set: &str, rollout: &RolloutStatus) -> Markup {
     html! {
         @if !rollout.message.is_empty() { p { (rollout.message) } }
         @for told in [rollout.diverged(), rollout.suspended(), rollout.taken()].into_iter().flatten() { p { (told) } }
+        @for unmade in &rollout.unmade { p { "Cannot be made: " (unmade) } }
         table {
             thead { tr { @for head in ["Step", "State", "Published", "Failed", "Besides", "Opened"] { th scope="col" { (head) } } } }
             tbody {
@@ -116,6 +117,11 @@ mod tests {
             state: RolloutState::Halted,
             message: "1 member(s) <with> conflicts".to_owned(),
             step: Some("canary".to_owned()),
+            unmade: vec![model::Unmade {
+                name: "web-north-web".to_owned(),
+                step: "rest".to_owned(),
+                why: "it is <another's>".to_owned(),
+            }],
             steps: vec![
                 StepStatus {
                     name: "canary".to_owned(),
@@ -155,6 +161,7 @@ mod tests {
             "&lt;with&gt;",
             "<tr aria-current=\"step\"><th scope=\"row\"><a href=\"./targets?set=web&amp;step=canary\">canary</a></th><td><span class=\"badge s-draft\">open</span></td><td>1 of 2</td><td></td><td>conflicts 1</td>",
             "1970-01-01 00:00 UTC",
+            "<p>Cannot be made: web-north-web (rest): it is &lt;another's&gt;</p>",
             "step=rest\">rest</a></th><td><span class=\"badge s-unknown\">closed</span></td><td></td>",
             "data-command=\"offshoot rollout retry web -n shop\"",
             "data-seen=\"2-4f1d0c2a97 Halted &lt;1&gt;\"",

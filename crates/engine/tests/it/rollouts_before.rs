@@ -1,0 +1,136 @@
+//! What members go back to that somebody published by hand before their step was open (F8).
+
+use std::sync::Arc;
+
+use model::{CommitId, RolloutState, UpstreamVersion, Variant};
+
+use crate::rollouts::{
+    annotate, fleet, has, image, publish, published_everywhere, revision, status,
+};
+use crate::rollouts_by_hand::{by_hand, suspend_set, variant};
+use crate::variants::{push, quiet};
+use crate::world::World;
+
+async fn undo(world: &World) {
+    annotate(world, plan::set::UNDO, Some(&status(world).id));
+    world.rest().await;
+    assert_eq!(status(world).state, RolloutState::Undone);
+}
+
+/// Somebody makes the variant of the second step by hand, of v1 alone, before the set does.
+fn put_theirs(world: &World) {
+    let mut theirs = variant(world, "fan-canary-a");
+    let early = "fan-early-b";
+    theirs.key.name = model::ObjectName::parse(early).expect("a name");
+    theirs.meta = Arc::default();
+    theirs.spec.downstream.repo = model::RepositoryName::parse("early").expect("a name");
+    theirs.spec.downstream.package = model::PackageName::parse("b").expect("a name");
+    theirs.spec.upstream.version = UpstreamVersion::Revision(1);
+    theirs.spec.upstream.commit = None;
+    world.twin.put_variant(Variant::clone(&theirs));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_variant_that_is_taken_over_goes_back_to_what_it_had_published() {
+    for by_hand_ahead in [false, true] {
+        let world = fleet(0).await;
+        put_theirs(&world);
+        world.rest().await;
+        publish(&world, 1, 1).await;
+        world.pass(2).await;
+        push(&world, &image("v2"), "v2").await;
+        world.rest().await;
+        if by_hand_ahead {
+            world.pass(2).await;
+            by_hand(&world, "fan-early-b", |spec| {
+                spec.upstream.version = UpstreamVersion::Revision(2);
+            });
+            world.rest().await;
+            publish(&world, 1, 2).await;
+        }
+        assert!(variant(&world, "fan-early-b").meta.owners.is_empty());
+        publish(&world, 0, 1).await;
+        assert_eq!(variant(&world, "fan-early-b").meta.owners.len(), 1);
+        if !by_hand_ahead {
+            publish(&world, 1, 2).await;
+        }
+        assert_eq!(status(&world).steps[1].published, 1);
+        assert!(has(&world, 2, 1), "the last step is open");
+        undo(&world).await;
+        let text = world.file(&revision(1, 3), "deployment.yaml").await;
+        assert!(text.contains("app:v1"), "{text}");
+        // What the rollout made stays, and is named; this it did not make.
+        assert!(!status(&world).created.contains(&"fan-early-b".to_owned()));
+        publish(&world, 1, 3).await;
+        let message = status(&world).message;
+        assert!(message.starts_with("1 of 1 members are"), "{message}");
+        quiet(&world).await;
+    }
+}
+
+/// The commit that is wanted, written into a member that waits while nobody puts it back, and published.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_was_published_ahead_goes_back_behind_the_rollout() {
+    let world = published_everywhere(0).await;
+    let first = commit(&world, "fan-early-b");
+    world.pass(2).await;
+    push(&world, &image("v2"), "v2").await;
+    world.rest().await;
+    let wanted = commit(&world, "fan-canary-a");
+    suspend_set(&world, true);
+    by_hand(&world, "fan-early-b", |spec| spec.upstream.commit = wanted);
+    world.pass(2).await;
+    publish(&world, 1, 2).await;
+    publish(&world, 0, 2).await;
+    suspend_set(&world, false);
+    world.rest().await;
+    assert_eq!(status(&world).steps[1].published, 1, "{:?}", status(&world));
+    undo(&world).await;
+    assert_eq!(commit(&world, "fan-early-b"), first);
+    let text = world.file(&revision(1, 3), "deployment.yaml").await;
+    assert!(text.contains("app:v1"), "{text}");
+    quiet(&world).await;
+}
+
+fn commit(world: &World, name: &str) -> Option<CommitId> {
+    variant(world, name).spec.upstream.commit
+}
+
+/// A variant that somebody made under the name of a target, for another package: it is not taken over, and the rollout halts at
+/// once with the reason.
+#[tokio::test(start_paused = true)]
+async fn a_target_whose_name_is_taken_halts_its_step_with_the_reason() {
+    let world = fleet(0).await;
+    put_theirs(&world);
+    by_hand(&world, "fan-early-b", |spec| {
+        spec.downstream.package = model::PackageName::parse("other").expect("a name");
+    });
+    world.rest().await;
+    let why = "packagevariant 'fan-early-b' exists already and has another downstream";
+    let named = |told: &model::RolloutStatus| -> Vec<String> {
+        told.unmade.iter().map(ToString::to_string).collect()
+    };
+    let told = status(&world);
+    assert_eq!(named(&told), [format!("fan-early-b (early): {why}")]);
+    assert_eq!(told.state, RolloutState::Progressing, "its step is closed");
+    publish(&world, 0, 1).await;
+    let told = status(&world);
+    assert_eq!(
+        (told.state, told.steps[1].failed),
+        (RolloutState::Halted, 1)
+    );
+    quiet(&world).await;
+    world.twin.delete_variant(crate::world::NS, "fan-early-b");
+    world.rest().await;
+    let told = status(&world);
+    assert_eq!(named(&told), [""; 0]);
+    assert!(
+        told.message.ends_with("it waits for a retry"),
+        "{}",
+        told.message
+    );
+    annotate(&world, plan::set::RETRY, Some("1"));
+    world.rest().await;
+    publish(&world, 1, 1).await;
+    assert!(has(&world, 2, 1));
+}

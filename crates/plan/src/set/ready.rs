@@ -1,0 +1,96 @@
+//! The condition `VariantsReady`: what the variants say of themselves, in one sentence (R167, S6).
+
+use std::sync::Arc;
+
+use model::{Condition, Status};
+
+use super::observed::Existing;
+use super::step::Earliest;
+
+/// How many variants the sentence names.
+const NAMED: usize = 3;
+
+/// What keeps the variants that are there from being all that shall be.
+pub(super) enum Lacking {
+    /// Nothing.
+    Nothing,
+    /// So many targets cannot be made as specified.
+    Targets(usize),
+    /// What there shall be is unknown; `Ready` says why.
+    Everything,
+}
+
+/// What a variant says that is not ready.
+fn said(variant: &Existing, early: Earliest<'_>) -> String {
+    let (name, (_, reason, message)) = (&variant.key.name, &variant.ready);
+    let is_early = || early.map(|early| early.get(name));
+    match (reason.as_str(), message) {
+        ("", _) => format!("'{name}' was not looked at yet"),
+        // Its message tells how to approve it, which only the set knows to be too early.
+        ("WaitingForApproval", message) => match is_early() {
+            Some(None) => format!("'{name}': {reason}: {message}"),
+            Some(Some(early)) => {
+                format!(
+                    "'{name}': {reason}: not to be approved now: {}",
+                    early.why()
+                )
+            }
+            None => format!("'{name}': {reason}"),
+        },
+        (reason, message) => format!("'{name}': {reason}: {message}"),
+    }
+}
+
+impl Lacking {
+    /// Of so many unknown targets, and so many that cannot be made.
+    pub(super) fn of(unknown: usize, failures: usize) -> Self {
+        match (failures, unknown) {
+            (0, _) => Self::Nothing,
+            (_, 0) => Self::Targets(failures),
+            (_, _) => Self::Everything,
+        }
+    }
+}
+
+/// Sums up the variants' own state (R167, S6). It is true only of a set that knows what it shall
+/// have, and has it: no variants of no known targets are not "all ready". Nothing is offered for approval that a rollout says
+/// is not to be approved now (F7, F8), or of which it cannot be told.
+pub(super) fn variants_ready(
+    ours: &[Arc<Existing>],
+    created: usize,
+    lacking: Lacking,
+    early: Earliest<'_>,
+) -> Condition {
+    let not: Vec<&Arc<Existing>> = ours.iter().filter(|v| v.ready.0 != Status::True).collect();
+    let ready = ours.len() - not.len();
+    let total = ours.len() + created;
+    let mut notes: Vec<String> = not.iter().take(NAMED).map(|v| said(v, early)).collect();
+    if not.len() > NAMED {
+        notes.push(format!("and {} more", not.len() - NAMED));
+    }
+    if created > 0 {
+        notes.push(format!("{created} are new"));
+    }
+    let mut verdict = match ready == total {
+        true => (Status::True, "AllReady"),
+        false => (Status::False, "SomeNotReady"),
+    };
+    match lacking {
+        Lacking::Nothing => {}
+        Lacking::Targets(failed) => {
+            notes.push(format!("{failed} target(s) cannot be made as specified"));
+            verdict = (Status::False, "SomeNotReady");
+        }
+        Lacking::Everything => {
+            notes.push("what there shall be is unknown".to_owned());
+            if verdict.0 == Status::True {
+                verdict = (Status::Unknown, "TargetsUnknown");
+            }
+        }
+    }
+    let mut message = format!("{ready} of {total} package variants are ready");
+    if !notes.is_empty() {
+        message = format!("{message}; {}", notes.join("; "));
+    }
+    Condition::new("VariantsReady", verdict.0, verdict.1, message)
+}
