@@ -258,10 +258,12 @@ impl Connections {
             let of_one = here >= limits.address_connections;
             let of_all = state.open.len() - state.leaving >= limits.connections;
             if of_one || of_all {
+                // An address that has its share makes room among its own: nobody else gives way to it.
                 let told = self.send_away(&mut state, of_one.then_some(address), 1);
                 if told == 0 {
                     return Entry::Full;
                 }
+            // Those that were told to go hold their sockets until they have: with too many of them the system would run out.
             } else if state.open.len() >= limits.connections + limits.spare() {
                 return Entry::Wait;
             } else {

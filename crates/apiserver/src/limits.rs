@@ -174,6 +174,7 @@ impl<T> Lines<T> {
             .users
             .iter_mut()
             .filter(|(_, line)| waits(line) && line.held < most)
+            // Who holds least comes first: a user's hundredth request must not outrun another's only one.
             .min_by_key(|(_, line)| (line.held, line.turn))?;
         let ticket = line.waiting.pop_front()?;
         self.free -= 1;

@@ -255,6 +255,7 @@ impl<'a> Cover<'a> {
         let (found, cost) = {
             let lists = self.speak(list, value)?;
             let total: usize = lists.iter().map(|rules| rules.len()).sum();
+            // The shorter side is walked, and looked up in the other: a long list of names costs no more than what is held.
             match held {
                 Some(held) if held.len() <= total => {
                     let speaks = |rule: &&u32| lists.iter().any(|l| l.binary_search(rule).is_ok());

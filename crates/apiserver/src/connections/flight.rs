@@ -14,6 +14,7 @@ impl Connections {
         doing.answering += 1;
         doing.head = None;
         doing.active = Instant::now();
+        // Counted before it is looked at: whoever tells idle connections to go finds this one in use from here on.
         let stays = doing.leaving && !doing.closing;
         drop(doing);
         if stays {

@@ -59,6 +59,7 @@ pub fn check(
     if let Some(scale) = &rules.version.scale {
         errors.extend(super::scale::check(scale, new, true));
     }
+    // Rules are written for objects of the right shape: on others they would fail for reasons that nobody asked about.
     let skips = before.iter().chain(&errors).any(|e| e.kind.skips_rules());
     if skips && schema.has_rules() {
         errors.push(skipped_rules());
@@ -101,6 +102,7 @@ pub fn to_version(resource: &Resource, mut object: Value, to: &Version) -> Resul
     } else if let Some(root) = object.as_object_mut() {
         root.insert("apiVersion".to_owned(), wanted.into());
     }
+    // Each version has fields and defaults of its own.
     drop(admit(
         Rules {
             resource,

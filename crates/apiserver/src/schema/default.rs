@@ -60,6 +60,7 @@ fn fill(value: &mut Value, node: &Node, left: &mut usize) {
                     map.insert(name.clone(), default);
                 }
             }
+            // Also in what was just put in: a default may lack fields that have defaults of their own.
             for (name, found) in map.iter_mut() {
                 if let Some(below) = node.properties.get(name) {
                     fill(found, below, left);

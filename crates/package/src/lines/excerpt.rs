@@ -53,6 +53,7 @@ impl Excerpt {
             let told = |count: usize| text.get(slice(count)).unwrap_or_default();
             let short = |count: &usize| told(*count).iter().all(|line| line.len() <= LONGEST);
             let most = (1..=near.len().min(AROUND.1)).take_while(short).count();
+            // As many lines as stand there once: with fewer the place would be found in the wrong one of several.
             let unique = |count: &usize| occurs(text, told(*count)) < 2;
             (most.min(AROUND.0)..=most).find(unique).unwrap_or(most)
         };

@@ -324,6 +324,7 @@ async fn exchange(
     loop {
         tokio::select! {
             biased;
+            // The conversation first: a server may answer and close at once, and the answer counts.
             done = &mut talk => return done,
             // What the connection says is said to the conversation, too.
             _ = &mut connection, if !ended => ended = true,

@@ -291,6 +291,7 @@ impl Draft {
                 self.pack.1.sync_data()?;
                 self.index.1.sync_data()?;
             }
+            // What keeps the pack is there before the pack can be seen: nobody who tidies finds it without.
             let keep = Keep::new(self.dir.join(format!("{}.keep", self.name)))?;
             fs::rename(&self.pack.0, self.dir.join(format!("{}.pack", self.name)))?;
             fs::rename(&self.index.0, self.dir.join(format!("{}.idx", self.name)))?;
