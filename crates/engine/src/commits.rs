@@ -7,10 +7,10 @@ use model::{CommitId, Files, Machine, PackageName, PackagePath, WorkspaceName};
 use package::conflicts;
 use store::{CommitSpec, Content, Dir, Expect, RefEdit, RefName, Scope, Written};
 
+use crate::caller::Caller;
 use crate::git::{Message, Subject, author_of, committer, encode_kept};
 use crate::publish::Publication;
 use crate::repos::Open;
-use crate::usecase::Caller;
 use crate::{Engine, Error, Result};
 
 /// A commit of a draft.

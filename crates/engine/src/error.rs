@@ -175,3 +175,8 @@ impl Error {
         text
     }
 }
+
+/// A failure of a port as an error of ours.
+pub(crate) fn port(source: PortError) -> Error {
+    Error::Port { source }
+}

@@ -11,6 +11,7 @@
 mod apply;
 mod blame;
 mod cache;
+mod caller;
 mod codec;
 mod commits;
 pub mod controllers;

@@ -17,6 +17,7 @@ mod logging;
 mod planning;
 mod ports;
 mod runtimes;
+mod say;
 mod stack;
 pub mod up;
 mod visible;

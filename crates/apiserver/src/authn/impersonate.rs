@@ -35,7 +35,7 @@ pub(super) fn wanted(headers: &HeaderMap) -> Result<Option<Wanted>, Failure> {
     let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for name in headers.keys() {
         if let Some(key) = name.as_str().strip_prefix(EXTRA) {
-            let key = crate::http::decode(key).to_lowercase();
+            let key = crate::http::query::decode(key).to_lowercase();
             extra.entry(key).or_default().extend(texts(name.as_str()));
         }
     }

@@ -13,7 +13,7 @@ mod parameters;
 mod path;
 mod pieces;
 mod protobuf;
-mod query;
+pub(crate) mod query;
 mod respond;
 mod restful;
 mod reviews;
@@ -48,7 +48,6 @@ use crate::verbs::{Core, Target, Whose};
 use negotiate::Accept;
 use path::Route;
 use query::Query;
-pub(crate) use query::decode;
 
 /// What the door needs besides the verbs.
 pub struct Door {

@@ -13,9 +13,9 @@ use model::{ObjectKey, ObjectName, RepositoryName, Revision, Status};
 use plan::variant::{Observed, Plan, Step, Subject};
 use store::RefName;
 
-use crate::controllers::port;
 use crate::controllers::queue::{Done, Key};
 use crate::discover::unseen;
+use crate::error::port;
 use crate::index::{PackageKey, downstream_of};
 use crate::ports::StoredRepository;
 use crate::repos::Open;

@@ -141,10 +141,5 @@ impl Engine {
     }
 }
 
-/// A failure of a port as an error of ours.
-pub(crate) fn port(source: crate::ports::PortError) -> Error {
-    Error::Port { source }
-}
-
 /// What a turn came to.
 pub(crate) type Turn = Result<Done>;

@@ -9,8 +9,9 @@ use std::time::Duration;
 use model::{Class, Condition, ObjectKey, Repository, RepositoryStatus, Status, join_problems};
 
 use super::queue::Done;
-use super::{Turn, cron, port};
+use super::{Turn, cron};
 use crate::discover::Found;
+use crate::error::port;
 use crate::ports::{EventType, OurKind, Point, StoredRepository, rfc3339};
 use crate::publish::Follow;
 use crate::registrations::{self, READ_ONLY};

@@ -6,7 +6,7 @@ use model::{Injection, InjectionOutcome, Injector, KeptInjection, ObjectKey, Obj
 use plan::variant::Writer;
 
 use super::Sink;
-use crate::controllers::port;
+use crate::error::port;
 use crate::ports::{Found, Gvk, ObjectContent, OurKind, Requester};
 use crate::{Engine, Result};
 

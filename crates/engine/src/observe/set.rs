@@ -14,8 +14,8 @@ use plan::set::{
 use plan::variant::base_of;
 
 use super::{Sink, upstreams};
-use crate::controllers::port;
 use crate::engine::Templates;
+use crate::error::port;
 use crate::index::{World, downstream_of};
 use crate::ports::{
     Found, Gvk, ObjectSummary, OurKind, Requester, StoredRepository, StoredSet, seconds,

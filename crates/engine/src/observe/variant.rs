@@ -13,8 +13,8 @@ use plan::variant::{
 };
 
 use super::{Sink, base, injections, pinned};
-use crate::controllers::port;
 use crate::discover::{OBJECTS, is_broken};
+use crate::error::port;
 use crate::index::{PackageKey, World, downstream_of, package_of, upstream_of};
 use crate::ports::{StoredRepository, StoredVariant};
 use crate::{Engine, Error, Result};

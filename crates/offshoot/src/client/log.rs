@@ -120,7 +120,7 @@ impl Asked<'_> {
     }
 
     fn say(&self, line: &str) {
-        crate::commands::say(line);
+        crate::say::say(line);
     }
 }
 

@@ -291,7 +291,7 @@ async fn tables(
         }
     }
     if rows.is_empty() {
-        crate::commands::say(&match listing.all_namespaces {
+        crate::say::say(&match listing.all_namespaces {
             true => "No resources found".to_owned(),
             false => format!("No resources found in {} namespace.", client.namespace),
         });

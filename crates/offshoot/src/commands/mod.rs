@@ -30,6 +30,7 @@ use crate::cli::remote::Rpkg;
 use crate::cli::{Cli, Command, LogFormat};
 use crate::client::Client;
 use crate::exit::Failure;
+pub(crate) use crate::say::{say, say_plain};
 use crate::{demo, logging};
 
 /// Runs what was asked for.
@@ -140,19 +141,9 @@ fn write_out(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// A line for people, on standard error.
-pub(crate) fn say(line: &str) {
-    say_plain(&format!("{line}\n"));
-}
-
 /// What the server warned about, as kubectl says it.
 fn say_warnings(client: &Client) {
     for warning in client.take_warnings() {
         say(&format!("Warning: {warning}"));
     }
-}
-
-/// A text for people, on standard error; nobody is left to tell if that is gone.
-pub(crate) fn say_plain(text: &str) {
-    drop(std::io::stderr().lock().write_all(text.as_bytes()));
 }

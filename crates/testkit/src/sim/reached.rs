@@ -76,14 +76,28 @@ impl Rolled {
         Ok(())
     }
 
-    /// Notes what a set writes to a variant; whether it wrote that last time, too: what somebody changed is put back.
-    pub(super) fn wrote(&mut self, rollout: &str, variant: &Variant) -> bool {
+    /// Notes what a set writes to a variant; whether it wrote that last time, too: what somebody changed is put back. Of other
+    /// fields that cannot be told any more, the upstream alone is.
+    pub(super) fn wrote(
+        &mut self,
+        rollout: &str,
+        variant: &Variant,
+        stood: Option<&VariantSpec>,
+    ) -> bool {
         let at = (rollout.to_owned(), variant.key.clone());
-        let spec = VariantSpec {
+        let plain = |spec: &VariantSpec| VariantSpec {
             suspend: false,
-            ..variant.spec.clone()
+            ..spec.clone()
         };
-        self.wrote.insert(at, spec.clone()).as_ref() == Some(&spec)
+        let spec = plain(&variant.spec);
+        let before = self.wrote.insert(at, spec.clone());
+        let stood = stood.map(|stood| VariantSpec {
+            upstream: spec.upstream.clone(),
+            ..plain(stood)
+        });
+        before.is_some_and(|b| {
+            b == spec || (b.upstream == spec.upstream && stood.as_ref() == Some(&spec))
+        })
     }
 
     /// The steps in which a variant may have been reached.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use engine::ports::StoredVariant;
-use model::{CommitId, MemberMark, ObjectKey, RolloutState, Variant, VariantStatus};
+use model::{CommitId, MemberMark, ObjectKey, RolloutState, Variant, VariantSet, VariantStatus};
 use plan::set::{RETRY, UNDO};
 use plan::variant::words::{REJECTED_BY, ROLLOUT};
 use tokio::time::Instant;
@@ -21,6 +21,9 @@ use crate::twin::Twin;
 
 /// How old may be what a decision was made on: watches are late, lists are from the past, and a process starts anew.
 const STALE: Duration = Duration::from_secs(25);
+
+/// The key of the context by which what is wanted differs.
+const REGION: &str = "region";
 
 /// Reasons for which a member does not count.
 const ABSENT: [&str; 3] = [
@@ -63,6 +66,15 @@ fn published(twin: &Twin, variant: &Variant) -> Vec<CommitId> {
 /// Whether a variant has published this commit of upstream.
 fn has_published(twin: &Twin, variant: &Variant, commit: CommitId) -> bool {
     published(twin, variant).contains(&commit)
+}
+
+/// Whether a variant is in the region that its set wants: another one is brought there once its step opens again.
+fn is_wanted<E>(set: &Result<VariantSet, E>, variant: &Variant) -> bool {
+    let wanted = set.as_ref().ok().and_then(|set| {
+        let template = set.spec.targets.first()?.template.as_ref()?;
+        template.context.as_ref()?.data.get(REGION).cloned()
+    });
+    wanted == variant.spec.context.data.get(REGION).cloned()
 }
 
 /// The variants of the set that are there.
@@ -126,6 +138,12 @@ impl Ports {
         }
         let members = members(&self.twin);
         let mut promises = self.ledger.open();
+        // Whoever begins a rollout may not have heard of what was wanted just before.
+        let old = |v: &&Variant| {
+            let since = promises.wanted_since(&place(v));
+            since.is_some_and(|since| since.elapsed() > STALE)
+        };
+        let known: Vec<ObjectKey> = members.iter().filter(old).map(|v| v.key.clone()).collect();
         let Some(rolled) = &mut promises.rolled else {
             return;
         };
@@ -138,8 +156,9 @@ impl Ports {
             }
         };
         // A member that was reached is put back to what it was, also where an earlier step has gained a member since.
-        let is_back = rolled.wrote(&found.rollout, variant);
-        let keys = || members.iter().map(|v| v.key.clone()).collect();
+        let stood = stored.as_ref().and_then(|s| s.parsed.as_ref().ok());
+        let is_back = rolled.wrote(&found.rollout, variant, stood.map(|v| &v.spec));
+        let keys = || known.iter().cloned().collect();
         let began = rolled
             .began
             .entry(found.rollout.clone())
@@ -257,7 +276,10 @@ impl World {
                 }
                 continue;
             }
-            if self.is_rejected(member) && rollout.halted.is_none() {
+            if is_wanted(&set.parsed, member)
+                && self.is_rejected(member)
+                && rollout.halted.is_none()
+            {
                 return broken(format!("F7: {} is rejected, and nothing halts", member.key));
             }
         }
