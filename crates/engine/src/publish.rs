@@ -261,6 +261,7 @@ impl Engine {
                         count(&self.counters().records);
                         let record = Arc::new(record);
                         self.learn_revision(Arc::clone(&record));
+                        self.leaves(&record);
                         if let Some(place) = stored.get_mut(i) {
                             *place = Some(record);
                         }
@@ -301,6 +302,19 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// A record of a repository that is not registered any more goes as those before it went: whoever took the registration
+    /// away may have looked before it was there.
+    fn leaves(&self, record: &Revision) {
+        let (namespace, name) = (&record.key.namespace, &record.repository);
+        if self.world(|w| w.repository(namespace, name).is_some()) {
+            return;
+        }
+        if let Ok(name) = model::ObjectName::parse(name.as_str()) {
+            let key = ObjectKey::new(namespace.clone(), name);
+            self.inner.queue.add(Key::Repository(key));
+        }
     }
 
     fn recorded_gone(&self, f: &Follow) {
