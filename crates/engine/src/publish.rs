@@ -145,6 +145,12 @@ impl Engine {
         let stored = match self.record(follow).await {
             Ok(stored) => stored,
             Err(error) => {
+                // What the change says beside its refs stands in its intent alone.
+                let repos = &self.inner.repos;
+                let intent = published.intent;
+                intent
+                    .iter()
+                    .for_each(|id| repos.leave_open(open.repo.url(), *id));
                 self.unfinished(open);
                 return Err(error);
             }
