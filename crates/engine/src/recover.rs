@@ -83,16 +83,19 @@ impl Engine {
         let known = known.map_err(|source| Error::Port { source })?;
         match record {
             Record::Put { record, .. } => {
-                let done = known
+                // Nothing was written since the change was meant, not by it either.
+                let unwritten = known
+                    .as_ref()
+                    .is_some_and(|k| k.meta.resource_version == record.meta.resource_version);
+                let same = known
                     .as_ref()
                     .is_some_and(|k| k.commit == record.commit && k.lifecycle == record.lifecycle);
-                if done || record.placeholder || !stands_in(refs, &record) {
+                if (same && !unwritten) || record.placeholder || !stands_in(refs, &record) {
                     return Ok(None);
                 }
                 let mut record = *record;
-                // Marks and owners that git does not know are what the change made of them, unless somebody wrote since.
-                let since = |k: &&Revision| k.meta.resource_version != record.meta.resource_version;
-                if let Some(known) = known.as_ref().filter(since) {
+                // Marks, labels and owners that git does not know are what the change made of them, unless somebody wrote since.
+                if let Some(known) = known.as_ref().filter(|_| !unwritten) {
                     record.meta = known.meta.clone();
                 }
                 Ok(Some(Follow::put(record, known.map(Arc::new))))
