@@ -4,8 +4,8 @@
 //! expectation of every write. Different packages never wait for each other, so that the store can
 //! batch them.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use model::Class;
 use tokio::sync::OwnedMutexGuard;
@@ -17,6 +17,24 @@ use crate::index::PackageKey;
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     held: Mutex<BTreeMap<PackageKey, Weak<tokio::sync::Mutex<()>>>>,
+    /// Packages for which somebody makes a revision now.
+    making: Mutex<BTreeSet<PackageKey>>,
+}
+
+/// That a revision of a package is being made, until this is dropped.
+pub(crate) struct Making<'l> {
+    locks: &'l Locks,
+    key: &'l PackageKey,
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        lock(&self.locks.making).remove(self.key);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Locks {
@@ -34,16 +52,34 @@ impl Locks {
         }
     }
 
+    /// Notes that a revision of a package is made, whose lock the caller holds.
+    ///
+    /// # Errors
+    /// A package is being made that contains this one, or lies in it: each would be judged without the other.
+    pub(crate) fn making<'l>(&'l self, key: &'l PackageKey) -> Result<Making<'l>, Error> {
+        let mut making = lock(&self.making);
+        let beside = |k: &&PackageKey| {
+            (&k.namespace, &k.repository) == (&key.namespace, &key.repository)
+                && k.package != key.package
+                && k.package.overlaps(&key.package)
+        };
+        if let Some(other) = making.iter().find(beside) {
+            return Err(Error::conflict(format!(
+                "package path \"{}\" conflicts with package \"{}\", which is being made: packages cannot be nested",
+                key.package, other.package
+            )));
+        }
+        making.insert(key.clone());
+        Ok(Making { locks: self, key })
+    }
+
     /// Holds the package if nobody does.
     pub(crate) fn if_free(&self, key: &PackageKey) -> Option<OwnedMutexGuard<()>> {
         self.lock(key).try_lock_owned().ok()
     }
 
     fn lock(&self, key: &PackageKey) -> Arc<tokio::sync::Mutex<()>> {
-        let mut held = self
-            .held
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut held = lock(&self.held);
         if held.len() > 1_024 {
             held.retain(|_, lock| lock.strong_count() > 0);
         }

@@ -145,6 +145,12 @@ impl Engine {
         let stored = match self.record(follow).await {
             Ok(stored) => stored,
             Err(error) => {
+                // What the change says beside its refs stands in its intent alone.
+                let repos = &self.inner.repos;
+                let intent = published.intent;
+                intent
+                    .iter()
+                    .for_each(|id| repos.leave_open(open.repo.url(), *id));
                 self.unfinished(open);
                 return Err(error);
             }
@@ -261,6 +267,7 @@ impl Engine {
                         count(&self.counters().records);
                         let record = Arc::new(record);
                         self.learn_revision(Arc::clone(&record));
+                        self.leaves(&record);
                         if let Some(place) = stored.get_mut(i) {
                             *place = Some(record);
                         }
@@ -301,6 +308,19 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// A record of a repository that is not registered any more goes as those before it went: whoever took the registration
+    /// away may have looked before it was there.
+    fn leaves(&self, record: &Revision) {
+        let (namespace, name) = (&record.key.namespace, &record.repository);
+        if self.world(|w| w.repository(namespace, name).is_some()) {
+            return;
+        }
+        if let Ok(name) = model::ObjectName::parse(name.as_str()) {
+            let key = ObjectKey::new(namespace.clone(), name);
+            self.inner.queue.add(Key::Repository(key));
+        }
     }
 
     fn recorded_gone(&self, f: &Follow) {

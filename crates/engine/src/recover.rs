@@ -4,7 +4,7 @@
 //! the owners and labels that git does not know. One of which none stands is dropped. The journal
 //! only saves a look: discovery alone leads to the same refs and contents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{CommitId, Lifecycle, Revision};
@@ -33,6 +33,7 @@ impl Engine {
             .into_iter()
             .filter(|i| left.contains(&i.id))
             .partition(|i| i.known);
+        let later: BTreeSet<_> = unknown.iter().map(|i| i.id).collect();
         if !known.is_empty() {
             let refs = open.repo.refs().map_err(failed("read the refs"))?;
             for intent in known.iter().filter(|i| i.stands) {
@@ -41,9 +42,7 @@ impl Engine {
             let ids: Vec<_> = known.iter().map(|i| i.id).collect();
             open.repo.settle(&ids).map_err(failed("settle intents"))?;
         }
-        if unknown.is_empty() {
-            self.inner.repos.recovered(url);
-        }
+        self.inner.repos.recovered(url, &left - &later);
         Ok(())
     }
 
@@ -84,14 +83,19 @@ impl Engine {
         let known = known.map_err(|source| Error::Port { source })?;
         match record {
             Record::Put { record, .. } => {
-                let done = known
+                // Nothing was written since the change was meant, not by it either.
+                let unwritten = known
+                    .as_ref()
+                    .is_some_and(|k| k.meta.resource_version == record.meta.resource_version);
+                let same = known
                     .as_ref()
                     .is_some_and(|k| k.commit == record.commit && k.lifecycle == record.lifecycle);
-                if done || record.placeholder || !stands_in(refs, &record) {
+                if (same && !unwritten) || record.placeholder || !stands_in(refs, &record) {
                     return Ok(None);
                 }
                 let mut record = *record;
-                if let Some(known) = &known {
+                // Marks, labels and owners that git does not know are what the change made of them, unless somebody wrote since.
+                if let Some(known) = known.as_ref().filter(|_| !unwritten) {
                     record.meta = known.meta.clone();
                 }
                 Ok(Some(Follow::put(record, known.map(Arc::new))))

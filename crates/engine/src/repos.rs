@@ -74,7 +74,8 @@ impl Open {
 #[derive(Default)]
 pub(crate) struct Repos {
     open: Mutex<BTreeMap<ObjectKey, Arc<Open>>>,
-    /// The intents of the last process, by URL, until each was looked at; none left is an empty set.
+    /// The intents of the last process, and those of this one whose records could not be written, by URL, until each was
+    /// looked at; none left is an empty set.
     recovered: Mutex<BTreeMap<String, BTreeSet<IntentId>>>,
     /// One opening at a time for each repository: a slow remote holds up its own callers alone.
     opening: Mutex<BTreeMap<ObjectKey, Arc<tokio::sync::Mutex<()>>>>,
@@ -172,9 +173,19 @@ impl Repos {
             .clone()
     }
 
-    /// Notes that a URL's journal was looked at.
-    pub(crate) fn recovered(&self, url: &str) {
-        lock(&self.recovered).insert(url.to_owned(), BTreeSet::new());
+    /// Notes which intents of a URL's journal were looked at.
+    pub(crate) fn recovered(&self, url: &str, seen: BTreeSet<IntentId>) {
+        let mut recovered = lock(&self.recovered);
+        let left = recovered.entry(url.to_owned()).or_default();
+        left.retain(|id| !seen.contains(id));
+    }
+
+    /// Notes that an intent's records could not be written: the next look completes it. Before the first look at the journal
+    /// everything in it is left anyway.
+    pub(crate) fn leave_open(&self, url: &str, intent: IntentId) {
+        if let Some(left) = lock(&self.recovered).get_mut(url) {
+            left.insert(intent);
+        }
     }
 }
 

@@ -42,6 +42,7 @@ impl Engine {
 
     async fn work(&self) {
         self.loaded().await;
+        self.forget_unregistered();
         let until = Instant::now() + LONGEST_FIRST_LOOK;
         let mut turns = JoinSet::new();
         while let Some(key) = self.inner.queue.next().await {
@@ -124,8 +125,21 @@ impl Engine {
         }
     }
 
+    /// Puts the repositories in line that are not registered and have records: whoever took them away died before those went.
+    fn forget_unregistered(&self) {
+        let gone: Vec<_> = self.world(|w| {
+            let all = w.revisions.repositories();
+            all.filter(|key| w.repositories.get(key).is_none())
+                .collect()
+        });
+        for key in gone {
+            self.inner.queue.add(Key::Repository(key));
+        }
+    }
+
     /// Puts every key in line.
     pub fn look_at_everything(&self) {
+        self.forget_unregistered();
         let keys: Vec<Key> = self.world(|w| {
             let repositories = w
                 .repositories

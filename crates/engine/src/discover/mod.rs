@@ -281,7 +281,8 @@ impl Engine {
         self.keep_lost(open, &lost).await
     }
 
-    /// Keeps commits reachable that a push took out of a draft's history (V23).
+    /// Keeps commits reachable that a push took out of a draft's history (V23), and tells of them. Where nothing of ours may be
+    /// written, that is all there is to do: the look goes on, with what is there now.
     async fn keep_lost(&self, open: &Open, lost: &survey::Lost) -> Result<()> {
         let failed = |source| Error::Store {
             attempt: "keep lost commits",
@@ -294,31 +295,32 @@ impl Engine {
         let Ok(name) = RefName::parse(&name) else {
             return Ok(());
         };
-        let submission = store::Submission {
-            refs: vec![store::RefEdit {
-                name: name.clone(),
-                expect: store::Expect::Any,
-                to: Some(lost.commit),
-                scope: store::Scope::Local,
-            }],
-            ..store::Submission::default()
+        let kept = match self.writable(open) {
+            Err(why) => format!("it is not kept, since nothing is written there: {why}"),
+            Ok(()) => {
+                let submission = store::Submission {
+                    refs: vec![store::RefEdit {
+                        name: name.clone(),
+                        expect: store::Expect::Any,
+                        to: Some(lost.commit),
+                        scope: store::Scope::Local,
+                    }],
+                    ..store::Submission::default()
+                };
+                let answer = open.repo.submit(submission).await.map_err(failed)?;
+                if !matches!(answer, store::Answer::Published(_)) {
+                    return Ok(());
+                }
+                format!("it is kept as {}", name.as_str())
+            }
         };
-        if let store::Answer::Published(_) = open.repo.submit(submission).await.map_err(failed)? {
-            let message = format!(
-                "a push took commit {} out of the history of {}; it is kept as {}",
-                lost.commit,
-                lost.name,
-                name.as_str()
-            );
-            self.tell(
-                OurKind::Repository,
-                open.key(),
-                EventType::Warning,
-                "HistoryReplaced",
-                message,
-            )
+        let message = format!(
+            "a push took commit {} out of the history of {}; {kept}",
+            lost.commit, lost.name
+        );
+        let (kind, warning) = (OurKind::Repository, EventType::Warning);
+        self.tell(kind, open.key(), warning, "HistoryReplaced", message)
             .await;
-        }
         Ok(())
     }
 }

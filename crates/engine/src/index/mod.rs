@@ -7,12 +7,13 @@
 mod keys;
 mod mirror;
 mod objects;
+mod packages;
 mod repositories;
 mod revisions;
 mod wake;
 mod world;
 
 pub(crate) use mirror::Changed;
-pub(crate) use revisions::PackageKey;
+pub(crate) use packages::PackageKey;
 pub(crate) use wake::Wake;
 pub(crate) use world::{World, downstream_of, package_of, upstream_of};

@@ -1,13 +1,13 @@
 //! Records of package revisions by name, package and owner.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
-use model::{Namespace, ObjectKey, PackageName, RepositoryName, Revision, Uid};
+use model::{Namespace, ObjectKey, ObjectName, PackageName, RepositoryName, Revision, Uid};
 
 use super::keys::{Keys, add, find, take};
 use super::mirror::{Changed, Mirror, Versioned};
+use super::packages::{ByPackage, PackageKey};
 
 impl Versioned for Revision {
     fn key(&self) -> &ObjectKey {
@@ -19,52 +19,11 @@ impl Versioned for Revision {
     }
 }
 
-/// A package of a registered repository.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct PackageKey {
-    /// The namespace of its repository.
-    pub(crate) namespace: Namespace,
-    /// The repository.
-    pub(crate) repository: RepositoryName,
-    /// The package.
-    pub(crate) package: PackageName,
-}
-
-impl PackageKey {
-    /// A key of all three.
-    pub(crate) fn new(
-        namespace: &Namespace,
-        repository: &RepositoryName,
-        package: &PackageName,
-    ) -> Self {
-        Self {
-            namespace: namespace.clone(),
-            repository: repository.clone(),
-            package: package.clone(),
-        }
-    }
-
-    /// The package of a revision.
-    pub(crate) fn of(revision: &Revision) -> Self {
-        Self::new(
-            &revision.key.namespace,
-            &revision.repository,
-            &revision.package,
-        )
-    }
-}
-
-impl fmt::Display for PackageKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.namespace, self.repository, self.package)
-    }
-}
-
 /// All records, indexed.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Revisions {
     mirror: Mirror<Revision>,
-    packages: BTreeMap<PackageKey, Keys>,
+    packages: ByPackage,
     owners: BTreeMap<Uid, Keys>,
 }
 
@@ -86,7 +45,7 @@ impl Revisions {
 
     /// All records of a package, placeholder included, in name order.
     pub(crate) fn of_package(&self, package: &PackageKey) -> Vec<Arc<Revision>> {
-        self.all(self.packages.get(package))
+        self.all(self.packages.of_package(package))
     }
 
     /// All records that an object of this namespace owns: an owner is one in its own namespace alone (V25).
@@ -107,12 +66,8 @@ impl Revisions {
                 .get(k)
                 .is_some_and(|r| r.repository == *repository)
         };
-        // Package keys sort by namespace, then repository: a range would need the least package
-        // name; skipping is linear in the packages of the namespace before it only.
         self.packages
-            .iter()
-            .skip_while(|(k, _)| (&k.namespace, &k.repository) < (namespace, repository))
-            .take_while(|(k, _)| (&k.namespace, &k.repository) == (namespace, repository))
+            .of_repository(namespace, repository)
             .flat_map(|(_, keys)| keys.iter().filter(mine))
             .filter_map(|key| self.mirror.get(key).cloned())
             .collect()
@@ -120,19 +75,25 @@ impl Revisions {
 
     /// Whether a repository has any record.
     pub(crate) fn is_listed(&self, namespace: &Namespace, repository: &RepositoryName) -> bool {
-        let before = |k: &PackageKey| (&k.namespace, &k.repository) < (namespace, repository);
-        let mut rest = self.packages.keys().skip_while(|k| before(k));
-        let first = rest.next();
-        first.is_some_and(|k| k.namespace == *namespace && k.repository == *repository)
+        let mut packages = self.packages.of_repository(namespace, repository);
+        packages.next().is_some()
+    }
+
+    /// The repositories that have records, as their objects are named.
+    pub(crate) fn repositories(&self) -> impl Iterator<Item = ObjectKey> {
+        self.packages
+            .repositories()
+            .filter_map(|(namespace, name)| {
+                let name = ObjectName::parse(name.as_str()).ok()?;
+                Some(ObjectKey::new(namespace.clone(), name))
+            })
     }
 
     /// All records of a namespace, package by package.
     pub(crate) fn of_namespace(&self, namespace: &Namespace) -> Vec<Arc<Revision>> {
         self.packages
-            .iter()
-            .skip_while(|(k, _)| k.namespace < *namespace)
-            .take_while(|(k, _)| k.namespace == *namespace)
-            .flat_map(|(_, keys)| keys.iter())
+            .of_namespace(namespace)
+            .flat_map(Keys::iter)
             .filter_map(|key| self.mirror.get(key).cloned())
             .collect()
     }
@@ -143,12 +104,8 @@ impl Revisions {
         namespace: &Namespace,
         repository: &RepositoryName,
     ) -> Vec<PackageName> {
-        self.packages
-            .keys()
-            .skip_while(|k| (&k.namespace, &k.repository) < (namespace, repository))
-            .take_while(|k| (&k.namespace, &k.repository) == (namespace, repository))
-            .map(|k| k.package.clone())
-            .collect()
+        let packages = self.packages.of_repository(namespace, repository);
+        packages.map(|(name, _)| name.clone()).collect()
     }
 
     fn all(&self, keys: Option<&Keys>) -> Vec<Arc<Revision>> {
@@ -187,13 +144,13 @@ impl Revisions {
 
     fn reindex(&mut self, changed: &Changed<Revision>) {
         if let Some(old) = &changed.old {
-            take(&mut self.packages, &PackageKey::of(old), &old.key);
+            self.packages.take(&PackageKey::of(old), &old.key);
             for owner in &old.meta.owners {
                 take(&mut self.owners, &owner.uid, &old.key);
             }
         }
         if let Some(new) = &changed.new {
-            add(&mut self.packages, PackageKey::of(new), &new.key);
+            self.packages.add(PackageKey::of(new), &new.key);
             for owner in &new.meta.owners {
                 add(&mut self.owners, owner.uid.clone(), &new.key);
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::{ObjectKey, Revision, TargetSelection, UpstreamSource};
 
 use super::mirror::Changed;
-use super::revisions::PackageKey;
+use super::packages::PackageKey;
 use super::world::{World, asks_back, downstream_of, upstream_of};
 use crate::observe::revision_sets;
 use crate::ports::{Gvk, ObjectSummary, Stored, StoredRepository, StoredSet, StoredVariant};

@@ -13,8 +13,9 @@ use plan::variant::words::{READY, SET_KIND, STALLED, TAKE_BACK};
 use super::keys::{Keys, add, find, take};
 use super::mirror::{Changed, Mirror, Versioned};
 use super::objects::Objects;
+use super::packages::PackageKey;
 use super::repositories::Repositories;
-use super::revisions::{PackageKey, Revisions};
+use super::revisions::Revisions;
 use crate::ports::{Stored, StoredRepository, StoredSet, StoredVariant};
 
 impl<T, S> Versioned for Stored<T, S> {

@@ -29,7 +29,11 @@ pub(super) async fn create(
 ) -> Result<Made> {
     let key = PackageKey::new(namespace, &input.repository, &input.package);
     let (guard, race) = engine.earlier(engine.inner.locks.for_request(&key)).await;
-    let made = within(engine, by, namespace, input, &key).await;
+    let made = async {
+        let _making = engine.inner.locks.making(&key)?;
+        within(engine, by, namespace, input, &key).await
+    };
+    let made = made.await;
     drop(guard);
     made.map_err(|error| race.tell(error))
 }

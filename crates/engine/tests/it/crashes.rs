@@ -247,3 +247,42 @@ async fn a_publish_that_was_torn_is_completed_without_its_journal() {
     );
     assert_eq!(world.refs("deploy")["refs/heads/main"], published.commit);
 }
+
+/// A7: the label of the latest is stored, and git does not know it.
+#[tokio::test(start_paused = true)]
+async fn the_latest_of_a_package_is_labelled_although_the_deletion_of_a_later_one_died() {
+    let mut world = ready().await;
+    let mut shop = variant("shop", "shop");
+    shop.spec.upstream.version = UpstreamVersion::Latest;
+    world.twin.put_variant(shop);
+    world.rest().await;
+    let [first, second] = [1, 2].map(|n| format!("deploy.shop.packagevariant-{n}"));
+    world.publish(&first).await;
+    push(
+        &world,
+        &DEPLOYMENT.replace("replicas: 1", "replicas: 2"),
+        "v2",
+    )
+    .await;
+    world.rest().await;
+    world.publish(&second).await;
+    world.rest().await;
+    let latest = |world: &World, name: &str| {
+        let labels = &world.revision(name).meta.labels;
+        labels.contains_key("kpt.dev/latest-revision")
+    };
+    assert_eq!(
+        (latest(&world, &first), latest(&world, &second)),
+        (false, true)
+    );
+    world.twin.delete_variant(NS, "shop");
+    world.rest().await;
+    let second = key(NS, &second);
+    *world.deaths.named.lock().expect("no panic") = Some("engine Published");
+    let engine = world.engine.clone();
+    let gone = engine.delete(&alice(), &second, &Default::default()).await;
+    assert!(gone.is_err() && world.deaths.died().is_some());
+    world.restart().await;
+    assert!(!world.names().contains(&second.name.to_string()));
+    assert!(latest(&world, &first));
+}

@@ -306,3 +306,31 @@ async fn a_controller_that_is_not_asked_for_touches_nothing() {
     let other = world.twin.set(NS, "other").expect("the set");
     assert!(other.status.conditions.is_empty(), "and sets do not");
 }
+
+/// Each would be judged without the other, and afterwards neither would get another revision.
+#[tokio::test(start_paused = true)]
+async fn of_two_nested_packages_that_are_asked_for_at_once_one_is_made() {
+    let world = World::new().await;
+    world.register("deploy", true).await;
+    world.rest().await;
+    let init = || Task::Init {
+        description: String::new(),
+        keywords: Vec::new(),
+        site: String::new(),
+    };
+    let namespace = Namespace::parse(NS).expect("a namespace");
+    let alice = alice();
+    let create = |package: &str| {
+        let asked = input("deploy", package, "w", init());
+        world.engine.create(&alice, &namespace, asked)
+    };
+    let (outer, inner) = tokio::join!(create("web"), create("web/in"));
+    assert!(outer.is_ok(), "{outer:?}");
+    let refused = inner.expect_err("nested");
+    assert!(
+        refused.to_string().contains("cannot be nested"),
+        "{refused}"
+    );
+    let later = create("web/in").await.expect_err("nested");
+    assert_eq!(later.class(), Class::Invalid, "{later}");
+}

@@ -1,6 +1,7 @@
 //! Objects that go away and repositories that are made anew under our feet (X10).
 
-use model::{ObjectKey, Status};
+use engine::ports::{Change, Expect, RecordWrite, Records as _};
+use model::{ObjectKey, Revision, Status};
 use testkit::twin::key;
 
 use crate::variants::{quiet, ready, variant};
@@ -167,4 +168,52 @@ async fn a_ref_that_leads_nowhere_keeps_nobody_from_the_others() {
     );
     assert_eq!(world.revision(DRAFT).meta.uid, before.meta.uid);
     quiet(&world).await;
+}
+
+/// A record that was written while its repository was taken away: nobody could delete it.
+async fn written_late(world: &World) {
+    let record = world
+        .twin
+        .revisions()
+        .into_iter()
+        .find(|r| r.repository.as_str() == "deploy");
+    let record = record.expect("a record");
+    world.twin.delete_repository(NS, "deploy");
+    world.rest().await;
+    let write = RecordWrite {
+        expect: Expect::Absent,
+        change: Change::Put(Box::new(Revision::clone(&record))),
+    };
+    let written = world.twin.commit(vec![write]).await;
+    assert!(written.iter().all(Result::is_ok), "{written:?}");
+}
+
+fn of_deploy(world: &World) -> Vec<String> {
+    let mut names = world.names();
+    names.retain(|n| n.starts_with("deploy."));
+    names
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_recorded_of_a_repository_that_has_gone_goes_at_the_next_start() {
+    let mut world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    written_late(&world).await;
+    assert_eq!(of_deploy(&world).len(), 1);
+    world.restart().await;
+    assert_eq!(of_deploy(&world), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_recorded_of_a_repository_that_has_gone_goes_when_everything_is_looked_at() {
+    let world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    written_late(&world).await;
+    world.rest().await;
+    assert_eq!(of_deploy(&world).len(), 1);
+    world.engine.look_at_everything();
+    world.rest().await;
+    assert_eq!(of_deploy(&world), [""; 0]);
 }

@@ -251,3 +251,25 @@ async fn a_fan_out_does_each_thing_once() {
     );
     assert_eq!(after.refused, before.refused);
 }
+
+/// R165, S8: what somebody stopped is not set going by the set that takes it back.
+#[tokio::test(start_paused = true)]
+async fn a_variant_that_is_taken_back_stays_suspended() {
+    let world = ready().await;
+    put_site(&world, "site-1", "eu", "yes");
+    let fan = set("fan", vec![by_site()]);
+    world.twin.put_set(fan.clone());
+    world.rest().await;
+    let [name] = &variants(&world)[..] else {
+        panic!("{:?}", variants(&world));
+    };
+    let stored = world.twin.variant(NS, name).expect("a variant");
+    let mut variant = model::Variant::clone(&stored.parsed.expect("a spec"));
+    std::sync::Arc::make_mut(&mut variant.meta).owners.clear();
+    variant.spec.suspend = true;
+    world.twin.put_variant(variant);
+    world.rest().await;
+    let stored = world.twin.variant(NS, name).expect("a variant");
+    assert!(!stored.meta.owners.is_empty(), "it is taken back");
+    assert!(stored.parsed.expect("a spec").spec.suspend);
+}

@@ -129,3 +129,30 @@ async fn a_restart_changes_nothing_and_git_alone_brings_everything_back() {
     }
     quiet(&world).await;
 }
+
+/// V10: git knows nothing of the mark that only such a proposal carries.
+#[tokio::test(start_paused = true)]
+async fn a_deletion_whose_proposal_died_before_its_record_is_still_known_as_ours() {
+    let mut world = ready().await;
+    world.twin.put_variant(variant("cafe", "cafe"));
+    world.rest().await;
+    world.publish("deploy.cafe.packagevariant-1").await;
+    world.rest().await;
+    *world.deaths.named.lock().expect("no panic") = Some("engine Published");
+    world.twin.delete_variant(NS, "cafe");
+    world.pass(5).await;
+    assert_eq!(world.deaths.died().as_deref(), Some("engine Published"));
+    world.restart().await;
+    let cafe = world.revision("deploy.cafe.packagevariant-1");
+    assert_eq!(cafe.lifecycle, Lifecycle::DeletionProposed);
+    let mark = cafe.meta.annotations.get(plan::variant::words::PROPOSED_BY);
+    assert!(mark.is_some(), "{:?}", cafe.meta);
+    // Whoever makes the variant again takes the proposal back.
+    let mut again = variant("cafe", "cafe");
+    again.spec.adoption = model::AdoptionPolicy::Existing;
+    world.twin.put_variant(again);
+    world.rest().await;
+    let cafe = world.revision("deploy.cafe.packagevariant-1");
+    assert_eq!(cafe.lifecycle, Lifecycle::Published);
+    quiet(&world).await;
+}

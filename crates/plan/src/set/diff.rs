@@ -362,12 +362,15 @@ fn adopt(set: &VariantSet, uid: &Uid, existing: &Existing, wanted: Wanted) -> Re
     meta.labels.insert(LABEL.to_owned(), uid.to_string());
     mark(&mut meta, set, wanted.explicit);
     reached(&mut meta, set, wanted.mark.as_ref());
+    let mut spec = wanted.spec.rendered();
+    // Who stopped it has not said that it may go on (R165).
+    spec.suspend = existing.variant.as_ref().is_some_and(|v| v.spec.suspend);
     Ok(Step::Update {
         resource_version: existing.meta.resource_version.clone(),
         variant: Box::new(Variant {
             key: existing.key.clone(),
             meta: Arc::new(meta),
-            spec: wanted.spec.rendered(),
+            spec,
         }),
         adopt: true,
     })

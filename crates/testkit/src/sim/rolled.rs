@@ -166,6 +166,10 @@ impl Ports {
         let began = began.clone();
         let reached = (found.rollout.clone(), variant.key.clone());
         rolled.before.entry(reached).or_insert_with(|| {
+            // What the rollout makes had published nothing, whatever was at its place.
+            if stored.is_none() {
+                return Vec::new();
+            }
             // Whoever writes may not have heard of the last one.
             let mut last = published(&self.twin, variant);
             last.truncate(2);

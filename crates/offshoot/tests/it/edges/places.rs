@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
-use super::{REPOSITORIES, register, until};
-use crate::process::{Process, git, repository};
+use super::{REPOSITORIES, REVISIONS, kptfile, register, until, until_there, write};
+use crate::process::{Process, git, repository, wait_for};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_opens_nothing_outside_of_its_fence() {
@@ -78,4 +78,40 @@ async fn nobody_else_reads_what_is_stored_whatever_the_directory() {
     drop(Process::start(root.path(), &["--audit-log", &log]).await);
     open_to_others(&data, &mut found);
     assert_eq!(found, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkout_whose_history_is_replaced_is_read_anew_and_nothing_is_written_there() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Process::start(root.path(), &[]).await;
+    let upstream = root.path().join("upstream");
+    std::fs::create_dir(&upstream).unwrap();
+    git(&upstream, &["init", "--quiet", "--initial-branch=main"]);
+    write(&upstream, &[("web/Kptfile", kptfile("web").as_bytes())]);
+    git(&upstream, &["add", "--all"]);
+    git(&upstream, &["commit", "--quiet", "--message", "first"]);
+    git(&upstream, &["tag", "web/v1"]);
+    let mut object = repository(root.path(), "upstream", false);
+    object["spec"]["git"]["repo"] = json!(format!("file://{}", upstream.display()));
+    server.create(REPOSITORIES, &object).await;
+    until_there(&server, &format!("{REVISIONS}/upstream.web.v1")).await;
+    let first = git(&upstream, &["rev-parse", "HEAD"]);
+    git(
+        &upstream,
+        &["commit", "--quiet", "--amend", "--message", "anew"],
+    );
+    git(&upstream, &["tag", "--force", "web/v1"]);
+    let head = git(&upstream, &["rev-parse", "HEAD"]);
+    assert_ne!(first, head);
+    for name in ["main", "v1"] {
+        let path = format!("{REVISIONS}/upstream.web.{name}");
+        wait_for("what is there now", async || {
+            server.get(&path).await.to_string().contains(head.trim())
+        })
+        .await;
+    }
+    let path = format!("{REPOSITORIES}/upstream");
+    until(&server, &path, "Ready", |c| c.0 == "True").await;
+    let refs = git(&upstream, &["for-each-ref", "--format=%(refname)"]);
+    assert_eq!(refs.trim(), "refs/heads/main\nrefs/tags/web/v1");
 }
