@@ -23,7 +23,10 @@ pub fn waits(o: &Observed, plan: &Plan) -> String {
     let mut text = String::new();
     for (standing, what) in ASKED {
         let stands = |v: &&&Existing| v.standing == standing;
-        let early = |v: &&Existing| is_open(standing) && plan.early.contains_key(&v.key.name);
+        let early = |v: &&Existing| match standing {
+            Standing::DeletionProposed => is_kept(v, plan),
+            _ => is_open(standing) && plan.early.contains_key(&v.key.name),
+        };
         let all = || ours.iter().filter(stands).copied();
         let here: Vec<&Existing> = all().filter(|v| !early(v)).collect();
         let not: Vec<&Existing> = all().filter(early).collect();
@@ -55,14 +58,24 @@ pub fn early(plan: &Plan, variant: &ObjectName) -> Option<String> {
     Some(format!("is not to be approved now: {why}\n"))
 }
 
+/// Whether a rollout still has a variant the deletion of whose package is proposed: that is decided by itself, and never with
+/// others.
+fn is_kept(variant: &Existing, plan: &Plan) -> bool {
+    let proposed = variant.standing == Standing::DeletionProposed;
+    proposed && plan.status.rollout.is_some() && !variant.meta.is_deleting()
+}
+
 /// Open revisions that nobody is to approve now, and why.
 fn waiting(ours: &[&Existing], plan: &Plan) -> String {
     let mut text = String::new();
-    for (early, what) in EARLY {
+    let early = |early: Early| -> Vec<&Existing> {
         let here = ours.iter().copied();
-        let here: Vec<&Existing> = here
-            .filter(|v| plan.early.get(&v.key.name) == Some(&early))
-            .collect();
+        let here = here.filter(|v| plan.early.get(&v.key.name) == Some(&early));
+        here.collect()
+    };
+    let kept: Vec<&Existing> = ours.iter().copied().filter(|v| is_kept(v, plan)).collect();
+    let all = EARLY.map(|(of, what)| (early(of), what));
+    for (here, what) in all.into_iter().chain([(kept, KEPT)]) {
         if here.is_empty() {
             continue;
         }
@@ -75,6 +88,8 @@ fn waiting(ours: &[&Existing], plan: &Plan) -> String {
     }
     text
 }
+
+const KEPT: &str = "with a deletion to approve of what the rollout still has; `offshoot why pvar/NAME` has the way out of each";
 
 const EARLY: [(Early, &str); 2] = [
     (

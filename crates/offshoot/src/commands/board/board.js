@@ -353,7 +353,9 @@ class Grid {
     const row = $("selection-verbs"), cells = [...this.chosen].map((v) => this.cells.get(v)).filter((c) => c?.d && c.t);
     row.replaceChildren();
     const button = (verb, right, stages) => {
-      const of = cells.filter((c) => stages.includes(c.l));
+      // Deletions of what a rollout still has go with nothing else.
+      const kept = (c) => verb === "approve" && c.l === "DeletionProposed" && c.step && cells.length > 1;
+      const of = cells.filter((c) => stages.includes(c.l) && !kept(c));
       if (!of.length) return;
       const node = make("button", `${title(verb)} ${of.length}`, { type: "button", class: `act ${verb}` });
       node.disabled = row.dataset[right] !== "yes";

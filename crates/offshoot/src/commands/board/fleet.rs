@@ -28,6 +28,8 @@ pub(super) struct Target {
     pub(super) uid: String,
     /// Its step of the rollout of its set; empty where there is none, or it is not settled.
     pub(super) step: String,
+    /// Whether its variant is being deleted.
+    pub(super) leaves: bool,
     /// When it or its revision changed last, in the board's own count.
     pub(super) since: u64,
 }
@@ -244,6 +246,7 @@ impl Fleet {
             message: ready.unwrap_or_default(),
             uid: text(object, &["metadata", "uid"]),
             step: old.map(|old| old.step.clone()).unwrap_or_default(),
+            leaves: meta.is_deleting(),
             since: self.version,
         };
         if let Some(old) = old {

@@ -1,9 +1,11 @@
 //! The step of each target, as cells show it, by the code that decides on it (F7). Computed where a change may have moved a
 //! target, for all changes that came together, and never by page.
 
+use std::collections::BTreeSet;
+
 use plan::set::Place;
 
-use super::fleet::{Fleet, Target};
+use super::fleet::{Fleet, Revision, Target, lifecycle, name};
 
 impl Fleet {
     /// Puts the targets of sets that changed into their steps.
@@ -30,6 +32,31 @@ impl Fleet {
         let steps = rollout.into_iter().flat_map(|status| &status.steps);
         let mut closed = steps.filter(|step| step.opened.is_none());
         !target.step.is_empty() && closed.any(|step| step.name == target.step)
+    }
+
+    /// Whether a target is one that a rollout still has: its variant is there to stay, whoever proposed the deletion of what it
+    /// looks after.
+    pub(super) fn is_kept(&self, target: &Target) -> bool {
+        let set = self.sets.get(&target.set);
+        !target.leaves && set.is_some_and(|set| set.rollout.is_some())
+    }
+
+    /// Revisions whose deletion is proposed although a rollout still has the target at their place: a variant that somebody
+    /// deleted by hand proposes it, and is made anew (V10). Nobody is asked to approve these in bulk.
+    pub(super) fn kept_deletions(&self) -> BTreeSet<&str> {
+        let deletions = || self.open().filter(|r| lifecycle(r) == "DeletionProposed");
+        if deletions().next().is_none() {
+            return BTreeSet::new();
+        }
+        let kept = self.targets.values().filter(|t| self.is_kept(t));
+        let places: BTreeSet<(&str, &str)> = kept
+            .map(|t| (t.repository.as_str(), t.package.as_str()))
+            .collect();
+        let here = |r: &&Revision| {
+            let of = |key: &str| api::str_at(r, &["spec", key]).unwrap_or_default();
+            places.contains(&(of("repository"), of("packageName")))
+        };
+        deletions().filter(here).map(name).collect()
     }
 
     /// Each target of a set with its step; `None` if there is no such set.

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Board, viewer};
-use crate::edges::{REVISIONS, until_there};
-use crate::plan::{DEPLOYMENT, SETS, upstream};
+use crate::edges::{REVISIONS, VARIANTS, until_there};
+use crate::plan::{DEPLOYMENT, SETS, typed, upstream};
 use crate::process::{Process, wait_for};
 use crate::rollout::{fleet, publish, state, until};
 
@@ -168,6 +168,59 @@ async fn what_is_open_too_early_is_offered_to_nobody() {
         assert!(!offered.contains(name) && rest.contains(name), "{page}");
     }
     assert!(!rest.contains("data-verb"), "{page}");
+}
+
+/// A variant that somebody deletes by hand during an undo proposes the deletion of its package, and is made anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_of_what_a_rollout_still_has_is_in_no_button_for_all() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = fleet(root).await;
+    let next = DEPLOYMENT.replace("web:1.4", "web:1.5");
+    upstream(root, &next, "hunter1", Some("v2"));
+    publish(&server, root, "canary.web.packagevariant-2").await;
+    let board = Board::open(&root.join("data/kubeconfig"));
+    let (code, out, err) = typed(root, "data/kubeconfig", &["rollout", "undo", "web"]);
+    assert_eq!(code, 0, "{out}{err}");
+    until(&server, "Undone").await;
+    // One that the set still wants, and one that it does not: its target goes for good.
+    let mut smaller = crate::rollout::set();
+    smaller["spec"]["targets"][0]["repositories"][1]["packageNames"] = json!(["web-00"]);
+    let body = json!({ "spec": { "targets": smaller["spec"]["targets"] } });
+    server
+        .client
+        .patch(&format!("{SETS}/web"), &body)
+        .await
+        .unwrap();
+    let variant = format!("{VARIANTS}/web-deploy-web-00");
+    server.client.delete(&variant).await.unwrap();
+    let (live, gone) = (
+        "deploy.web-00.packagevariant-1",
+        "deploy.web-01.packagevariant-1",
+    );
+    let page = std::cell::RefCell::new(String::new());
+    wait_for("both deletions", async || {
+        *page.borrow_mut() = board.get("").2;
+        let page = page.borrow();
+        page.contains("id=\"w-kept\"") && page.contains(gone)
+    })
+    .await;
+    until_there(&server, &variant).await;
+    let page = page.into_inner();
+    let (offered, rest) = page.split_once("id=\"w-kept\"").unwrap();
+    assert!(!offered.contains(live) && rest.contains(live), "{page}");
+    assert!(offered.contains(gone) && !rest.contains(gone), "{page}");
+    let button = offered
+        .split("<button")
+        .find(|b| b.contains("data-act=\"approve\""));
+    assert!(button.is_some_and(|b| b.contains(gone)), "{page}");
+    assert!(!rest.contains("data-act"), "{page}");
+    // By itself it can be decided.
+    let page = board.get(&format!("revision?name={live}")).2;
+    assert!(page.contains("data-act=\"approve\""), "{page}");
+    // The command for all that why gives takes it neither.
+    let (_, why, _) = typed(root, "data/kubeconfig", &["why", "pvset/web"]);
+    assert!(!why.contains("rpkg del -l"), "{why}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -159,6 +159,35 @@ fn nothing_of_a_closed_step_is_offered_for_approval() {
     });
 }
 
+/// A proposed deletion of a package that the rollout still has is in no command for all.
+#[test]
+fn a_deletion_of_what_the_rollout_still_has_is_offered_by_itself() {
+    on_large_stack(|| {
+        let mut o = waiting();
+        let id = status(&o).id;
+        annotate(&mut o, UNDO, &id);
+        settle(&mut o);
+        for at in [0, LATE] {
+            let variant = Arc::make_mut(&mut o.variants[at]);
+            variant.lifecycle = Some(Lifecycle::DeletionProposed);
+            variant.standing = Standing::DeletionProposed;
+        }
+        let text = asked(&o);
+        let kept = format!(
+            "- 2 with a deletion to approve of what the rollout still has; `offshoot why pvar/NAME` has the way out of each: {}, {}",
+            name(&o, 0),
+            name(&o, LATE)
+        );
+        assert!(text.contains(&kept) && !text.contains("rpkg del"), "{text}");
+        // What is on its way out is decided with the others.
+        let meta = &mut Arc::make_mut(&mut o.variants[LATE]).meta;
+        Arc::make_mut(meta).deleted = Some("2026-01-31T12:00:00Z".to_owned());
+        let text = asked(&o);
+        let only = format!("rpkg del -l 'offshoot.dev/variant in ({})'", name(&o, LATE));
+        assert!(text.contains(&only), "{text}");
+    });
+}
+
 /// The condition sums up what variants say, and these do not know of steps.
 #[test]
 fn the_condition_offers_nothing_whose_step_is_closed() {

@@ -206,11 +206,19 @@ pub(super) fn verbs(context: &Context<'_>, members: &[(String, String)]) -> Mark
     let (drafts, proposed, deletions) = (of("Draft"), of("Proposed"), of("DeletionProposed"));
     let rights = context.rights;
     let decided: Vec<(String, String)> = proposed.iter().chain(&deletions).cloned().collect();
+    let mut approved = decided.clone();
+    if members.len() > 1 {
+        // What a rollout still has goes with nothing else.
+        context.board.fleet(|fleet| {
+            let kept = fleet.kept_deletions();
+            approved.retain(|(name, _)| !kept.contains(name.as_str()));
+        });
+    }
     html! {
         div.verbs {
             @if !drafts.is_empty() { (act(context, "propose", rights.propose, &drafts)) }
             @if !decided.is_empty() {
-                (act(context, "approve", rights.approve, &decided))
+                @if !approved.is_empty() { (act(context, "approve", rights.approve, &approved)) }
                 (act(context, "reject", rights.approve, &decided))
             }
         }

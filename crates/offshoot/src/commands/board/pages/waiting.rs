@@ -17,7 +17,7 @@ type Line = (String, String, String, String);
 
 /// The main part of the page.
 pub(super) fn main(context: &Context<'_>) -> Markup {
-    let Waiting { by, early } = lines(context);
+    let Waiting { by, early, kept } = lines(context);
     let rights = context.rights;
     let mine = |standing: Standing| match standing {
         Standing::Proposed | Standing::DeletionProposed => rights.approve,
@@ -51,6 +51,12 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
                 (table(&early))
             }
         }
+        @if !kept.is_empty() {
+            section.card aria-labelledby="w-kept" {
+                div.head { h2 id="w-kept" { "Deletions of what a rollout still has: decide each by itself " span.number { (kept.len()) } } }
+                (table(&kept))
+            }
+        }
     }
 }
 
@@ -59,24 +65,28 @@ struct Waiting {
     by: BTreeMap<Standing, Vec<Line>>,
     /// Open revisions whose step of a rollout is closed: nobody is asked to approve them (F7).
     early: Vec<Line>,
+    /// Proposed deletions of targets that a rollout still has: no button takes them all.
+    kept: Vec<Line>,
 }
 
 fn lines(context: &Context<'_>) -> Waiting {
     let mut by: BTreeMap<Standing, Vec<Line>> = BTreeMap::new();
-    let mut early = Vec::new();
+    let (mut early, mut kept) = (Vec::new(), Vec::new());
     context.board.fleet(|fleet| {
+        let deletions = fleet.kept_deletions();
         for (variant, target) in &fleet.targets {
-            let open = matches!(target.standing, Standing::Draft | Standing::Proposed);
-            let lines = match open && fleet.is_early(target) {
-                true => &mut early,
-                false => by.entry(target.standing).or_default(),
+            let mut said = target.message.clone();
+            let lines = match target.standing {
+                Standing::Draft | Standing::Proposed if fleet.is_early(target) => {
+                    // What the variant says tells how to approve it: it knows nothing of steps.
+                    said = format!("step '{}' is closed", target.step);
+                    &mut early
+                }
+                Standing::DeletionProposed if fleet.is_kept(target) => &mut kept,
+                standing => by.entry(standing).or_default(),
             };
-            lines.push((
-                variant.clone(),
-                target.revision.clone(),
-                target.versions.clone(),
-                target.message.clone(),
-            ));
+            let (revision, versions) = (target.revision.clone(), target.versions.clone());
+            lines.push((variant.clone(), revision, versions, said));
         }
         // What no variant looks after waits as well.
         let known: std::collections::BTreeSet<&str> = fleet
@@ -96,10 +106,13 @@ fn lines(context: &Context<'_>) -> Waiting {
                 String::new(),
                 String::new(),
             );
-            by.entry(standing).or_default().push(line);
+            match deletions.contains(name(revision)) {
+                true => kept.push(line),
+                false => by.entry(standing).or_default().push(line),
+            }
         }
     });
-    Waiting { by, early }
+    Waiting { by, early, kept }
 }
 
 fn section(
