@@ -314,6 +314,7 @@ impl Engine {
             seen: Mutex::default(),
             numbers: Mutex::default(),
         });
+        // After it is kept: where the journal cannot be followed now, each look tries again, and reads go on meanwhile.
         self.recover(&open).await?;
         Ok(open)
     }

@@ -271,6 +271,7 @@ impl Engine {
         let (Some(old), Some(new)) = (before.refs.get(&branch), view.refs.get(&branch)) else {
             return Ok(());
         };
+        // Where history cannot be followed nobody knows whether it was lost: one recovery ref too many is no harm.
         if old == new || open.repo.is_ancestor(*old, *new).unwrap_or(false) {
             return Ok(());
         }

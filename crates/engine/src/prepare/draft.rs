@@ -148,6 +148,7 @@ pub(crate) async fn update(
         digest: &step.digest,
         full_digest: &step.full_digest,
         base,
+        // Without *p* an approval still expects what the branch held when the draft was made, not what it holds now (V20).
         directory: step.machine.as_ref().and_then(|m| m.base_tree),
         recipe,
     };
@@ -188,6 +189,7 @@ fn serve(
     let tree = tree_of(written)?;
     if record.tree != tree {
         record.tree = tree;
+        // None asks the store of records for a new one: it grows with every change of content (A6).
         record.content_version = String::new();
     }
     if let Some(lock) = &mut record.self_lock {
