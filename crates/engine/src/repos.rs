@@ -239,21 +239,29 @@ impl Engine {
         if let Some(open) = known.filter(|open| open.repository.git.repo == *address) {
             return Ok(open);
         }
-        let mirror = self.inner.store.here(address).await;
+        match self.mirror(repository).await? {
+            Some(open) => Ok(open),
+            None => self.open(namespace, name).await,
+        }
+    }
+
+    /// What is here of a registration's address, if it may see that.
+    async fn mirror(&self, repository: &Repository) -> Result<Option<Arc<Open>>> {
+        let mirror = self.inner.store.here(&repository.git.repo).await;
         let mirror = mirror.map_err(|source| Error::Store {
             attempt: "read the mirror of the repository",
             source,
         })?;
-        match mirror {
-            Some(repo) => Ok(Arc::new(Open {
-                repository: repository.clone(),
-                layout: Layout::of(repository)?,
-                repo,
-                seen: Mutex::default(),
-                numbers: Mutex::default(),
-            })),
-            None => self.open(namespace, name).await,
-        }
+        let Some(repo) = mirror.filter(|repo| self.may_see(repository, repo.url())) else {
+            return Ok(None);
+        };
+        Ok(Some(Arc::new(Open {
+            repository: repository.clone(),
+            layout: Layout::of(repository)?,
+            repo,
+            seen: Mutex::default(),
+            numbers: Mutex::default(),
+        })))
     }
 
     /// Opens a registered repository, or hands out the open one; its journal comes first.
@@ -280,6 +288,17 @@ impl Engine {
                 numbers: Mutex::default(),
             };
             return Ok(self.keep(same));
+        }
+        if self.inner.supposed.is_some() {
+            // Nobody is asked for anything in a supposed world, credentials included.
+            let source = store::Error::NoRepository {
+                url: address.clone(),
+            };
+            let attempt = "open the repository";
+            return self
+                .mirror(repository)
+                .await?
+                .ok_or(Error::Store { attempt, source });
         }
         let layout = Layout::of(repository)?;
         let git = &repository.git;
@@ -320,11 +339,16 @@ impl Engine {
     }
 
     /// Whether what the mirror holds is this registration's to see: other registrations of the address fetched into it
-    /// with other credentials. Records are there only once its own were good for a look.
+    /// with other credentials. Records of this address are there only once its own were good for a look.
     pub(crate) fn is_let_in(&self, open: &Open) -> bool {
-        let Repository { key, name, .. } = &open.repository;
-        let listed = || self.world(|w| w.revisions.is_listed(&key.namespace, name));
-        open.repo.url().starts_with("file://") || listed()
+        self.may_see(&open.repository, open.repo.url())
+    }
+
+    fn may_see(&self, repository: &Repository, url: &str) -> bool {
+        let Repository { key, name, git, .. } = repository;
+        let namespace = &key.namespace;
+        let listed = || self.world(|w| w.revisions.is_listed_at(namespace, name, &git.repo));
+        url.starts_with("file://") || listed()
     }
 
     fn keep(&self, open: Open) -> Arc<Open> {

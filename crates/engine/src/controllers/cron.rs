@@ -19,10 +19,10 @@ fn field(text: &str, first: u32, last: u32) -> Option<u64> {
         if from < first || to > last || from > to {
             return None;
         }
-        let mut at = from;
-        while at <= to {
-            bits |= 1 << at;
-            at += step;
+        let mut at = Some(from);
+        while let Some(n) = at.filter(|n| *n <= to) {
+            bits |= 1 << n;
+            at = n.checked_add(step);
         }
     }
     Some(bits)
@@ -100,6 +100,11 @@ mod tests {
         assert_eq!(after("30 6 1-7 3 *"), at("2026-03-01T06:30:00Z"));
         assert_eq!(after("0 0 * * 1"), at("2026-02-02T00:00:00Z"));
         assert_eq!(after("0 0 29 2 *"), at("2028-02-29T00:00:00Z"));
+        assert_eq!(
+            after("5-59/4294967295 * * * *"),
+            at("2026-01-31T13:05:00Z"),
+            "a step beyond everything"
+        );
         assert_eq!(
             after("0 0 15 * 7"),
             at("2026-02-01T00:00:00Z"),

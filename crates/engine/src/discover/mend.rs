@@ -111,7 +111,8 @@ fn marks(open: &Open, package: &PackageName, view: &View) -> Result<Vec<RefEdit>
         };
         let tag = open.layout.tag(package, what.as_str())?;
         let stands = match head {
-            _ if view.refs.contains_key(&tag) => true,
+            // One that cannot be read now may lead to it all the same.
+            _ if view.refs.contains_key(&tag) || view.broken.contains_key(&tag) => true,
             Some(head) if what.as_str() == open.layout.branch() => {
                 let root = open.repo.commit(head).map_err(failed)?.tree;
                 let dir = open.layout.dir(package);
@@ -165,7 +166,8 @@ fn missing_tag(
         {
             let tag = Layout::tag_of(RevisionNumber(number));
             let tag = open.layout.tag(package, &tag)?;
-            return Ok((!view.refs.contains_key(&tag)).then(|| RefEdit::create(tag, id)));
+            let is_there = view.refs.contains_key(&tag) || view.broken.contains_key(&tag);
+            return Ok((!is_there).then(|| RefEdit::create(tag, id)));
         }
         at = commit.parents.first().copied();
     }

@@ -339,7 +339,10 @@ fn is_unreadable(error: &Error) -> bool {
     };
     matches!(
         source,
-        store::Error::Missing { .. } | store::Error::Damaged { .. } | store::Error::TooLarge { .. }
+        store::Error::Missing { .. }
+            | store::Error::Damaged { .. }
+            | store::Error::TooLarge { .. }
+            | store::Error::BrokenRef { .. }
     )
 }
 

@@ -73,10 +73,22 @@ impl Revisions {
             .collect()
     }
 
-    /// Whether a repository has any record.
-    pub(crate) fn is_listed(&self, namespace: &Namespace, repository: &RepositoryName) -> bool {
-        let mut packages = self.packages.of_repository(namespace, repository);
-        packages.next().is_some()
+    /// Whether a repository has a record that stems from this address.
+    pub(crate) fn is_listed_at(
+        &self,
+        namespace: &Namespace,
+        repository: &RepositoryName,
+        address: &str,
+    ) -> bool {
+        let packages = self.packages.of_repository(namespace, repository);
+        let mut records = packages
+            .flat_map(|(_, keys)| keys.iter())
+            .filter_map(|key| self.mirror.get(key));
+        records.any(|r| {
+            r.self_lock
+                .as_ref()
+                .is_some_and(|lock| lock.repo == address)
+        })
     }
 
     /// The repositories that have records, as their objects are named.

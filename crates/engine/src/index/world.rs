@@ -214,6 +214,9 @@ impl World {
         let changes = self.variants.snapshot(all);
         for changed in &changes {
             self.reindex(changed);
+            if let (Some(old), None) = (&changed.old, &changed.new) {
+                self.objects.want(&old.key, BTreeSet::new());
+            }
         }
         changes
     }

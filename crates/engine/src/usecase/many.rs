@@ -181,8 +181,10 @@ impl OfRepository {
             let Some((at, wish)) = self.waiting.pop_front() else {
                 break;
             };
-            self.state.begun().insert(at, Asked::default());
-            match self.engine.hold_if_free(&wish.key).await {
+            let asked = Asked::default();
+            self.state.begun().insert(at, asked.clone());
+            // Its repository may have to be opened first.
+            match asked.during(self.engine.hold_if_free(&wish.key)).await {
                 Ok(Some(held)) => ready.push(Ready {
                     at,
                     wish,
@@ -190,6 +192,11 @@ impl OfRepository {
                     permit,
                 }),
                 Ok(None) => self.alone(under_way, at, wish, permit),
+                Err(error @ Error::Store { .. }) if error.class() == Class::Unavailable => {
+                    let why = error.chain();
+                    self.hear(at, gone(&wish, error));
+                    self.give_up(&why);
+                }
                 Err(error) => self.hear(at, gone(&wish, error)),
             }
         }
@@ -200,6 +207,15 @@ impl OfRepository {
         }
         for one in ready {
             self.act(under_way, one);
+        }
+    }
+
+    /// The repository cannot be opened: each of the others would wait as long to hear the same.
+    fn give_up(&mut self, why: &str) {
+        for (at, wish) in std::mem::take(&mut self.waiting) {
+            self.state.begun().insert(at, Asked::default());
+            let error = Error::refused(Class::Unavailable, "", why.to_owned());
+            self.hear(at, gone(&wish, error));
         }
     }
 

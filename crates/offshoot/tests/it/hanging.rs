@@ -189,6 +189,45 @@ async fn a_remote_that_hangs_holds_up_nobody_else_and_every_verb_is_answered() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_for_many_is_answered_while_its_repository_is_opened_anew() {
+    let world = World::new().await;
+    let names = ["q", "r", "s"].map(|name| format!("far.{name}.w"));
+    for package in ["q", "r", "s"] {
+        let made = draft("far", package);
+        world.server.create(REVISIONS, &made).await;
+    }
+    let mut changes = Vec::new();
+    for name in &names {
+        let shown = world.server.get(&format!("{REVISIONS}/{name}")).await;
+        let tree = &shown["status"]["offshoot"]["tree"];
+        changes.push(json!({ "name": name, "verb": "propose", "tree": tree }));
+    }
+    world.git.set(|m| m.faults = silence());
+    // Another Secret: it is opened again, and nobody answers.
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/basic-auth", "metadata": { "name": "git-auth" },
+        "stringData": { "username": "ada", "password": "a-word" },
+    });
+    world
+        .server
+        .create(&format!("{CORE}/secrets"), &secret)
+        .await;
+    let other = json!({ "spec": { "git": { "secretRef": { "name": "git-auth" } } } });
+    let path = format!("{REPOSITORIES}/far");
+    world.server.client.patch(&path, &other).await.unwrap();
+    let bulk = "/apis/fleet.offshoot.dev/v1alpha1/namespaces/default/bulkchanges";
+    let asked = json!({
+        "apiVersion": "fleet.offshoot.dev/v1alpha1", "kind": "BulkChange", "spec": { "changes": changes },
+    });
+    let answer = within(9, world.server.client.post(bulk, &asked))
+        .await
+        .unwrap();
+    let results = answer["status"]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 3, "{answer}");
+    assert!(results.iter().all(|r| r["result"] != "Done"), "{answer}");
+}
+
 /// Ends it while a push hangs; what was acknowledged is there afterwards, and what was not is whole.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_process_ends_in_time_while_a_remote_hangs() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use testkit::git_http::Server;
 
 use crate::edges::{CORE, REPOSITORIES, RESOURCES, REVISIONS, VARIANTS, until, variant};
-use crate::process::{Process, git, wait_for};
+use crate::process::{Process, git, repository, wait_for};
 
 fn there(path: &str) -> String {
     path.replace("/namespaces/default", "/namespaces/other")
@@ -76,6 +76,43 @@ async fn nothing_is_seen(server: &Process) {
     }
 }
 
+/// Asks what would be if a revision of the second registration were published, which is stored or only supposed.
+async fn no_plan_shows_it(server: &Process, root: &std::path::Path, remote: &Server) {
+    let mut loot = repository(root, "loot", false);
+    loot["metadata"]["namespace"] = "other".into();
+    let path = there(REPOSITORIES);
+    if server.get(&format!("{path}/loot")).await.is_null() {
+        server.create(&path, &loot).await;
+    }
+    let loot = format!("{path}/loot");
+    until(server, &loot, "Ready", |c| c.0 == "True").await;
+    let far = root.join("served/far.git");
+    let commit = git(&far, &["rev-parse", "main"]);
+    for name in ["deploy", "supposed"] {
+        let mut wanted = variant("x", "v");
+        wanted["metadata"]["namespace"] = "other".into();
+        wanted["spec"]["upstream"] = json!({ "repo": name, "package": "v", "revision": "v9" });
+        wanted["spec"]["downstream"] = json!({ "repo": "loot", "package": "x" });
+        let mut second = registration(remote, None);
+        second["metadata"] = json!({ "name": name, "namespace": "other" });
+        for wish in ["main", commit.trim()] {
+            let plan = json!({
+                "apiVersion": "fleet.offshoot.dev/v1alpha1", "kind": "Plan", "metadata": { "name": "p" },
+                "spec": {
+                    "objects": [second, wanted],
+                    "upstreams": [{ "repository": name, "package": "v", "revision": "v9", "ref": wish }],
+                },
+            });
+            let plans = "/apis/fleet.offshoot.dev/v1alpha1/namespaces/other/plans";
+            let told = match server.client.post(plans, &plan).await {
+                Ok(told) => told["status"].to_string(),
+                Err(why) => why.to_string(),
+            };
+            assert!(!told.contains("description: private"), "{told}");
+        }
+    }
+}
+
 /// An address that cannot be reached, or does not show that it is who it says, decides nothing about who may read.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_registration_without_the_password_sees_nothing_of_the_mirror() {
@@ -89,6 +126,7 @@ async fn a_registration_without_the_password_sees_nothing_of_the_mirror() {
     let path = format!("{}/deploy", there(REPOSITORIES));
     until(&server, &path, "Ready", |c| c.0 == "False").await;
     nothing_is_seen(&server).await;
+    no_plan_shows_it(&server, root.path(), &remote).await;
     // Nor when the next process opens the mirror for it first.
     server.kill();
     let server = Process::start(root.path(), &[]).await;
@@ -98,6 +136,7 @@ async fn a_registration_without_the_password_sees_nothing_of_the_mirror() {
     let denied = |c: &(String, String, String)| c.0 == "False" && c.2.contains("credentials");
     until(&server, &path, "Ready", denied).await;
     nothing_is_seen(&server).await;
+    no_plan_shows_it(&server, root.path(), &remote).await;
     let first = format!("{RESOURCES}/deploy.v.w");
     assert!(server.client.get(&first).await.is_ok());
 }

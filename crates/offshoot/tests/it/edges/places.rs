@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::json;
 
 use super::{REPOSITORIES, REVISIONS, kptfile, register, until, until_there, write};
-use crate::process::{Process, git, repository, wait_for};
+use crate::process::{Process, bare, git, repository, wait_for};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_opens_nothing_outside_of_its_fence() {
@@ -114,4 +114,45 @@ async fn a_checkout_whose_history_is_replaced_is_read_anew_and_nothing_is_writte
     until(&server, &path, "Ready", |c| c.0 == "True").await;
     let refs = git(&upstream, &["for-each-ref", "--format=%(refname)"]);
     assert_eq!(refs.trim(), "refs/heads/main\nrefs/tags/web/v1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proposed_deletion_stands_while_its_tag_cannot_be_read() {
+    let root = tempfile::tempdir().unwrap();
+    let server = Process::start(root.path(), &[]).await;
+    register(&server, root.path(), "deploy", false).await;
+    let draft = json!({
+        "apiVersion": "porch.kpt.dev/v1alpha1", "kind": "PackageRevision", "metadata": {},
+        "spec": { "packageName": "p", "repository": "deploy", "workspaceName": "w", "lifecycle": "Draft",
+            "tasks": [{ "type": "init", "init": { "description": "a package" } }] },
+    });
+    server.create(REVISIONS, &draft).await;
+    let revision = format!("{REVISIONS}/deploy.p.w");
+    for (door, to) in [
+        ("", "Proposed"),
+        ("/approval", "Published"),
+        ("/approval", "DeletionProposed"),
+    ] {
+        let change = json!({ "spec": { "lifecycle": to } });
+        let path = format!("{revision}{door}");
+        server.client.patch(&path, &change).await.unwrap();
+    }
+    let deploy = bare(root.path(), "deploy");
+    let tag = deploy.join("refs/tags/p/v1");
+    // What is packed is hidden by a file that a power cut left empty.
+    git(&deploy, &["pack-refs", "--all"]);
+    std::fs::create_dir_all(tag.parent().unwrap()).unwrap();
+    std::fs::write(&tag, "").unwrap();
+    let path = format!("{REPOSITORIES}/deploy");
+    until(&server, &path, "Ready", |c| c.2.contains("refs/tags/p/v1")).await;
+    // Another package is read all the same.
+    let mut other = draft.clone();
+    other["spec"]["packageName"] = json!("q");
+    server.create(REVISIONS, &other).await;
+    std::fs::remove_file(&tag).unwrap();
+    until(&server, &path, "Ready", |c| !c.2.contains("refs/tags/p/v1")).await;
+    let shown = server.get(&revision).await;
+    assert_eq!(shown["spec"]["lifecycle"], "DeletionProposed", "{shown}");
+    let refs = git(&deploy, &["for-each-ref", "--format=%(refname)"]);
+    assert!(refs.contains("deletionProposed/p/v1"), "{refs}");
 }
