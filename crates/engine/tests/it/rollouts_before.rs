@@ -134,3 +134,40 @@ async fn a_target_whose_name_is_taken_halts_its_step_with_the_reason() {
     publish(&world, 1, 1).await;
     assert!(has(&world, 2, 1));
 }
+
+/// A key of the package context that somebody gave by hand and published is a person's word, whether it was written into the
+/// file or into the variant (V17, V22): an undo takes back the upstream, and keeps it.
+#[tokio::test(start_paused = true)]
+async fn a_context_key_that_was_published_by_hand_stays_behind_an_undo() {
+    for in_the_file in [true, false] {
+        let world = published_everywhere(0).await;
+        push(&world, &image("v2"), "v2").await;
+        world.rest().await;
+        let (draft, context) = (revision(0, 2), "package-context.yaml");
+        if in_the_file {
+            let keyed = |text: &str| format!("{}\n  by: hand\n", text.trim_end());
+            world.edit(&draft, context, keyed).await;
+        } else {
+            suspend_set(&world, true);
+            by_hand(&world, "fan-canary-a", |spec| {
+                spec.context.data.insert("by".to_owned(), "hand".to_owned());
+            });
+        }
+        world.rest().await;
+        publish(&world, 0, 2).await;
+        suspend_set(&world, false);
+        world.rest().await;
+        assert!(variant(&world, "fan-canary-a").spec.context.data.is_empty());
+        undo(&world).await;
+        let back = revision(0, 3);
+        let text = world.file(&back, "deployment.yaml").await;
+        assert!(text.contains("app:v1"), "{text}");
+        let text = world.file(&back, context).await;
+        assert!(text.contains("by: hand"), "{text}");
+        publish(&world, 0, 3).await;
+        let message = status(&world).message;
+        // The early member was reached, and never published v2.
+        assert!(message.starts_with("2 of 2 members are"), "{message}");
+        quiet(&world).await;
+    }
+}
