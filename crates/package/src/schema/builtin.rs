@@ -1,10 +1,10 @@
-//! The built-in kinds: only fields that lead to a list map or a set are named.
+//! The built-in kinds: only fields that lead to a list map, a set or a free map are named.
 //!
 //! Source: the `x-kubernetes-patch-strategy`, `x-kubernetes-list-map-keys` and `x-kubernetes-list-type`
 //! facts of Kubernetes' OpenAPI documents. Of a list that the API server itself replaces as a whole
 //! (tolerations, Ingress rules, `volumeClaimTemplates` …) nothing is stated: a merge looks at its elements (M22).
 
-use super::{Key, List, Schema};
+use super::{Entries, Key, List, Schema};
 
 /// A type: its interesting fields.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ enum Field {
     Set,
     Values,
     Functions(&'static Type),
+    /// A map that takes any name.
+    Free,
 }
 
 impl Type {
@@ -33,6 +35,14 @@ impl Type {
         match self.get(name) {
             Some(Field::Object(t)) => Schema::Builtin(t),
             _ => Schema::Unknown,
+        }
+    }
+
+    /// What the entries of the map under a field are to each other, where that is stated.
+    pub(super) fn entries(&self, name: &str) -> Option<Entries> {
+        match self.get(name)? {
+            Field::Free => Some(Entries::Free),
+            _ => Some(Entries::Parts),
         }
     }
 
@@ -313,7 +323,11 @@ static RESOURCE_CLAIM: Type = Type(&[
     ("status", Field::Object(&RESOURCE_CLAIM_STATUS)),
 ]);
 
-static FUNCTION: Type = Type(&[("selectors", Field::Values), ("exclude", Field::Values)]);
+static FUNCTION: Type = Type(&[
+    ("configMap", Field::Free),
+    ("selectors", Field::Values),
+    ("exclude", Field::Values),
+]);
 
 static PIPELINE: Type = Type(&[
     ("mutators", Field::Functions(&FUNCTION)),

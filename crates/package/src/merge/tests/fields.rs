@@ -289,3 +289,146 @@ spec:
         conflicts[0].upstream
     );
 }
+
+const POD: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+  - name: c
+    image: c:1
+    env:
+    - name: TOKEN
+      valueFrom:
+        configMapKeyRef:
+          name: tokens
+          key: web
+    livenessProbe:
+      httpGet:
+        path: /live
+        port: 80
+  volumes:
+  - name: conf
+    configMap:
+      name: web
+";
+
+#[test]
+fn m4_what_was_added_to_a_part_that_upstream_replaced_leaves_no_skeleton() {
+    let cases = [
+        (
+            "        port: 80\n",
+            "        port: 80\n        scheme: HTTPS\n",
+            "httpGet:\n        path: /live\n        port: 80\n",
+            "tcpSocket:\n        port: 80\n",
+            "containers[name=c].livenessProbe.httpGet",
+        ),
+        (
+            "          key: web\n",
+            "          key: web\n          optional: true\n",
+            "configMapKeyRef",
+            "secretKeyRef",
+            "containers[name=c].env[name=TOKEN].valueFrom.configMapKeyRef",
+        ),
+        (
+            "    configMap:\n      name: web\n",
+            "    configMap:\n      name: web\n      defaultMode: 256\n",
+            "    configMap:\n      name: web\n",
+            "    secret:\n      secretName: web\n",
+            "volumes[name=conf].configMap",
+        ),
+    ];
+    for (old, new, was, becomes, place) in cases {
+        let local = replaced(POD, &[(old, new)]);
+        let upstream = replaced(POD, &[(was, becomes)]);
+        let (text, conflicts) = one(POD, &local, &upstream, &block());
+        assert_eq!(text, upstream);
+        let places: Vec<&str> = conflicts.iter().map(|c| c.path.as_str()).collect();
+        assert_eq!(places, [format!("spec.{place}")]);
+        // Nor the other way round: what comes back comes whole.
+        let (text, conflicts) = one(POD, &upstream, &local, &block());
+        assert!(text.contains(&new[old.len()..]), "{text}");
+        assert!(text.contains(old), "{text}");
+        assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+    }
+}
+
+#[test]
+fn m4_an_edit_of_a_part_that_upstream_deleted_keeps_it_whole_or_not_at_all() {
+    let local = replaced(POD, &[("path: /live", "path: /alive")]);
+    let upstream = replaced(
+        POD,
+        &[(
+            "    livenessProbe:\n      httpGet:\n        path: /live\n        port: 80\n",
+            "",
+        )],
+    );
+    let (text, conflicts) = one(POD, &local, &upstream, &block());
+    assert_eq!((text, conflicts.len()), (upstream.clone(), 1));
+    let keep = MergeOptions {
+        policy: ConflictPolicy::Local,
+        ..block()
+    };
+    let (text, conflicts) = one(POD, &local, &upstream, &keep);
+    assert_eq!((text, conflicts.len()), (local, 1));
+}
+
+#[test]
+fn m4_what_was_added_to_a_free_map_stays_when_upstream_takes_it_away() {
+    for (free, at) in [
+        ("nodeSelector", "spec"),
+        ("annotations", "metadata"),
+        ("limits", "resources"),
+        ("data", "x"),
+    ] {
+        let base = format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec: {{}}\nnext:\n  {at}:\n    {free}:\n      a: x\n    z: 1\n"
+        );
+        let local = base.replace("      a: x\n", "      a: x\n      b: y\n");
+        let upstream = base.replace(&format!("    {free}:\n      a: x\n"), "");
+        let (text, conflicts) = one(&base, &local, &upstream, &block());
+        assert_eq!(
+            (text, conflicts),
+            (base.replace("a: x", "b: y"), Vec::new())
+        );
+    }
+}
+
+#[test]
+fn m4_a_crd_says_which_maps_are_free() {
+    let crd = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sites.example.com}
+spec:
+  group: example.com
+  names: {kind: Site, plural: sites}
+  versions:
+  - name: v1
+    schema:
+      openAPIV3Schema:
+        properties:
+          spec:
+            properties:
+              zones: {type: object, additionalProperties: {type: string}}
+              selector: {type: object, properties: {kind: {type: string}, name: {type: string}}}
+";
+    let base = "apiVersion: example.com/v1\nkind: Site\nmetadata: {name: s}\nspec:\n  zones:\n    a: x\n  selector:\n    kind: x\n  size: 1\n";
+    let local = base
+        .replace("    a: x\n", "    a: x\n    b: y\n")
+        .replace("    kind: x\n", "    kind: x\n    name: y\n");
+    let upstream =
+        "apiVersion: example.com/v1\nkind: Site\nmetadata: {name: s}\nspec:\n  size: 1\n";
+    let sides = [base, &local, upstream].map(|text| vec![("a.yaml", text), ("crd.yaml", crd)]);
+    let merged = merge_files([&sides[0], &sides[1], &sides[2]], &block());
+    let paths: Vec<&str> = merged.conflicts.iter().map(|c| c.path.as_str()).collect();
+    assert_eq!(paths, ["spec.selector"]);
+    let text = merged.files["a.yaml"].as_text();
+    assert_eq!(
+        text,
+        Some(
+            "apiVersion: example.com/v1\nkind: Site\nmetadata: {name: s}\nspec:\n  zones:\n    b: y\n  size: 1\n"
+        )
+    );
+}
