@@ -210,7 +210,7 @@ fn field_merge(
         .any(undecidable)
     {
         // M6: the whole document is one value.
-        let taken = match Walk::new(record).whole(three) {
+        let taken = match Walk::new(record).as_one(three) {
             true => theirs,
             false => mine,
         };

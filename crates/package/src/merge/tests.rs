@@ -6,6 +6,7 @@ mod moves;
 mod packages;
 mod remarks;
 mod sequences;
+mod wholes;
 
 use std::sync::Arc;
 

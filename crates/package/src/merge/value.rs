@@ -6,7 +6,7 @@ use yaml::{Kind, Node, Path, Step};
 use super::apply::{New, Op};
 use super::compare::{same, same_form, same_opt};
 use super::record::Recorder;
-use super::whole::{back, back_in_set, is_empty, stand_alone};
+use super::whole::{apart, back, back_in_set, is_empty, stand_alone};
 use super::{lines, list};
 use crate::conflicts::FieldPath;
 use crate::schema::{Entries, List, Schema};
@@ -118,8 +118,8 @@ pub(super) struct Walk<'a, 'r, 'o> {
     pub(super) ops: Vec<Op<'a>>,
     /// Fields that are not merged: paths that stay as they are locally.
     pub(super) own: &'static [&'static [&'static str]],
-    /// Lists that merge as one value, because their elements came together to what no rule allows (M13b).
-    pub(super) whole_lists: &'r [FieldPath],
+    /// Lists and maps that merge as one value, because what is in them came together to what no rule allows (M13b).
+    pub(super) whole: &'r [FieldPath],
 }
 
 impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
@@ -128,7 +128,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             record,
             ops: Vec::new(),
             own: &[],
-            whole_lists: &[],
+            whole: &[],
         }
     }
 
@@ -145,7 +145,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     }
 
     /// Merges a document as one value; says whether upstream's is taken.
-    pub(super) fn whole(&mut self, three: Three<'a>) -> bool {
+    pub(super) fn as_one(&mut self, three: Three<'a>) -> bool {
         let Three {
             base,
             local,
@@ -281,14 +281,18 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             local: Some(local),
             upstream: Some(upstream),
         };
+        // What a null stood for was nothing. Another kind of value that both sides replaced is no base of what they made of it (M3).
+        let old = base.filter(|base| !base.is_null());
+        let old = old.map(|base| base.target().unwrap_or(base));
+        let like = old.is_none_or(|old| old.kind() == local.kind());
         match (local.kind(), upstream.kind()) {
-            (Kind::Mapping, Kind::Mapping) => {
-                let base = base.filter(|base| base.kind() == Kind::Mapping);
-                self.fields(at, Three { base, ..three }, known);
+            _ if !like || self.whole.contains(&at.field) => {}
+            (Kind::Mapping, Kind::Mapping) if old.is_some() || !apart(local, upstream, known) => {
+                self.fields(at, Three { base: old, ..three }, known);
                 return Verdict::Keep;
             }
             (Kind::Sequence, Kind::Sequence) => {
-                if let Some(verdict) = self.elements(at, three, known) {
+                if let Some(verdict) = list::merge(self, at, three, known.list, known.schema) {
                     return verdict;
                 }
             }
@@ -371,14 +375,6 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             Decision::Local => Verdict::Keep,
             Decision::Upstream => Verdict::Take(New::Node(upstream)),
         }
-    }
-
-    /// Merges the elements of a list; `None` where the list is one value.
-    fn elements(&mut self, at: &Place, three: Three<'a>, known: Known<'_>) -> Option<Verdict<'a>> {
-        if self.whole_lists.contains(&at.field) {
-            return None;
-        }
-        list::merge(self, at, three, known.list, known.schema)
     }
 
     pub(super) fn is_own(&self, path: &Path) -> bool {

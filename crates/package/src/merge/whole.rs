@@ -5,7 +5,8 @@ use yaml::{Kind, Node, Value};
 use super::apply::New;
 use super::compare::value;
 use super::pairs::identity;
-use crate::schema::{Entries, List};
+use super::value::Known;
+use crate::schema::{Entries, List, Schema};
 
 /// What comes back of what was deleted here and changed upstream: of a map whose entries stand for themselves what upstream
 /// changed in it, for the rest stays deleted (M4); everything else whole, since a part of it is what nobody has.
@@ -50,6 +51,27 @@ pub(super) fn stand_alone(map: Node<'_>, entries: Entries) -> bool {
         Entries::Scalars => is_flat(map),
         Entries::Parts => false,
     }
+}
+
+/// Whether what both sides added is no one thing: each has a part that the other lacks, and the schema knows nothing of
+/// how they go together. A free map inside is no such part.
+pub(super) fn apart(local: Node<'_>, upstream: Node<'_>, known: Known<'_>) -> bool {
+    let sides = [local, upstream];
+    let known_parts = matches!(known.schema, Schema::Builtin(_));
+    if known_parts || sides.iter().all(|map| stand_alone(*map, known.entries)) {
+        return false;
+    }
+    let part = |key: &str, value: Node<'_>| {
+        let free = value.kind() == Kind::Mapping && stand_alone(value, known.field(key).entries);
+        !free && !value.is_null()
+    };
+    let more = |map: Node<'_>, other: Node<'_>| {
+        map.entries().any(|entry| {
+            let key = entry.key.key_text();
+            key.is_some_and(|key| other.get(key).is_none() && part(key, entry.value))
+        })
+    };
+    more(local, upstream) && more(upstream, local)
 }
 
 /// Whether all entries of a map are scalars.

@@ -167,6 +167,15 @@ impl<'a> Schema<'a> {
         stated.unwrap_or_else(|| free::by_name(name))
     }
 
+    /// The fields of a value of which it may have one alone (the handlers of a probe).
+    pub fn alternatives(self) -> impl Iterator<Item = &'static str> {
+        let builtin = match self {
+            Self::Builtin(t) => Some(t),
+            Self::Unknown | Self::Custom(_) => None,
+        };
+        builtin.into_iter().flat_map(builtin::Type::alternatives)
+    }
+
     /// Whether nothing is known below this value.
     pub fn is_leaf(self) -> bool {
         match self {
