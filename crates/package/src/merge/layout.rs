@@ -160,7 +160,7 @@ pub(super) fn inside(path: &PackagePath, dir: &str) -> bool {
 }
 
 /// A file cannot stand where a directory does: what is local stays, upstream's is recorded.
-fn clashes(
+pub(super) fn clashes(
     sides: Sides<'_>,
     options: &MergeOptions,
     files: &mut Files,
