@@ -251,3 +251,36 @@ fn m13b_fields_that_exclude_each_other_do_not_come_together() {
     assert_eq!(one(&base, &local, &upstream, &keep).0, local);
     assert_eq!(one(&base, &local, &upstream, &block()).0, upstream);
 }
+
+#[test]
+fn m16_of_a_resource_that_both_sides_added_without_a_clash_the_winner_gives_all() {
+    let head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n";
+    let local = format!("# mine\n{head}  a: one\n");
+    let upstream = format!("{head}  b: two # theirs\n");
+    for (policy, wanted, decision) in [
+        (ConflictPolicy::Block, &upstream, Decision::Upstream),
+        (ConflictPolicy::Upstream, &upstream, Decision::Upstream),
+        (ConflictPolicy::Local, &local, Decision::Local),
+    ] {
+        let options = MergeOptions { policy, ..block() };
+        let sides: [&[(&str, &str)]; 3] = [&[], &[("a.yaml", &local)], &[("a.yaml", &upstream)]];
+        let merged = merge_files(sides, &options);
+        let text = merged.files["a.yaml"].as_text().unwrap();
+        let [conflict, ..] = merged.conflicts.as_slice() else {
+            panic!("{policy:?}")
+        };
+        assert_eq!((conflict.path.as_str(), conflict.decision), ("", decision));
+        let data = |text: &str| {
+            text.split("data:")
+                .nth(1)
+                .map(|data| data.replace(" # theirs", ""))
+        };
+        assert_eq!(data(text), data(wanted), "{text}");
+        // What the record says stands there.
+        let told = match decision {
+            Decision::Local => &conflict.local,
+            Decision::Upstream => &conflict.upstream,
+        };
+        assert_eq!(crate::conflicts::value_at(&merged.files, conflict), *told);
+    }
+}
