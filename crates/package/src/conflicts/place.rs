@@ -290,7 +290,8 @@ fn element<'a>(list: Node<'a>, keys: &[(String, String)]) -> Option<Node<'a>> {
         let unnamed = |item: &Node<'a>| {
             item.get("name").is_none() && function_runs(*item).trim_start_matches('/') == wanted
         };
-        return list.items().filter(unnamed).nth(nth - 1);
+        // They are counted from one; a record in somebody's commit may say anything.
+        return list.items().filter(unnamed).nth(nth.checked_sub(1)?);
     }
     let matches = |item: Node<'a>, lenient: bool| {
         keys.iter().all(|(key, wanted)| match keyed(item, key) {

@@ -439,3 +439,22 @@ fn the_gate_comes_and_goes_with_the_conflicts() {
     );
     assert_eq!(put_gate(&settled, &[]).unwrap().text(), bare.text());
 }
+
+#[test]
+fn a_record_that_counts_functions_from_nothing_leads_nowhere() {
+    let text = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\npipeline:\n  mutators:\n  - image: a:v1\n";
+    let path = PackagePath::parse("Kptfile").unwrap();
+    let files = model::Files::from([(path.clone(), model::File::text(text))]);
+    let at = |nth: &str| {
+        let mut conflict = conflict(
+            &format!("pipeline.mutators[runs=a,nth={nth}].image"),
+            "1",
+            "2",
+        );
+        conflict.file = path.clone();
+        conflict.resource = "kpt.dev/Kptfile//web".to_owned();
+        value_at(&files, &conflict)
+    };
+    assert_eq!(at("0"), ConflictValue::Absent);
+    assert_eq!(at("1"), ConflictValue::Json("\"a:v1\"".to_owned()));
+}

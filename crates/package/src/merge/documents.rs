@@ -210,7 +210,7 @@ fn field_merge(
         .any(undecidable)
     {
         // M6: the whole document is one value.
-        let taken = match Walk::new(record).whole(three) {
+        let taken = match Walk::new(record).as_one(three) {
             true => theirs,
             false => mine,
         };
@@ -218,14 +218,19 @@ fn field_merge(
     }
     let edited = rules::merge(stream, mine.index(), three, schemas, record);
     let schema = rules::schema_of(mine.root(), schemas, record);
-    // M16: what both sides added is a conflict unless equal, also where no field clashes.
-    if base.is_none() && !same(mine.root(), theirs.root()) && record.len() == conflicts {
-        _ = record.field(&whole, None, local, upstream);
-    }
+    // M16: what both sides added is a conflict unless equal, also where no field clashes. Then one side gives all of it: a
+    // union is what neither wrote, and the record could not say who won.
+    let added = base.is_none() && !same(mine.root(), theirs.root()) && record.len() == conflicts;
+    let one = added.then(|| match record.field(&whole, None, local, upstream) {
+        Decision::Local => mine,
+        Decision::Upstream => theirs,
+    });
     let edited = edited
         .as_ref()
         .and_then(|edited| edited.document(mine.index()));
-    let text = edited.map(|merged| remarks::settle(merged, documents, schema, record, conflicts));
+    let text = one
+        .or(edited)
+        .map(|merged| remarks::settle(merged, documents, schema, record, conflicts));
     text.unwrap_or_else(|| {
         // What cannot be written stays as it is, and is said.
         record.truncate(conflicts);

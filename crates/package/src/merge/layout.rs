@@ -124,6 +124,8 @@ pub(super) fn merge(sides: Sides<'_>, options: &MergeOptions) -> Result<Merged, 
     // Only the result can tell: every side for itself holds either the file or the directory.
     clashes(sides, options, &mut files, &mut conflicts);
     conflicts.extend(moves::stands_twice(original, &files, options, &ignored));
+    let parted = moves::moved_and_edited(original, &files, options, &ignored, &conflicts);
+    conflicts.extend(parted);
     Ok(Merged { files, conflicts })
 }
 
@@ -160,7 +162,7 @@ pub(super) fn inside(path: &PackagePath, dir: &str) -> bool {
 }
 
 /// A file cannot stand where a directory does: what is local stays, upstream's is recorded.
-fn clashes(
+pub(super) fn clashes(
     sides: Sides<'_>,
     options: &MergeOptions,
     files: &mut Files,

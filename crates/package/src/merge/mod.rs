@@ -37,6 +37,7 @@ mod strategies;
 mod subpackages;
 mod tally;
 mod value;
+mod whole;
 
 use model::{Conflict, ConflictPolicy, Files, Strategy};
 

@@ -212,15 +212,46 @@ impl<'o> Recorder<'o> {
         let Some(at) = at else {
             return (decision, Vec::new());
         };
+        let places = [base, local, upstream];
+        let conflict = Self::places(options, resource, places, at, decision);
+        (decision, conflict.into_iter().collect())
+    }
+
+    /// Where each side has something that both sides moved.
+    pub(super) fn places(
+        options: &'o MergeOptions,
+        resource: &str,
+        places: [Option<&PackagePath>; 3],
+        at: &PackagePath,
+        decision: Decision,
+    ) -> Option<Conflict> {
         let mut record = Self::new(options, at);
         record.enter(resource.to_owned(), false);
-        let values = [base, local, upstream].map(|place| match place {
+        let values = places.map(|place| match place {
             Some(place) => ConflictValue::Json(serde_json::Value::from(place.as_str()).to_string()),
             None => ConflictValue::Absent,
         });
         let (state, path) = (record.state(), FieldPath::default().join(PathStep::File));
         record.push(&path, values, decision, state);
-        (decision, record.finish())
+        record.finish().pop()
+    }
+
+    /// A text that one side changed and moved, and the other deleted (M23): it stays.
+    pub(super) fn kept_text(
+        options: &'o MergeOptions,
+        at: &PackagePath,
+        sides: [Option<&File>; 3],
+        decision: Decision,
+    ) -> Option<Conflict> {
+        let mut record = Self::new(options, at);
+        let state = record.state();
+        record.push(
+            &FieldPath::default(),
+            sides.map(file_value),
+            decision,
+            state,
+        );
+        record.finish().pop()
     }
 
     /// A resource that a merge made two of (M23): both stay.

@@ -1,8 +1,8 @@
 //! The merge of one resource, held against the rules of its schema (M13b).
 //!
-//! What each side says alone may break a rule together: two ports with one number. Where the result breaks one that no
-//! side broke, the list is one value, and who wins at a conflict gives all of it. Values are never judged here, only
-//! what tells elements apart.
+//! What each side says alone may break a rule together: two ports with one number, two handlers of one probe. Where the
+//! result breaks one that no side broke, the list or map is one value, and who wins at a conflict gives all of it. Values
+//! are never judged here, only what tells elements apart, and which fields exclude each other.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub(super) fn merge(
     let mut whole: Vec<FieldPath> = Vec::new();
     loop {
         let mut walk = Walk::new(record);
-        walk.whole_lists = &whole;
+        walk.whole = &whole;
         walk.document(three, schema);
         let ops = walk.ops;
         let merged = apply::apply(stream, document, ops).ok()?;
@@ -63,7 +63,7 @@ pub(super) fn schema_of<'s>(
 
 /// Looks for what no rule allows.
 struct Rules {
-    /// The lists that hold it.
+    /// The lists and maps that hold it.
     broken: Vec<FieldPath>,
 }
 
@@ -76,6 +76,9 @@ impl Rules {
         known: Known<'_>,
     ) {
         match merged.kind() {
+            Kind::Mapping if exclusive(merged, sides, known.schema) => {
+                self.broken.push(at.clone());
+            }
             Kind::Mapping if !matches!(known.schema, Schema::Unknown) => {
                 for entry in merged.entries() {
                     let Some(key) = entry.key.key_text() else {
@@ -126,6 +129,15 @@ impl Rules {
             self.look(&at, item, sides, Known::of(known.schema));
         }
     }
+}
+
+/// Whether a map has several fields of which it may have one alone, and no side has.
+fn exclusive(merged: Node<'_>, sides: [Option<Node<'_>>; 3], schema: Schema<'_>) -> bool {
+    let several = |node: Node<'_>| {
+        let there = |name: &&str| node.get(name).is_some_and(|value| !value.is_null());
+        schema.alternatives().filter(there).count() > 1
+    };
+    several(merged) && !sides.into_iter().flatten().any(several)
 }
 
 /// What a list holds that no rule allows: keys that stand twice; of ports names that do, and, of those of a Service,

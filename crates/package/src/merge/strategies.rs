@@ -10,7 +10,7 @@ use yaml::{Limits, Stream};
 
 use super::diff::is_documents;
 use super::file::{self, Files3, Kind, Own};
-use super::layout::{Schemas, Sides, inside, subpackages};
+use super::layout::{Schemas, Sides, clashes, inside, subpackages};
 use super::marks::{same_but_marks, unmarked};
 use super::record::Recorder;
 use super::runtime::without_runs;
@@ -236,9 +236,14 @@ impl<'f, 'o> Replacing<'f, 'o> {
     }
 
     fn done(self) -> Merged {
-        Merged {
-            files: self.files,
-            conflicts: self.conflicts,
-        }
+        let Self {
+            sides,
+            options,
+            mut files,
+            mut conflicts,
+        } = self;
+        // What only local has stays beside upstream's files, and may stand where upstream has a file, or the other way round.
+        clashes(sides, options, &mut files, &mut conflicts);
+        Merged { files, conflicts }
     }
 }

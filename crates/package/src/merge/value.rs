@@ -1,15 +1,15 @@
 //! The merge of one value: what becomes of a local node (M1–M4).
 
 use model::Decision;
-use yaml::{Kind, Node, Path, Step, Value};
+use yaml::{Kind, Node, Path, Step};
 
 use super::apply::{New, Op};
-use super::compare::{same, same_form, same_opt, value};
-use super::pairs::identity;
+use super::compare::{same, same_form, same_opt};
 use super::record::Recorder;
+use super::whole::{apart, back, back_in_set, is_empty, stand_alone};
 use super::{lines, list};
 use crate::conflicts::FieldPath;
-use crate::schema::{List, Schema};
+use crate::schema::{Entries, List, Schema};
 
 /// One value as the three sides hold it.
 #[derive(Debug, Clone, Copy)]
@@ -59,13 +59,17 @@ pub(super) struct Known<'s> {
     pub(super) schema: Schema<'s>,
     /// How it merges if it is a list.
     pub(super) list: List<'s>,
+    /// What its entries are to each other if it is a map.
+    pub(super) entries: Entries,
 }
 
 impl<'s> Known<'s> {
+    /// A document, or an element of a list: what it is, its identity says, and each of its fields merges for itself.
     pub(super) fn of(schema: Schema<'s>) -> Self {
         Self {
             schema,
             list: List::Unstated,
+            entries: Entries::Free,
         }
     }
 
@@ -77,13 +81,22 @@ impl<'s> Known<'s> {
         let comments = node.comments();
         let mut lines = comments.line.iter().chain(&comments.head);
         let said = lines.find_map(|comment| Schema::of_comment(comment.text));
-        said.map_or(self, |(list, schema)| Self { schema, list })
+        said.map_or(self, |(list, schema)| Self {
+            schema,
+            list,
+            ..self
+        })
     }
 
     pub(super) fn field(self, name: &str) -> Self {
-        match self.schema.list(name) {
-            (List::Unstated, Schema::Unknown) => Self::of(self.schema.field(name)),
-            (list, schema) => Self { schema, list },
+        let (list, schema) = match self.schema.list(name) {
+            (List::Unstated, Schema::Unknown) => (List::Unstated, self.schema.field(name)),
+            stated => stated,
+        };
+        Self {
+            schema,
+            list,
+            entries: self.schema.entries(name),
         }
     }
 }
@@ -105,8 +118,8 @@ pub(super) struct Walk<'a, 'r, 'o> {
     pub(super) ops: Vec<Op<'a>>,
     /// Fields that are not merged: paths that stay as they are locally.
     pub(super) own: &'static [&'static [&'static str]],
-    /// Lists that merge as one value, because their elements came together to what no rule allows (M13b).
-    pub(super) whole_lists: &'r [FieldPath],
+    /// Lists and maps that merge as one value, because what is in them came together to what no rule allows (M13b).
+    pub(super) whole: &'r [FieldPath],
 }
 
 impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
@@ -115,7 +128,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             record,
             ops: Vec::new(),
             own: &[],
-            whole_lists: &[],
+            whole: &[],
         }
     }
 
@@ -132,7 +145,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
     }
 
     /// Merges a document as one value; says whether upstream's is taken.
-    pub(super) fn whole(&mut self, three: Three<'a>) -> bool {
+    pub(super) fn as_one(&mut self, three: Three<'a>) -> bool {
         let Three {
             base,
             local,
@@ -155,7 +168,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         } = three;
         match (local, upstream) {
             (None, None) => Verdict::Keep,
-            (None, Some(upstream)) => self.without_local(at, base, upstream, known.list),
+            (None, Some(upstream)) => self.without_local(at, base, upstream, known),
             (Some(local), None) => self.without_upstream(at, base, local, known),
             (Some(local), Some(upstream)) => self.both(at, base, local, upstream, known),
         }
@@ -167,7 +180,7 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         at: &Place,
         base: Option<Node<'a>>,
         upstream: Node<'a>,
-        list: List<'_>,
+        known: Known<'_>,
     ) -> Verdict<'a> {
         let Some(base) = base else {
             return Verdict::Take(New::Node(upstream));
@@ -180,8 +193,10 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             .field(&at.field, Some(base), None, Some(upstream))
         {
             Decision::Local => Verdict::Keep,
-            Decision::Upstream if list == List::Set => Verdict::Take(back_in_set(base, upstream)),
-            Decision::Upstream => Verdict::Take(back(base, upstream)),
+            Decision::Upstream if known.list == List::Set => {
+                Verdict::Take(back_in_set(base, upstream))
+            }
+            Decision::Upstream => Verdict::Take(back(base, upstream, known.entries)),
         }
     }
 
@@ -210,7 +225,8 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
                 local: Some(local),
                 upstream: None,
             };
-            if added && !is_flat(base) {
+            let alone = stand_alone(base, known.entries);
+            if added && !alone {
                 // What was added to a whole of several parts means nothing without them: a probe, a source of a volume.
                 return match self.record.field(&at.field, Some(base), Some(local), None) {
                     Decision::Local => Verdict::Keep,
@@ -220,11 +236,12 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             // Whether anything of the map is left is known only behind its fields: where it goes whole, edits inside find no path.
             let before = self.ops.len();
             let kept = self.fields(at, three, known);
-            if added || kept {
+            if (added || kept) && alone {
                 return Verdict::Keep;
             }
+            // Of a whole no part stays without the others (M4).
             self.ops.truncate(before);
-            return Verdict::Remove;
+            return if kept { Verdict::Keep } else { Verdict::Remove };
         }
         match self.record.field(&at.field, Some(base), Some(local), None) {
             Decision::Local => Verdict::Keep,
@@ -264,14 +281,18 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
             local: Some(local),
             upstream: Some(upstream),
         };
+        // What a null stood for was nothing. Another kind of value that both sides replaced is no base of what they made of it (M3).
+        let old = base.filter(|base| !base.is_null());
+        let old = old.map(|base| base.target().unwrap_or(base));
+        let like = old.is_none_or(|old| old.kind() == local.kind());
         match (local.kind(), upstream.kind()) {
-            (Kind::Mapping, Kind::Mapping) => {
-                let base = base.filter(|base| base.kind() == Kind::Mapping);
-                self.fields(at, Three { base, ..three }, known);
+            _ if !like || self.whole.contains(&at.field) => {}
+            (Kind::Mapping, Kind::Mapping) if old.is_some() || !apart(local, upstream, known) => {
+                self.fields(at, Three { base: old, ..three }, known);
                 return Verdict::Keep;
             }
             (Kind::Sequence, Kind::Sequence) => {
-                if let Some(verdict) = self.elements(at, three, known) {
+                if let Some(verdict) = list::merge(self, at, three, known.list, known.schema) {
                     return verdict;
                 }
             }
@@ -356,14 +377,6 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
         }
     }
 
-    /// Merges the elements of a list; `None` where the list is one value.
-    fn elements(&mut self, at: &Place, three: Three<'a>, known: Known<'_>) -> Option<Verdict<'a>> {
-        if self.whole_lists.contains(&at.field) {
-            return None;
-        }
-        list::merge(self, at, three, known.list, known.schema)
-    }
-
     pub(super) fn is_own(&self, path: &Path) -> bool {
         self.own.iter().any(|own| {
             let steps = path.steps();
@@ -381,55 +394,4 @@ impl<'a, 'r, 'o> Walk<'a, 'r, 'o> {
 fn follows(base: Node<'_>, local: Node<'_>, upstream: Node<'_>) -> bool {
     let aliases = [base, upstream].iter().all(|n| n.kind() == Kind::Alias);
     aliases && !same_form(base, local) && !same(base, upstream)
-}
-
-/// What comes back of what was deleted here and changed upstream: of a map whose entries stand for themselves what upstream
-/// changed in it, for the rest stays deleted (M4); everything else whole, since a part of it is what nobody has.
-fn back<'a>(base: Node<'a>, upstream: Node<'a>) -> New<'a> {
-    let maps = [base, upstream]
-        .iter()
-        .all(|node| node.kind() == Kind::Mapping && is_flat(*node));
-    let (Some(old), Some(Value::Map(new)), true) = (value(base), value(upstream), maps) else {
-        return New::Node(upstream);
-    };
-    // What upstream left alone was deleted here knowingly, and no edit of upstream's asks for it.
-    let all = new.len();
-    let changed = new.into_iter();
-    let changed: Vec<_> = changed
-        .filter(|(key, value)| old.get(key) != Some(value))
-        .collect();
-    // Where upstream only took things away, nothing would be left but a skeleton.
-    match changed.len() {
-        0 => New::Node(upstream),
-        some if some == all => New::Node(upstream),
-        _ => New::Value(Value::Map(changed)),
-    }
-}
-
-/// The same of a set, whose items stand for themselves, too.
-fn back_in_set<'a>(base: Node<'a>, upstream: Node<'a>) -> New<'a> {
-    let known: Vec<_> = base.items().map(|item| identity(item, List::Set)).collect();
-    let new = upstream.items();
-    let new = new.filter(|item| !known.contains(&identity(*item, List::Set)));
-    let new: Vec<Value> = new.filter_map(value).collect();
-    match new.len() {
-        0 => New::Node(upstream),
-        some if some == upstream.items().len() => New::Node(upstream),
-        _ => New::Value(Value::Seq(new)),
-    }
-}
-
-/// Whether each entry of a map stands for itself, as labels do: all of them are scalars.
-fn is_flat(map: Node<'_>) -> bool {
-    map.entries()
-        .all(|entry| matches!(entry.value.kind(), Kind::Scalar | Kind::Alias))
-}
-
-/// Whether a node holds nothing: null, or a collection without entries.
-fn is_empty(node: Node<'_>) -> bool {
-    match node.kind() {
-        Kind::Mapping => node.entries().len() == 0,
-        Kind::Sequence => node.items().len() == 0,
-        Kind::Scalar | Kind::Alias => node.is_null(),
-    }
 }

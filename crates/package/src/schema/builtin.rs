@@ -1,10 +1,10 @@
-//! The built-in kinds: only fields that lead to a list map or a set are named.
+//! The built-in kinds: only fields that lead to a list map, a set or a free map are named.
 //!
 //! Source: the `x-kubernetes-patch-strategy`, `x-kubernetes-list-map-keys` and `x-kubernetes-list-type`
 //! facts of Kubernetes' OpenAPI documents. Of a list that the API server itself replaces as a whole
 //! (tolerations, Ingress rules, `volumeClaimTemplates` …) nothing is stated: a merge looks at its elements (M22).
 
-use super::{Key, List, Schema};
+use super::{Entries, Key, List, Schema};
 
 /// A type: its interesting fields.
 #[derive(Debug)]
@@ -13,11 +13,15 @@ pub struct Type(&'static [(&'static str, Field)]);
 #[derive(Debug)]
 enum Field {
     Object(&'static Type),
+    /// Of those of a value it may have one alone.
+    Either(&'static Type),
     Map(&'static [Key], &'static Type),
     Grants,
     Set,
     Values,
     Functions(&'static Type),
+    /// A map that takes any name.
+    Free,
 }
 
 impl Type {
@@ -31,8 +35,21 @@ impl Type {
 
     pub(super) fn field(&self, name: &str) -> Schema<'static> {
         match self.get(name) {
-            Some(Field::Object(t)) => Schema::Builtin(t),
+            Some(Field::Object(t) | Field::Either(t)) => Schema::Builtin(t),
             _ => Schema::Unknown,
+        }
+    }
+
+    pub(super) fn alternatives(&'static self) -> impl Iterator<Item = &'static str> {
+        let either = self.0.iter().filter(|(_, f)| matches!(f, Field::Either(_)));
+        either.map(|(name, _)| *name)
+    }
+
+    /// What the entries of the map under a field are to each other, where that is stated.
+    pub(super) fn entries(&self, name: &str) -> Option<Entries> {
+        match self.get(name)? {
+            Field::Free => Some(Entries::Free),
+            _ => Some(Entries::Parts),
         }
     }
 
@@ -63,6 +80,7 @@ pub(super) fn find(group: &str, kind: &str) -> Option<&'static Type> {
         }
         "rbac.authorization.k8s.io" if matches!(kind, "Role" | "ClusterRole") => Some(&ROLE),
         "networking.k8s.io" if kind == "NetworkPolicy" => Some(&NETWORK_POLICY),
+        "policy" if kind == "PodDisruptionBudget" => Some(&DISRUPTION_BUDGET),
         "apiextensions.k8s.io"
         | "apiregistration.k8s.io"
         | "autoscaling"
@@ -139,6 +157,7 @@ static ADMISSION: &[(&str, &Type)] = &[
 static NAME: &[Key] = &[Key::new("name")];
 static TYPE: &[Key] = &[Key::new("type")];
 static IP: &[Key] = &[Key::new("ip")];
+/// Each of its fields is a thing of its own, and nothing more is stated of them.
 static LEAF: Type = Type(&[]);
 
 static META: Type = Type(&[
@@ -158,8 +177,65 @@ static CONDITIONED: Type = Type(&[
 
 static RESOURCES: Type = Type(&[("claims", Field::Map(NAME, &LEAF))]);
 
+/// What a probe or a hook does.
+static HANDLER: Type = Type(&[
+    ("exec", Field::Either(&LEAF)),
+    ("grpc", Field::Either(&LEAF)),
+    ("httpGet", Field::Either(&LEAF)),
+    ("sleep", Field::Either(&LEAF)),
+    ("tcpSocket", Field::Either(&LEAF)),
+]);
+
+static LIFECYCLE: Type = Type(&[
+    ("postStart", Field::Object(&HANDLER)),
+    ("preStop", Field::Object(&HANDLER)),
+]);
+
+static ENV_SOURCE: Type = Type(&[
+    ("configMapKeyRef", Field::Either(&LEAF)),
+    ("fieldRef", Field::Either(&LEAF)),
+    ("fileKeyRef", Field::Either(&LEAF)),
+    ("resourceFieldRef", Field::Either(&LEAF)),
+    ("secretKeyRef", Field::Either(&LEAF)),
+]);
+
+static ENV: Type = Type(&[
+    ("value", Field::Either(&LEAF)),
+    ("valueFrom", Field::Either(&ENV_SOURCE)),
+]);
+
+static VOLUME: Type = Type(&[
+    ("awsElasticBlockStore", Field::Either(&LEAF)),
+    ("azureDisk", Field::Either(&LEAF)),
+    ("azureFile", Field::Either(&LEAF)),
+    ("cephfs", Field::Either(&LEAF)),
+    ("cinder", Field::Either(&LEAF)),
+    ("configMap", Field::Either(&LEAF)),
+    ("csi", Field::Either(&LEAF)),
+    ("downwardAPI", Field::Either(&LEAF)),
+    ("emptyDir", Field::Either(&LEAF)),
+    ("ephemeral", Field::Either(&LEAF)),
+    ("fc", Field::Either(&LEAF)),
+    ("flexVolume", Field::Either(&LEAF)),
+    ("gcePersistentDisk", Field::Either(&LEAF)),
+    ("gitRepo", Field::Either(&LEAF)),
+    ("glusterfs", Field::Either(&LEAF)),
+    ("hostPath", Field::Either(&LEAF)),
+    ("image", Field::Either(&LEAF)),
+    ("iscsi", Field::Either(&LEAF)),
+    ("nfs", Field::Either(&LEAF)),
+    ("persistentVolumeClaim", Field::Either(&LEAF)),
+    ("portworxVolume", Field::Either(&LEAF)),
+    ("projected", Field::Either(&LEAF)),
+    ("rbd", Field::Either(&LEAF)),
+    ("secret", Field::Either(&LEAF)),
+    ("vsphereVolume", Field::Either(&LEAF)),
+]);
+
 static CONTAINER: Type = Type(&[
-    ("env", Field::Map(NAME, &LEAF)),
+    ("env", Field::Map(NAME, &ENV)),
+    ("lifecycle", Field::Object(&LIFECYCLE)),
+    ("livenessProbe", Field::Object(&HANDLER)),
     (
         "ports",
         Field::Map(
@@ -167,7 +243,10 @@ static CONTAINER: Type = Type(&[
             &LEAF,
         ),
     ),
+    ("readinessProbe", Field::Object(&HANDLER)),
     ("resources", Field::Object(&RESOURCES)),
+    ("securityContext", Field::Object(&LEAF)),
+    ("startupProbe", Field::Object(&HANDLER)),
     (
         "volumeDevices",
         Field::Map(&[Key::new("devicePath")], &LEAF),
@@ -176,6 +255,7 @@ static CONTAINER: Type = Type(&[
 ]);
 
 static POD_SPEC: Type = Type(&[
+    ("affinity", Field::Object(&LEAF)),
     ("containers", Field::Map(NAME, &CONTAINER)),
     ("ephemeralContainers", Field::Map(NAME, &CONTAINER)),
     ("hostAliases", Field::Map(IP, &LEAF)),
@@ -184,6 +264,7 @@ static POD_SPEC: Type = Type(&[
     ("resourceClaims", Field::Map(NAME, &LEAF)),
     ("resources", Field::Object(&RESOURCES)),
     ("schedulingGates", Field::Map(NAME, &LEAF)),
+    ("securityContext", Field::Object(&LEAF)),
     (
         "topologySpreadConstraints",
         Field::Map(
@@ -191,7 +272,7 @@ static POD_SPEC: Type = Type(&[
             &LEAF,
         ),
     ),
-    ("volumes", Field::Map(NAME, &LEAF)),
+    ("volumes", Field::Map(NAME, &VOLUME)),
 ]);
 
 static POD_STATUS: Type = Type(&[
@@ -235,6 +316,17 @@ static CRON_JOB_SPEC: Type = Type(&[("jobTemplate", Field::Object(&JOB_TEMPLATE)
 static CRON_JOB: Type = Type(&[
     ("metadata", Field::Object(&META)),
     ("spec", Field::Object(&CRON_JOB_SPEC)),
+]);
+
+static DISRUPTION_BUDGET_SPEC: Type = Type(&[
+    ("maxUnavailable", Field::Either(&LEAF)),
+    ("minAvailable", Field::Either(&LEAF)),
+]);
+
+static DISRUPTION_BUDGET: Type = Type(&[
+    ("metadata", Field::Object(&META)),
+    ("spec", Field::Object(&DISRUPTION_BUDGET_SPEC)),
+    ("status", Field::Object(&CONDITIONS)),
 ]);
 
 static SERVICE_SPEC: Type = Type(&[(
@@ -313,7 +405,11 @@ static RESOURCE_CLAIM: Type = Type(&[
     ("status", Field::Object(&RESOURCE_CLAIM_STATUS)),
 ]);
 
-static FUNCTION: Type = Type(&[("selectors", Field::Values), ("exclude", Field::Values)]);
+static FUNCTION: Type = Type(&[
+    ("configMap", Field::Free),
+    ("selectors", Field::Values),
+    ("exclude", Field::Values),
+]);
 
 static PIPELINE: Type = Type(&[
     ("mutators", Field::Functions(&FUNCTION)),

@@ -7,18 +7,20 @@ use model::Files;
 use serde_json::Value;
 use yaml::{Limits, Reader, Stream};
 
-use super::{Key, List, Schema};
+use super::{Entries, Key, List, Schema};
 
 /// The CRDs of a package, by group, kind and version.
 #[derive(Debug, Clone, Default)]
 pub struct Crds(BTreeMap<(String, String), BTreeMap<String, Type>>);
 
-/// A type: the fields that lead to a list map, a set or an atomic list.
+/// A type: the fields that lead to a map, a set or an atomic list.
 #[derive(Debug, Clone, Default)]
 pub struct Type {
     fields: BTreeMap<String, Field>,
     /// The type of every field that is not named (`additionalProperties`).
     any: Option<Box<Self>>,
+    /// What its entries are to each other; `None` for what is no map, or one of which nothing is stated.
+    entries: Option<Entries>,
 }
 
 #[derive(Debug, Clone)]
@@ -102,24 +104,42 @@ impl Type {
         let properties = schema.get("properties").and_then(Value::as_object);
         let fields = properties.into_iter().flatten();
         let fields = fields.filter_map(|(name, schema)| Some((name.clone(), Field::of(schema)?)));
-        let any = schema
-            .get("additionalProperties")
-            .filter(|any| any.is_object());
+        let any = schema.get("additionalProperties");
+        let free = any.is_some_and(|any| any.is_object() || *any == Value::Bool(true));
+        let entries = match properties.is_some_and(|named| !named.is_empty()) {
+            true => Some(Entries::Parts),
+            false => free.then_some(Entries::Free),
+        };
+        let any = any.filter(|any| any.is_object());
         let any = any
             .map(|any| Box::new(Self::of(any)))
             .filter(|any| !any.is_empty());
         Self {
             fields: fields.collect(),
             any,
+            entries,
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.fields.is_empty() && self.any.is_none()
+        self.fields.is_empty() && self.any.is_none() && self.entries.is_none()
+    }
+
+    /// What the entries of the map under a field are to each other, where that is stated.
+    pub(super) fn entries(&self, name: &str) -> Option<Entries> {
+        match (self.fields.get(name), &self.any) {
+            (Some(Field::Object(t)), _) => t.entries,
+            (None, Some(any)) => any.entries,
+            _ => None,
+        }
     }
 
     pub(super) fn field(&self, name: &str) -> Schema<'_> {
         match (name, self.fields.get(name)) {
+            // What a CRD says of names and labels alone leaves the rest of the metadata what it is.
+            ("metadata", Some(Field::Object(t))) if t.fields.is_empty() => {
+                Schema::Builtin(&super::builtin::OBJECT).field(name)
+            }
             (_, Some(Field::Object(t))) => Schema::Custom(t),
             ("metadata", None) => Schema::Builtin(&super::builtin::OBJECT).field(name),
             _ => self.any.as_deref().map_or(Schema::Unknown, Schema::Custom),

@@ -7,6 +7,7 @@
 
 mod builtin;
 mod crd;
+mod free;
 
 pub use crd::Crds;
 
@@ -67,6 +68,17 @@ pub enum List<'a> {
     Values,
     /// Steps of a Kptfile's pipeline, by identity and in order (M15).
     Functions,
+}
+
+/// What the entries of a map are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entries {
+    /// Parts of one thing, which mean little alone: the handler of a probe, the source of a volume.
+    Parts,
+    /// Each stands for itself: the schema allows any name (`additionalProperties`).
+    Free,
+    /// Each stands for itself if all of them are scalars: so the API uses the field's name.
+    Scalars,
 }
 
 /// What is known of a value's fields, wherever the knowledge comes from.
@@ -143,6 +155,25 @@ impl<'a> Schema<'a> {
             Self::Builtin(t) => t.field(name),
             Self::Custom(t) => t.field(name),
         }
+    }
+
+    /// What the entries of the map under a field are to each other. Where no schema says so, the field's name does.
+    pub fn entries(self, name: &str) -> Entries {
+        let stated = match self {
+            Self::Unknown => None,
+            Self::Builtin(t) => t.entries(name),
+            Self::Custom(t) => t.entries(name),
+        };
+        stated.unwrap_or_else(|| free::by_name(name))
+    }
+
+    /// The fields of a value of which it may have one alone (the handlers of a probe).
+    pub fn alternatives(self) -> impl Iterator<Item = &'static str> {
+        let builtin = match self {
+            Self::Builtin(t) => Some(t),
+            Self::Unknown | Self::Custom(_) => None,
+        };
+        builtin.into_iter().flat_map(builtin::Type::alternatives)
     }
 
     /// Whether nothing is known below this value.

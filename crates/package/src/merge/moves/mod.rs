@@ -7,6 +7,7 @@
 mod files;
 mod resources;
 mod sight;
+mod texts;
 mod twice;
 
 use std::borrow::Cow;
@@ -18,6 +19,7 @@ use super::layout::Sides;
 use super::record::Recorder;
 use crate::ignore::Ignore;
 
+pub(super) use texts::moved_and_edited;
 pub(super) use twice::stands_twice;
 
 /// The sides of a merge with everything where it goes.

@@ -422,3 +422,62 @@ fn m23_what_a_renamed_subpackage_holds_is_followed_though_each_file_changed() {
     let asked: Vec<&str> = asked.map(|c| c.file.as_str()).collect();
     assert_eq!(asked, ["database/one.yaml"], "{merged:?}");
 }
+
+#[test]
+fn m23_a_text_that_was_moved_and_edited_is_told_where_it_went() {
+    let base = "one\ntwo\nthree\nfour\nfive\n";
+    let mine = replaced(base, &[("four", "vier")]);
+    let theirs = replaced(base, &[("one", "eins")]);
+    let told = |sides: [&[(&str, &str)]; 3]| {
+        let merged = merge_files(sides, &block());
+        let conflicts = merged.conflicts.iter();
+        let told = conflicts.map(|c| (c.file.to_string(), c.path.clone(), c.decision, c.state));
+        let there = names(&merged.files)
+            .iter()
+            .map(|n| (*n).to_owned())
+            .collect::<Vec<_>>();
+        (there, told.collect::<Vec<_>>())
+    };
+    let open = |file: &str, path: &str, decision| {
+        vec![(
+            file.to_owned(),
+            path.to_owned(),
+            decision,
+            ConflictState::Open,
+        )]
+    };
+    let old: &[(&str, &str)] = &[("d/t.txt", base)];
+    // Both sides, each to another place: each copy lacks what the other side wrote.
+    let (there, conflicts) = told([old, &[("a/t.txt", &mine)], &[("b.txt", &theirs)]]);
+    assert_eq!(there, ["a/t.txt", "b.txt"]);
+    assert_eq!(conflicts, open("a/t.txt", "#file", Decision::Local));
+    // One side alone edited it; the name that the other gave it is told.
+    let (there, conflicts) = told([old, &[("a/t.txt", base)], &[("b.txt", &theirs)]]);
+    assert_eq!(
+        (there.as_slice(), conflicts),
+        (
+            ["b.txt".to_owned()].as_slice(),
+            open("b.txt", "#file", Decision::Upstream)
+        )
+    );
+    // Deleted on the other side: it stays, and is asked about.
+    let (there, conflicts) = told([old, &[("a/t.txt", &mine)], &[]]);
+    assert_eq!(
+        (there.as_slice(), conflicts),
+        (
+            ["a/t.txt".to_owned()].as_slice(),
+            open("a/t.txt", "", Decision::Local)
+        )
+    );
+    let (there, conflicts) = told([old, &[], &[("b.txt", &theirs)]]);
+    assert_eq!(
+        (there.as_slice(), conflicts),
+        (
+            ["b.txt".to_owned()].as_slice(),
+            open("b.txt", "", Decision::Upstream)
+        )
+    );
+    // A new text that has little of it is a new text.
+    let other = "one\ntwo\nother\nlines\nall\n";
+    assert_eq!(told([old, &[("a/t.txt", other)], &[]]).1, []);
+}

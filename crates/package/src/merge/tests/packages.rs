@@ -329,3 +329,44 @@ fn m24_a_deleted_subpackage_is_one_decision_told_field_by_field() {
         (with_kptfile(&[]), vec![])
     );
 }
+
+#[test]
+fn m16_no_strategy_puts_a_file_where_a_directory_stays() {
+    let remote = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\nupstream:\n  type: git\n  git:\n    repo: https://example.com/sub\n    directory: /\n    ref: v1\n";
+    let cases: [(Strategy, [&[(&str, &str)]; 2]); 4] = [
+        (
+            Strategy::CopyMerge,
+            [&[("conf/x.txt", "mine\n")], &[("conf", "theirs\n")]],
+        ),
+        (
+            Strategy::CopyMerge,
+            [&[("conf", "mine\n")], &[("conf/x.txt", "theirs\n")]],
+        ),
+        (
+            Strategy::ForceDeleteReplace,
+            [&[("sub/Kptfile", remote)], &[("sub", "theirs\n")]],
+        ),
+        (
+            Strategy::ResourceMerge,
+            [&[("conf/x.txt", "mine\n")], &[("conf", "theirs\n")]],
+        ),
+    ];
+    for (strategy, [mine, theirs]) in cases {
+        let options = MergeOptions {
+            strategy,
+            ..block()
+        };
+        let merged = merge_files([&[], mine, theirs], &options);
+        assert_eq!(merged.files, with_kptfile(mine), "{strategy:?}");
+        let told: Vec<_> = merged
+            .conflicts
+            .iter()
+            .map(|c| (c.file.as_str(), c.decision, c.state))
+            .collect();
+        assert_eq!(
+            told,
+            [(theirs[0].0, Decision::Local, ConflictState::Open)],
+            "{strategy:?}"
+        );
+    }
+}
