@@ -10,6 +10,13 @@ use crate::error::{Error, Result};
 /// How long another process may hold a lock before we give up. Git itself waits 0.1 to 1 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The lock of a file.
+pub(crate) fn lock_of(target: &Path) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
+}
+
 /// A held lock; gone when dropped.
 #[derive(Debug)]
 pub(crate) struct LockFile {
@@ -23,9 +30,7 @@ impl LockFile {
     /// Takes the lock of a file, waiting for others. Directories on the way are made; those that
     /// were missing are reported.
     pub(crate) fn take(target: &Path, made: &mut Vec<PathBuf>) -> Result<Self> {
-        let mut name = target.as_os_str().to_owned();
-        name.push(".lock");
-        let lock = PathBuf::from(name);
+        let lock = lock_of(target);
         let start = Instant::now();
         let mut wait = Duration::from_millis(1);
         loop {
@@ -136,10 +141,10 @@ impl Claims {
     /// Notes locks before they are taken; where asked, durably: a lock that outlives a power cut is known then.
     pub(crate) fn note(
         &self,
-        targets: impl Iterator<Item = PathBuf>,
+        locks: impl Iterator<Item = PathBuf>,
         sync: bool,
     ) -> Result<Claim<'_>> {
-        let lines: String = targets.map(|t| format!("{}.lock\n", t.display())).collect();
+        let lines: String = locks.map(|l| format!("{}\n", l.display())).collect();
         let made = !self.path.exists();
         let write = || {
             let mut file = File::create(&self.path)?;
