@@ -65,7 +65,7 @@ impl<D: Disk> Repository<D> {
         self.finish_edits(edits.iter().filter(|e| e.scope == Scope::Local))
     }
 
-    fn finish_edits<'a>(&self, edits: impl Iterator<Item = &'a Edit>) -> Result<()> {
+    pub(crate) fn finish_edits<'a>(&self, edits: impl Iterator<Item = &'a Edit>) -> Result<()> {
         let mut left = Vec::new();
         let view = self.disk.view()?;
         for edit in edits {

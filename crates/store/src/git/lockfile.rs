@@ -234,6 +234,16 @@ pub(crate) fn remove_empty(dir: &Path) -> bool {
     fs::remove_dir(dir).is_ok()
 }
 
+/// Whether there is a directory of that name with anything in it but directories.
+pub(crate) fn holds_file(dir: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return false;
+    };
+    let is_dir = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|t| t.is_dir());
+    let mut entries = entries.flatten();
+    entries.any(|entry| !is_dir(&entry) || holds_file(&entry.path()))
+}
+
 /// Syncs a directory, so that names in it last.
 pub(crate) fn sync_dir(dir: &Path) -> Result<bool> {
     match File::open(dir).and_then(|dir| dir.sync_all()) {

@@ -185,13 +185,22 @@ impl RefFiles {
     }
 
     fn sync_dirty(&self) -> Result<usize> {
-        let dirty = std::mem::take(&mut *lock(&self.dirty));
         if !self.sync {
+            lock(&self.dirty).clear();
             return Ok(0);
         }
         let mut count = 0;
-        for dir in dirty {
-            count += usize::from(sync_dir(&dir)?);
+        loop {
+            let next = lock(&self.dirty).pop_first();
+            let Some(dir) = next else { break };
+            match sync_dir(&dir) {
+                Ok(synced) => count += usize::from(synced),
+                // It is not durable yet, and whoever asks again must not hear otherwise.
+                Err(error) => {
+                    lock(&self.dirty).insert(dir);
+                    return Err(error);
+                }
+            }
             if dir == self.dir {
                 self.lingers.store(false, Ordering::Relaxed);
             }

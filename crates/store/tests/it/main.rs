@@ -34,6 +34,7 @@ mod broken;
 mod budget;
 mod git;
 mod gone;
+mod half;
 mod hang;
 mod heavy;
 mod http;

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use crate::RefName;
 use crate::disk::{Moved, RawEdit};
 use crate::error::{Error, Result};
-use crate::git::lockfile::{Claim, LockFile, lock_of};
+use crate::git::lockfile::{Claim, LockFile, holds_file, lock_of};
 use crate::git::packed::Packed;
 use crate::git::refs::{RefFiles, remove};
 use crate::lru::lock;
@@ -123,11 +123,19 @@ impl RefFiles {
             let made = edit.old.is_none() && edit.new.is_some();
             let mut above = edit.name.ancestors();
             let hidden = made && above.any(|above| self.dir.join(above).is_file());
+            // A file below would keep this one from being put in place when others have moved.
+            let hidden = hidden || made && self.has_below(&edit.name)?;
             if hidden || self.get(&edit.name)? != edit.old {
                 stale.push(edit.name.clone());
             }
         }
         Ok(())
+    }
+
+    /// Whether anything stands below a ref, or is about to: a lock counts, too.
+    fn has_below(&self, name: &RefName) -> Result<bool> {
+        let packed = self.packed.load()?.below(name.as_str()).is_some();
+        Ok(packed || holds_file(&self.dir.join(name.as_str())))
     }
 
     pub(super) fn apply_loose(
