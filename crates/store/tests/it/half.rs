@@ -3,16 +3,22 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use store::conformance::World as _;
-use store::{Answer, Error, GitOptions, Handle, Point, Refusal, Repo};
+use store::{
+    Answer, Error, GitOptions, GitStore, Handle, Point, RefEdit, RefName, Refusal, RemoteSpec,
+    Repo, Store as _, Submission,
+};
+use testkit::git_http::{Asked, Fault};
 
 use crate::between::{Between, options};
 use crate::git::Local;
 use crate::http::Remote;
+use crate::kill::DieAt;
 use crate::local::{draft_on, head, name, one, open};
 use crate::oracle::{available, fsck, git};
-use crate::push::{approval, tag};
+use crate::push::{ERROR, approval, tag};
 
 /// A draft that is a file of its own, where its tag would be one, too.
 async fn loose_draft(world: &Local, repo: &dyn Repo) -> model::CommitId {
@@ -230,3 +236,93 @@ async fn what_the_remote_took_is_no_error(of: GitOptions) {
 }
 
 both![what_the_remote_took_is_no_error];
+
+fn is_broken(error: &Error, wanted: &RefName) -> bool {
+    matches!(error, Error::BrokenRef { name, .. } if *name == wanted.to_string())
+}
+
+/// As long as one of them cannot be looked at, the last process's intents are in nobody's way but the writer's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_put_on_top_of_a_recovery_that_failed() {
+    if !available() {
+        return;
+    }
+    let world = Remote::new(GitOptions::default());
+    drop(world.open().await);
+    let options = GitOptions {
+        faults: Arc::new(DieAt(Point::PushTaken, AtomicUsize::new(0))),
+        ..GitOptions::default()
+    };
+    let store = GitStore::new(world.dir.path().join("data"), options);
+    let repo = store.open(world.spec()).await.unwrap();
+    let (id, mut submission) = one(&*repo, "cut");
+    let pin = RefName::parse("refs/offshoot/pin/cut").unwrap();
+    submission
+        .refs
+        .push(RefEdit::create(pin.clone(), id).local());
+    repo.submit(submission).await.err().unwrap();
+    drop((repo, store));
+    world.restart();
+    let broken = world.mirror().join(pin.as_str());
+    fs::create_dir_all(broken.parent().unwrap()).unwrap();
+    fs::write(&broken, "").unwrap();
+    // It cannot be asked when it is opened.
+    let refuse = (Asked::Refs, Fault::Refuse(ERROR));
+    world.server.set(|m| m.faults.push(refuse));
+    let repo = world.open().await;
+    assert_eq!(world.server.manners().faults, []);
+    for attempt in ["first", "second"] {
+        let (_, submission) = one(&*repo, "next");
+        let answer = repo.submit(submission).await;
+        let told = answer.as_ref().is_err_and(|error| is_broken(error, &pin));
+        assert!(told, "{attempt}: {answer:?}");
+    }
+    fs::remove_file(&broken).unwrap();
+    assert!(repo.unfinished().unwrap().iter().all(|i| !i.known));
+    draft_on(&*repo, "next").await;
+    assert_eq!(repo.refs().unwrap().get(&pin), Some(&id), "it is completed");
+    let open = repo.unfinished().unwrap();
+    assert!(open.len() == 1 && open[0].known && open[0].stands);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broken_ref_of_an_intent_keeps_nobody_from_reading() {
+    if !available() {
+        return;
+    }
+    let mut world = Local::new(GitOptions::default());
+    drop(open(&world).await);
+    let dir = world.path();
+    let also = RefName::branch("also/app").unwrap();
+    for place in ["drafts/app", "also"] {
+        fs::create_dir_all(dir.join("refs/heads").join(place)).unwrap();
+    }
+    world.set_faults(Arc::new(DieAt(Point::RefMoved, AtomicUsize::new(0))));
+    let repo = open(&world).await;
+    let (id, mut submission) = one(&*repo, "app");
+    submission.refs.push(RefEdit::create(also.clone(), id));
+    repo.submit(submission).await.err().unwrap();
+    drop(repo);
+    assert_eq!(head(&dir, also.as_str()), Some(id), "the first one moved");
+    let broken = dir.join(name("app").as_str());
+    fs::create_dir_all(broken.parent().unwrap()).unwrap();
+    fs::write(&broken, "").unwrap();
+    world.restart();
+    let repo = world.store().open(RemoteSpec::new(world.url())).await;
+    let repo = repo.unwrap();
+    assert_eq!(repo.refs().unwrap().get(&also), Some(&id), "it is read");
+    for attempt in ["first", "second"] {
+        let (_, submission) = one(&*repo, "next");
+        let answer = repo.submit(submission).await;
+        let told = answer
+            .as_ref()
+            .is_err_and(|error| is_broken(error, &name("app")));
+        assert!(told, "{attempt}: {answer:?}");
+    }
+    fs::remove_file(&broken).unwrap();
+    draft_on(&*repo, "next").await;
+    assert_eq!(head(&dir, name("app").as_str()), Some(id), "and completed");
+    let submission = Submission::default();
+    assert!(repo.submit(submission).await.is_ok());
+    fsck(&dir);
+}
