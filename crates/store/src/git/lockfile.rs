@@ -180,28 +180,57 @@ impl Claims {
             .map(Path::new)
             .filter(|p| p.exists())
             .collect();
-        let age = |p: &Path| {
-            fs::metadata(p)
-                .and_then(|m| m.modified())
-                .ok()?
-                .elapsed()
-                .ok()
-        };
         // A lock so young may be another process's git, which took it after ours had ended.
-        if left.iter().any(|p| age(p).is_none_or(|age| age < NOBODYS)) {
+        if left.iter().any(|path| is_young(path)) {
             std::thread::sleep(NOBODYS);
         }
-        for path in left {
-            tracing::info!(path = %path.display(), "removing a lock of an ended process");
-            match fs::remove_file(path) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::io(format!("remove {}", path.display()), e));
-                }
-                _ => {}
-            }
-        }
+        left.into_iter().try_for_each(take_away)?;
         self.clear();
         Ok(())
+    }
+}
+
+/// Whether somebody may still be at work on a file.
+fn is_young(path: &Path) -> bool {
+    let changed = fs::metadata(path).and_then(|m| m.modified());
+    let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+    age.is_none_or(|age| age < NOBODYS)
+}
+
+fn take_away(path: &Path) -> Result<()> {
+    tracing::info!(path = %path.display(), "removing a lock of an ended process");
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io(format!("remove {}", path.display()), e))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes what a git that was killed while it packed refs left in a mirror, where nobody works but we and what we
+/// start. What changed a moment ago may be one that outlived us: it is given time, and left alone if it goes on.
+pub(crate) fn free(mirror: &Path) -> Result<()> {
+    let packed = ["packed-refs.lock", "packed-refs.new"].map(|name| mirror.join(name));
+    let mut left: Vec<PathBuf> = packed.into_iter().filter(|path| path.exists()).collect();
+    find_locks(&mirror.join("refs"), &mut left);
+    let is_any_young = || left.iter().any(|path| path.exists() && is_young(path));
+    if is_any_young() {
+        std::thread::sleep(NOBODYS);
+    }
+    if is_any_young() {
+        return Ok(());
+    }
+    left.iter().try_for_each(|path| take_away(path))
+}
+
+fn find_locks(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            find_locks(&path, found);
+        } else if path.extension().is_some_and(|kind| kind == "lock") {
+            found.push(path);
+        }
     }
 }
 

@@ -42,6 +42,7 @@ mod kill;
 mod limits;
 mod local;
 mod memory;
+mod mirror;
 mod oracle;
 mod push;
 mod sim;
