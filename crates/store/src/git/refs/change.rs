@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use crate::RefName;
-use crate::disk::{Moved, RawEdit};
+use crate::disk::{Moved, RawEdit, RawRefs};
 use crate::error::{Error, Result};
 use crate::git::lockfile::{Claim, LockFile, holds_file, lock_of};
 use crate::git::packed::Packed;
@@ -85,6 +85,38 @@ impl RefFiles {
             lock: Some(LockFile::take(&self.packed.path, &mut Vec::new())?),
             refs: self,
         })
+    }
+
+    /// Writes refs of a mirror anew that cannot be read, or takes their files away, so that they can be compared and moved
+    /// like any other. `theirs` is where they are to be.
+    pub(crate) fn rewrite_broken(
+        &self,
+        broken: &BTreeMap<RefName, String>,
+        theirs: &RawRefs,
+    ) -> Result<()> {
+        let at = |name: &RefName| self.dir.join(name.as_str());
+        let locks = broken.keys().map(|name| lock_of(&at(name)));
+        let claim = self.claims.note(locks, self.sync)?;
+        let packed = self.packed.load()?;
+        for (name, why) in broken {
+            let path = at(name);
+            let mut held = LockFile::take(&path, &mut Vec::new())?;
+            if !matches!(self.loose(name.as_str()), Err(Error::BrokenRef { .. })) {
+                continue;
+            }
+            tracing::warn!(%name, why, "writing a broken ref of a mirror anew");
+            let value = theirs.get(name).copied();
+            match value.or_else(|| packed.get(name.as_str())) {
+                Some(id) => {
+                    held.write(format!("{id}\n").as_bytes(), self.sync)?;
+                    held.commit()?;
+                }
+                None => drop(remove(&path)?),
+            }
+            self.note_dirty(&path);
+        }
+        claim.keep();
+        Ok(())
     }
 
     /// Whether the directory is there in which a ref would be a file.
