@@ -108,7 +108,7 @@ pub(crate) enum Landed {
 }
 
 /// How often a batch is checked anew while others keep moving the same refs.
-const ROUNDS: usize = 10;
+pub(crate) const ROUNDS: usize = 10;
 
 impl<D: Disk> Repository<D> {
     /// Publishes a batch. Until it is over, nobody who tidies the repository takes away what it wrote: no ref shows it yet.
@@ -116,14 +116,14 @@ impl<D: Disk> Repository<D> {
         self.publish_held(waiting, who);
         lock(&self.kept).clear();
         // Whoever died tidies nothing any more: what was written stays kept until a restart knows what became of it.
-        if self.alive().is_ok() {
+        if self.alive().is_ok() && !self.half_moved() {
             self.disk.release();
         }
     }
 
     fn publish_held(&self, mut waiting: Vec<Waiting>, who: &Who) {
         // What the last process left is settled first: nothing is put on top of what may be half there.
-        if self.waits()
+        if (self.waits() || self.half_moved())
             && let Err(error) = self.refetch(who)
         {
             return self.fail(waiting, &error);
@@ -153,12 +153,7 @@ impl<D: Disk> Repository<D> {
                 Err(error) => return self.fail(waiting, &error),
             }
         }
-        let error = Error::Remote {
-            attempt: "write to",
-            url: self.url.clone(),
-            class: model::Class::Unavailable,
-            text: "its refs keep moving; nothing was written".to_owned(),
-        };
+        let error = self.restless();
         self.fail(waiting, &error);
     }
 
@@ -171,16 +166,24 @@ impl<D: Disk> Repository<D> {
         let mut stay = Vec::with_capacity(waiting.len());
         for one in waiting.drain(..) {
             // In a later round this submission may already stand: a push whose answer was lost is no conflict with itself.
-            match self.landed_before(&*view, &one)? {
-                Some(Answer::Refused(refusal)) => {
+            match self.landed_before(&*view, &one) {
+                Ok(Some(Answer::Refused(refusal))) => {
                     self.refuse(vec![one], &refusal);
                     continue;
                 }
-                Some(answer) => {
+                Ok(Some(answer)) => {
                     one.answer(Ok(answer));
                     continue;
                 }
-                None => {}
+                Ok(None) => {}
+                Err(error @ Error::Stopped { .. }) => return Err(error),
+                // It may stand all the same.
+                Err(error) => {
+                    tracing::warn!(url = self.url, %error, "what became of a push is not known yet");
+                    let tried = one.tried.clone().unwrap_or_default();
+                    self.defer(one, tried);
+                    continue;
+                }
             }
             match self.check_one(&one.submission, &*view, &mut round) {
                 Ok(Checked::Fine(accepted)) => {
@@ -293,15 +296,20 @@ impl<D: Disk> Repository<D> {
     }
 
     fn land_here(&self, edits: &[RawEdit]) -> Result<Landed> {
-        match self.move_refs(edits)? {
+        match self.move_refs(edits) {
             // Nothing moved: a ref transaction is all or nothing.
-            Moved::Stale(_) => Ok(Landed::Again),
-            Moved::All => {
+            Ok(Moved::Stale(_)) => Ok(Landed::Again),
+            Ok(Moved::All) => {
                 self.fault(Point::RefsWritten)?;
-                self.disk.refs_durable()?;
+                if let Err(error) = self.disk.refs_durable() {
+                    return self.unsure(error);
+                }
                 self.fault(Point::BeforeAnswer)?;
                 Ok(Landed::All)
             }
+            // Others may have moved before the one that could not.
+            Err(error) if self.any_moved(edits) => self.unsure(error),
+            Err(error) => Err(error),
         }
     }
 

@@ -29,7 +29,8 @@ pub enum Point {
     PushTaken,
     /// The remote's answer was heard.
     PushAnswered,
-    /// One ref of a transaction of loose refs was moved, others not yet.
+    /// One ref of a transaction of loose refs was moved, others not yet; or all that are packed, and the files that hide
+    /// them not yet removed.
     RefMoved,
     /// All refs are moved, not yet durable.
     RefsWritten,

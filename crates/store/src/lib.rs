@@ -23,6 +23,7 @@ mod error;
 mod fault;
 mod forward;
 mod git;
+mod half;
 mod history;
 mod hosts;
 mod journal;

@@ -264,7 +264,7 @@ impl Store for MemoryStore {
                 if fetched {
                     repository.bring(&spec.credentials)?;
                 }
-                repository.recover(fetched, &spec.credentials)?;
+                repository.recover_at_open(fetched, &spec.credentials)?;
             }
             repository.ensure_branch(&spec).await
         };

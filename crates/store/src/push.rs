@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use gix::ObjectId;
 
-use crate::batch::{Accepted, Landed, Round, Waiting};
+use crate::batch::{Accepted, Landed, ROUNDS, Round, Waiting};
 use crate::disk::{Disk, Moved, Pushed, RawEdit, Step, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::fault::{Point, Verdict};
@@ -63,7 +63,8 @@ impl<D: Disk> Repository<D> {
         }
         self.fault(Point::PushAnswered)?;
         match pushed {
-            Pushed::Taken => self.finish(round),
+            // The remote has it: no error says any more that nothing happened.
+            Pushed::Taken => self.finish(round).or_else(|error| self.unsure(error)),
             Pushed::Stale(_) => {
                 self.drop_pending(&edits)?;
                 self.bring(who)?;
@@ -84,10 +85,10 @@ impl<D: Disk> Repository<D> {
                 }
                 match self.find_out(upstream, waiting, who) {
                     // Checked anew: what landed is found to stand, the rest is pushed again.
-                    Ok(true) => {
-                        self.drop_pending(&edits)?;
-                        Ok(Landed::Again)
-                    }
+                    Ok(true) => match self.drop_pending(&edits) {
+                        Ok(()) => Ok(Landed::Again),
+                        Err(error) => self.unsure(error),
+                    },
                     Err(Error::Stopped { url }) => Err(Error::Stopped { url }),
                     Ok(false) | Err(_) => Ok(Landed::Unheard),
                 }
@@ -183,7 +184,7 @@ impl<D: Disk> Repository<D> {
 
     /// What the remote took becomes what we show.
     fn finish(&self, round: &Round) -> Result<Landed> {
-        loop {
+        for _ in 0..ROUNDS {
             let view = self.disk.view()?;
             let mut edits = Vec::new();
             for edit in round.edits(None) {
@@ -211,6 +212,8 @@ impl<D: Disk> Repository<D> {
                 return Ok(Landed::All);
             }
         }
+        // The mirror is not what it was: a look at the remote puts it right.
+        Ok(Landed::Unheard)
     }
 
     fn set_pending(&self, edits: &[RawEdit]) -> Result<()> {
@@ -227,7 +230,10 @@ impl<D: Disk> Repository<D> {
         }
         drop(view);
         pending.retain(|e| e.old != e.new);
-        self.move_refs(&pending)?;
+        if let Moved::Stale(names) = self.move_refs(&pending)? {
+            tracing::warn!(url = self.url, ?names, "somebody else writes to our mirror");
+            return Err(self.restless());
+        }
         self.disk.refs_durable()
     }
 
@@ -274,9 +280,9 @@ impl<D: Disk> Repository<D> {
     /// which a part stands.
     fn hear(&self, who: &Who) -> Result<()> {
         let open: Vec<_> = lock(&self.unheard).open.clone().into_iter().collect();
-        let Some(upstream) = self.disk.upstream().filter(|_| !open.is_empty()) else {
+        if open.is_empty() {
             return Ok(());
-        };
+        }
         let view = self.disk.view()?;
         let mut standing = Vec::new();
         for (_, (accepted, _)) in &open {
@@ -285,7 +291,10 @@ impl<D: Disk> Repository<D> {
             }
         }
         drop(view);
-        let rolled = self.roll_forward(upstream, &standing, who)?;
+        let rolled = match self.disk.upstream() {
+            Some(upstream) => self.roll_forward(upstream, &standing, who)?,
+            None => self.complete_here(&standing)?,
+        };
         for (handle, (accepted, intent)) in open {
             let view = self.disk.view()?;
             let answer = if !self.stands(&*view, &accepted.edits)? {
@@ -294,6 +303,8 @@ impl<D: Disk> Repository<D> {
             } else if !rolled.done && self.left_of(&[&accepted.edits], &rolled.declined)?.any() {
                 continue;
             } else if let Some(refusal) = rolled.refusal(&accepted.edits) {
+                self.refuse_late(intent, refusal)?
+            } else if let Some(refusal) = self.kept_out(&*view, &accepted.edits)? {
                 self.refuse_late(intent, refusal)?
             } else {
                 self.finish_local(&accepted.edits)?;
@@ -320,7 +331,7 @@ impl<D: Disk> Repository<D> {
     /// Pending values that nobody waits for.
     pub(crate) fn sweep_pending(&self) -> Result<()> {
         // A push without an answer may still land, and must find its objects here then.
-        if !lock(&self.unheard).open.is_empty() {
+        if self.disk.upstream().is_none() || self.is_unheard() {
             return Ok(());
         }
         let left = self
@@ -341,13 +352,22 @@ impl<D: Disk> Repository<D> {
     /// Those that nobody can tell the fate of get a handle.
     pub(crate) fn answer_later(&self, waiting: Vec<Waiting>, round: Round) {
         for (one, accepted) in waiting.into_iter().zip(round.accepted) {
-            let mut unheard = lock(&self.unheard);
-            unheard.next += 1;
-            let handle = unheard.next;
-            unheard.open.insert(handle, (accepted, one.intent));
-            drop(unheard);
-            one.answer(Ok(Answer::Pending(Handle(handle))));
+            self.defer(one, accepted);
         }
+    }
+
+    /// The answer comes with a later look.
+    pub(crate) fn defer(&self, one: Waiting, accepted: Accepted) {
+        let mut unheard = lock(&self.unheard);
+        unheard.next += 1;
+        let handle = unheard.next;
+        unheard.open.insert(handle, (accepted, one.intent));
+        drop(unheard);
+        one.answer(Ok(Answer::Pending(Handle(handle))));
+    }
+
+    pub(crate) fn is_unheard(&self) -> bool {
+        !lock(&self.unheard).open.is_empty()
     }
 
     /// The answer to a push that was unheard, if it is known by now.

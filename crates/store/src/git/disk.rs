@@ -12,6 +12,7 @@ use crate::disk::{Disk, Moved, RawEdit, Upstream, View, Who};
 use crate::error::{Error, Result};
 use crate::git::journal::JournalFile;
 use crate::git::layout;
+use crate::git::lockfile;
 use crate::git::odb::Odb;
 use crate::git::pack::{self, Draft, Keep};
 use crate::git::refs::RefFiles;
@@ -72,6 +73,9 @@ impl GitDisk {
         let refs = RefFiles::new(&place.git_dir, claims, place.sync, bounds);
         if place.writable {
             refs.release()?;
+        }
+        if place.remote {
+            lockfile::free(&place.git_dir)?;
         }
         Ok(Self {
             odb: Odb::open(objects, limits)?,

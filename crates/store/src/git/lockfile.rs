@@ -10,6 +10,13 @@ use crate::error::{Error, Result};
 /// How long another process may hold a lock before we give up. Git itself waits 0.1 to 1 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The lock of a file.
+pub(crate) fn lock_of(target: &Path) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
+}
+
 /// A held lock; gone when dropped.
 #[derive(Debug)]
 pub(crate) struct LockFile {
@@ -23,9 +30,7 @@ impl LockFile {
     /// Takes the lock of a file, waiting for others. Directories on the way are made; those that
     /// were missing are reported.
     pub(crate) fn take(target: &Path, made: &mut Vec<PathBuf>) -> Result<Self> {
-        let mut name = target.as_os_str().to_owned();
-        name.push(".lock");
-        let lock = PathBuf::from(name);
+        let lock = lock_of(target);
         let start = Instant::now();
         let mut wait = Duration::from_millis(1);
         loop {
@@ -136,10 +141,10 @@ impl Claims {
     /// Notes locks before they are taken; where asked, durably: a lock that outlives a power cut is known then.
     pub(crate) fn note(
         &self,
-        targets: impl Iterator<Item = PathBuf>,
+        locks: impl Iterator<Item = PathBuf>,
         sync: bool,
     ) -> Result<Claim<'_>> {
-        let lines: String = targets.map(|t| format!("{}.lock\n", t.display())).collect();
+        let lines: String = locks.map(|l| format!("{}\n", l.display())).collect();
         let made = !self.path.exists();
         let write = || {
             let mut file = File::create(&self.path)?;
@@ -175,28 +180,57 @@ impl Claims {
             .map(Path::new)
             .filter(|p| p.exists())
             .collect();
-        let age = |p: &Path| {
-            fs::metadata(p)
-                .and_then(|m| m.modified())
-                .ok()?
-                .elapsed()
-                .ok()
-        };
         // A lock so young may be another process's git, which took it after ours had ended.
-        if left.iter().any(|p| age(p).is_none_or(|age| age < NOBODYS)) {
+        if left.iter().any(|path| is_young(path)) {
             std::thread::sleep(NOBODYS);
         }
-        for path in left {
-            tracing::info!(path = %path.display(), "removing a lock of an ended process");
-            match fs::remove_file(path) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::io(format!("remove {}", path.display()), e));
-                }
-                _ => {}
-            }
-        }
+        left.into_iter().try_for_each(take_away)?;
         self.clear();
         Ok(())
+    }
+}
+
+/// Whether somebody may still be at work on a file.
+fn is_young(path: &Path) -> bool {
+    let changed = fs::metadata(path).and_then(|m| m.modified());
+    let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+    age.is_none_or(|age| age < NOBODYS)
+}
+
+fn take_away(path: &Path) -> Result<()> {
+    tracing::info!(path = %path.display(), "removing a lock of an ended process");
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io(format!("remove {}", path.display()), e))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes what a git that was killed while it packed refs left in a mirror, where nobody works but we and what we
+/// start. What changed a moment ago may be one that outlived us: it is given time, and left alone if it goes on.
+pub(crate) fn free(mirror: &Path) -> Result<()> {
+    let packed = ["packed-refs.lock", "packed-refs.new"].map(|name| mirror.join(name));
+    let mut left: Vec<PathBuf> = packed.into_iter().filter(|path| path.exists()).collect();
+    find_locks(&mirror.join("refs"), &mut left);
+    let is_any_young = || left.iter().any(|path| path.exists() && is_young(path));
+    if is_any_young() {
+        std::thread::sleep(NOBODYS);
+    }
+    if is_any_young() {
+        return Ok(());
+    }
+    left.iter().try_for_each(|path| take_away(path))
+}
+
+fn find_locks(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            find_locks(&path, found);
+        } else if path.extension().is_some_and(|kind| kind == "lock") {
+            found.push(path);
+        }
     }
 }
 
@@ -227,6 +261,16 @@ pub(crate) fn remove_empty(dir: &Path) -> bool {
         }
     }
     fs::remove_dir(dir).is_ok()
+}
+
+/// Whether there is a directory of that name with anything in it but directories.
+pub(crate) fn holds_file(dir: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return false;
+    };
+    let is_dir = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|t| t.is_dir());
+    let mut entries = entries.flatten();
+    entries.any(|entry| !is_dir(&entry) || holds_file(&entry.path()))
 }
 
 /// Syncs a directory, so that names in it last.

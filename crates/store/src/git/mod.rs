@@ -321,7 +321,7 @@ fn put_right(repository: &Repository<GitDisk>, who: &Who) -> Result<()> {
         repository.bring(who)?;
     }
     if repository.writable {
-        repository.recover(new, who)?;
+        repository.recover_at_open(new, who)?;
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! `packed-refs`: many refs in one file, replaced at once.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::ops::Bound;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -126,6 +126,35 @@ impl PackedFile {
     /// Whether tags in it are known to be followed.
     pub(crate) fn fully_peeled(&self) -> Result<bool> {
         Ok(self.read()?.fully_peeled)
+    }
+
+    /// Where the file is written before it takes its place. Not where git does so: it makes that file exclusively, and what a
+    /// crash of ours left there would be in its way for good.
+    pub(crate) fn fresh(&self) -> PathBuf {
+        self.path.with_file_name("packed-refs.offshoot")
+    }
+
+    /// Puts new content in place, durable if asked. The lock of the file is held before, and still is behind it.
+    pub(crate) fn replace(&self, bytes: &[u8], sync: bool) -> Result<()> {
+        let fresh = self.fresh();
+        let write = || {
+            // What a crash left goes; what somebody put there is not written through.
+            match fs::remove_file(&fresh) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                _ => {}
+            }
+            let mut options = OpenOptions::new();
+            let mut file = options.write(true).create_new(true).open(&fresh)?;
+            file.write_all(bytes)?;
+            if sync {
+                file.sync_data()?;
+            }
+            fs::rename(&fresh, &self.path)
+        };
+        write().map_err(|e| {
+            drop(fs::remove_file(&fresh));
+            Error::io(format!("replace {}", self.path.display()), e)
+        })
     }
 
     fn read(&self) -> Result<Arc<Known>> {

@@ -109,7 +109,14 @@ impl GitDisk {
     }
 
     fn moved_refs(&self, theirs: &RawRefs) -> Result<Vec<RawEdit>> {
-        let ours = self.refs.list()?;
+        let mut ours = self.refs.list()?;
+        let mut broken = self.refs.broken();
+        broken.retain(|name, _| mirrored(name));
+        if !broken.is_empty() {
+            // Of a mirror nothing is lost: the remote says what stands there.
+            self.refs.rewrite_broken(&broken, theirs)?;
+            ours = self.refs.list()?;
+        }
         let mut edits = Vec::new();
         for (name, old) in ours.iter().filter(|(name, _)| mirrored(name)) {
             if !theirs.contains_key(name) {

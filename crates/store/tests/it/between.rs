@@ -10,14 +10,14 @@ use testkit::git_http::{Asked, Fault};
 use crate::git::Local;
 use crate::http::Remote;
 use crate::local::{draft_on, head, name, one, open};
-use crate::oracle::{available, fsck, git};
+use crate::oracle::{available, fsck, git, output};
 use crate::push::{ERROR, approval, tag};
 
 type Deed = Box<dyn FnOnce() + Send>;
 
 /// Does something once, at a point.
 #[derive(Default)]
-struct Between(Mutex<Option<(Point, Deed)>>);
+pub(crate) struct Between(Mutex<Option<(Point, Deed)>>);
 
 impl fmt::Debug for Between {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,8 +26,12 @@ impl fmt::Debug for Between {
 }
 
 impl Between {
-    fn at(&self, point: Point, deed: impl FnOnce() + Send + 'static) {
+    pub(crate) fn at(&self, point: Point, deed: impl FnOnce() + Send + 'static) {
         *self.0.lock().unwrap() = Some((point, Box::new(deed)));
+    }
+
+    fn is_done(&self) -> bool {
+        self.0.lock().unwrap().is_none()
     }
 }
 
@@ -41,7 +45,7 @@ impl Faults for Between {
     }
 }
 
-fn options(between: &Arc<Between>) -> GitOptions {
+pub(crate) fn options(between: &Arc<Between>) -> GitOptions {
     GitOptions {
         faults: Arc::clone(between) as Arc<dyn Faults>,
         ..GitOptions::default()
@@ -99,6 +103,73 @@ async fn a_ref_that_moves_after_it_was_judged_stays_where_it_moved() {
             assert_eq!(made, "", "{context}: nothing of it stands");
             assert!(repo.unfinished().unwrap().is_empty(), "{context}");
         }
+        fsck(&dir);
+    }
+}
+
+/// Somebody packs refs while one that is a file of its own goes, or moves to the file of all: what was read of it
+/// before is not brought back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_while_somebody_packs_refs_stays_gone() {
+    if !available() {
+        return;
+    }
+    // As a file of its own alone, and as one that hides a line of the file of all.
+    for (hides, goes) in [(false, true), (true, true), (true, false)] {
+        let context = format!("hides: {hides}, goes: {goes}");
+        let between = Arc::new(Between::default());
+        let world = Local::new(options(&between));
+        let repo = open(&world).await;
+        let first = draft_on(&*repo, "app").await;
+        let second = draft_on(&*repo, "second").await;
+        let (dir, app) = (world.path(), name("app"));
+        let main = RefName::branch("main").unwrap();
+        if !hides {
+            git(&dir, &["update-ref", "-d", app.as_str()]);
+        }
+        std::fs::create_dir_all(dir.join("refs/heads/drafts/app")).unwrap();
+        update(&dir, &app, &second.to_string());
+        let mut refs = vec![
+            RefEdit::update(main.clone(), crate::local::main_head(&*repo), second),
+            match goes {
+                true => RefEdit::delete(app.clone(), second),
+                false => RefEdit::update(app.clone(), second, first),
+            },
+        ];
+        if !goes {
+            let more = (0..9).map(|n| RefName::branch(&format!("more/{n}")).unwrap());
+            refs.extend(more.map(|name| RefEdit::create(name, first)));
+        }
+        // Git waits for a lock that is held; here it gives up at once.
+        let packs = [
+            "-c",
+            "core.packedRefsTimeout=0",
+            "pack-refs",
+            "--all",
+            "--no-prune",
+        ];
+        between.at(Point::RefMoved, {
+            let dir = dir.clone();
+            move || drop(output(&dir, &packs))
+        });
+        let submission = Submission {
+            refs,
+            ..Submission::default()
+        };
+        let answer = repo.submit(submission).await.unwrap();
+        assert!(
+            matches!(answer, Answer::Published(_)),
+            "{context}: {answer:?}"
+        );
+        assert!(between.is_done(), "{context}");
+        let wanted = (!goes).then_some(first);
+        assert_eq!(head(&dir, app.as_str()), wanted, "{context}");
+        assert_eq!(repo.find_ref(&app).unwrap(), wanted, "{context}");
+        assert_eq!(head(&dir, main.as_str()), Some(second), "{context}");
+        let left = ["packed-refs.lock", "packed-refs.offshoot"].map(|left| dir.join(left).exists());
+        assert_eq!(left, [false, false], "{context}");
+        git(&dir, &["pack-refs", "--all"]);
+        assert_eq!(head(&dir, app.as_str()), wanted, "{context}");
         fsck(&dir);
     }
 }

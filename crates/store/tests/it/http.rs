@@ -59,7 +59,7 @@ impl Remote {
         self.store().open(self.spec()).await.unwrap()
     }
 
-    fn mirror(&self) -> PathBuf {
+    pub(crate) fn mirror(&self) -> PathBuf {
         let homes = std::fs::read_dir(self.dir.path().join("data/git")).unwrap();
         let mut mirrors = homes.flatten().map(|e| e.path().join("mirror.git"));
         mirrors.find(|m| m.exists()).unwrap()

@@ -168,7 +168,7 @@ pub(crate) fn walk(dir: &Path) -> Vec<String> {
 
 /// Dies where it is told, once.
 #[derive(Debug)]
-struct DieAt(Point, AtomicUsize);
+pub(crate) struct DieAt(pub(crate) Point, pub(crate) AtomicUsize);
 
 impl Faults for DieAt {
     fn at(&self, _url: &str, point: Point) -> Verdict {

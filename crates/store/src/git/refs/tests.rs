@@ -1,6 +1,7 @@
 //! Which file a ref goes into, and what stands in its way.
 
 use super::*;
+use crate::disk::Moved;
 
 #[test]
 fn a_ref_that_stands_alone_is_packed_unless_another_stands_above_it() {
@@ -70,4 +71,46 @@ fn locks_are_named_until_what_moved_is_durable() {
     fs::write(&claims, format!("{}\n", lock.display())).unwrap();
     refs.release().unwrap();
     assert!(!lock.exists() && named().is_empty());
+}
+
+/// Chosen by a look at the packed file, and packed before the lock was taken.
+#[test]
+fn a_ref_that_was_packed_meanwhile_goes_from_there_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir_all(at("refs/heads")).unwrap();
+    let refs = RefFiles::new(dir.path(), at("claims"), true, (1_000, 1 << 20));
+    let id = ObjectId::from_hex(&[b'1'; 40]).unwrap();
+    let name = RefName::parse("refs/heads/a").unwrap();
+    let edit = RawEdit {
+        name: name.clone(),
+        old: Some(id),
+        new: None,
+    };
+    fs::write(at("refs/heads/a"), format!("{id}\n")).unwrap();
+    fs::write(at("packed-refs"), format!("{id} {name}\n")).unwrap();
+    let edits = [edit.clone()];
+    let (moved, _) = refs.apply_loose(&edits, &mut || Ok(())).unwrap();
+    assert!(matches!(moved, Moved::All));
+    assert_eq!(refs.get(&name).unwrap(), None);
+    refs.durable().unwrap();
+    // Of one that is a file alone, the lock went and its directory was not synced: the next note names it still.
+    fs::write(at("refs/heads/a"), format!("{id}\n")).unwrap();
+    refs.apply(&edits, &mut || Ok(())).unwrap();
+    refs.durable().unwrap();
+    let named = || fs::read_to_string(at("claims")).unwrap();
+    for (lingers, beside) in [(true, "refs/heads/b"), (true, "refs/heads/c")] {
+        let create = RawEdit {
+            name: RefName::parse(beside).unwrap(),
+            old: None,
+            new: Some(id),
+        };
+        refs.apply(&[create], &mut || Ok(())).unwrap();
+        assert_eq!(named().contains("packed-refs.lock"), lingers, "{beside}");
+        refs.durable().unwrap();
+    }
+    lock(&refs.dirty).insert(dir.path().to_owned());
+    refs.durable().unwrap();
+    assert!(!refs.lingers.load(Ordering::Relaxed));
+    assert!(!at("packed-refs.lock").exists() && !at("packed-refs.offshoot").exists());
 }
