@@ -332,8 +332,9 @@ fn m24_a_deleted_subpackage_is_one_decision_told_field_by_field() {
 
 #[test]
 fn m16_no_strategy_puts_a_file_where_a_directory_stays() {
-    let remote = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\nupstream:\n  type: git\n  git:\n    repo: https://example.com/sub\n    directory: /\n    ref: v1\n";
-    let cases: [(Strategy, [&[(&str, &str)]; 2]); 4] = [
+    const REMOTE: &str = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: sub\nupstream:\n  type: git\n  git:\n    repo: https://example.com/sub\n    directory: /\n    ref: v1\n";
+    type Side = &'static [(&'static str, &'static str)];
+    let cases: [(Strategy, [Side; 2]); 4] = [
         (
             Strategy::CopyMerge,
             [&[("conf/x.txt", "mine\n")], &[("conf", "theirs\n")]],
@@ -344,7 +345,7 @@ fn m16_no_strategy_puts_a_file_where_a_directory_stays() {
         ),
         (
             Strategy::ForceDeleteReplace,
-            [&[("sub/Kptfile", remote)], &[("sub", "theirs\n")]],
+            [&[("sub/Kptfile", REMOTE)], &[("sub", "theirs\n")]],
         ),
         (
             Strategy::ResourceMerge,
