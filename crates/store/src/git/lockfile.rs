@@ -277,7 +277,7 @@ pub(crate) fn holds_file(dir: &Path) -> bool {
 pub(crate) fn sync_dir(dir: &Path) -> Result<bool> {
     match File::open(dir).and_then(|dir| dir.sync_all()) {
         Ok(()) => Ok(true),
-        // Emptied and removed since: its parent is synced, too.
+        // Emptied and removed since.
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(e) => Err(Error::io(format!("sync {}", dir.display()), e)),
     }

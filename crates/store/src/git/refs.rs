@@ -191,18 +191,27 @@ impl RefFiles {
         }
         let mut count = 0;
         loop {
-            let next = lock(&self.dirty).pop_first();
-            let Some(dir) = next else { break };
-            match sync_dir(&dir) {
-                Ok(synced) => count += usize::from(synced),
-                // It is not durable yet, and whoever asks again must not hear otherwise.
-                Err(error) => {
-                    lock(&self.dirty).insert(dir);
-                    return Err(error);
-                }
+            let noted = std::mem::take(&mut *lock(&self.dirty));
+            if noted.is_empty() {
+                break;
             }
-            if dir == self.dir {
-                self.lingers.store(false, Ordering::Relaxed);
+            // A directory that was emptied and removed since is gone for good once the one that held it is synced: each once.
+            let there = |dir: &PathBuf| dir.ancestors().find(|d| d.is_dir()).map(Path::to_owned);
+            let mut dirs: BTreeSet<PathBuf> = noted.iter().filter_map(there).collect();
+            while let Some(dir) = dirs.pop_first() {
+                match sync_dir(&dir) {
+                    Ok(synced) => count += usize::from(synced),
+                    // It is not durable yet, and whoever asks again must not hear otherwise.
+                    Err(error) => {
+                        let mut dirty = lock(&self.dirty);
+                        dirty.insert(dir);
+                        dirty.append(&mut dirs);
+                        return Err(error);
+                    }
+                }
+                if dir == self.dir {
+                    self.lingers.store(false, Ordering::Relaxed);
+                }
             }
         }
         Ok(count)

@@ -114,3 +114,26 @@ fn a_ref_that_was_packed_meanwhile_goes_from_there_too() {
     assert!(!refs.lingers.load(Ordering::Relaxed));
     assert!(!at("packed-refs.lock").exists() && !at("packed-refs.offshoot").exists());
 }
+
+/// A power cut brings back what went where nothing of its directory's end was synced.
+#[test]
+fn what_goes_with_its_directory_is_durable_above_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir_all(at("refs/heads/drafts/a")).unwrap();
+    let refs = RefFiles::new(dir.path(), at("claims"), true, (1_000, 1 << 20));
+    let id = ObjectId::from_hex(&[b'1'; 40]).unwrap();
+    let names = ["refs/heads/drafts/a/ws", "refs/heads/drafts/a/xs"];
+    let edits = names.map(|name| {
+        fs::write(at(name), format!("{id}\n")).unwrap();
+        RawEdit {
+            name: RefName::parse(name).unwrap(),
+            old: Some(id),
+            new: None,
+        }
+    });
+    refs.apply(&edits, &mut || Ok(())).unwrap();
+    assert!(!at("refs/heads/drafts").exists());
+    lock(&refs.dirty).remove(dir.path());
+    assert_eq!(refs.durable().unwrap(), 1, "refs/heads, once");
+}
