@@ -7,6 +7,7 @@ mod chores;
 mod claims;
 pub mod crds;
 pub mod handle;
+mod homes;
 mod import;
 pub mod keep;
 mod namespaces;

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::claims::Claim;
 use super::{Core, Shown, Target, Whose, Written, lost, refused};
-use crate::aggregated::NamespacePhase;
 use crate::gateway::{Outcome, Verb};
 use crate::logic::part::Part;
 use crate::logic::update::{Means, Update, Updated, other_uid, update};
@@ -14,7 +13,7 @@ use crate::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, 
 use crate::reason::Reason;
 use crate::registry::{Backing, Origin};
 use crate::status::Failure;
-use crate::storage::{CommitError, Expect, Object, Op, key_of};
+use crate::storage::{CommitError, Expect, Object, Op};
 
 /// How often a write that names no version is computed again after another write came first.
 const ATTEMPTS: usize = 8;
@@ -448,49 +447,4 @@ impl Core {
         }
         Ok(())
     }
-
-    /// Writes need a namespace that exists; creates one that stays.
-    pub(crate) async fn check_namespace(
-        &self,
-        target: &Target,
-        creating: bool,
-    ) -> Result<(), Failure> {
-        if !target.resource.namespaced {
-            return Ok(());
-        }
-        let namespace = &target.namespace;
-        if let Some(host) = &self.host {
-            // What is there lies in a namespace that is: only what is new has to ask.
-            if !creating || target.resource.backing == Backing::Virtual {
-                return Ok(());
-            }
-            return match host.namespace(namespace).await? {
-                NamespacePhase::Active => Ok(()),
-                NamespacePhase::Terminating => Err(terminating(target)),
-                NamespacePhase::Absent => Err(Failure::not_found("", "namespaces", namespace)),
-            };
-        }
-        let Some(found) = self.store.get("namespaces", &key_of("", namespace)) else {
-            return Err(Failure::not_found("", "namespaces", namespace));
-        };
-        if creating && found.fields.deletion_timestamp.is_some() {
-            return Err(terminating(target));
-        }
-        Ok(())
-    }
-}
-
-/// Nothing new is made in a namespace that goes.
-fn terminating(target: &Target) -> Failure {
-    let (group, plural) = (&target.resource.group, &target.resource.plural);
-    let namespace = &target.namespace;
-    let why = format!(
-        "unable to create new content in namespace {namespace} because it is being terminated"
-    );
-    let cause = serde_json::json!({
-        "reason": "NamespaceTerminating",
-        "message": format!("namespace {namespace} is being terminated"),
-        "field": "metadata.namespace",
-    });
-    Failure::forbidden(group, plural, &target.name, &why).with_causes(vec![cause])
 }
