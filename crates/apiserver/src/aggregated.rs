@@ -234,6 +234,7 @@ impl Mirror {
             key,
             expect: Expect::Any,
             put,
+            homes: Vec::new(),
         })
     }
 }

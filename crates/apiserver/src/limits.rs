@@ -193,7 +193,8 @@ pub(crate) struct Seats {
 /// The right to be worked on, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Seat {
-    of: Seats,
+    /// `None` where it was given on already.
+    of: Option<Seats>,
     user: String,
 }
 
@@ -214,7 +215,7 @@ impl Seats {
         let busy = || Failure::too_many_requests();
         match place {
             Place::Seat => Ok(Seat {
-                of: self.clone(),
+                of: Some(self.clone()),
                 user: user.to_owned(),
             }),
             // A caller that gives up drops its end: a seat that is on its way goes on to the next.
@@ -226,11 +227,21 @@ impl Seats {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let next = lock(&self.of.lines).leave(&self.user);
-        if let Some((user, ticket)) = next {
-            let of = self.of.clone();
-            // What cannot be delivered is dropped here, and so given to the next.
-            drop(ticket.send(Self { of, user }));
+        let Some(mut seats) = self.of.take() else {
+            return;
+        };
+        let mut leaves = std::mem::take(&mut self.user);
+        // One after the other: where each refused seat gave itself on, many who gave up would be as many calls deep.
+        loop {
+            let next = lock(&seats.lines).leave(&leaves);
+            let Some((user, ticket)) = next else { return };
+            let of = Some(seats);
+            let Err(mut refused) = ticket.send(Self { of, user }) else {
+                return;
+            };
+            let Some(of) = refused.of.take() else { return };
+            seats = of;
+            leaves = std::mem::take(&mut refused.user);
         }
     }
 }

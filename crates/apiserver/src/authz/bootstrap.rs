@@ -53,7 +53,9 @@ impl Core {
         if !ops.is_empty() {
             self.store.commit(ops).await.map_err(|error| match error {
                 CommitError::Storage(error) => Failure::storage(&error),
-                CommitError::Conflict { .. } => Failure::internal("the default roles changed"),
+                CommitError::Conflict { .. } | CommitError::Homeless { .. } => {
+                    Failure::internal("the default roles changed")
+                }
             })?;
         }
         self.gather_all().await

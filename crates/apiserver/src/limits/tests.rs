@@ -91,6 +91,20 @@ async fn who_gives_up_waiting_loses_no_seat() {
 }
 
 #[tokio::test]
+async fn a_seat_passes_many_who_gave_up() {
+    const MANY: usize = 100_000;
+    let seats = Seats::new(1, MANY);
+    let first = seats.take("a").await.unwrap();
+    for _ in 0..MANY {
+        let (ticket, gone) = oneshot::channel();
+        drop(gone);
+        assert_eq!(lock(&seats.lines).come("a", || ticket), Place::Line);
+    }
+    drop(first);
+    assert_eq!(lock(&seats.lines).free, 1);
+}
+
+#[tokio::test]
 async fn beyond_the_line_a_client_is_told_to_come_again() {
     let seats = Seats::new(1, 1);
     let first = seats.take("a").await.unwrap();

@@ -37,6 +37,7 @@ pub use redb_file::{Durability, RedbFile};
 pub use state::{Event, EventKind, Touched};
 pub use store::{Listing, Options, Store, key_of};
 pub use watch::{Gone, Watch};
+pub(crate) use writer::stays;
 pub use writer::{CommitError, Expect, Op};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

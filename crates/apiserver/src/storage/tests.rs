@@ -25,6 +25,7 @@ fn put(name: &str, n: u32, expect: Expect) -> Op {
         key: key_of("ns", name),
         expect,
         put,
+        homes: Vec::new(),
     }
 }
 
@@ -34,6 +35,7 @@ fn remove(name: &str, expect: Expect) -> Op {
         key: key_of("ns", name),
         expect,
         put: None,
+        homes: Vec::new(),
     }
 }
 

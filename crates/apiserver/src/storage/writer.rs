@@ -27,6 +27,17 @@ pub enum Expect {
     Any,
 }
 
+impl Expect {
+    fn is_met(self, found: Option<&Object>) -> bool {
+        match self {
+            Self::Absent => found.is_none(),
+            Self::Rv(rv) => found.is_some_and(|object| object.rv == rv),
+            Self::Present => found.is_some(),
+            Self::Any => true,
+        }
+    }
+}
+
 /// One write of a batch.
 #[derive(Debug, Clone)]
 pub struct Op {
@@ -38,6 +49,8 @@ pub struct Op {
     pub expect: Expect,
     /// The new state, or `None` to delete.
     pub put: Option<Draft>,
+    /// What must be there, and stay, where this makes the object: its namespace, the definition of its kind.
+    pub homes: Vec<ObjectRef>,
 }
 
 /// Why a batch was not written.
@@ -55,9 +68,26 @@ pub enum CommitError {
         /// What is there instead.
         found: Option<Arc<Object>>,
     },
+    /// What the object was to lie in is not there, or is being deleted.
+    #[error("nothing is made in {resource} {key}, which {}", gone(found))]
+    Homeless {
+        /// The resource of what it was to lie in.
+        resource: ResourceKey,
+        /// Its key.
+        key: Key,
+        /// What is there of it.
+        found: Option<Arc<Object>>,
+    },
     /// The medium failed; nothing of the batch was written, or (after [`StorageError::Stopped`]) nobody knows.
     #[error("commit to the object store")]
     Storage(#[source] StorageError),
+}
+
+fn gone(found: &Option<Arc<Object>>) -> &'static str {
+    match found {
+        Some(_) => "is being deleted",
+        None => "does not exist",
+    }
 }
 
 /// A caller's batch and where its answer goes.
@@ -178,24 +208,22 @@ impl Writer {
         for (index, op) in ops.into_iter().enumerate() {
             let at = (op.resource.clone(), op.key.clone());
             // Its own batch over the group over what is stored: a group comes to the same as its batches one by one.
-            let found = seen
-                .get(&at)
-                .or_else(|| staged.seen.get(&at))
-                .cloned()
-                .unwrap_or_else(|| state.get(&op.resource, &op.key).cloned());
-            let met = match op.expect {
-                Expect::Absent => found.is_none(),
-                Expect::Rv(rv) => found.as_ref().is_some_and(|o| o.rv == rv),
-                Expect::Present => found.is_some(),
-                Expect::Any => true,
+            let held = |at: &ObjectRef| {
+                let changed = seen.get(at).or_else(|| staged.seen.get(at));
+                let stored = || state.get(&at.0, &at.1).cloned();
+                changed.cloned().unwrap_or_else(stored)
             };
-            if !met {
+            let found = held(&at);
+            if !op.expect.is_met(found.as_deref()) {
                 return Err(CommitError::Conflict {
                     index,
                     resource: op.resource,
                     key: op.key,
                     found,
                 });
+            }
+            if op.put.is_some() && found.is_none() {
+                check_homes(op.homes, held)?;
             }
             // Nothing happens where nothing was: it makes no event and takes no version.
             if op.put.is_none() && found.is_none() {
@@ -228,6 +256,31 @@ impl Writer {
         staged.changes.append(&mut changes);
         Ok(answers)
     }
+}
+
+/// What is made needs a place that stays. Whoever asked looked before, and here nothing comes between: what is deleted
+/// lists what it holds after its mark was written.
+fn check_homes(
+    homes: Vec<ObjectRef>,
+    held: impl Fn(&ObjectRef) -> Option<Arc<Object>>,
+) -> Result<(), CommitError> {
+    for at in homes {
+        let found = held(&at);
+        if !stays(found.as_deref()) {
+            let (resource, key) = at;
+            return Err(CommitError::Homeless {
+                resource,
+                key,
+                found,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether something is there, and not on its way out.
+pub(crate) fn stays(found: Option<&Object>) -> bool {
+    found.is_some_and(|object| object.fields.deletion_timestamp.is_none())
 }
 
 /// A caller that no longer waits has given up its answer; the write stands.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Core, Target};
+use super::{Core, Target, lost};
 use crate::builtin::crd::{self, Taken};
 use crate::logic::part::Part;
 use crate::logic::{WriteOptions, managed};
@@ -11,7 +11,7 @@ use crate::status::Failure;
 use crate::storage::{CommitError, Expect};
 
 /// The resource of definitions in the store.
-const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+pub(super) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
 /// The finalizer that keeps a definition until its objects are gone.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -147,6 +147,7 @@ impl Core {
             match self.store.commit(vec![op]).await {
                 Ok(_) => return Ok(()),
                 Err(CommitError::Conflict { .. }) => {}
+                Err(error @ CommitError::Homeless { .. }) => return Err(lost(&target, &error)),
                 Err(CommitError::Storage(error)) => return Err(Failure::storage(&error)),
             }
         }

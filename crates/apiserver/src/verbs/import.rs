@@ -28,7 +28,7 @@ impl Core {
     ) -> Result<(), Failure> {
         let name = meta(&body, "name").to_owned();
         let target = &target.clone().at(&target.namespace, &name);
-        self.check_namespace(target, true).await?;
+        self.check_homes(target, true).await?;
         let mut moment = self.moment();
         if !meta(&body, "uid").is_empty() {
             moment = Moment {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::crds::CLEANUP;
 
 use super::owners::Found;
-use super::{Core, Target, Whose};
+use super::{Core, Target, Whose, lost};
 use crate::authz::GATHERING;
 use crate::gateway::Verb;
 use crate::logic::delete::DeleteOptions;
@@ -260,7 +260,7 @@ impl Core {
                     .touch([Touched::Look((target.resource.key(), target.key()))]);
                 Ok(0)
             }
-            Err(crate::storage::CommitError::Storage(error)) => Err(Failure::storage(&error)),
+            Err(error) => Err(lost(target, &error)),
         }
     }
 

@@ -7,6 +7,7 @@ mod chores;
 mod claims;
 pub mod crds;
 pub mod handle;
+mod homes;
 mod import;
 pub mod keep;
 mod namespaces;
@@ -278,6 +279,9 @@ pub fn lost(target: &Target, error: &CommitError) -> Failure {
             &target.resource.plural,
             &target.name,
         ),
+        CommitError::Homeless {
+            resource, found, ..
+        } => homes::homeless(target, resource, found.as_deref()),
         CommitError::Storage(error) => Failure::storage(error),
     }
 }

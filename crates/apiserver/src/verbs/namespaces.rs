@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::keep::{Each, tolerate};
 use super::remove::NAMESPACE_FINALIZER;
-use super::{Core, Target};
+use super::{Core, Target, lost};
 use crate::logic::delete::DeleteOptions;
 use crate::logic::part::Part;
 use crate::logic::{WriteOptions, managed};
@@ -134,7 +134,7 @@ impl Core {
             Ok(_) => Ok(1),
             // Whoever came first makes an event that leads here again.
             Err(CommitError::Conflict { .. }) => Ok(0),
-            Err(CommitError::Storage(error)) => Err(Failure::storage(&error)),
+            Err(error) => Err(lost(target, &error)),
         }
     }
 }

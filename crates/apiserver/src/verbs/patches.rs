@@ -82,7 +82,7 @@ impl Core {
         let moment = self.moment();
         let object = managed::applied(rules, None, config, Part::Main, options, &moment)?;
         check_name(&object, &target.name)?;
-        self.check_namespace(target, true).await?;
+        self.check_homes(target, true).await?;
         crate::logic::version_of(&object)?;
         let uid = meta(&object, "uid");
         if !uid.is_empty() {

@@ -101,7 +101,7 @@ impl Core {
                 index,
                 found: found.map(|o| Box::new(o.value())),
             }),
-            Err(CommitError::Storage(error)) => Err(RecordError::Storage(error)),
+            Err(error) => Err(not_written(error)),
         }
     }
 
@@ -135,7 +135,7 @@ impl Core {
                         found: found.map(|o| Box::new(o.value())),
                     });
                 }
-                Err(CommitError::Storage(error)) => return Err(RecordError::Storage(error)),
+                Err(error) => return Err(not_written(error)),
             }
         }
         Ok(written)
@@ -228,6 +228,14 @@ impl Core {
     }
 }
 
+/// Why records were not written that nobody else has written.
+fn not_written(error: CommitError) -> RecordError {
+    RecordError::Storage(match error {
+        CommitError::Storage(error) => error,
+        refused => StorageError::Refused(refused.to_string()),
+    })
+}
+
 /// How many names of removed records are remembered for each resource: a few megabytes.
 const RETIRED: usize = 16_384;
 
@@ -259,6 +267,7 @@ fn forgotten(store: &Store, retired: &[Op], most: usize) -> Vec<Op> {
             key: key.into(),
             expect: Expect::Any,
             put,
+            homes: Vec::new(),
         };
         ops.extend(notes.iter().map(|(key, _)| note(key, None)));
         ops.push(note(FORGOTTEN, Some(empty)));
@@ -273,6 +282,7 @@ fn retire(removal: &Op) -> Result<Op, serde_json::Error> {
         key: removal.key.clone(),
         expect: Expect::Any,
         put: Some(empty()?),
+        homes: Vec::new(),
     })
 }
 

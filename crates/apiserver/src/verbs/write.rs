@@ -6,15 +6,14 @@ use serde_json::Value;
 
 use super::claims::Claim;
 use super::{Core, Shown, Target, Whose, Written, lost, refused};
-use crate::aggregated::NamespacePhase;
-use crate::gateway::{Outcome, Verb};
+use crate::gateway::{Outcome, Refusal, Verb};
 use crate::logic::part::Part;
 use crate::logic::update::{Means, Update, Updated, other_uid, update};
 use crate::logic::{Prepared, WriteOptions, convert, create, meta, metadata_mut, rv_of};
 use crate::reason::Reason;
 use crate::registry::{Backing, Origin};
 use crate::status::Failure;
-use crate::storage::{CommitError, Expect, Object, Op, key_of};
+use crate::storage::{CommitError, Expect, Object, Op};
 
 /// How often a write that names no version is computed again after another write came first.
 const ATTEMPTS: usize = 8;
@@ -37,7 +36,7 @@ impl Core {
         let rules = target.rules()?;
         let name = meta(&body, "name").to_owned();
         let target = &target.clone().at(&target.namespace, &name);
-        self.check_namespace(target, true).await?;
+        self.check_homes(target, true).await?;
         if name.is_empty() && target.resource.backing != Backing::Stored {
             return self.create_unnamed(target, whose, body, options).await;
         }
@@ -254,12 +253,12 @@ impl Core {
         let part = Part::of(target.subresource.as_str(), rules);
         let stored = target.resource.backing == Backing::Stored;
         if !stored {
-            self.check_namespace(target, false).await?;
+            self.check_homes(target, false).await?;
         }
         let (found, old) = self.current(target, whose).await?;
         if stored {
             // What is not there is told first.
-            self.check_namespace(target, false).await?;
+            self.check_homes(target, false).await?;
         }
         let (new, means) = compute(&old)?;
         let asked = Update {
@@ -382,7 +381,10 @@ impl Core {
         let claim = self.claim(kept, call.new.as_ref(), options.dry_run);
         let asked = claim.as_ref().map(Claim::owners);
         let handled = gateway.handle(call).await;
-        let mut outcome: Outcome = handled.map_err(|r| refused(target, r))?;
+        let mut outcome: Outcome = match handled {
+            Ok(outcome) => outcome,
+            Err(refusal) => return Err(self.not_handled(target, verb, refusal).await),
+        };
         drop(claim);
         let shown = self.show_owners(kept, asked, &mut outcome.object).await;
         shown.map_err(|e| lost(target, &e))?;
@@ -392,6 +394,18 @@ impl Core {
             object: Shown::Value(outcome.object),
             warnings,
         })
+    }
+
+    /// What a client is told of a write that the gateway did not do: for one that was to make something, that its place has
+    /// gone meanwhile, if it has.
+    async fn not_handled(&self, target: &Target, verb: Verb, refusal: Refusal) -> Failure {
+        if verb == Verb::Create
+            && self.host.is_none()
+            && let Err(gone) = self.check_homes(target, true).await
+        {
+            return gone;
+        }
+        refused(target, refusal)
     }
 
     /// Makes the operation that stores an object in the version in which its resource is kept.
@@ -411,11 +425,17 @@ impl Core {
             }
             None => None,
         };
+        let makes = put.is_some() && matches!(expect, Expect::Absent | Expect::Any);
         Ok(Op {
             resource: target.resource.key(),
             key: target.key(),
             expect,
             put,
+            homes: if makes {
+                self.homes(target)
+            } else {
+                Vec::new()
+            },
         })
     }
 
@@ -448,49 +468,4 @@ impl Core {
         }
         Ok(())
     }
-
-    /// Writes need a namespace that exists; creates one that stays.
-    pub(crate) async fn check_namespace(
-        &self,
-        target: &Target,
-        creating: bool,
-    ) -> Result<(), Failure> {
-        if !target.resource.namespaced {
-            return Ok(());
-        }
-        let namespace = &target.namespace;
-        if let Some(host) = &self.host {
-            // What is there lies in a namespace that is: only what is new has to ask.
-            if !creating || target.resource.backing == Backing::Virtual {
-                return Ok(());
-            }
-            return match host.namespace(namespace).await? {
-                NamespacePhase::Active => Ok(()),
-                NamespacePhase::Terminating => Err(terminating(target)),
-                NamespacePhase::Absent => Err(Failure::not_found("", "namespaces", namespace)),
-            };
-        }
-        let Some(found) = self.store.get("namespaces", &key_of("", namespace)) else {
-            return Err(Failure::not_found("", "namespaces", namespace));
-        };
-        if creating && found.fields.deletion_timestamp.is_some() {
-            return Err(terminating(target));
-        }
-        Ok(())
-    }
-}
-
-/// Nothing new is made in a namespace that goes.
-fn terminating(target: &Target) -> Failure {
-    let (group, plural) = (&target.resource.group, &target.resource.plural);
-    let namespace = &target.namespace;
-    let why = format!(
-        "unable to create new content in namespace {namespace} because it is being terminated"
-    );
-    let cause = serde_json::json!({
-        "reason": "NamespaceTerminating",
-        "message": format!("namespace {namespace} is being terminated"),
-        "field": "metadata.namespace",
-    });
-    Failure::forbidden(group, plural, &target.name, &why).with_causes(vec![cause])
 }

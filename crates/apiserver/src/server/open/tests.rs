@@ -24,6 +24,7 @@ fn used() -> tempfile::TempDir {
         key: key_of("", "a"),
         expect: Expect::Absent,
         put: Some(Draft::new(&value).unwrap()),
+        homes: Vec::new(),
     };
     futures::executor::block_on(opened.commit(vec![op])).unwrap();
     drop(opened);

@@ -16,6 +16,7 @@ async fn store(names: &[&str]) -> Store {
             key: format!("ns/{name}").into(),
             expect: Expect::Absent,
             put: Some(Draft::new(&object).expect("draft")),
+            homes: Vec::new(),
         };
         store.commit(vec![op]).await.expect("write");
     }

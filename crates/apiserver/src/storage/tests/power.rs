@@ -54,6 +54,7 @@ fn work(store: &Store, disk: &Disk, ledger: &mut Ledger, roll: &mut impl FnMut(u
                 key: format!("ns/{name}").into(),
                 expect: Expect::Present,
                 put: None,
+                homes: Vec::new(),
             }
         } else {
             put(&name, u32::try_from(number).expect("small"), Expect::Any)

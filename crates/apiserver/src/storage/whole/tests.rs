@@ -42,6 +42,7 @@ fn fill(path: &Path) -> Store {
             key: key_of("ns", &name),
             expect: Expect::Any,
             put,
+            homes: Vec::new(),
         };
         futures::executor::block_on(store.commit(vec![op])).unwrap();
     }
@@ -172,6 +173,7 @@ fn a_store_that_was_not_closed_is_refused_right_or_as_before_its_last_transactio
             key: key_of("ns", "last"),
             expect: Expect::Any,
             put: Some(Draft::new(&value).unwrap()),
+            homes: Vec::new(),
         };
         futures::executor::block_on(store.commit(vec![op])).unwrap();
         std::fs::read(&at.path).unwrap()

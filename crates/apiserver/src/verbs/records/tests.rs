@@ -11,6 +11,7 @@ fn note(name: &str) -> Op {
         key: key_of("default", name),
         expect: Expect::Any,
         put: Some(empty().unwrap()),
+        homes: Vec::new(),
     }
 }
 

@@ -1,0 +1,189 @@
+//! Nothing is made in what goes, also where it went after it was looked at.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::clock::CountingUids;
+use crate::gateway::{Call, Gateway, Outcome, Refusal, RefusalClass};
+use crate::logic::delete::DeleteOptions;
+use crate::logic::update::Means;
+use crate::logic::{Prepared, WriteOptions, create};
+use crate::registry::Resource;
+use crate::server::Server;
+use crate::storage::{Expect, Memory, Options};
+use crate::verbs::handle::ServerHandle;
+use crate::verbs::records::Record;
+
+const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
+fn shoes() -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "shoes.test.dev"},
+        "spec": {
+            "group": "test.dev", "scope": "Namespaced", "names": {"plural": "shoes", "singular": "shoe", "kind": "Shoe", "listKind": "ShoeList"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        },
+    })
+}
+
+/// A kind of the embedding program.
+fn crates() -> Resource {
+    let definition = json!({"spec": {
+        "group": "ware.dev", "scope": "Namespaced", "names": {"plural": "crates", "kind": "Crate"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+            "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        }}}],
+    }});
+    Resource::from_crd(&definition).unwrap().write_through()
+}
+
+/// A server with a namespace `going`.
+async fn server() -> Server {
+    let builder = Server::builder()
+        .backend(Box::new(Memory::new()))
+        .store_options(Options::default())
+        .uids(Arc::new(CountingUids::new(1)))
+        .crd(shoes())
+        .resource(crates());
+    let server = builder.build().await.unwrap();
+    let core = Arc::clone(server.handle().core());
+    let namespaces = target(&core, "", "namespaces", "");
+    let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "going"}});
+    let (whose, options) = (core.own("test"), WriteOptions::default());
+    let made = core.create(&namespaces, &whose, body, &options).await;
+    made.unwrap();
+    server
+}
+
+fn target(core: &Core, group: &str, plural: &str, namespace: &str) -> Target {
+    let catalog = core.registry.catalog();
+    Target::stored(catalog.get(group, plural).unwrap(), namespace, "")
+}
+
+/// An object that was computed, and not written yet.
+fn computed(core: &Core, target: &Target, body: Value) -> Prepared {
+    let (options, moment) = (WriteOptions::default(), core.moment());
+    let rules = target.rules().unwrap();
+    create(rules, body, "going", &options, &moment, Means::Put).unwrap()
+}
+
+async fn delete(core: &Core, target: Target, name: &str) {
+    let target = target.at("", name);
+    let (whose, options) = (core.own("test"), DeleteOptions::default());
+    core.delete(&target, &whose, &options).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_namespace_that_goes_before_the_write_gets_nothing_more() {
+    let server = server().await;
+    let core = Arc::clone(server.handle().core());
+    let (whose, options) = (core.own("test"), WriteOptions::default());
+    let maps = target(&core, "", "configmaps", "going").at("going", "late");
+    let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late"}});
+    let late = || computed(&core, &maps, body.clone());
+    let write = async |late| core.create_once(&maps, &whose, late, &options).await;
+
+    let held = late();
+    delete(&core, target(&core, "", "namespaces", ""), "going").await;
+    let refused = write(held).await.unwrap_err();
+    assert_eq!(
+        (refused.code, refused.message.as_str()),
+        (
+            403,
+            "configmaps \"late\" is forbidden: unable to create new content in namespace going because it is being terminated"
+        )
+    );
+    server.handle().settle().await.unwrap();
+    assert!(core.store.get("namespaces", "going").is_none());
+    let refused = write(late()).await.unwrap_err();
+    assert_eq!(
+        (refused.code, refused.message.as_str()),
+        (404, "namespaces \"going\" not found")
+    );
+    assert_eq!(core.store.count("configmaps"), 0);
+}
+
+#[tokio::test]
+async fn a_definition_that_goes_before_the_write_gets_nothing_more() {
+    let server = server().await;
+    let core = Arc::clone(server.handle().core());
+    let (whose, options) = (core.own("test"), WriteOptions::default());
+    let shoes = target(&core, "test.dev", "shoes", "going").at("going", "late");
+    let body = json!({"apiVersion": "test.dev/v1", "kind": "Shoe", "metadata": {"name": "late"}});
+    let write = async |late| core.create_once(&shoes, &whose, late, &options).await;
+
+    let held = computed(&core, &shoes, body.clone());
+    let definitions = target(
+        &core,
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        "",
+    );
+    delete(&core, definitions, "shoes.test.dev").await;
+    let refused = write(held.clone()).await.unwrap_err();
+    assert_eq!(
+        (refused.code, refused.message.as_str()),
+        (
+            405,
+            "create not allowed while custom resource definition is terminating"
+        )
+    );
+    // It is told before anything is computed, too.
+    let asked = core.create(&shoes, &whose, body, &options).await;
+    assert_eq!(asked.unwrap_err(), refused);
+    server.handle().settle().await.unwrap();
+    assert!(core.store.get(DEFINITIONS, "shoes.test.dev").is_none());
+    let refused = write(held).await.unwrap_err();
+    assert_eq!(
+        (refused.code, refused.message.as_str()),
+        (404, "404 page not found\n")
+    );
+    assert_eq!(core.store.count("shoes.test.dev"), 0);
+}
+
+/// Takes so long that the namespace goes meanwhile, then writes the record.
+struct Slow(ServerHandle);
+
+#[async_trait]
+impl Gateway for Slow {
+    async fn handle(&self, call: Call) -> Result<Outcome, Refusal> {
+        let core = self.0.core();
+        delete(core, target(core, "", "namespaces", ""), &call.namespace).await;
+        self.0.settle().await.unwrap();
+        let record = Record {
+            group: call.group,
+            resource: call.resource,
+            namespace: call.namespace,
+            name: call.name,
+            expect: Expect::Absent,
+            object: call.new,
+            manager: String::new(),
+        };
+        let written = self.0.commit(vec![record]).await;
+        let written = written.map_err(|e| Refusal::new(RefusalClass::Bug, e.to_string()))?;
+        Ok(Outcome {
+            object: written.first().map(|o| o.value()).unwrap_or_default(),
+            ..Outcome::default()
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_namespace_that_goes_while_the_gateway_works_gets_no_record() {
+    let server = server().await;
+    server.set_gateway(Arc::new(Slow(server.handle())));
+    let core = Arc::clone(server.handle().core());
+    let (whose, options) = (core.own("test"), WriteOptions::default());
+    let target = target(&core, "ware.dev", "crates", "going");
+    let body = json!({"apiVersion": "ware.dev/v1", "kind": "Crate", "metadata": {"name": "late"}});
+    let refused = core.create(&target, &whose, body, &options).await;
+    let refused = refused.unwrap_err();
+    assert_eq!(
+        (refused.code, refused.message.as_str()),
+        (404, "namespaces \"going\" not found")
+    );
+    assert_eq!(core.store.count("crates.ware.dev"), 0);
+}
