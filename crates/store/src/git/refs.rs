@@ -196,7 +196,11 @@ impl RefFiles {
                 break;
             }
             // A directory that was emptied and removed since is gone for good once the one that held it is synced: each once.
-            let there = |dir: &PathBuf| dir.ancestors().find(|d| d.is_dir()).map(Path::to_owned);
+            let gone = |dir: &Path| {
+                let looked = fs::symlink_metadata(dir);
+                looked.is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
+            };
+            let there = |dir: &PathBuf| dir.ancestors().find(|d| !gone(d)).map(Path::to_owned);
             let mut dirs: BTreeSet<PathBuf> = noted.iter().filter_map(there).collect();
             while let Some(dir) = dirs.pop_first() {
                 match sync_dir(&dir) {
