@@ -156,11 +156,11 @@ impl Engine {
             }
         };
         self.point(Point::Recorded)?;
-        if let Some(intent) = published.intent {
-            if let Err(error) = open.repo.settle(&[intent]) {
-                // All of it stands: whoever asked is not told otherwise. The next start finds nothing left to do.
-                tracing::warn!(%error, "an intent that is done cannot be settled");
-            }
+        if let Some(intent) = published.intent
+            && let Err(error) = open.repo.settle(&[intent])
+        {
+            // All of it stands: whoever asked is not told otherwise. The next start finds nothing left to do.
+            tracing::warn!(%error, "an intent that is done cannot be settled");
         }
         self.point(Point::Settled)?;
         Ok(stored)

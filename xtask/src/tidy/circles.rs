@@ -14,7 +14,7 @@ use regex::Regex;
 use super::{Finding, shown, walk};
 
 /// Crates in which circles stand from before, with the number of files in them: it may only shrink.
-const KNOWN: &[(&str, usize)] = &[("package", 20), ("store", 9)];
+const KNOWN: &[(&str, usize)] = &[("package", 19), ("store", 9)];
 
 /// A path of modules, and what it may go on with in braces.
 static PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| {

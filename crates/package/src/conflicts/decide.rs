@@ -6,7 +6,8 @@
 use model::{Conflict, ConflictSide, ConflictValue, Files, PackagePath};
 use yaml::Edit;
 
-use super::place::{document, find, is_file, parsed, value_at};
+use super::node::{document, find, parsed};
+use super::place::{is_file, value_at};
 use super::take::take;
 use super::{FieldPath, PathStep};
 use crate::merge::canonical;

@@ -3,7 +3,7 @@
 use model::{Conflict, ConflictValue, Decision, File, Files, PackagePath};
 use yaml::{Edit, Limits, Stream, Value};
 
-use super::place::{document, find, parsed};
+use super::node::{document, find, parsed};
 use super::{FieldPath, PathStep};
 use crate::lines::{Excerpt, edited, exchanged, read, standing, with_lines, write};
 

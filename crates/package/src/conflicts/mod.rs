@@ -10,6 +10,7 @@ mod decide;
 mod gate;
 mod id;
 mod lines;
+mod node;
 mod path;
 mod place;
 mod resolve;
@@ -23,8 +24,8 @@ pub use decide::{as_recorded, holds_side, put_recorded, put_side, put_value, tak
 pub use gate::{GATE, REASON_OPEN, REASON_SETTLED, condition, open, put_gate};
 pub use id::conflict_id;
 pub(crate) use id::{hex, identify};
+pub(crate) use node::document;
 pub use path::{FieldPath, PathStep};
-pub(crate) use place::document;
 pub use place::{node_at, value_at};
 pub use resolve::{derived_by_render, resolved_by_edit};
 pub(crate) use take::take;

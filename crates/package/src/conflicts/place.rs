@@ -3,15 +3,13 @@
 use std::collections::BTreeSet;
 
 use model::{Conflict, ConflictValue, File, Files, PackagePath};
-use yaml::{Document, Kind, Limits, Node, Reader, Stream};
+use yaml::{Document, Node};
 
 use super::lines::Lines;
+use super::node::{document, find, parsed};
 use super::{FieldPath, PathStep};
 use crate::kptfile;
-use crate::merge::{
-    canonical, comment_texts, file_value, function_runs, hash, hidden, identity, keyed, node_value,
-    standing, tree_value,
-};
+use crate::merge::{comment_texts, file_value, hash, hidden, node_value, standing, tree_value};
 
 /// What a package holds at the place of a conflict.
 pub fn value_at(files: &Files, conflict: &Conflict) -> ConflictValue {
@@ -189,22 +187,6 @@ fn is_yaml(path: &PackagePath) -> bool {
     (name.ends_with(".yaml") || name.ends_with(".yml")) && name != kptfile::FILE_NAME
 }
 
-pub(super) fn parsed(file: &File) -> Option<Stream> {
-    Stream::parse(file.as_text()?, &Limits::default()).ok()
-}
-
-/// The resource of a conflict in a file.
-pub(crate) fn document<'s>(stream: &'s Stream, conflict: &Conflict) -> Option<Document<'s>> {
-    stream
-        .documents()
-        .find(|document| identity(document.root()).record() == conflict.resource)
-}
-
-/// The node at a path.
-pub(super) fn find<'a>(root: Node<'a>, steps: &[PathStep]) -> Option<Node<'a>> {
-    steps.iter().try_fold(root, |node, step| child(node, step))
-}
-
 /// The elements of a list that a record names, in the order in which they stand.
 fn order_of(list: Node<'_>, conflict: &Conflict) -> Option<ConflictValue> {
     let ConflictValue::Json(names) = &conflict.local else {
@@ -252,54 +234,4 @@ fn hashed(conflict: &Conflict) -> bool {
     sides
         .into_iter()
         .any(|value| matches!(value, ConflictValue::Hash(_)))
-}
-
-fn child<'a>(node: Node<'a>, step: &PathStep) -> Option<Node<'a>> {
-    match step {
-        PathStep::Field(name) => node.get(name),
-        PathStep::Index(index) => node.at(*index),
-        PathStep::Item(text) => node.items().find(|item| match item.kind() {
-            Kind::Scalar | Kind::Alias => scalar(*item) == Some(text),
-            _ => {
-                let json = item
-                    .to_value(Reader::V3)
-                    .ok()
-                    .and_then(|value| value.to_json());
-                json.is_some_and(|json| canonical(&json) == *text)
-            }
-        }),
-        PathStep::Element(keys) => element(node, keys),
-        PathStep::Comment | PathStep::Order | PathStep::Lines | PathStep::File => None,
-    }
-}
-
-fn scalar<'a>(node: Node<'a>) -> Option<&'a str> {
-    node.target().ok()?.scalar()
-}
-
-/// The element with these keys. A key that the element leaves out has its default, which may be it;
-/// an exact match goes first.
-fn element<'a>(list: Node<'a>, keys: &[(String, String)]) -> Option<Node<'a>> {
-    if let Some((key, wanted)) = keys.first()
-        && key == "runs"
-    {
-        let nth = keys
-            .get(1)
-            .and_then(|(_, nth)| nth.parse::<usize>().ok())
-            .unwrap_or(1);
-        let unnamed = |item: &Node<'a>| {
-            item.get("name").is_none() && function_runs(*item).trim_start_matches('/') == wanted
-        };
-        // They are counted from one; a record in somebody's commit may say anything.
-        return list.items().filter(unnamed).nth(nth.checked_sub(1)?);
-    }
-    let matches = |item: Node<'a>, lenient: bool| {
-        keys.iter().all(|(key, wanted)| match keyed(item, key) {
-            Some(value) => scalar(value) == Some(wanted),
-            None => lenient,
-        })
-    };
-    // An element that names the key itself goes before one that only may have it by default.
-    let exact = list.items().find(|item| matches(*item, false));
-    exact.or_else(|| list.items().find(|item| matches(*item, true)))
 }

@@ -4,7 +4,8 @@ use model::{Conflict, File, Files, PackagePath};
 use yaml::{Edit, Reader, Stream};
 
 use super::lines::Lines;
-use super::place::{document, find, is_file, parsed, subpackage, value_at};
+use super::node::{document, find, parsed};
+use super::place::{is_file, subpackage, value_at};
 use super::{FieldPath, PathStep};
 
 /// Puts what `from` holds at the place of a conflict into a package, as it is written there; says whether it could.

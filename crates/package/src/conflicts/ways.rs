@@ -4,7 +4,8 @@ use model::{Conflict, ConflictValue, Decision, File, Files};
 use yaml::{Edit, Limits, Stream, Value};
 
 use super::lines::Lines;
-use super::place::{document, find, is_file, parsed, subpackage};
+use super::node::{document, find, parsed};
+use super::place::{is_file, subpackage};
 use super::{FieldPath, PathStep, open};
 
 /// A package with its open conflicts settled in the one way, and in the other.

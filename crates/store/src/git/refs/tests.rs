@@ -89,7 +89,7 @@ fn a_ref_that_was_packed_meanwhile_goes_from_there_too() {
     };
     fs::write(at("refs/heads/a"), format!("{id}\n")).unwrap();
     fs::write(at("packed-refs"), format!("{id} {name}\n")).unwrap();
-    let edits = [edit.clone()];
+    let edits = [edit];
     let (moved, _) = refs.apply_loose(&edits, &mut || Ok(())).unwrap();
     assert!(matches!(moved, Moved::All));
     assert_eq!(refs.get(&name).unwrap(), None);
