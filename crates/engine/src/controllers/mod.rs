@@ -26,6 +26,26 @@ const LONGEST_FIRST_LOOK: Duration = Duration::from_secs(30);
 /// How often they ask.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// A turn of a key, which takes a place in the queue until it ends: also where it breaks.
+struct Turning {
+    engine: Engine,
+    key: Key,
+    done: Done,
+}
+
+impl Turning {
+    fn end(mut self, done: Done) {
+        self.done = done;
+    }
+}
+
+impl Drop for Turning {
+    fn drop(&mut self) {
+        self.engine.inner.turns.note(&self.key, self.done);
+        self.engine.inner.queue.done(&self.key, self.done);
+    }
+}
+
 impl Engine {
     /// Runs watches and controllers until [`Engine::stop`]; ends once every turn has ended.
     pub async fn run(&self) {
@@ -46,13 +66,21 @@ impl Engine {
         let until = Instant::now() + LONGEST_FIRST_LOOK;
         let mut turns = JoinSet::new();
         while let Some(key) = self.inner.queue.next().await {
-            let engine = self.clone();
+            let turn = Turning {
+                engine: self.clone(),
+                key,
+                done: Done::Failed,
+            };
             turns.spawn(async move {
-                let done = waits::turn(&key, engine.turn(&key, until)).await;
-                engine.inner.turns.note(&key, done);
-                engine.inner.queue.done(&key, done);
+                let work = turn.engine.turn(&turn.key, until);
+                let done = waits::turn(&turn.key, work).await;
+                turn.end(done);
             });
-            while turns.try_join_next().is_some() {}
+            while let Some(ended) = turns.try_join_next() {
+                if let Err(error) = ended {
+                    tracing::error!(%error, "a turn broke; its key is tried again");
+                }
+            }
         }
         while turns.join_next().await.is_some() {}
     }

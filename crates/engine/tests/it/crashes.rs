@@ -286,3 +286,19 @@ async fn the_latest_of_a_package_is_labelled_although_the_deletion_of_a_later_on
     assert!(!world.names().contains(&second.name.to_string()));
     assert!(latest(&world, &first));
 }
+
+/// A mistake of ours in one turn keeps its key from no other turn, and takes nobody's place.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_breaks_is_tried_again() {
+    let world = ready().await;
+    let broken = || panic!("this turn breaks, as the test wants it");
+    world.deaths.meanwhile("engine Derived", broken);
+    world.twin.put_variant(variant("shop", "shop"));
+    world.pass(60).await;
+    world.rest().await;
+    assert!(
+        world
+            .names()
+            .contains(&"deploy.shop.packagevariant-1".to_owned())
+    );
+}
