@@ -1,6 +1,6 @@
 //! What a record that is found in git gets back from its variant: the owner, labels and annotations. Git holds none of them.
 
-use model::ObjectKey;
+use model::{ObjectKey, OwnerReference};
 
 use super::record;
 use crate::codec::Record;
@@ -28,8 +28,9 @@ impl Engine {
         meta.deleted = kept.deleted;
     }
 
-    /// Gives a new record to the variant that its trailer names, by the store's word: a list that came
-    /// late may lack it, and it would make another draft beside what it takes for a foreign one.
+    /// Gives a new record to the variant that its trailer names, by the store's word. A list that came late may lack it, and
+    /// it would make another draft beside what it takes for a foreign one; or may hold one that has gone, and what that left
+    /// behind would be nobody's to take over for ever.
     pub(super) async fn find_owner(
         &self,
         open: &Open,
@@ -42,7 +43,13 @@ impl Engine {
         let Some(machine) = &record.machine else {
             return Ok(());
         };
-        if follow.from.is_some() || record.placeholder || !record.meta.owners.is_empty() {
+        if follow.from.is_some() || record.placeholder {
+            return Ok(());
+        }
+        let owner = &machine.owner;
+        let others = |o: &OwnerReference| o.uid != owner.uid;
+        // What another server kept of its owners stays.
+        if record.meta.owners.iter().any(others) {
             return Ok(());
         }
         let key = ObjectKey::new(machine.owner.namespace.clone(), machine.owner.name.clone());
@@ -50,13 +57,13 @@ impl Engine {
             return Ok(());
         }
         let read = self.ports().cluster.variant(&key).await;
-        let Some(found) = read.map_err(|source| Error::Port { source })? else {
-            return Ok(());
-        };
-        let owner = &machine.owner;
-        let owner = self.world(|w| record::owned_by(w, open, package, owner, &found));
-        if let Some(owner) = owner {
-            record.meta.owners = vec![owner];
+        let found = read.map_err(|source| Error::Port { source })?;
+        let owned = found
+            .as_ref()
+            .and_then(|found| self.world(|w| record::owned_by(w, open, package, owner, found)));
+        let is_owned = owned.is_some();
+        record.meta.owners = owned.into_iter().collect();
+        if let Some(found) = found.filter(|_| is_owned) {
             self.learn_variant(found);
         }
         Ok(())

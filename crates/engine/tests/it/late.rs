@@ -243,3 +243,24 @@ async fn a_draft_that_a_person_went_on_with_is_not_proposed_however_a_crash_left
     assert_eq!(record.lifecycle, Lifecycle::Draft);
     quiet(&world).await;
 }
+
+/// Both lists are from before: one lacks the draft, the other holds the variant that has left it.
+#[tokio::test(start_paused = true)]
+async fn what_a_variant_left_is_not_given_back_to_it_by_lists_from_before() {
+    let mut world = ready().await;
+    let records = world.twin.revisions();
+    let mut left = variant("left", "left");
+    left.spec.deletion = model::DeletionPolicy::Orphan;
+    world.twin.put_variant(left);
+    world.rest().await;
+    let variants = world.twin.variants();
+    world.twin.delete_variant(NS, "left");
+    world.rest().await;
+    let name = "deploy.left.packagevariant-1";
+    assert_eq!(world.revision(name).meta.owners, []);
+    world.twin.list_late_records(records);
+    world.twin.list_late_variants(variants);
+    world.restart().await;
+    world.rest().await;
+    assert_eq!(world.revision(name).meta.owners, []);
+}
