@@ -337,24 +337,9 @@ fn same(is: &VariantSpec, wanted: &VariantSpec) -> bool {
     is == *wanted
 }
 
-/// Why a variant that has the name of one that the set wants, and is not the set's, is not taken over; `None` where it is
-/// (S8).
-pub(super) fn refusal(existing: &Existing, wanted: &Downstream) -> Option<String> {
-    let name = &existing.key.name;
-    if let Some(other) = existing.meta.controller() {
-        return Some(format!(
-            "packagevariant '{name}' exists already and is controlled by {} '{}'",
-            other.kind, other.name
-        ));
-    }
-    let is = existing.variant.as_ref();
-    let here = is.is_some_and(|v| v.spec.downstream == *wanted);
-    (!here).then(|| format!("packagevariant '{name}' exists already and has another downstream"))
-}
-
 /// A variant without a controller that carries the set's own name and place is taken back (S8).
 fn adopt(set: &VariantSet, uid: &Uid, existing: &Existing, wanted: Wanted) -> Result<Step, String> {
-    if let Some(why) = refusal(existing, &wanted.spec.as_ref().downstream) {
+    if let Some(why) = existing.refusal(&wanted.spec.as_ref().downstream) {
         return Err(why);
     }
     let mut meta = ObjectMeta::clone(&existing.meta);

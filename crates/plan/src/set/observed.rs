@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    CommitId, ObjectKey, ObjectMeta, ObjectName, Pairs, Problem, RepositoryName, SetStatus,
-    Standing, Status, Upstream, Variant, VariantSet,
+    CommitId, Downstream, ObjectKey, ObjectMeta, ObjectName, Pairs, Problem, RepositoryName,
+    SetStatus, Standing, Status, Upstream, Variant, VariantSet,
 };
 
 use super::Compiled;
@@ -194,4 +194,22 @@ pub struct Published {
     /// The upstream commit of what was published when the rollout began that the set's status tells of (F7); where nothing
     /// was, of the last other commit that was published since.
     pub then: Option<CommitId>,
+}
+
+impl Existing {
+    /// Why a variant that has the name of one that a set wants, and is not the set's, is not taken over; `None` where it is
+    /// (S8).
+    pub(super) fn refusal(&self, wanted: &Downstream) -> Option<String> {
+        let name = &self.key.name;
+        if let Some(other) = self.meta.controller() {
+            return Some(format!(
+                "packagevariant '{name}' exists already and is controlled by {} '{}'",
+                other.kind, other.name
+            ));
+        }
+        let is = self.variant.as_ref();
+        let here = is.is_some_and(|v| v.spec.downstream == *wanted);
+        (!here)
+            .then(|| format!("packagevariant '{name}' exists already and has another downstream"))
+    }
 }

@@ -7,7 +7,6 @@ use model::{
     CommitId, Member, Pairs, Rollout, RolloutStatus, StepMembers, Uid, UidMark, VariantSpec,
 };
 
-use super::super::diff;
 use super::super::guard::uid_mark;
 use super::super::observed::{Existing, Published};
 use crate::digest::wanted;
@@ -46,7 +45,7 @@ impl Target<'_> {
 
     /// Why its variant cannot be made: another one has the name, and is not taken over.
     pub(super) fn refusal(&self) -> Option<String> {
-        diff::refusal(self.theirs?, &self.wanted.downstream)
+        self.theirs?.refusal(&self.wanted.downstream)
     }
 
     /// Whether its newest revision is open.
