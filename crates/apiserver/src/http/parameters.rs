@@ -65,6 +65,14 @@ fn list_problems(query: &Query, token: &str) -> Vec<FieldError> {
     problems
 }
 
+/// The answer to parameters of a list or a watch that are wrong.
+pub(super) fn refused(problems: &[FieldError]) -> Result<(), Failure> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::invalid("meta.k8s.io", "ListOptions", "", problems))
+}
+
 /// Reads the parameters of a list.
 pub(super) fn list_query(query: &Query) -> Result<ListQuery, Failure> {
     let limit = query.number("limit")?.unwrap_or(0);
@@ -74,14 +82,7 @@ pub(super) fn list_query(query: &Query) -> Result<ListQuery, Failure> {
         query.get("resourceVersionMatch"),
     );
     let problems = list_problems(query, &token);
-    if !problems.is_empty() {
-        return Err(Failure::invalid(
-            "meta.k8s.io",
-            "ListOptions",
-            "",
-            &problems,
-        ));
-    }
+    refused(&problems)?;
     if !token.is_empty() && !version.is_empty() && version != "0" {
         return Err(Failure::bad_request(
             "specifying resource version is not allowed when using continue",

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::forms::{Rows, partial, table};
 use super::lists::too_old;
 use super::negotiate::{Form, Format, Shape};
+use super::parameters::refused;
 use super::query::Query;
 use super::{Asked, Door, respond};
 use crate::connections::Lasting;
@@ -215,14 +216,7 @@ fn check_initial(query: &Query) -> Result<Option<bool>, Failure> {
             problems.push(FieldError::forbidden(FIELD, why));
         }
     }
-    if !problems.is_empty() {
-        return Err(Failure::invalid(
-            "meta.k8s.io",
-            "ListOptions",
-            "",
-            &problems,
-        ));
-    }
+    refused(&problems)?;
     if !initial {
         return Ok(None);
     }
