@@ -42,21 +42,28 @@ fn pending(answer: Result<Answer, Error>) -> Handle {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_stands_below_a_ref_keeps_all_from_moving() {
-    if !available() {
-        return;
-    }
+/// A draft to be approved, and somebody who makes a ref below its tag when a point is passed.
+async fn shadowed_at(point: Point) -> (Local, Arc<dyn Repo>, model::CommitId) {
     let between = Arc::new(Between::default());
     let world = Local::new(options(&between));
     let repo = open(&world).await;
     let draft = loose_draft(&world, &*repo).await;
     let dir = world.path();
     let main = head(&dir, "main").unwrap();
-    between.at(Point::JournalDurable, {
-        let dir = dir.clone();
-        move || drop(git(&dir, &["update-ref", &obstacle(), &main.to_string()]))
+    between.at(point, move || {
+        drop(git(&dir, &["update-ref", &obstacle(), &main.to_string()]));
     });
+    (world, repo, draft)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_stands_below_a_ref_keeps_all_from_moving() {
+    if !available() {
+        return;
+    }
+    let (world, repo, draft) = shadowed_at(Point::JournalDurable).await;
+    let dir = world.path();
+    let main = head(&dir, "main").unwrap();
     let answer = repo.submit(approval(&*repo, "app", draft)).await.unwrap();
     assert!(
         matches!(&answer, Answer::Refused(Refusal::Shadowed { name, .. }) if *name == tag("app")),
@@ -70,16 +77,9 @@ async fn what_stands_below_a_ref_keeps_all_from_moving() {
 
 /// A world in which main moved to the approved package, and its tag could not be made.
 async fn half_published() -> (Local, Arc<dyn Repo>, model::CommitId, Handle) {
-    let between = Arc::new(Between::default());
-    let world = Local::new(options(&between));
-    let repo = open(&world).await;
-    let draft = loose_draft(&world, &*repo).await;
+    let (world, repo, draft) = shadowed_at(Point::RefMoved).await;
     let dir = world.path();
     let main = head(&dir, "main").unwrap();
-    between.at(Point::RefMoved, {
-        let dir = dir.clone();
-        move || drop(git(&dir, &["update-ref", &obstacle(), &main.to_string()]))
-    });
     let handle = pending(repo.submit(approval(&*repo, "app", draft)).await);
     assert_ne!(head(&dir, "main"), Some(main), "main moved");
     assert_eq!(head(&dir, tag("app").as_str()), None);
