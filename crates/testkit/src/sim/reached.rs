@@ -90,14 +90,19 @@ impl Rolled {
             ..spec.clone()
         };
         let spec = plain(&variant.spec);
-        let before = self.wrote.insert(at, spec.clone());
+        let before = self.wrote.get(&at);
         let stood = stood.map(|stood| VariantSpec {
             upstream: spec.upstream.clone(),
             ..plain(stood)
         });
-        before.is_some_and(|b| {
-            b == spec || (b.upstream == spec.upstream && stood.as_ref() == Some(&spec))
-        })
+        let is_back = before.is_some_and(|b| {
+            *b == spec || (b.upstream == spec.upstream && stood.as_ref() == Some(&spec))
+        });
+        // What was put back in part is put back whole once that can be told.
+        if !is_back {
+            self.wrote.insert(at, spec);
+        }
+        is_back
     }
 
     /// The steps in which a variant may have been reached.
