@@ -38,7 +38,13 @@ pub fn waits(o: &Observed, plan: &Plan) -> String {
         }
         // Writing to a String cannot fail.
         _ = writeln!(text, "- {} {what}: {}", here.len(), named(standing, &here));
-        _ = writeln!(text, "  hint: {}", way_out(standing, set, &here, &not));
+        let rolls = plan.status.rollout.is_some();
+        let selected = match standing {
+            // What the set is about to make anew owns no revision yet, and is never taken along.
+            Standing::DeletionProposed if rolls => by_name(&here),
+            _ => select(set, &here, &not),
+        };
+        _ = writeln!(text, "  hint: {}", way_out(standing, &selected, &here));
     }
     text + &waiting(&ours, plan)
 }
@@ -135,20 +141,24 @@ fn select(set: &ObjectName, here: &[&Existing], not: &[&Existing]) -> String {
     if not.is_empty() {
         return format!("-l {all}");
     }
-    let of = |variants: &[&Existing]| {
-        let names = variants.iter().take(NAMED);
-        let values: Vec<String> = names.map(|v| origin::value(v.key.name.as_str())).collect();
-        values.join(", ")
-    };
-    let variant = origin::VARIANT;
     match (here.len(), not.len()) {
-        (NAMED.., ..NAMED) => format!("-l '{all},{variant} notin ({})'", of(not)),
-        _ => format!("-l '{variant} in ({})'", of(here)),
+        (NAMED.., ..NAMED) => format!("-l '{all},{} notin ({})'", origin::VARIANT, values(not)),
+        _ => by_name(here),
     }
 }
 
-fn way_out(standing: Standing, set: &ObjectName, here: &[&Existing], not: &[&Existing]) -> String {
-    let all = select(set, here, not);
+/// Selects the revisions of these, as many as a line names.
+fn by_name(here: &[&Existing]) -> String {
+    format!("-l '{} in ({})'", origin::VARIANT, values(here))
+}
+
+fn values(variants: &[&Existing]) -> String {
+    let names = variants.iter().take(NAMED);
+    let values: Vec<String> = names.map(|v| origin::value(v.key.name.as_str())).collect();
+    values.join(", ")
+}
+
+fn way_out(standing: Standing, all: &str, here: &[&Existing]) -> String {
     let first = here.first().map_or("", |v| v.key.name.as_str());
     match standing {
         Standing::Draft => format!("offshoot rpkg propose {all}"),
