@@ -181,8 +181,9 @@ fn begin(
                 status.total = targets.len();
                 status.awaited = unmade(targets);
             }
-            let waiting = unmade(targets);
-            status.awaited.retain(|mark| waiting.contains(mark));
+            // One that is not selected now keeps its place: whoever looked may have heard of nothing yet.
+            let made: BTreeSet<UidMark> = made(targets).collect();
+            status.awaited.retain(|mark| !made.contains(mark));
             return status;
         }
         if !before.complete && before.state != RolloutState::Undone {
@@ -224,7 +225,8 @@ fn rolled(upstreams: &[(&Upstream, &Revision)]) -> Vec<RolledUpstream> {
     upstreams.iter().filter_map(of).take(MAX_NAMED).collect()
 }
 
-/// Takes what stands when the first rollout of a set begins for what the set wrote; later on, only forgets what is gone.
+/// Takes what stands when the first rollout of a set begins for what the set wrote; later on, only forgets what is gone and
+/// was not reached.
 fn remember(
     o: &Observed,
     status: &mut RolloutStatus,
@@ -246,14 +248,25 @@ fn remember(
     } else if certain {
         let here = ours.keys().map(|name| uid_mark(name.as_str()));
         let here: BTreeSet<UidMark> = here.chain(targets.iter().map(|t| t.mark)).collect();
-        status.members.retain(|mark, _| here.contains(mark));
+        // What was reached keeps its step until the rollout is through, also where nothing is known of it for a while: a list
+        // of what was there long ago, after a start, empties no step.
+        let kept = |member: &Member| !status.complete && member.step.is_some();
+        status
+            .members
+            .retain(|mark, member| here.contains(mark) || kept(member));
     }
 }
 
 /// The targets that have no variant.
 fn unmade(targets: &[Target<'_>]) -> BTreeSet<UidMark> {
     let new = targets.iter().filter(|t| t.variant.is_none());
-    new.map(|t| uid_mark(t.name.as_str())).collect()
+    new.map(|t| t.mark).collect()
+}
+
+/// The targets that have one.
+fn made(targets: &[Target<'_>]) -> impl Iterator<Item = UidMark> {
+    let there = targets.iter().filter(|t| t.variant.is_some());
+    there.map(|t| t.mark)
 }
 
 /// A request to try again ends a halt; what halts it still does so anew.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Before, Lifecycle, Member, MemberMark, ObjectName, Rollout, RolloutState, RolloutStatus,
-    StepStatus,
+    StepMembers, StepStatus,
 };
 
 use super::super::observed::{Existing, Observed};
@@ -59,8 +59,11 @@ impl Walk<'_, '_> {
         let end = self.open(&mut status, found);
         for (at, step) in status.steps.iter_mut().enumerate() {
             let all_reached = || of(at).iter().all(|t| t.reached(&status.members).is_some());
+            let takes = self.rollout.steps.get(at).map(|step| &step.members);
+            // A step that selects nothing has reached nothing: what it selects later on is in no later step.
+            let any = !of(at).is_empty() || !matches!(takes, Some(StepMembers::Selector(_)));
             // What is not known may belong to it.
-            let may = self.certain && step.opened.is_some();
+            let may = self.certain && step.opened.is_some() && any;
             step.frozen = step.frozen || (may && all_reached());
         }
         let at = end.current.and_then(|at| status.steps.get(at));

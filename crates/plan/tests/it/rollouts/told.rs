@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::{RolloutState, Standing};
 use plan::set::{Observed, decide};
 
-use super::{fleet, publish, settle, state};
+use super::{fleet, publish, publish_all, settle, state};
 use crate::set::on_large_stack;
 
 /// A halt whose cause is mended says so, and still waits for somebody.
@@ -84,6 +84,33 @@ fn steps_that_exchange_their_names_keep_their_members() {
             settle(&mut o);
             assert_eq!((steps(&o), o.variants.len()), before);
         }
+    });
+}
+
+/// After a start, a list may hold what was there long ago: no step is emptied by it, and none passed over.
+#[test]
+fn a_list_of_long_ago_empties_no_step() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        settle(&mut o);
+        let (before, there) = (decide(&o).targets, o.variants.len());
+        let (repositories, variants) = (o.repositories.clone(), o.variants.clone());
+        o.repositories.clear();
+        o.variants.clear();
+        settle(&mut o);
+        assert_eq!(state(&o), RolloutState::Halted);
+        (o.repositories, o.variants) = (repositories, variants);
+        settle(&mut o);
+        assert_eq!((decide(&o).targets, o.variants.len()), (before, there));
+        for _ in 0..3 {
+            publish_all(&mut o);
+        }
+        let rollout = o.status.rollout.as_ref().expect("a rollout");
+        let counts: Vec<usize> = rollout.steps.iter().map(|s| s.members).collect();
+        assert_eq!(
+            (state(&o), counts),
+            (RolloutState::Complete, vec![2, 3, 15])
+        );
     });
 }
 
