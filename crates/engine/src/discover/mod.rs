@@ -406,6 +406,27 @@ pub(crate) fn unseen(
     Ok(unseen.map(|(name, _)| name).collect())
 }
 
+/// The tag of a package at a commit; where there are several, that of the highest number.
+///
+/// # Errors
+/// Git cannot be read.
+pub(crate) fn tag_at(
+    open: &Open,
+    package: &PackageName,
+    commit: CommitId,
+) -> Result<Option<model::WorkspaceName>> {
+    let view = package_view(open, package)?;
+    let tags = view
+        .kinds
+        .into_values()
+        .filter_map(|(kind, at)| match kind {
+            RefKind::Tag(_, tag) if at == commit => Some(tag),
+            _ => None,
+        });
+    let number = |tag: &model::WorkspaceName| model::RevisionNumber::of_tag(tag.as_str());
+    Ok(tags.max_by_key(number))
+}
+
 /// The refs of one package, and the branch.
 fn package_view(open: &Open, package: &PackageName) -> Result<View> {
     let failed = |source| Error::Store {

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use model::{Revision, Upstream, UpstreamVersion, Variant, WorkspaceName};
+use model::{CommitId, Revision, Upstream, UpstreamVersion, Variant, WorkspaceName};
 use plan::variant::Resolution;
 
-use crate::discover::{Origin, build};
+use crate::discover::{self, Origin, build};
 use crate::index::upstream_of;
 use crate::repos::Open;
 use crate::{Engine, Result};
@@ -40,27 +40,30 @@ pub(super) async fn revision(
     }
     let key = upstream_of(variant);
     let known = engine.world(|w| w.revisions.of_package(&key));
-    let Some(name) = name(upstream, &open) else {
+    let Some(origin) = origin(upstream, commit, &open)? else {
         return Ok(None);
-    };
-    let origin = match &upstream.version {
-        UpstreamVersion::Latest | UpstreamVersion::BranchHead => Origin::head(&name, commit, false),
-        _ if name.as_str() == open.layout.branch() => Origin::head(&name, commit, false),
-        _ => Origin::tag(&name, commit, false),
     };
     let built = build(engine, &open, &key, &origin, &known)?;
     Ok(built.record.map(Arc::new))
 }
 
-/// As what the commit was wanted: the branch, or a tag's last segment.
-fn name(upstream: &Upstream, open: &Open) -> Option<WorkspaceName> {
-    match &upstream.version {
-        UpstreamVersion::Latest | UpstreamVersion::BranchHead => {
-            WorkspaceName::parse(open.layout.branch()).ok()
-        }
+/// As what the commit was wanted: the branch, or a tag.
+fn origin(upstream: &Upstream, commit: CommitId, open: &Open) -> Result<Option<Origin>> {
+    let tag = match &upstream.version {
+        UpstreamVersion::BranchHead => None,
+        // What was the latest one is tagged, unless nothing was published or somebody took the tag away.
+        UpstreamVersion::Latest => discover::tag_at(open, &upstream.package, commit)?,
         UpstreamVersion::Revision(number) => WorkspaceName::parse(&format!("v{number}")).ok(),
         UpstreamVersion::Named(name)
         | UpstreamVersion::Workspace(name)
         | UpstreamVersion::Tag(name) => Some(name.clone()),
-    }
+    };
+    let branch = open.layout.branch();
+    Ok(match tag {
+        Some(tag) if tag.as_str() != branch => Some(Origin::tag(&tag, commit, false)),
+        _ => {
+            let branch = WorkspaceName::parse(branch).ok();
+            branch.map(|name| Origin::head(&name, commit, false))
+        }
+    })
 }
