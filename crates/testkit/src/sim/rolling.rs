@@ -18,6 +18,8 @@ use crate::twin::key;
 
 /// How many steps a walk has.
 const STEPS: u64 = 40;
+/// How often a process looks at its own repositories, as outside: nobody pushes to them all the time here.
+const LOCAL_POLL: Duration = Duration::from_secs(2);
 /// How many sites there are at most.
 const SITES: u64 = 6;
 /// How many rounds of publishing bring any rollout to its end.
@@ -50,7 +52,8 @@ pub(super) async fn walk(world: &mut World) -> Checked {
 impl World {
     /// A set in steps over both repositories and four sites.
     pub(super) async fn rolling(seed: u64, mutant: Option<Mutant>, complete: Derived) -> Self {
-        let mut world = Self::over(Chaos::new(seed), seed, mutant, Some(complete));
+        let chaos = Chaos::new(seed);
+        let mut world = Self::polling(chaos, seed, mutant, Some(complete), LOCAL_POLL);
         world.durable.ledger.open().rolled = Some(Rolled::default());
         world.furnish().await;
         for (name, url) in TARGETS {

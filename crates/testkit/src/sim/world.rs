@@ -44,6 +44,8 @@ pub(super) struct Durable {
     clock: Arc<dyn Clock>,
     loose: Unsafe,
     mutant: Option<Mutant>,
+    /// How often a process looks at its own repositories.
+    local_poll: Duration,
 }
 
 /// What a seed's world holds beside the first namespace.
@@ -120,7 +122,7 @@ impl Durable {
         };
         let options = Options {
             cpu: Cpu::Inline,
-            local_poll: Duration::from_millis(400),
+            local_poll: self.local_poll,
             remote_poll: Duration::from_secs(2),
             resync: Duration::from_secs(20),
             ..Options::default()
@@ -170,6 +172,17 @@ impl World {
         mutant: Option<Mutant>,
         complete: Option<Derived>,
     ) -> Self {
+        Self::polling(chaos, seed, mutant, complete, Duration::from_millis(400))
+    }
+
+    /// The same, with a process that looks at its own repositories this often.
+    pub(super) fn polling(
+        chaos: Arc<Chaos>,
+        seed: u64,
+        mutant: Option<Mutant>,
+        complete: Option<Derived>,
+        local_poll: Duration,
+    ) -> Self {
         let store = Arc::new(MemoryStore::new(MemoryOptions {
             faults: Arc::clone(&chaos) as Arc<dyn store::Faults>,
             wire: Arc::clone(&chaos) as Arc<dyn store::Wire>,
@@ -185,6 +198,7 @@ impl World {
             clock: Arc::new(Paused(Instant::now())),
             loose: Unsafe::default(),
             mutant,
+            local_poll,
         };
         let (engine, running) = durable.start();
         Self {
