@@ -95,7 +95,7 @@ fn a_list_of_long_ago_empties_no_step() {
         settle(&mut o);
         let (before, there) = (decide(&o).targets, o.variants.len());
         let (repositories, variants) = (o.repositories.clone(), o.variants.clone());
-        o.repositories.clear();
+        o.repositories = Arc::default();
         o.variants.clear();
         settle(&mut o);
         assert_eq!(state(&o), RolloutState::Halted);
