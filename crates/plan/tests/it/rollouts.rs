@@ -324,6 +324,40 @@ fn annotate(o: &mut Observed, key: &str, value: &str) {
     }
 }
 
+/// A selection that is unknown for a while.
+fn unread() -> plan::set::Unread {
+    plan::set::Unread {
+        why: "it cannot be read now".to_owned(),
+        passes: true,
+        writer_unknown: false,
+    }
+}
+
+/// All steps of the last rollout are open: nothing of the next one is written before it can begin.
+#[test]
+fn what_cannot_begin_yet_is_written_nowhere() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        upstream(&mut o, "one");
+        for _ in 0..4 {
+            publish_all(&mut o);
+        }
+        settle(&mut o);
+        assert_eq!(state(&o), RolloutState::Complete);
+        o.unread.push(unread());
+        upstream(&mut o, "two");
+        settle(&mut o);
+        let at_two = |o: &Observed| {
+            let all = (0..FLEET).filter(|at| commit_of(o, *at) == Some(commit("two")));
+            all.count()
+        };
+        assert_eq!((at_two(&o), state(&o)), (0, RolloutState::Halted));
+        o.unread.clear();
+        settle(&mut o);
+        assert_eq!(at_two(&o), 2, "the canaries");
+    });
+}
+
 /// A step is not closed over the members that happen to be known while others are not.
 #[test]
 fn what_is_not_known_for_a_while_still_belongs_to_its_step() {
@@ -337,11 +371,7 @@ fn what_is_not_known_for_a_while_still_belongs_to_its_step() {
         let whole = o.repositories.clone();
         let known = whole.iter().filter(|(name, _)| name.as_str() != "edge-01");
         o.repositories = Arc::new(known.map(|(n, r)| (n.clone(), r.clone())).collect());
-        o.unread.push(plan::set::Unread {
-            why: "it cannot be read now".to_owned(),
-            passes: true,
-            writer_unknown: false,
-        });
+        o.unread.push(unread());
         let first = o
             .variants
             .iter()

@@ -10,6 +10,7 @@ use model::{
 use super::super::guard::uid_mark;
 use super::super::observed::{Existing, Published};
 use crate::digest::wanted;
+use crate::variant::pinned::mark;
 
 /// What a set remembers of its variants.
 pub(super) type Members = BTreeMap<UidMark, Member>;
@@ -36,6 +37,13 @@ impl Target<'_> {
     /// What is remembered of it, if the present rollout reached it.
     pub(super) fn reached<'m>(&self, members: &'m Members) -> Option<&'m Member> {
         reached(members, &self.mark)
+    }
+
+    /// Whether its variant was written by a rollout, as it says itself. That decides on nothing but whether what it had
+    /// published before is read once more.
+    pub(super) fn is_of(&self, rollout: &str) -> bool {
+        let mark = self.variant.and_then(|v| mark(&v.meta));
+        mark.is_some_and(|mark| mark.rollout == rollout)
     }
 
     /// The variant that is not the set's yet, and is taken over when the step opens (S8).

@@ -126,25 +126,38 @@ pub(super) fn steer<'a>(
         return undone;
     }
     let mut notes = set.spec.rollout_warnings();
-    let mut status = begin(o, (set, uid), upstreams, &targets, certain, &mut notes);
+    let begun = begin(o, (set, uid), upstreams, &targets, certain, &mut notes);
+    let Begun { mut status, waits } = begun;
     status.taken = first(taken);
-    remember(o, &mut status, (&ours, &targets), certain);
+    remember(o, &mut status, &ours);
     named::named(rollout, &mut status);
     answer(set, &mut status);
-    Walk {
+    let mut steered = Walk {
         o,
         rollout,
         paused: set.meta.annotations.contains_key(PAUSE),
         suspended: set.spec.suspend,
         certain,
+        waits,
         targets: &targets,
         notes,
     }
-    .walk(status)
+    .walk(status);
+    if certain {
+        forget(&mut steered.status, &ours, &targets);
+    }
+    steered
+}
+
+/// A rollout that goes on or begins.
+struct Begun {
+    status: RolloutStatus,
+    /// Whether it goes on only since another one cannot begin yet: nothing of that is written.
+    waits: bool,
 }
 
 /// The rollout that goes on, or the one that begins: with other upstream commits, or where what is wanted changed
-/// after every step was done.
+/// after every step was done. None begins while a target or an upstream is unknown.
 fn begin(
     o: &Observed,
     (set, uid): (&VariantSet, &Uid),
@@ -152,7 +165,7 @@ fn begin(
     targets: &[Target<'_>],
     certain: bool,
     notes: &mut Vec<String>,
-) -> RolloutStatus {
+) -> Begun {
     let wants = wanted::wants(upstreams.iter().map(|(wanted, _)| *wanted));
     let asked = wanted::asked(&set.spec.upstreams);
     let before = o.status.rollout.as_ref();
@@ -184,7 +197,8 @@ fn begin(
             // One that is not selected now keeps its place: whoever looked may have heard of nothing yet.
             let made: BTreeSet<UidMark> = made(targets).collect();
             status.awaited.retain(|mark| !made.contains(mark));
-            return status;
+            let waits = !same;
+            return Begun { status, waits };
         }
         if !before.complete && before.state != RolloutState::Undone {
             notes.push(format!(
@@ -198,7 +212,7 @@ fn begin(
     for member in members.values_mut() {
         (member.step, member.before) = (None, None);
     }
-    RolloutStatus {
+    let status = RolloutStatus {
         id: wanted::rollout(uid, wanted::number(last) + 1, last, &wants),
         wants,
         asked,
@@ -209,7 +223,9 @@ fn begin(
         awaited: unmade(targets),
         members,
         ..RolloutStatus::default()
-    }
+    };
+    let waits = false;
+    Begun { status, waits }
 }
 
 /// What is rolled out, for people.
@@ -225,36 +241,41 @@ fn rolled(upstreams: &[(&Upstream, &Revision)]) -> Vec<RolledUpstream> {
     upstreams.iter().filter_map(of).take(MAX_NAMED).collect()
 }
 
-/// Takes what stands when the first rollout of a set begins for what the set wrote; later on, only forgets what is gone and
-/// was not reached.
+/// Takes what stands when the first rollout of a set begins for what the set wrote.
 fn remember(
     o: &Observed,
     status: &mut RolloutStatus,
-    (ours, targets): (&BTreeMap<&ObjectName, &Arc<Existing>>, &[Target<'_>]),
-    certain: bool,
+    ours: &BTreeMap<&ObjectName, &Arc<Existing>>,
 ) {
-    if o.status.rollout.is_none() {
-        let known = ours.iter().filter_map(|(name, variant)| {
-            let spec = &variant.variant.as_ref()?.spec;
-            let member = Member {
-                upstream: spec.upstream.clone(),
-                spec: wanted::spec(spec),
-                step: None,
-                before: None,
-            };
-            Some((uid_mark(name.as_str()), member))
-        });
-        status.members = known.collect();
-    } else if certain {
-        let here = ours.keys().map(|name| uid_mark(name.as_str()));
-        let here: BTreeSet<UidMark> = here.chain(targets.iter().map(|t| t.mark)).collect();
-        // What was reached keeps its step until the rollout is through, also where nothing is known of it for a while: a list
-        // of what was there long ago, after a start, empties no step.
-        let kept = |member: &Member| !status.complete && member.step.is_some();
-        status
-            .members
-            .retain(|mark, member| here.contains(mark) || kept(member));
+    if o.status.rollout.is_some() {
+        return;
     }
+    let known = ours.iter().filter_map(|(name, variant)| {
+        let spec = &variant.variant.as_ref()?.spec;
+        let member = Member {
+            upstream: spec.upstream.clone(),
+            spec: wanted::spec(spec),
+            step: None,
+            before: None,
+        };
+        Some((uid_mark(name.as_str()), member))
+    });
+    status.members = known.collect();
+}
+
+/// Forgets what is gone. What was reached keeps its step until the rollout is through, also where nothing is known of it for a
+/// while: a list of what was there long ago, after a start, empties no step.
+fn forget(
+    status: &mut RolloutStatus,
+    ours: &BTreeMap<&ObjectName, &Arc<Existing>>,
+    targets: &[Target<'_>],
+) {
+    let here = ours.keys().map(|name| uid_mark(name.as_str()));
+    let here: BTreeSet<UidMark> = here.chain(targets.iter().map(|t| t.mark)).collect();
+    let through = status.complete;
+    let kept = |member: &Member| !through && member.step.is_some();
+    let members = &mut status.members;
+    members.retain(|mark, member| here.contains(mark) || kept(member));
 }
 
 /// The targets that have no variant.

@@ -23,6 +23,8 @@ pub(super) struct Walk<'a, 'b> {
     /// Whether nothing may be written, so that no step opens; what is open is counted.
     pub(super) suspended: bool,
     pub(super) certain: bool,
+    /// Whether something else is wanted than what is rolled out, and cannot begin yet: then nothing is written at all.
+    pub(super) waits: bool,
     pub(super) targets: &'b [Target<'a>],
     pub(super) notes: Vec<String>,
 }
@@ -35,6 +37,21 @@ struct End {
     after: Option<i64>,
     state: RolloutState,
     message: String,
+}
+
+/// Why no step opens and no rollout begins.
+const UNKNOWN: &str = "a target or an upstream of the set is unknown";
+
+impl End {
+    /// Nothing is written, since it cannot be told yet what begins.
+    fn unknown() -> Self {
+        Self {
+            current: None,
+            after: None,
+            state: RolloutState::Halted,
+            message: UNKNOWN.to_owned(),
+        }
+    }
 }
 
 impl Walk<'_, '_> {
@@ -56,7 +73,10 @@ impl Walk<'_, '_> {
         status.suspended = first(found.iter().flat_map(|f| f.suspended.clone()).collect());
         status.unmade = measure::first_unmade(&found);
         self.halt(&mut status);
-        let end = self.open(&mut status, found);
+        let end = match self.waits {
+            true => End::unknown(),
+            false => self.open(&mut status, found),
+        };
         for (at, step) in status.steps.iter_mut().enumerate() {
             let all_reached = || of(at).iter().all(|t| t.reached(&status.members).is_some());
             let takes = self.rollout.steps.get(at).map(|step| &step.members);
@@ -213,10 +233,7 @@ impl Walk<'_, '_> {
                 format!("the set is annotated with {PAUSE}"),
             ));
         }
-        (!self.certain).then(|| {
-            let why = "a target or an upstream of the set is unknown".to_owned();
-            (RolloutState::Halted, why)
-        })
+        (!self.certain).then(|| (RolloutState::Halted, UNKNOWN.to_owned()))
     }
 
     /// Whether a target whose step opens is put back before it is written: what somebody changed by hand while it waited
@@ -230,9 +247,11 @@ impl Walk<'_, '_> {
     /// A target whose step is open is written as it is wanted, and is a member from then on, whatever becomes of its spec.
     fn write(&self, steered: &mut Steered, t: &Target<'_>, step: &str) -> Fate {
         let reached = t.reached(&steered.status.members);
-        let before = match reached {
-            Some(member) => member.before.clone(),
-            None => self.before(&steered.status, t),
+        let kept_before = reached.and_then(|member| member.before.clone());
+        let before = match t.is_of(&steered.status.id) {
+            true if reached.is_some() => kept_before,
+            // What is published while it is remembered and not written yet stands before the rollout, too.
+            _ => self.before(&steered.status, t).or(kept_before),
         };
         let kept = reached.and_then(|member| member.step.as_deref());
         let kept = kept.filter(|name| self.rollout.steps.iter().any(|s| s.name == *name));
@@ -263,7 +282,8 @@ impl Walk<'_, '_> {
             Some(variant) => variant,
             None => t.taken_over()?,
         };
-        let written = status.members.get(&t.mark).map(|m| &m.upstream);
+        let written = status.members.get(&t.mark).filter(|m| m.step.is_none());
+        let written = written.map(|m| &m.upstream);
         let upstream = written.or_else(|| Some(&is.variant.as_ref()?.spec.upstream))?;
         let by_rollout = Some(published.commit) == t.wanted.upstream.commit
             && published.at.is_some_and(|at| at > status.began);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::{ObjectName, RolloutState, Standing};
 use plan::set::{Existing, Observed};
 
-use super::{FLEET, annotate, carry_out, commit_of, fleet, publish, settle, upstream};
+use super::{FLEET, annotate, carry_out, commit_of, fleet, publish, settle, unread, upstream};
 use crate::set::on_large_stack;
 use crate::wire::commit;
 
@@ -48,6 +48,8 @@ fn one_walk(seed: u64) {
             }
             11 if count > 0 => by_hand(&mut o, roll(count), words[roll(3)]),
             15 if count > 0 => forge(&mut o, roll(count), ["canary", "quarter", "rest"][roll(3)]),
+            16 if o.unread.is_empty() => o.unread.push(unread()),
+            16 => o.unread.clear(),
             12 => annotate(&mut o, plan::set::PAUSE, ["", "yes"][roll(2)]),
             13 => annotate(&mut o, plan::set::RETRY, ["1", "2", "3"][roll(3)]),
             14 => {
@@ -65,6 +67,7 @@ fn one_walk(seed: u64) {
             o.status = seen.status;
         }
     }
+    o.unread.clear();
     settle(&mut o);
     // At rest everything is as the set wrote it last.
     let status = o.status.rollout.as_ref().expect("a rollout");

@@ -69,6 +69,23 @@ fn what_had_published_what_is_wanted_before_the_rollout_stays() {
     });
 }
 
+/// What is to be written is remembered first: who approves between the two approves what was before the rollout.
+#[test]
+fn what_is_published_before_a_remembered_write_is_what_it_goes_back_to() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        upstream(&mut o, "one");
+        settle(&mut o);
+        upstream(&mut o, "two");
+        o.status = plan::set::decide(&o).status;
+        super::publish(&mut o, 0);
+        settle(&mut o);
+        assert_eq!(commit_of(&o, 0), Some(commit("two")));
+        undo(&mut o);
+        assert_eq!(commit_of(&o, 0), Some(commit("one")));
+    });
+}
+
 fn publish_all_but(o: &mut Observed, but: &str) {
     let kept = o.published.get(&name(but)).copied();
     for at in 0..o.variants.len() {
