@@ -326,7 +326,8 @@ impl World {
         .await
     }
 
-    async fn reject(&mut self, at: &str) -> Stepped {
+    /// Rejects the proposal of a place, if it has one.
+    pub(super) async fn reject(&mut self, at: &str) -> Stepped {
         let Some(draft) = self.open(at) else {
             return Ok(());
         };
