@@ -4,6 +4,7 @@
 //! functions run (the pipeline does, in `package`), never reads files and never prints YAML: resources arrive
 //! and leave as parsed documents ([`Item`]), so that a chain of built-ins parses and prints nothing.
 
+mod budget;
 mod builtin;
 mod config;
 mod goquote;

@@ -120,7 +120,7 @@ const FEW: usize = 16 << 10;
 const PATTERNS: u64 = 16 << 10;
 
 /// Whether a call may take long, or much memory: it then belongs into a process that the system bounds, where there is one.
-/// Everything else grows by less than its configuration for each value that it sees.
+/// Everything else grows by less than its configuration for each value that it sees, or counts what it puts (`budget`).
 pub fn is_heavy(call: &Call) -> bool {
     let config = call.config.as_ref().map_or(0, |config| config.weight().0);
     let values: u64 = call.items.iter().map(|item| item.value.weight().1).sum();

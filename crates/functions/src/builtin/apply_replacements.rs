@@ -8,6 +8,7 @@ use yaml::owned::Value;
 use put::{Options, Put};
 use select::Select;
 
+use crate::budget::Budget;
 use crate::config::Config;
 use crate::{Item, Report};
 
@@ -24,8 +25,9 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     let replacements = config.get("replacements").and_then(Value::as_seq);
     // All or nothing: a failure leaves what was given.
     let mut changed = items.clone();
+    let budget = Budget::default();
     for replacement in replacements.map(|seq| seq.items()).unwrap_or_default() {
-        if let Err(message) = apply(&mut changed, replacement) {
+        if let Err(message) = apply(&mut changed, replacement, &budget) {
             return Report::failure(message);
         }
     }
@@ -45,7 +47,7 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
         .unwrap_or_default()
 }
 
-fn apply(items: &mut [Item], replacement: &Value) -> Result<(), String> {
+fn apply(items: &mut [Item], replacement: &Value, budget: &Budget) -> Result<(), String> {
     let targets = list(replacement, "targets");
     let stated = |key: &str| replacement.get(key).filter(|value| !value.is_null());
     let value = match (stated("source"), stated("sourceValue")) {
@@ -87,6 +89,7 @@ fn apply(items: &mut [Item], replacement: &Value) -> Result<(), String> {
                     value: &value,
                     options: &options,
                     path,
+                    budget,
                 };
                 put.all(item.value_mut())?;
             }

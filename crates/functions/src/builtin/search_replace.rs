@@ -1,6 +1,5 @@
 //! `search-replace`: finds scalars by value, pattern, path or file, and replaces values or adds comments.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use regex::Regex;
 use yaml::Style;
 use yaml::owned::{Data, Scalar, Value};
 
+use crate::budget::{Budget, LONGEST, too_long};
 use crate::config::Config;
 use crate::goquote::quote;
 use crate::report::{at_field, info};
@@ -34,14 +34,8 @@ struct Search {
     by_file: Option<Rc<Regex>>,
     put_value: String,
     put_comment: String,
-    /// The bytes of what was put, up to now.
-    put: Cell<usize>,
+    budget: Budget,
 }
-
-/// The longest value that captured groups may make, in bytes.
-const LONGEST: usize = 1 << 20;
-/// What all values and comments that are put may be together.
-const PUT: usize = 32 << 20;
 
 pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
     match search(items, config) {
@@ -165,7 +159,7 @@ impl Search {
                 .transpose()?,
             put_value: text("put-value"),
             put_comment: text("put-comment"),
-            put: Cell::new(0),
+            budget: Budget::default(),
         })
     }
 
@@ -258,17 +252,12 @@ impl Search {
                 let longer = out.matches(&place).count().saturating_mul(group.len());
                 // A group may hold the place of another one.
                 if out.len().saturating_add(longer) > LONGEST {
-                    return Err(format!("a value would be longer than {LONGEST} bytes"));
+                    return Err(too_long());
                 }
                 out = out.replace(&place, group);
             }
         }
-        self.put.set(self.put.get().saturating_add(out.len()));
-        if self.put.get() > PUT {
-            return Err(format!(
-                "all values that are put are longer than {PUT} bytes"
-            ));
-        }
+        self.budget.text(out.len())?;
         let left = placeholders(&out).into_iter().any(|whole| {
             let name = clean(whole);
             !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit())

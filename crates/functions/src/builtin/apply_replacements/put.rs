@@ -7,6 +7,7 @@ use regex::Regex;
 use yaml::owned::{Scalar, Value};
 
 use super::{split, text};
+use crate::budget::Budget;
 use crate::regexes;
 
 /// What of a value is meant, and whether missing fields are made.
@@ -70,6 +71,7 @@ pub(super) struct Put<'p> {
     pub(super) value: &'p Value,
     pub(super) options: &'p Options,
     pub(super) path: &'p str,
+    pub(super) budget: &'p Budget,
 }
 
 impl Put<'_> {
@@ -175,10 +177,12 @@ impl Put<'_> {
             if !self.options.delimiter.is_empty() {
                 return Err("delimiter option can only be used with scalar nodes".to_owned());
             }
+            self.budget.value(self.value)?;
             node.overwrite(self.value);
             return Ok(());
         };
         let text = self.options.put(&old.text, new);
+        self.budget.text(text.len())?;
         if *old.text == *text {
             return Ok(());
         }

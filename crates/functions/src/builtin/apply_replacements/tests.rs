@@ -12,6 +12,51 @@ fn paths_are_split_at_dots_outside_brackets() {
     assert_eq!(split("c.[image=a.b/c:1].x"), ["c", "[image=a.b/c:1]", "x"]);
 }
 
+/// A configuration of replacements, over `spec` of one `Foo`.
+fn over(spec: &str, replacements: &str) -> (Result<(), String>, Vec<Item>) {
+    let foo = format!("apiVersion: x.io/v1\nkind: Foo\nmetadata: {{name: a}}\nspec:\n  {spec}\n");
+    let mut items = vec![Item::made(parse_value(&foo).unwrap())];
+    let text = format!("kind: ApplyReplacements\nreplacements:\n{replacements}");
+    let report = run(&mut items, Config(Some(&parse_value(&text).unwrap())));
+    let why = report.results.first().map(|result| result.message.clone());
+    (why.map_or(Ok(()), Err), items)
+}
+
+/// Each replacement may double what the one before it made: a few of them would fill every memory.
+#[test]
+fn x9_what_replacements_put_is_bounded() {
+    let into = |field: &str, options: &str| {
+        format!(
+            "- source: {{kind: Foo, fieldPath: {}}}\n  targets:\n  - select: {{kind: Foo}}\n    \
+             fieldPaths: [spec.{field}]\n    options: {{{options}}}\n",
+            if options.contains("delimiter") {
+                "spec.a"
+            } else {
+                "spec"
+            },
+        )
+    };
+    let long = format!("a: {}", "x".repeat(64 << 10));
+    let maps: String = (0..12)
+        .map(|n| into(&format!("x{n}"), "create: true"))
+        .collect();
+    let joined = into("a", "delimiter: ',', index: 1000000").repeat(10);
+    let small: String = (0..18)
+        .map(|n| into(&format!("x{n}"), "create: true"))
+        .collect();
+    for (spec, replacements) in [(long.as_str(), maps), (&long, joined), ("a: 1", small)] {
+        let (done, items) = over(spec, &replacements);
+        let why = done.unwrap_err();
+        assert!(why.contains("longer than 33554432 bytes"), "{why}");
+        // All or nothing.
+        assert_eq!(items[0].value.weight().1, 7);
+    }
+    let few: String = (0..4)
+        .map(|n| into(&format!("x{n}"), "create: true"))
+        .collect();
+    assert_eq!(over(&long, &few).0, Ok(()));
+}
+
 /// Applies replacements of `value` to one deployment; its text afterwards, or the error.
 fn applied(target: &str) -> Result<String, String> {
     let texts = [
