@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::budget::{LONGEST, too_long};
 use crate::regexes;
 
 /// How a setter comment begins: exactly so, one blank included.
@@ -13,16 +14,25 @@ pub(crate) fn pattern(comment: Option<&str>) -> Option<&str> {
 }
 
 /// Puts values in the place of `${name}`, each in one pass: a value that holds a placeholder is not entered.
-pub(crate) fn substitute(pattern: &str, value: impl Fn(&str) -> Option<String>) -> String {
+///
+/// # Errors
+/// The text would be longer than one value may be: a pattern may name one setter any number of times.
+pub(crate) fn substitute<'v>(
+    pattern: &str,
+    value: impl Fn(&str) -> Option<&'v str>,
+) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = pattern;
     while let Some((before, whole, after)) = next(rest) {
         out.push_str(before);
-        out.push_str(&value(clean(whole)).unwrap_or_else(|| whole.to_owned()));
+        out.push_str(value(clean(whole)).unwrap_or(whole));
+        if out.len() > LONGEST {
+            return Err(too_long());
+        }
         rest = after;
     }
     out.push_str(rest);
-    out
+    Ok(out)
 }
 
 /// What the values of all setters may be longer than they are written, where they name others.
@@ -95,7 +105,7 @@ impl<'s> Resolve<'s> {
                 self.most
             )
         })?;
-        let text = substitute(raw, |name| texts.get(name).cloned());
+        let text = substitute(raw, |name| texts.get(name).map(String::as_str))?;
         self.open.pop();
         self.done.insert(name, text.clone());
         Ok(Some(text))
@@ -179,8 +189,9 @@ mod tests {
 
     #[test]
     fn placeholders_are_replaced_once() {
-        let value = |name: &str| (name == "a").then(|| "${b}".to_owned());
-        assert_eq!(substitute("x-${a}-${b}-${", value), "x-${b}-${b}-${");
+        let value = |name: &str| (name == "a").then_some("${b}");
+        let text = substitute("x-${a}-${b}-${", value);
+        assert_eq!(text.as_deref(), Ok("x-${b}-${b}-${"));
         assert_eq!(placeholders("${a}${ b }$c"), ["${a}", "${ b }"]);
     }
 }

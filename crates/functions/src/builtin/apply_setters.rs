@@ -5,6 +5,7 @@ use std::sync::Arc;
 use yaml::Style;
 use yaml::owned::{Scalar, Value};
 
+use crate::budget::Budget;
 use crate::config::Config;
 use crate::goquote::{list, quote};
 use crate::report::{at_field, info};
@@ -22,10 +23,12 @@ pub(crate) fn run(items: &mut Vec<Item>, config: Config<'_>) -> Report {
 fn apply(items: &mut [Item], setters: &Setters) -> Report {
     let mut results = Vec::new();
     let values = resolved(setters);
+    let budget = Budget::default();
     for item in items.iter_mut() {
         let mut visit = Apply {
             setters,
             values: &values,
+            budget: &budget,
             found: Vec::new(),
         };
         let stands = item.meta_stands();
@@ -51,6 +54,7 @@ struct Apply<'s> {
     setters: &'s Setters,
     /// What they stand for in a text.
     values: &'s Values,
+    budget: &'s Budget,
     /// The fields that were set, and to what.
     found: Vec<(String, String)>,
 }
@@ -89,7 +93,9 @@ impl Visit for Apply<'_> {
         let items = if text.is_empty() {
             Vec::new()
         } else {
-            parse_array(&text)?
+            let items = parse_array(&text)?;
+            items.iter().try_for_each(|item| self.budget.value(item))?;
+            items
         };
         if let Some(seq) = value.as_seq_mut() {
             let same = seq.items().len() == items.len()
@@ -126,11 +132,12 @@ impl Visit for Apply<'_> {
         if let Some(Err(why)) = names.find_map(|name| of(name).filter(|value| value.is_err())) {
             return Err(why.clone());
         }
-        let given = substitute(&pattern, |name| of(name)?.clone().ok());
+        let given = substitute(&pattern, |name| of(name)?.as_deref().ok())?;
         let text = substitute(&given, |name| {
             let derived = derived.iter().find(|(setter, _)| setter == name);
-            derived.map(|(_, text)| text.clone())
-        });
+            derived.map(|(_, text)| text.as_str())
+        })?;
+        self.budget.text(text.len())?;
         let unresolved = placeholders(&text);
         if !unresolved.is_empty() {
             return Err(format!(
@@ -217,6 +224,35 @@ mod tests {
         assert_eq!(
             set("old", "${host}", &[host, domain]),
             "failed to apply setters: values for setters [${name}] must be provided"
+        );
+    }
+
+    /// A comment may name a setter ten thousand times.
+    #[test]
+    fn x9_what_setters_put_is_bounded() {
+        let value = "n".repeat(8_000);
+        let data = [("a", value.as_str())];
+        let why = set("old", &"${a}".repeat(200), &data);
+        assert!(
+            why.ends_with("a value would be longer than 1048576 bytes"),
+            "{why}"
+        );
+        // What is read off the field is put, too.
+        let read = format!("{}-y", "b".repeat(100_000));
+        let named = "${b}".repeat(20);
+        let why = set(&read, "${b}-${c}", &[("c", &named)]);
+        assert!(why.ends_with("a value would be longer than 1048576 bytes"));
+        // Each element of a list is a value, however short its text is.
+        let list = format!("[{}]", ["a"; 300_000].join(","));
+        let config = Value::map([("data", Value::map([("a", Value::string(list.as_str()))]))]);
+        let mut items = vec![Item::made(
+            wire::parse_value("kind: A\nx: # kpt-set: ${a}\n- b\n").unwrap(),
+        )];
+        let report = run(&mut items, Config(Some(&config)));
+        let why = &report.results.last().unwrap().message;
+        assert!(
+            why.ends_with("all values that are put are longer than 33554432 bytes"),
+            "{why}"
         );
     }
 

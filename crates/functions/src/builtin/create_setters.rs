@@ -2,6 +2,7 @@
 
 use yaml::owned::Value;
 
+use crate::budget::{Budget, LONGEST, too_long};
 use crate::config::Config;
 use crate::goquote::{list, quote};
 use crate::report::at_field;
@@ -62,10 +63,12 @@ impl Setters {
 
     fn create(&self, items: &mut [Item]) -> Result<Vec<model::FunctionResultItem>, String> {
         let mut results = Vec::new();
+        let budget = Budget::default();
         for item in items.iter_mut() {
             item.meta_stands()?;
             let mut visit = Create {
                 setters: self,
+                budget: &budget,
                 found: Vec::new(),
             };
             walk(item.value_mut(), &mut visit)?;
@@ -82,7 +85,10 @@ impl Setters {
     }
 
     /// The text with values replaced by their setters, from left to right, the longest value first.
-    fn pattern(&self, text: &str) -> String {
+    ///
+    /// # Errors
+    /// It would be longer than one value may be: a name may be much longer than its value.
+    fn pattern(&self, text: &str) -> Result<String, String> {
         let mut out = String::new();
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
@@ -100,9 +106,12 @@ impl Setters {
                     c.len_utf8()
                 }
             };
+            if out.len() > LONGEST {
+                return Err(too_long());
+            }
             rest = rest.get(length..).unwrap_or_default();
         }
-        out
+        Ok(out)
     }
 }
 
@@ -118,6 +127,7 @@ fn texts(value: &Value) -> Vec<String> {
 
 struct Create<'s> {
     setters: &'s Setters,
+    budget: &'s Budget,
     /// Field, comment and value.
     found: Vec<(String, String, String)>,
 }
@@ -132,6 +142,7 @@ impl Visit for Create<'_> {
             .find(|(wanted, _)| *wanted == values)
         {
             let comment = format!("kpt-set: ${{{name}}}");
+            self.budget.text(comment.len())?;
             value.set_comment(Some(format!("# {comment}").into()));
             self.found.push((path.to_owned(), comment, list(values)));
         }
@@ -142,12 +153,52 @@ impl Visit for Create<'_> {
         let Some(text) = value.text().filter(|text| !text.contains('\n')) else {
             return Ok(());
         };
-        let (text, pattern) = (text.to_owned(), self.setters.pattern(text));
+        let (text, pattern) = (text.to_owned(), self.setters.pattern(text)?);
         if pattern != text {
+            self.budget.text(pattern.len())?;
             let comment = format!("kpt-set: {pattern}");
             value.set_comment(Some(format!("# {comment}").into()));
             self.found.push((path.to_owned(), comment, text));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use yaml::owned::Value;
+
+    use super::run;
+    use crate::config::Config;
+    use crate::{Item, wire};
+
+    /// The message after a setter of this name was created for every `a` of these fields.
+    fn created(name: &str, fields: &str) -> String {
+        let config = Value::map([("data", Value::map([(name.to_owned(), Value::string("a"))]))]);
+        let mut items = vec![Item::made(
+            wire::parse_value(&format!("kind: B\n{fields}")).unwrap(),
+        )];
+        run(&mut items, Config(Some(&config))).results[0]
+            .message
+            .clone()
+    }
+
+    /// A name is longer than the value for which it stands.
+    #[test]
+    fn x9_what_comments_hold_is_bounded() {
+        let name = "n".repeat(900);
+        let why = created(&name, &format!("x: {}\n", "a".repeat(4_000)));
+        assert_eq!(
+            why,
+            "failed to create setters: a value would be longer than 1048576 bytes"
+        );
+        let fields: String = (0..50)
+            .map(|n| format!("x{n}: {}\n", "a".repeat(1_000)))
+            .collect();
+        let why = created(&name, &fields);
+        let wanted =
+            "failed to create setters: all values that are put are longer than 33554432 bytes";
+        assert_eq!(why, wanted);
+        assert!(created("n", "x: a-a\n").contains("kpt-set: ${n}-${n}"));
     }
 }
