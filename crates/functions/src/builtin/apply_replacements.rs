@@ -184,7 +184,8 @@ fn fits(item: &Value, at: usize, step: &str) -> bool {
     }
 }
 
-/// The steps of a path: dots part them, but not inside brackets nor behind a backslash.
+/// The steps of a path: dots part them, but not inside brackets nor behind a backslash. A key may stand in brackets, as in
+/// `metadata.annotations.[a.b/c]`.
 fn split(path: &str) -> Vec<String> {
     let mut steps = vec![String::new()];
     let (mut depth, mut escaped) = (0_usize, false);
@@ -210,6 +211,14 @@ fn split(path: &str) -> Vec<String> {
         last.push(c);
     }
     steps.retain(|step| !step.is_empty());
+    for step in &mut steps {
+        let inner = step
+            .strip_prefix('[')
+            .and_then(|step| step.strip_suffix(']'));
+        if let Some(key) = inner.filter(|inner| !inner.is_empty() && !inner.contains('=')) {
+            *step = key.to_owned();
+        }
+    }
     steps
 }
 

@@ -12,6 +12,23 @@ fn paths_are_split_at_dots_outside_brackets() {
     assert_eq!(split("c.[image=a.b/c:1].x"), ["c", "[image=a.b/c:1]", "x"]);
 }
 
+/// Kustomize writes a key that holds dots in brackets, and Nephio's packages do.
+#[test]
+fn a_key_may_stand_in_brackets() {
+    assert_eq!(split("a.[b.c/d].e"), ["a", "b.c/d", "e"]);
+    assert_eq!(split("a.[b]"), ["a", "b"]);
+    assert_eq!(split("a.[]"), ["a", "[]"]);
+    let made = at("metadata.labels.[new.y/z]", "create: true").unwrap();
+    assert!(made.contains(r#""new.y/z":"new""#), "{made}");
+    let there = at("metadata.labels.[tier]", "").unwrap();
+    assert!(there.contains(r#""tier":"new""#), "{there}");
+    let text = applied(
+        "  - select: {kind: Deployment}\n    fieldPaths: [metadata.name]\n  \
+         source: {kind: Deployment, fieldPath: 'metadata.labels.[app]'}\n",
+    );
+    assert!(text.unwrap().contains(r#""name":"web""#));
+}
+
 /// A configuration of replacements, over `spec` of one `Foo`.
 fn over(spec: &str, replacements: &str) -> (Result<(), String>, Vec<Item>) {
     let foo = format!("apiVersion: x.io/v1\nkind: Foo\nmetadata: {{name: a}}\nspec:\n  {spec}\n");
