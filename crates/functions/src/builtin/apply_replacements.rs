@@ -5,7 +5,7 @@ mod select;
 
 use yaml::owned::Value;
 
-use put::{Options, Put};
+use put::{Options, Path, Put};
 use select::Select;
 
 use crate::budget::Budget;
@@ -80,17 +80,19 @@ fn apply(items: &mut [Item], replacement: &Value, budget: &Budget) -> Result<(),
         } else {
             paths
         };
-        for item in items.iter_mut() {
-            if !select.matches(item) || reject.iter().any(|reject| reject.rejects(item)) {
-                continue;
-            }
-            for path in &paths {
-                let put = Put {
-                    value: &value,
-                    options: &options,
-                    path,
-                    budget,
-                };
+        let chosen =
+            |item: &Item| select.matches(item) && !reject.iter().any(|reject| reject.rejects(item));
+        let chosen: Vec<bool> = items.iter().map(chosen).collect();
+        // Path by path, so that the patterns of one alone are in memory, and each is built once.
+        for path in paths {
+            let put = Put {
+                value: &value,
+                options: &options,
+                path: Path::read(path),
+                budget,
+            };
+            let targets = items.iter_mut().zip(&chosen).filter(|(_, chosen)| **chosen);
+            for (item, _) in targets {
                 put.all(item.value_mut())?;
             }
         }

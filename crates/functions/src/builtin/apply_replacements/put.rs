@@ -1,5 +1,6 @@
 //! Putting a value at the fields that a path names, whole or as a part of a text.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -66,11 +67,34 @@ impl Options {
     }
 }
 
+/// A path; the patterns of its steps are built once, where they are met.
+pub(super) struct Path<'p> {
+    text: &'p str,
+    steps: Vec<Step>,
+}
+
+struct Step {
+    text: String,
+    /// The elements that it means in a list; why it means none.
+    wanted: OnceCell<Result<Wanted, String>>,
+}
+
+impl<'p> Path<'p> {
+    pub(super) fn read(text: &'p str) -> Self {
+        let step = |text| Step {
+            text,
+            wanted: OnceCell::new(),
+        };
+        let steps = split(text).into_iter().map(step).collect();
+        Self { text, steps }
+    }
+}
+
 /// One value on its way to one path.
 pub(super) struct Put<'p> {
     pub(super) value: &'p Value,
     pub(super) options: &'p Options,
-    pub(super) path: &'p str,
+    pub(super) path: Path<'p>,
     pub(super) budget: &'p Budget,
 }
 
@@ -84,9 +108,9 @@ impl Put<'_> {
         };
         let missing = format!(
             "unable to find{or_create} field {:?} in replacement target",
-            self.path
+            self.path.text
         );
-        match self.at(node, &split(self.path)) {
+        match self.at(node, &self.path.steps) {
             Ok(0) => Err(missing),
             Ok(_) => Ok(()),
             Err(Stop::Lost(why)) => Err(format!("{missing}: {why}")),
@@ -95,7 +119,7 @@ impl Put<'_> {
     }
 
     /// How many places were found at and below a node.
-    fn at(&self, node: &mut Value, path: &[String]) -> Result<usize, Stop> {
+    fn at(&self, node: &mut Value, path: &[Step]) -> Result<usize, Stop> {
         let Some((step, rest)) = path.split_first() else {
             return self.set(node).map(|()| 1).map_err(Stop::Refused);
         };
@@ -106,36 +130,38 @@ impl Put<'_> {
             // A scalar has nothing below it; the catalog's function does not mind.
             return Ok(1);
         }
-        if step == "*" {
+        let key = step.text.as_str();
+        if key == "*" {
             let entries = node.as_map_mut().map(|map| map.iter_mut());
             let found = entries.into_iter().flatten();
             return found
                 .map(|(_, child)| self.at(child, rest))
                 .sum::<Result<usize, Stop>>();
         }
-        if node.is_null() && is_element(step) {
+        if node.is_null() && is_element(key) {
             if !self.options.create {
                 return Ok(0);
             }
             node.replace(Value::seq([]));
             return self.elements(node, step, rest);
         }
-        if node.get(step).is_none() {
+        if node.get(key).is_none() {
             if !self.options.create {
                 return Ok(0);
             }
             let Some(map) = node.ensure_map(&[]) else {
                 return Ok(0);
             };
-            map.push(step.as_str(), blank(rest));
+            map.push(key, blank(rest));
         }
-        node.get_mut(step)
+        node.get_mut(key)
             .map_or(Ok(0), |child| self.at(child, rest))
     }
 
     /// The elements of a list that a step means.
-    fn elements(&self, list: &mut Value, step: &str, rest: &[String]) -> Result<usize, Stop> {
-        let wanted = Wanted::read(step)?;
+    fn elements(&self, list: &mut Value, step: &Step, rest: &[Step]) -> Result<usize, Stop> {
+        let wanted = step.wanted.get_or_init(|| Wanted::read(&step.text));
+        let wanted = wanted.as_ref().map_err(|why| Stop::Lost(why.clone()))?;
         let mut found = 0;
         let elements = |list: &mut Value, found: &mut usize| -> Result<(), Stop> {
             let items = list.as_seq_mut().map(|seq| seq.items_mut().iter_mut());
@@ -148,7 +174,7 @@ impl Put<'_> {
         };
         elements(list, &mut found)?;
         let count = list.as_seq().map_or(0, |seq| seq.items().len());
-        let new = match &wanted {
+        let new = match wanted {
             Wanted::Index(at) if *at >= count => {
                 if *at > count || !self.options.create {
                     let why = format!("index {at} specified but only {count} elements found");
@@ -199,7 +225,7 @@ impl Put<'_> {
 }
 
 /// What is made where something is still to come, or to be set.
-fn blank(rest: &[String]) -> Value {
+fn blank(rest: &[Step]) -> Value {
     if rest.is_empty() {
         Value::string("")
     } else {
@@ -234,7 +260,7 @@ enum Wanted {
 }
 
 impl Wanted {
-    fn read(step: &str) -> Result<Self, Stop> {
+    fn read(step: &str) -> Result<Self, String> {
         if step == "*" {
             return Ok(Self::Every);
         }
@@ -248,7 +274,7 @@ impl Wanted {
             return Ok(Self::None);
         };
         let regex = regexes::compile(text)
-            .map_err(|error| Stop::Lost(format!("error parsing regexp {text:?}: {error}")))?;
+            .map_err(|error| format!("error parsing regexp {text:?}: {error}"))?;
         Ok(Self::Value {
             key: key.to_owned(),
             text: text.to_owned(),

@@ -74,6 +74,23 @@ fn x9_what_replacements_put_is_bounded() {
     assert_eq!(over(&long, &few).0, Ok(()));
 }
 
+/// A pattern takes milliseconds to build, whatever the number of resources.
+#[test]
+fn x9_patterns_of_paths_are_built_once() {
+    let paths: Vec<String> = (0..40).map(|n| format!("'spec.l.[=(a|b{n})].x'")).collect();
+    let foo = "apiVersion: x.io/v1\nkind: Foo\nmetadata: {name: a}\nspec: {l: [a]}\n";
+    let mut items = vec![Item::made(parse_value(foo).unwrap()); 50];
+    let text = format!(
+        "kind: ApplyReplacements\nreplacements:\n- sourceValue: v\n  targets:\n  - select: {{kind: Foo}}\n    \
+         fieldPaths: [{}]\n",
+        paths.join(", ")
+    );
+    let before = crate::regexes::built();
+    let report = run(&mut items, Config(Some(&parse_value(&text).unwrap())));
+    assert!(!report.failed(), "{report:?}");
+    assert!(crate::regexes::built() - before <= 41);
+}
+
 /// Applies replacements of `value` to one deployment; its text afterwards, or the error.
 fn applied(target: &str) -> Result<String, String> {
     let texts = [
