@@ -15,6 +15,17 @@ thread_local! {
     static BUILT: RefCell<VecDeque<(String, Rc<Regex>)>> = RefCell::default();
 }
 
+#[cfg(test)]
+thread_local! {
+    static COUNT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// How many patterns this thread has built.
+#[cfg(test)]
+pub(crate) fn built() -> usize {
+    COUNT.get()
+}
+
 /// Compiles a pattern, or finds it among the last ones.
 ///
 /// # Errors
@@ -25,6 +36,8 @@ pub(crate) fn compile(text: &str) -> Result<Rc<Regex>, regex::Error> {
             return Ok(Rc::clone(known));
         }
         let regex = RegexBuilder::new(text).size_limit(PROGRAM).build()?;
+        #[cfg(test)]
+        COUNT.set(COUNT.get() + 1);
         let regex = Rc::new(regex);
         if built.len() >= KEPT {
             built.pop_front();

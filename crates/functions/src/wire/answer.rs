@@ -109,18 +109,19 @@ impl Document {
             .and_then(Value::as_map)
             .into_iter()
             .flat_map(|map| map.iter().enumerate())
-            .filter(|(_, (key, _))| is_mark(key))
+            .filter(|(_, (key, _))| is_mark(key) && (item.path.is_some() || !PATHS.contains(key)))
             .map(|(at, (key, value))| (at, key, value.clone()))
             .collect();
-        if marks.is_empty() && was.path == item.path {
+        if marks.is_empty() && (was.path == item.path || item.path.is_none()) {
             return value;
         }
         if let Some(map) = value.ensure_map(&["metadata", "annotations"]) {
             for (at, key, mark) in marks {
                 map.insert(at.min(map.len()), key, mark);
             }
-            if was.path != item.path {
-                let path = item.path.clone().unwrap_or_default();
+            if was.path != item.path
+                && let Some(path) = &item.path
+            {
                 let known: Vec<&str> = PATHS
                     .into_iter()
                     .filter(|key| map.get(key).is_some())
@@ -131,7 +132,7 @@ impl Document {
                     known
                 };
                 for key in keys {
-                    map.set_str(key, &path);
+                    map.set_str(key, path);
                 }
             }
         }

@@ -100,8 +100,12 @@ fn known(item: Item, paths: Marks, was: &Item) -> Result<Item, ReadError> {
             return Err(ReadError::Places((*one).clone(), (*other).clone()));
         }
         [path, ..] => Some((*path).clone()),
-        [] => paths.iter().flatten().next().cloned(),
+        // One that says no place any more (a script may set all annotations) has left none: it stays in its file.
+        [] => was.path.clone(),
     };
+    let index = item
+        .index
+        .or_else(|| was.index.filter(|_| path == was.path));
     Ok(Item {
         id: was.id,
         value: if same {
@@ -110,7 +114,7 @@ fn known(item: Item, paths: Marks, was: &Item) -> Result<Item, ReadError> {
             Arc::new(value)
         },
         path,
-        index: item.index,
+        index,
     })
 }
 

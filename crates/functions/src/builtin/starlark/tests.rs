@@ -53,6 +53,73 @@ fn a_script_changes_resources_and_no_comment_is_lost() {
     assert_eq!(name.comment(), Some("# its name"));
 }
 
+fn outcome(items: Vec<Item>) -> crate::Outcome {
+    crate::Outcome {
+        items,
+        results: Vec::new(),
+        stderr: String::new(),
+        exit_code: 0,
+    }
+}
+
+/// A script may set all annotations, and so take off those that say where a resource is kept.
+#[test]
+fn a_resource_whose_annotations_are_set_stays_in_its_file() {
+    for change in [
+        "r['metadata']['annotations'] = {'team': 'a'}",
+        "r['metadata'] = {'name': 'web', 'namespace': 'old', 'annotations': {'team': 'a'}}",
+        "r['metadata'].pop('annotations')",
+    ] {
+        let source = format!("for r in ctx.resource_list['items']:\n  {change}\n");
+        let (report, items) = script(&source);
+        assert!(!report.failed(), "{report:?}");
+        assert_eq!(
+            (items[0].id, items[0].path.as_deref()),
+            (Some(7), Some("web.yaml")),
+            "{change}"
+        );
+
+        // The same as the text that a process of its own answers with.
+        let place = "  annotations:\n    config.kubernetes.io/path: web.yaml\n    config.kubernetes.io/index: \"1\"\n";
+        let resource = WEB.replace("  namespace: old\n", &format!("  namespace: old\n{place}"));
+        let resource = resource.trim_end().replace('\n', "\n  ");
+        let list = format!(
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {resource}\n"
+        );
+        let document = wire::Document::read(&list).unwrap();
+        let mut call = document.call(model::Function::default(), None);
+        let config = Value::map([
+            ("apiVersion", Value::string("fn.kpt.dev/v1alpha1")),
+            ("kind", Value::string("StarlarkRun")),
+            ("source", Value::string(source.as_str())),
+        ]);
+        assert!(!run(&mut call.items, Config(Some(&config))).failed());
+        let outcome = outcome(call.items);
+        let text = document.answer(&outcome).unwrap();
+        let again = wire::ResourceList::read(&text).unwrap().items;
+        assert_eq!(
+            (again[0].path.as_deref(), again[0].index),
+            (Some("web.yaml"), Some(1)),
+            "{text}"
+        );
+    }
+}
+
+/// What a function made of an item that it gives no place is written without one.
+#[test]
+fn an_item_without_a_place_is_answered_without_one() {
+    let list = "kind: ResourceList\nitems:\n- kind: A\n  metadata: {name: a, annotations: {config.kubernetes.io/path: a.yaml}}\n";
+    let document = wire::Document::read(list).unwrap();
+    let mut items = document.call(model::Function::default(), None).items;
+    items[0].path = None;
+    let text = document.answer(&outcome(items)).unwrap();
+    assert_eq!(
+        wire::ResourceList::read(&text).unwrap().items[0].path,
+        None,
+        "{text}"
+    );
+}
+
 /// R192: resources of a kind are removed by a script of three lines.
 #[test]
 fn a_script_removes_resources_by_kind() {
