@@ -155,7 +155,7 @@ fn local_pieces(
         };
         let text = match (base.document(from), upstream.document(to)) {
             // V17: what nobody touched is the machine's, byte for byte.
-            (Some(ours), Some(theirs)) if ours.text() == mine.text() => {
+            (Some(ours), Some(theirs)) if bare(ours.text()) == bare(mine.text()) => {
                 Some(theirs.text().to_owned())
             }
             (ours, Some(theirs)) => {
@@ -239,6 +239,19 @@ fn field_merge(
     })
 }
 
+/// A document's text without the `---` before it: which document has one follows from what stands before it in the file. What
+/// somebody wrote behind it on its line stays.
+fn bare(text: &str) -> &str {
+    let text = text.trim_start_matches('\u{feff}');
+    let marker = text
+        .strip_prefix("---")
+        .map(|rest| rest.split_once('\n').unwrap_or((rest, "")));
+    match marker {
+        Some((line, rest)) if line.trim().is_empty() => rest,
+        _ => text,
+    }
+}
+
 /// A resource that upstream deleted: it goes if nobody touched it.
 fn deleted_upstream(
     base: Document<'_>,
@@ -246,9 +259,8 @@ fn deleted_upstream(
     secret: bool,
     record: &mut Recorder<'_>,
 ) -> bool {
-    if base.text().trim() == local.text().trim()
-        || unmarked(base.text()).trim() == unmarked(local.text()).trim()
-    {
+    let [ours, mine] = [base, local].map(|document| bare(document.text()).trim());
+    if ours == mine || unmarked(ours).trim() == unmarked(mine).trim() {
         return true;
     }
     if same_but_marks(base.root(), local.root()) {

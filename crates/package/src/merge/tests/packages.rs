@@ -371,3 +371,56 @@ fn m16_no_strategy_puts_a_file_where_a_directory_stays() {
         );
     }
 }
+
+/// Whether a document begins with `---` follows from what stands before it: who takes the first one away, or puts one there, has not
+/// touched the next.
+#[test]
+fn v17_what_upstream_deletes_goes_wherever_it_stands_in_its_file() {
+    let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n");
+    let [a, b, c] = ["a", "b", "c"].map(map);
+    let both = format!("{a}---\n{b}");
+    let said = format!("{a}--- # b\n{b}");
+    for (base, local, upstream, wanted) in [
+        // The first document is gone here, the second one upstream.
+        (&both, &b, &a, "<gone>".to_owned()),
+        // Another one stands before it.
+        (&a, &format!("{c}---\n{a}"), &String::new(), c.clone()),
+        (
+            &both,
+            &format!("{c}---\n{both}"),
+            &b,
+            format!("{c}---\n{b}"),
+        ),
+        // The two changed places.
+        (&both, &format!("{b}---\n{a}"), &a, a.clone()),
+        (
+            &format!("---\n{a}---\n{b}"),
+            &format!("{b}---\n{a}"),
+            &a,
+            a.clone(),
+        ),
+        (&both.replace('\n', "\r\n"), &b, &a, "<gone>".to_owned()),
+        // A comment behind the marker is somebody's.
+        (&said, &said, &a, a.clone()),
+    ] {
+        let sides = [base, local, upstream].map(|text| vec![("a.yaml", text.as_str())]);
+        let sides = sides.each_ref().map(|side| {
+            if side[0].1.is_empty() {
+                &[][..]
+            } else {
+                &side[..]
+            }
+        });
+        let merged = merge_files(sides, &block());
+        let text = merged
+            .files
+            .get("a.yaml")
+            .and_then(File::as_text)
+            .unwrap_or("<gone>");
+        assert_eq!(text, wanted, "{base} | {local} | {upstream}");
+        assert_eq!(merged.conflicts, [], "{base} | {local} | {upstream}");
+    }
+    let edited = b.replace("name: b\n", "name: b\n  labels: {x: y}\n");
+    let (text, conflicts) = one(&both, &edited, &a, &block());
+    assert_eq!((text, conflicts.len()), (edited, 1));
+}
