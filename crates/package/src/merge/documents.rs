@@ -1,5 +1,7 @@
 //! The merge of one YAML file: documents pair by identity, their texts are put together.
 
+use std::collections::BTreeMap;
+
 use model::{ConflictValue, Decision};
 use yaml::{Document, Kind, Limits, Node, Stream};
 
@@ -28,6 +30,8 @@ pub(super) enum Outcome {
 struct Documents {
     stream: Option<Stream>,
     ids: Vec<Identity>,
+    /// Where each of them stands.
+    places: BTreeMap<Identity, usize>,
 }
 
 impl Documents {
@@ -36,7 +40,7 @@ impl Documents {
     }
 
     fn find(&self, id: &Identity) -> Option<usize> {
-        self.ids.iter().position(|other| other == id)
+        self.places.get(id).copied()
     }
 
     /// Whether this holds of all that the file holds, and that is no resource.
@@ -103,6 +107,7 @@ fn documents(text: Option<&str>) -> Result<Documents, Outcome> {
         return Ok(Documents {
             stream: None,
             ids: Vec::new(),
+            places: BTreeMap::new(),
         });
     };
     let Ok(stream) = Stream::parse(text, &Limits::default()) else {
@@ -112,8 +117,9 @@ fn documents(text: Option<&str>) -> Result<Documents, Outcome> {
         return Err(Outcome::AsText);
     }
     let ids: Vec<Identity> = stream.documents().map(|d| identity(d.root())).collect();
+    let mut places = BTreeMap::new();
     for (index, id) in ids.iter().enumerate() {
-        if ids.get(..index).is_some_and(|before| before.contains(id)) {
+        if places.insert(id.clone(), index).is_some() {
             return Err(if id.name.is_empty() {
                 Outcome::AsText
             } else {
@@ -124,6 +130,7 @@ fn documents(text: Option<&str>) -> Result<Documents, Outcome> {
     Ok(Documents {
         stream: Some(stream),
         ids,
+        places,
     })
 }
 

@@ -4,7 +4,7 @@
 //! result breaks one that no side broke, the list or map is one value, and who wins at a conflict gives all of it. Values
 //! are never judged here, only what tells elements apart, and which fields exclude each other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use yaml::{Kind, Node, Stream};
 
@@ -117,18 +117,28 @@ impl Rules {
         if known.schema.is_leaf() {
             return;
         }
+        let named = sides.map(|side| by_identity(side, known.list));
         for (index, item) in merged.items().enumerate() {
             let step = identity(item, known.list);
-            let same = |other: &Node<'_>| identity(*other, known.list) == step;
-            let twin = |side: Option<Node<'a>>| match step {
-                Some(_) => side?.items().find(same),
-                None => side?.at(index),
+            let sides = match &step {
+                Some(step) => named.each_ref().map(|items| items.get(step).copied()),
+                None => sides.map(|side| side?.at(index)),
             };
-            let sides = sides.map(twin);
             let at = at.join(step.clone().unwrap_or(PathStep::Index(index)));
             self.look(&at, item, sides, Known::of(known.schema));
         }
     }
+}
+
+/// The elements of a list by what tells them apart; of equal ones the first.
+fn by_identity<'a>(list: Option<Node<'a>>, known: List<'_>) -> BTreeMap<PathStep, Node<'a>> {
+    let mut items = BTreeMap::new();
+    for item in list.into_iter().flat_map(|list| list.items()) {
+        if let Some(step) = identity(item, known) {
+            items.entry(step).or_insert(item);
+        }
+    }
+    items
 }
 
 /// Whether a map has several fields of which it may have one alone, and no side has.

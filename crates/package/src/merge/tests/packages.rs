@@ -424,3 +424,30 @@ fn v17_what_upstream_deletes_goes_wherever_it_stands_in_its_file() {
     let (text, conflicts) = one(&both, &edited, &a, &block());
     assert_eq!((text, conflicts.len()), (edited, 1));
 }
+
+/// What is looked for in another side is found without going through all of it.
+#[test]
+fn x9_long_lists_and_files_of_many_documents_merge_in_time() {
+    let start = std::time::Instant::now();
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: c\n    env:\n";
+    let item = |at: usize| format!("    - {{name: k{at}, value: v}}\n");
+    let env: String = std::iter::once(pod.to_owned())
+        .chain((0..5_000).map(item))
+        .collect();
+    let local = env.replace("k7, value: v", "k7, value: w");
+    let upstream = env.replace("k9, value: v", "k9, value: w");
+    let (text, conflicts) = one(&env, &local, &upstream, &block());
+    assert_eq!(text, local.replace("k9, value: v", "k9, value: w"));
+    assert_eq!(conflicts, []);
+    let map = |at: usize| format!("apiVersion: v1\nkind: A\nmetadata: {{name: a{at}}}\nx: 0\n");
+    let base = (0..5_000).map(map).collect::<Vec<_>>().join("---\n");
+    let local = base.replacen("x: 0", "x: 1", 1);
+    let upstream = format!("{}x: 2\n", &base[..base.len() - 5]);
+    let (text, _) = one(&base, &local, &upstream, &block());
+    assert_eq!(text, upstream.replacen("x: 0", "x: 1", 1));
+    assert!(
+        start.elapsed() < std::time::Duration::from_secs(60),
+        "{:?}",
+        start.elapsed()
+    );
+}
