@@ -1,6 +1,7 @@
 //! The resources of a package while its pipeline runs, and their way back into files.
 
 mod aliases;
+mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use super::resource::{
 };
 use super::select;
 use super::{Item, Options};
+use places::Places;
 
 /// All resources that any function sees.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +30,7 @@ pub(super) struct Resources {
     parsed_files: BTreeMap<PackagePath, Documents>,
     next: u32,
     packages: Vec<Arc<str>>,
+    places: Places,
     /// How many bytes all resources may be.
     most: Option<u64>,
     /// How many bytes functions may still be handed.
@@ -94,6 +97,7 @@ impl Resources {
                 resources.unread.push(error.to_string());
             }
         }
+        resources.places = Places::of(files, ignore, &resources.parsed_files);
         Ok(resources)
     }
 
@@ -304,6 +308,8 @@ impl Resources {
             (entry.value, entry.weight) = (item.value, weight);
             if within(&entry.package, &entry.path) != Some(place.as_str()) {
                 entry.path = checked(&entry.package, &place).map_err(Refused::Output)?;
+                let read = self.places.is_read(&entry.path);
+                read.map_err(Refused::Output)?;
                 entry.package = owner(&packages, &entry.path);
                 entry.index = item.index;
             }
@@ -317,6 +323,7 @@ impl Resources {
 
     fn add(&mut self, task: &Task, place: &str, item: Item, weight: u64) -> Result<(), String> {
         let path = checked(&task.package, place)?;
+        self.places.is_read(&path)?;
         let wanted = item.index;
         let is_there = |entry: &Entry| entry.path == path && entry.index == wanted;
         if self.entries.iter().any(is_there) {

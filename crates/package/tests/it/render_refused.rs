@@ -285,3 +285,56 @@ fn m26_the_context_of_a_subpackage_is_not_its_parents() {
         "{made}"
     );
 }
+
+/// What is put where no function reads is not there for the next render, which would put another copy.
+#[test]
+fn m26_nothing_is_put_where_nothing_is_read() {
+    let head =
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: app}\npipeline:\n  mutators:\n";
+    let target = "  annotations: {config.kubernetes.io/target-path: x.yaml}\n";
+    let config =
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: t\n{target}data: {{a: b}}\n");
+    let upsert = format!("{head}    - {{image: upsert-resource, configPath: c.yaml}}\n");
+    let context = format!("{head}    - image: builtins/gen-pkg-context\n");
+    for (kptfile, ignored, place) in [
+        (&upsert, "x.yaml\n", "x.yaml"),
+        (&context, "package-*.yaml\n", "package-context.yaml"),
+    ] {
+        let files = [("Kptfile", kptfile.as_str()), ("c.yaml", &config)];
+        assert!(built_in(&files).status.succeeded());
+        let rendered = built_in(&[&files[..], &[(".krmignore", ignored)]].concat());
+        let error = rendered.status.error.unwrap_or_default();
+        assert!(
+            error.contains(&format!("into {place:?}: .krmignore leaves the file out")),
+            "{error}"
+        );
+        assert!(!rendered.files.contains_key(place));
+    }
+    for (place, why) in [
+        ("README.md", "no resources are read from there"),
+        ("new.txt", "no resources are read from there"),
+        ("sub/new.txt", "no resources are read from there"),
+    ] {
+        for moves in [false, true] {
+            let files = [
+                ("Kptfile", KPTFILE),
+                ("README.md", "read me\n"),
+                ("service.yaml", SERVICE),
+            ];
+            let rendered = with(&files, |items| {
+                let service = items
+                    .iter()
+                    .position(|item| item.path.as_deref() == Some("service.yaml"));
+                let item = &mut items[service.unwrap()];
+                item.path = Some(place.to_owned());
+                if !moves {
+                    item.id = None;
+                }
+                Output::default()
+            });
+            let error = rendered.status.error.unwrap_or_default();
+            assert!(error.contains(why), "{place}: {error}");
+            assert_eq!(text(&rendered.files, "service.yaml"), SERVICE);
+        }
+    }
+}
