@@ -255,11 +255,22 @@ impl Resources {
             })
     }
 
-    /// Takes a mutator's output: changed, moved, new and missing resources.
+    /// Takes a mutator's output: changed, moved, new and missing resources. Of what is refused nothing is taken.
     pub(super) fn take_back(&mut self, task: &Task, items: Vec<Item>) -> Result<(), Refused> {
         if task.validator {
             return Ok(());
         }
+        let before = (self.entries.clone(), self.next);
+        let taken = self.take_all(task, items);
+        if taken.is_err() {
+            (self.entries, self.next) = before;
+            return taken;
+        }
+        self.follow_aliases();
+        Ok(())
+    }
+
+    fn take_all(&mut self, task: &Task, items: Vec<Item>) -> Result<(), Refused> {
         let handed = self.handed(task);
         let values: BTreeMap<u32, (Arc<Value>, u64)> = self
             .entries
@@ -301,6 +312,7 @@ impl Resources {
         self.entries
             .retain(|entry| !handed.contains(&entry.id) || kept.contains_key(&entry.id));
         let packages = self.packages.clone();
+        let mut placed = BTreeSet::new();
         for entry in &mut self.entries {
             let Some((place, item, weight)) = kept.remove(&entry.id) else {
                 continue;
@@ -310,18 +322,22 @@ impl Resources {
                 entry.path = checked(&entry.package, &place).map_err(Refused::Output)?;
                 let read = self.places.is_read(&entry.path);
                 read.map_err(Refused::Output)?;
+                placed.insert(entry.path.clone());
                 entry.package = owner(&packages, &entry.path);
                 entry.index = item.index;
             }
         }
         made.into_iter()
-            .try_for_each(|(place, item, weight)| self.add(task, &place, item, weight))
-            .map_err(Refused::Output)?;
-        self.follow_aliases();
-        Ok(())
+            .try_for_each(|(place, item, weight)| {
+                placed.insert(self.add(task, &place, item, weight)?);
+                Ok(())
+            })
+            .and_then(|()| self.differ(&placed))
+            .map_err(Refused::Output)
     }
 
-    fn add(&mut self, task: &Task, place: &str, item: Item, weight: u64) -> Result<(), String> {
+    /// Adds a resource, and says where.
+    fn add(&mut self, task: &Task, place: &str, item: Item, weight: u64) -> Result<String, String> {
         let path = checked(&task.package, place)?;
         self.places.is_read(&path)?;
         let wanted = item.index;
@@ -341,7 +357,7 @@ impl Resources {
         };
         if let Some(there) = self.entries.iter_mut().find(same) {
             (there.value, there.weight) = (item.value, weight);
-            return Ok(());
+            return Ok(path);
         }
         let (id, value, origin) = (self.next, item.value, None);
         self.entries.push(Entry {
@@ -350,12 +366,12 @@ impl Resources {
             weight,
             read: None,
             package,
-            path,
+            path: path.clone(),
             index: wanted,
             origin,
         });
         self.next += 1;
-        Ok(())
+        Ok(path)
     }
 
     /// The root's Kptfile, if functions see it and left it where it was.

@@ -338,3 +338,62 @@ fn m26_nothing_is_put_where_nothing_is_read() {
         }
     }
 }
+
+/// Such a package could not be saved again, and would lose a file on other systems.
+#[test]
+fn x1_no_function_makes_two_names_that_differ_in_case_alone() {
+    let files = [
+        ("Kptfile", KPTFILE),
+        ("a.yaml", SERVICE),
+        ("Read.md", "read me\n"),
+    ];
+    let put = |place: &str, moves: bool| {
+        with(&files, |items| {
+            let mut item = items.last().unwrap().clone();
+            item.path = Some(place.to_owned());
+            if moves {
+                items
+                    .iter_mut()
+                    .filter(|item| item.path.as_deref() == Some("a.yaml"))
+                    .for_each(|item| {
+                        item.path = Some(place.to_owned());
+                    });
+            } else {
+                item.id = None;
+                item.index = None;
+                items.push(item);
+            }
+            Output::default()
+        })
+    };
+    let refused = put("A.yaml", false);
+    let error = refused.status.error.unwrap_or_default();
+    assert!(
+        error.contains("\"A.yaml\": it differs from \"a.yaml\" in case alone"),
+        "{error}"
+    );
+    assert!(!refused.files.contains_key("A.yaml"));
+    // Where all of a file moves, one name is left.
+    let moved = put("A.yaml", true);
+    assert!(moved.status.succeeded(), "{:?}", moved.status);
+    let names: Vec<&str> = moved.files.keys().map(PackagePath::as_str).collect();
+    assert_eq!(names, ["A.yaml", "Kptfile", "Read.md"]);
+    assert!(put("b.yaml", false).status.succeeded());
+}
+
+/// What a failing step had changed until it was refused is not kept, where the rest is (V2).
+#[test]
+fn x1_half_of_a_step_is_never_kept() {
+    let local = "    config.kubernetes.io/local-config: \"true\"\n";
+    let save = format!("{local}    kpt.dev/save-on-render-failure: \"true\"\n");
+    let kptfile = KPTFILE.replace(local, &save);
+    let files = [("Kptfile", kptfile.as_str()), ("a.yaml", SERVICE)];
+    let rendered = with(&files, |items| {
+        let mut item = items.last().unwrap().clone();
+        (item.id, item.index, item.path) = (None, None, Some("A.yaml".to_owned()));
+        items.push(item);
+        Output::default()
+    });
+    assert!(!rendered.status.succeeded());
+    assert!(!rendered.files.contains_key("A.yaml"));
+}
