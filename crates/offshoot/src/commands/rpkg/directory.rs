@@ -9,8 +9,11 @@ use crate::exit::Failure;
 
 /// Where `pull` notes what was pulled, for `push`.
 pub(super) const METADATA: &str = ".KptRevisionMetadata";
+/// What the name of a directory that is not whole yet begins with.
+const HALF: &str = ".offshoot-pull-";
 
-/// Writes files into a directory that does not exist yet.
+/// Writes files into a directory that does not exist yet: whole, or not at all. Of a half of them a push would make
+/// deletions in the draft, so they are written beside it, and the directory gets its name once all are there.
 ///
 /// # Errors
 /// It exists, a name leads outside of it, or it cannot be written.
@@ -24,23 +27,32 @@ pub(super) fn write_directory(directory: &Path, files: &[(String, String)]) -> R
         ))
         .hint("name a directory that does not exist"));
     }
+    let parent = directory.parent().filter(|p| !p.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o750);
+    builder.create(parent).map_err(|e| failed(parent, &e))?;
+    // It takes itself away where anything below fails.
+    let half = tempfile::Builder::new().prefix(HALF).tempdir_in(parent);
+    let half = half.map_err(|e| failed(directory, &e))?;
+    let inner = half.path().join("files");
+    builder.create(&inner).map_err(|e| failed(directory, &e))?;
     for (name, text) in files {
         // What a server sends is checked as what a user sends: nothing is written outside.
         let inside = PackagePath::parse(name).map_err(|e| Failure::of("write the package", &e))?;
-        let path = directory.join(inside.as_str());
-        let parent = path.parent().unwrap_or(directory);
-        builder.create(parent).map_err(|e| failed(parent, &e))?;
+        let shown = directory.join(inside.as_str());
+        let path = inner.join(inside.as_str());
+        let above = path.parent().unwrap_or(&inner);
+        builder.create(above).map_err(|e| failed(&shown, &e))?;
         let file = std::fs::OpenOptions::new()
             .create_new(true)
             .write(true)
             .mode(0o600)
             .open(&path);
         let written = file.and_then(|mut f| std::io::Write::write_all(&mut f, text.as_bytes()));
-        written.map_err(|e| failed(&path, &e))?;
+        written.map_err(|e| failed(&shown, &e))?;
     }
-    Ok(())
+    std::fs::rename(&inner, directory).map_err(|e| failed(directory, &e))
 }
 
 /// All files of a directory and below it, in the order of their names.
@@ -83,4 +95,32 @@ fn read_file(directory: &Path, path: &Path) -> Result<(String, String), Failure>
     })?;
     let name = path.strip_prefix(directory).unwrap_or(path);
     Ok((name.to_string_lossy().into_owned(), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(name: &str, text: &str) -> (String, String) {
+        (name.to_owned(), text.to_owned())
+    }
+
+    /// What is half there would be taken for the user's deletions by a push.
+    #[test]
+    fn a_package_that_cannot_be_written_whole_is_not_written_at_all() {
+        let root = tempfile::tempdir().unwrap();
+        let to = root.path().join("web");
+        let files = [pair("a", "1"), pair("b", "1"), pair("b/c", "b is a file")];
+        let why = write_directory(&to, &files).unwrap_err();
+        assert!(why.to_string().contains("b"), "{why}");
+        let left: Vec<_> = std::fs::read_dir(root.path()).unwrap().collect();
+        assert!(left.is_empty(), "{left:?}");
+        let outside = [pair("a", "1"), pair("../x", "1")];
+        assert!(write_directory(&to, &outside).is_err());
+        assert!(!to.exists());
+        write_directory(&to, &files[..2]).unwrap();
+        assert_eq!(read_directory(&to).unwrap(), files[..2]);
+        assert!(write_directory(&to, &files[..2]).is_err(), "it is there");
+        assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 1);
+    }
 }

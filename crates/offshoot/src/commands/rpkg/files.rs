@@ -36,6 +36,13 @@ pub(super) async fn pull(
         crate::commands::say(&line);
     }
     let mut files = files_of(&resources);
+    // Somebody committed what a pull notes for itself; one place cannot hold both.
+    if files.iter().any(|(path, _)| path == METADATA) {
+        files.retain(|(path, _)| path != METADATA);
+        crate::commands::say(&format!(
+            "Warning: the package's own {METADATA} is left out: notes about the pull stand there; a push from here deletes it in the draft"
+        ));
+    }
     if how == How::Marked {
         let revision = object(PACKAGES, &client.namespace, name);
         let conflicts = api::read_conflicts(&client.get(&revision).await?);

@@ -7,6 +7,7 @@ mod doubts;
 mod halfway;
 mod input;
 mod places;
+mod pulled;
 mod remote;
 mod runtimes;
 mod told;

@@ -1,0 +1,128 @@
+//! Directories and lists that were pulled: what broke off, what people do in them meanwhile, and what comes back in git.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::{REVISIONS, checkout, commit, kptfile, map, register, until_there, write};
+use crate::local::{Answer, get, offshoot};
+use crate::process::{Process, bare, git};
+
+/// A server with the draft `deploy.web.hand`, made in git.
+struct World {
+    root: tempfile::TempDir,
+    _server: Process,
+}
+
+impl World {
+    async fn start(files: &[(&str, &[u8])]) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let server = Process::start(root.path(), &[]).await;
+        register(&server, root.path(), "deploy", true).await;
+        let deploy = checkout(root.path(), "deploy");
+        git(&deploy, &["checkout", "--quiet", "-b", "drafts/web/hand"]);
+        write(
+            &deploy.join("web"),
+            &[("Kptfile", kptfile("web").as_bytes())],
+        );
+        write(&deploy.join("web"), files);
+        commit(&deploy, "by-hand");
+        until_there(&server, &format!("{REVISIONS}/{DRAFT}")).await;
+        Self {
+            root,
+            _server: server,
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    fn config(&self) -> String {
+        self.path().join("data/kubeconfig").display().to_string()
+    }
+
+    fn run(&self, arguments: &[&str], input: &str) -> Answer {
+        let config = self.config();
+        offshoot(
+            self.path(),
+            &[arguments, &["--kubeconfig", &config]].concat(),
+            input,
+        )
+    }
+
+    fn files_in_git(&self) -> Vec<String> {
+        let all = git(
+            &bare(self.path(), "deploy"),
+            &["ls-tree", "-r", "--name-only", "drafts/web/hand:web"],
+        );
+        all.lines().map(str::to_owned).collect()
+    }
+}
+
+const DRAFT: &str = "deploy.web.hand";
+
+/// A pull that broke off looked to the next push as if the user had deleted what was missing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_that_breaks_off_leaves_no_directory_to_push_from() {
+    let big = map("big", &"x".repeat(100_000));
+    let world = World::start(&[
+        ("big.yaml", big.as_bytes()),
+        ("z.yaml", map("z", "1").as_bytes()),
+    ])
+    .await;
+    let pull = |limit: &str| {
+        let command =
+            format!("trap '' XFSZ; {limit} exec \"$0\" rpkg pull {DRAFT} web --kubeconfig \"$1\"");
+        let mut shell = Command::new("sh");
+        let shell = shell.args([
+            "-c",
+            &command,
+            env!("CARGO_BIN_EXE_offshoot"),
+            &world.config(),
+        ]);
+        shell.current_dir(world.path()).output().unwrap()
+    };
+    let broken = pull("ulimit -f 8;");
+    let told = String::from_utf8_lossy(&broken.stderr).into_owned();
+    assert!(
+        !broken.status.success() && told.contains("big.yaml"),
+        "{told}"
+    );
+    assert!(!world.path().join("web").exists(), "{told}");
+    assert_eq!(world.run(&["rpkg", "push", DRAFT, "web"], "").code, 1);
+    let again = pull("");
+    assert!(again.status.success(), "{again:?}");
+    let mut left = std::fs::read_dir(world.path()).unwrap();
+    assert!(!left.any(|e| {
+        e.unwrap()
+            .file_name()
+            .to_string_lossy()
+            .starts_with(".offshoot")
+    }));
+    assert_eq!(world.run(&["rpkg", "push", DRAFT, "web"], "").code, 0);
+    assert_eq!(world.files_in_git(), ["Kptfile", "big.yaml", "z.yaml"]);
+}
+
+/// Somebody committed a directory that had been pulled, with its notes.
+#[tokio::test(flavor = "multi_thread")]
+async fn notes_of_a_pull_that_were_committed_hinder_nobody() {
+    let world = World::start(&[(".KptRevisionMetadata", b"kind: KptRevisionMetadata\n")]).await;
+    let answer = world.run(&["rpkg", "pull", DRAFT, "web"], "");
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    assert!(
+        answer.err.contains("own .KptRevisionMetadata is left out"),
+        "{}",
+        answer.err
+    );
+    assert!(get(&world.path().join("web"), ".KptRevisionMetadata").contains("resourceVersion"));
+    let answer = world.run(&["rpkg", "pull", DRAFT], "");
+    assert_eq!(
+        answer.out.matches("kind: KptRevisionMetadata").count(),
+        1,
+        "{}",
+        answer.out
+    );
+    let answer = world.run(&["rpkg", "push", DRAFT, "web"], "");
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    assert_eq!(world.files_in_git(), ["Kptfile"]);
+}
