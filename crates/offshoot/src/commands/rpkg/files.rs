@@ -174,9 +174,15 @@ pub(super) async fn push(
         let mut now = files_of(&answer);
         let notes = update::noted(&now);
         now.insert(0, (METADATA.to_owned(), metadata(&answer, Some(notes))));
-        let changed = refresh::refresh(directory, &pushed, &now)?;
-        for file in changed.iter().filter(|file| *file != METADATA) {
+        let done = refresh::refresh(directory, &pushed, &now)?;
+        refresh::note(directory, &now)?;
+        for file in &done.changed {
             crate::commands::say(&format!("{file} is as the render left it"));
+        }
+        for file in &done.left {
+            crate::commands::say(&format!(
+                "{file} was edited while it was pushed: it is left as it is, and the next push sends it"
+            ));
         }
     }
     Ok(format!("{name} pushed\n"))

@@ -31,7 +31,7 @@ fn hash(text: &str) -> String {
 /// Brings a directory to these files, its notes among them; says what it did about each that differed.
 ///
 /// # Errors
-/// It was not pulled from this revision by a version that takes notes, or both sides changed a file.
+/// It was not pulled from this revision by a version that takes notes, both sides changed a file, or one was edited just now.
 pub(super) fn update(
     directory: &Path,
     name: &str,
@@ -91,8 +91,19 @@ pub(super) fn update(
             "pull {name} into a new directory, and copy over what you edited"
         )));
     }
-    wanted.extend(find(now, METADATA).map(|text| (METADATA.to_owned(), text)));
-    refresh::refresh(directory, &here, &wanted)?;
+    let done = refresh::refresh(directory, &here, &wanted)?;
+    if !done.left.is_empty() {
+        // The old notes stay: by them the next update sees what was edited on which side.
+        return Err(Failure::new(format!(
+            "{}: edited while the directory was brought up to date, and left as it is",
+            done.left.join(", ")
+        ))
+        .hint(format!(
+            "run offshoot rpkg pull {name} {} --update again",
+            directory.display()
+        )));
+    }
+    refresh::note(directory, now)?;
     for (path, _) in &leftovers {
         let path = directory.join(path);
         std::fs::remove_file(&path)

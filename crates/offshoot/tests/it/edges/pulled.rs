@@ -16,7 +16,7 @@ struct World {
 impl World {
     async fn start(files: &[(&str, &[u8])]) -> Self {
         let root = tempfile::tempdir().unwrap();
-        let server = Process::start(root.path(), &[]).await;
+        let server = Process::start(root.path(), &["--allow-exec"]).await;
         register(&server, root.path(), "deploy", true).await;
         let deploy = checkout(root.path(), "deploy");
         git(&deploy, &["checkout", "--quiet", "-b", "drafts/web/hand"]);
@@ -48,6 +48,12 @@ impl World {
             &[arguments, &["--kubeconfig", &config]].concat(),
             input,
         )
+    }
+
+    /// A file of the draft, as git has it.
+    fn in_git(&self, file: &str) -> String {
+        let place = format!("drafts/web/hand:web/{file}");
+        git(&bare(self.path(), "deploy"), &["show", &place])
     }
 
     fn files_in_git(&self) -> Vec<String> {
@@ -125,4 +131,48 @@ async fn notes_of_a_pull_that_were_committed_hinder_nobody() {
     let answer = world.run(&["rpkg", "push", DRAFT, "web"], "");
     assert_eq!(answer.code, 0, "{}", answer.err);
     assert_eq!(world.files_in_git(), ["Kptfile"]);
+}
+/// A push takes as long as its render; what was typed meanwhile was replaced by what the render made. Here it is the
+/// function that types.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_typed_while_a_push_is_under_way_stays() {
+    let world = World::start(&[("a.yaml", map("a", "1").as_bytes())]).await;
+    assert_eq!(world.run(&["rpkg", "pull", DRAFT, "web"], "").code, 0);
+    let here = world.path().join("web");
+    let (script, place) = (world.path().join("render.sh"), here.join("a.yaml"));
+    let typing = format!(
+        "echo '# typed' >> {}\nsed -e 's/value. [12]/value: rendered/'\n",
+        place.display()
+    );
+    std::fs::write(&script, typing).unwrap();
+    let pipeline = format!(
+        "pipeline:\n  mutators:\n  - exec: sh {}\n",
+        script.display()
+    );
+    let piped = kptfile("web") + &pipeline;
+    let new = map("b", "2");
+    write(
+        &here,
+        &[("Kptfile", piped.as_bytes()), ("b.yaml", new.as_bytes())],
+    );
+    let answer = world.run(&["rpkg", "push", DRAFT, "web"], "");
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    assert_eq!(get(&here, "b.yaml"), map("b", "rendered"), "{}", answer.err);
+    assert_eq!(get(&here, "a.yaml"), map("a", "1") + "# typed\n");
+    for told in [
+        "a.yaml was edited while it was pushed",
+        "b.yaml is as the render left it",
+    ] {
+        assert!(answer.err.contains(told), "{}", answer.err);
+    }
+    // What was typed is an edit like any other.
+    let answer = world.run(&["rpkg", "pull", DRAFT, "web", "--update"], "");
+    assert!(
+        answer.err.contains("a.yaml keeps your edit"),
+        "{}",
+        answer.err
+    );
+    std::fs::write(&script, "cat\n").unwrap();
+    assert_eq!(world.run(&["rpkg", "push", DRAFT, "web"], "").code, 0);
+    assert_eq!(world.in_git("a.yaml"), map("a", "1") + "# typed\n");
 }
