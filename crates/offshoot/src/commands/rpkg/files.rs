@@ -131,9 +131,15 @@ pub(super) async fn push(
 ) -> Result<String, Failure> {
     let place = object(RESOURCES, &client.namespace, name);
     let directory = from.filter(|from| *from != Path::new("-"));
-    let files = match directory {
-        Some(directory) => update::without_leftovers(read_directory(directory)?),
-        None => read_input()?,
+    let (files, listed) = match directory {
+        Some(directory) => {
+            let files = update::without_leftovers(read_directory(directory)?);
+            (files, None)
+        }
+        None => {
+            let listed = read_input()?;
+            (resource_list::joined(&listed), Some(listed))
+        }
     };
     marked::refuse(&files)?;
     let missing = || {
@@ -151,12 +157,12 @@ pub(super) async fn push(
         yaml::first_document_json(&known.1, yaml::Reader::V3, false, &yaml::Limits::default());
     let noted = noted.map_err(|e| Failure::of(&format!("read {METADATA}"), &e))?;
     let version = text(&noted, &["metadata", "resourceVersion"]).ok_or_else(missing)?;
-    let current = match directory {
-        Some(_) => Vec::new(),
-        None => files_of(&client.get(&place).await?),
-    };
     let pushed = files.clone();
-    let resources: Map<String, Value> = resource_list::over(current, files)?
+    let sent: BTreeMap<String, String> = match listed {
+        None => files.into_iter().collect(),
+        Some(listed) => resource_list::over(files_of(&client.get(&place).await?), listed)?,
+    };
+    let resources: Map<String, Value> = sent
         .into_iter()
         .filter(|(path, _)| path != METADATA)
         .map(|(path, text)| (path, text.into()))
@@ -240,7 +246,7 @@ fn results(answer: &Value) -> String {
     out
 }
 
-fn read_input() -> Result<Vec<(String, String)>, Failure> {
+fn read_input() -> Result<Vec<resource_list::Item>, Failure> {
     if std::io::stdin().is_terminal() {
         return Err(Failure::usage("nothing to push")
             .hint("name a directory, or give a ResourceList on standard input"));

@@ -2,12 +2,14 @@
 //!
 //! Texts are lifted over as they are, with their comments and their style; nothing is written anew.
 
-use std::collections::BTreeMap;
+mod over;
 
 use yaml::{Edit, Limits, Node, Path, Place, Stream};
 
 use super::directory::METADATA;
 use crate::exit::Failure;
+
+pub(super) use over::over;
 
 /// The annotations that say which file an item belongs to, and where in it, in the newer form and the older one.
 const PATHS: [&str; 2] = [
@@ -82,11 +84,19 @@ fn marks(path: &str, index: usize) -> Vec<Edit> {
         .collect()
 }
 
-/// The files of a list: items with one path become one file, in the order of their index.
+/// One resource of a list: its file, its place in it where the list says one, and its text without the marks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    path: String,
+    index: Option<usize>,
+    text: String,
+}
+
+/// The resources of a list, by file, in the order of their index.
 ///
 /// # Errors
-/// What is no ResourceList, or an item that does not say where it belongs.
-pub(super) fn read(text: &str) -> Result<Vec<(String, String)>, Failure> {
+/// What is no ResourceList, or an item that cannot be read.
+pub(super) fn read(text: &str) -> Result<Vec<Item>, Failure> {
     let failed = |error: yaml::Error| Failure::of("read the ResourceList", &error);
     let list = Stream::parse(text, &Limits::default()).map_err(failed)?;
     let Some(document) = list.documents().find(|document| !document.is_empty()) else {
@@ -97,7 +107,7 @@ pub(super) fn read(text: &str) -> Result<Vec<(String, String)>, Failure> {
         return Err(Failure::new("standard input is no ResourceList")
             .hint("give what `offshoot rpkg pull NAME` prints, or name a directory"));
     }
-    let mut found: Vec<(String, u32, String)> = Vec::new();
+    let mut found = Vec::new();
     let items = document.root().get("items");
     for item in items.into_iter().flat_map(|items| items.items()) {
         let marked = Stream::parse("null\n", &Limits::default());
@@ -109,39 +119,25 @@ pub(super) fn read(text: &str) -> Result<Vec<(String, String)>, Failure> {
         });
         found.push(unmarked(&marked.map_err(failed)?).map_err(failed)?);
     }
-    found.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+    let place = |item: &Item| item.index.unwrap_or_default();
+    found.sort_by(|a, b| (&a.path, place(a)).cmp(&(&b.path, place(b))));
+    Ok(found)
+}
+
+/// The files of a list's resources alone: those with one path become one file.
+pub(super) fn joined(items: &[Item]) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
-    for (path, _, text) in found {
-        match files.last_mut().filter(|(known, _)| *known == path) {
+    for Item { path, text, .. } in items {
+        match files.last_mut().filter(|(known, _)| known == path) {
             Some((_, all)) => *all = format!("{all}---\n{text}"),
-            None => files.push((path, text)),
+            None => files.push((path.clone(), text.clone())),
         }
     }
-    Ok(files)
+    files
 }
 
-/// The files of a list, over the files that it was made of: what a list cannot show stays, and a file of which nothing
-/// was changed keeps its bytes.
-///
-/// # Errors
-/// As [`write()`] and [`read`].
-pub(super) fn over(
-    current: Vec<(String, String)>,
-    listed: Vec<(String, String)>,
-) -> Result<BTreeMap<String, String>, Failure> {
-    let shown: BTreeMap<_, _> = read(&write(&current)?)?.into_iter().collect();
-    let mut out: BTreeMap<String, String> = listed.into_iter().collect();
-    for (path, text) in current {
-        // Both have it and agree, or neither can have it.
-        if out.get(&path) == shown.get(&path) {
-            out.insert(path, text);
-        }
-    }
-    Ok(out)
-}
-
-/// One item: its file, its place in it, and its text without the marks.
-fn unmarked(item: &Stream) -> Result<(String, u32, String), yaml::Error> {
+/// An item without the marks.
+fn unmarked(item: &Stream) -> Result<Item, yaml::Error> {
     let noted = |keys: [&str; 2]| {
         let root = item.document(0)?.root();
         let annotations = root.get("metadata")?.get("annotations")?;
@@ -163,7 +159,11 @@ fn unmarked(item: &Stream) -> Result<(String, u32, String), yaml::Error> {
     if left.is_some_and(|left| left.entries().len() == 0) {
         bare = bare.apply(0, &[Edit::remove(annotations)])?;
     }
-    Ok((path, index.unwrap_or_default(), bare.text().to_owned()))
+    Ok(Item {
+        path,
+        index,
+        text: bare.text().to_owned(),
+    })
 }
 
 /// Where a resource belongs that a function made without saying it.

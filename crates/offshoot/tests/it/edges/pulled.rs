@@ -176,3 +176,19 @@ async fn what_is_typed_while_a_push_is_under_way_stays() {
     assert_eq!(world.run(&["rpkg", "push", DRAFT, "web"], "").code, 0);
     assert_eq!(world.in_git("a.yaml"), map("a", "1") + "# typed\n");
 }
+
+/// What a list cannot show stays when one of the resources beside it is changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_is_pushed_back_keeps_what_it_does_not_show() {
+    let all = format!(
+        "{}---\n# for the installer\nvalues: {{important: yes}}\n---\n{}# the end\n",
+        map("one", "old"),
+        map("two", "other").replace('\n', "\r\n")
+    );
+    let world = World::start(&[("all.yaml", all.as_bytes())]).await;
+    let list = world.run(&["rpkg", "pull", DRAFT], "").out;
+    assert!(!list.contains("important"), "{list}");
+    let answer = world.run(&["rpkg", "push", DRAFT, "-"], &list.replace("old", "new"));
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    assert_eq!(world.in_git("all.yaml"), all.replace("old", "new"));
+}
