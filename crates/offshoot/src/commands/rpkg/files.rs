@@ -133,7 +133,12 @@ pub(super) async fn push(
     let directory = from.filter(|from| *from != Path::new("-"));
     let (files, listed) = match directory {
         Some(directory) => {
-            let files = update::without_leftovers(read_directory(directory)?);
+            let (files, half) = update::without_leftovers(read_directory(directory)?);
+            for file in half {
+                crate::commands::say(&format!(
+                    "{file} is not pushed: an earlier pull or push left it half-written"
+                ));
+            }
             (files, None)
         }
         None => {

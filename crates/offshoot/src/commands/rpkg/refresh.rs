@@ -108,10 +108,10 @@ fn take_away(directory: &Path, path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What the name of a half-written file begins with.
-const PREFIX: &str = ".offshoot-";
+/// What the name of a half-written file begins with: with what follows, a name that nobody gives a file.
+const PREFIX: &str = ".offshoot-half-";
 /// How many letters and digits follow.
-const RANDOM: usize = 6;
+const RANDOM: usize = 16;
 
 /// Whether a file is one that a process which died left half-written.
 pub(super) fn is_leftover(path: &str) -> bool {

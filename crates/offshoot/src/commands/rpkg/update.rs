@@ -104,23 +104,28 @@ pub(super) fn update(
         )));
     }
     refresh::note(directory, now)?;
-    for (path, _) in &leftovers {
-        let path = directory.join(path);
+    for (name, _) in &leftovers {
+        let path = directory.join(name);
         std::fs::remove_file(&path)
             .map_err(|e| Failure::of(&format!("remove {}", path.display()), &e))?;
+        said.push(format!(
+            "removed {name}, which an earlier pull or push left half-written"
+        ));
     }
     Ok(said)
 }
 
-/// What a directory holds without what an earlier pull or push into it left half-written when it died.
-pub(super) fn without_leftovers(files: Vec<(String, String)>) -> Vec<(String, String)> {
+/// What a directory holds, and the names of what an earlier pull or push into it left half-written when it died.
+pub(super) fn without_leftovers(
+    files: Vec<(String, String)>,
+) -> (Vec<(String, String)>, Vec<String>) {
     let pulled = read_notes(&files)
         .and_then(|notes| pulled(&notes))
         .unwrap_or_default();
-    let whole = files
+    let (half, whole): (Vec<_>, Vec<_>) = files
         .into_iter()
-        .filter(|(path, _)| !is_half(path, &pulled));
-    whole.collect()
+        .partition(|(path, _)| is_half(path, &pulled));
+    (whole, half.into_iter().map(|(path, _)| path).collect())
 }
 
 /// Whether a file is a leftover; one that was pulled is the package's, whatever it is called.
@@ -178,8 +183,14 @@ mod tests {
     fn a_leftover_is_passed_over_and_taken_away_by_the_next_pull() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path();
-        let pulled = [pair("a", "1"), pair("sub/.offshoot-Theirs", "1")];
-        let half = ["sub/.offshoot-aB3dE9", ".offshoot-000000"];
+        let pulled = [
+            pair("a", "1"),
+            pair("sub/.offshoot-half-TheirsTheirsThei", "1"),
+        ];
+        let half = [
+            "sub/.offshoot-half-aB3dE9aB3dE9aB3d",
+            ".offshoot-half-0000000000000000",
+        ];
         std::fs::create_dir(dir.join("sub")).unwrap();
         for (name, text) in pulled.iter().chain([&noted_of(&pulled)]) {
             std::fs::write(dir.join(name), text).unwrap();
@@ -187,27 +198,38 @@ mod tests {
         for name in half {
             std::fs::write(dir.join(name), "ha").unwrap();
         }
-        std::fs::write(dir.join(".offshoot-notes"), "mine").unwrap();
-        let pushed = without_leftovers(read_directory(dir).unwrap());
+        std::fs::write(dir.join(".offshoot-half-notes"), "mine").unwrap();
+        let (pushed, left) = without_leftovers(read_directory(dir).unwrap());
+        assert_eq!(left, [half[1], half[0]]);
         let names: Vec<&str> = pushed.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(
             names,
-            [METADATA, ".offshoot-notes", "a", "sub/.offshoot-Theirs"]
+            [
+                METADATA,
+                ".offshoot-half-notes",
+                "a",
+                "sub/.offshoot-half-TheirsTheirsThei"
+            ]
         );
-        let mut now = vec![pair("a", "2"), pair("sub/.offshoot-Theirs", "1")];
+        let mut now = vec![
+            pair("a", "2"),
+            pair("sub/.offshoot-half-TheirsTheirsThei", "1"),
+        ];
         now.push(noted_of(&now));
         let said = update(dir, "r", &now).unwrap();
         assert_eq!(
             said,
             [
-                ".offshoot-notes keeps your edit",
-                "a is as the draft has it"
+                ".offshoot-half-notes keeps your edit",
+                "a is as the draft has it",
+                "removed .offshoot-half-0000000000000000, which an earlier pull or push left half-written",
+                "removed sub/.offshoot-half-aB3dE9aB3dE9aB3d, which an earlier pull or push left half-written",
             ]
         );
         for name in half {
             assert!(!dir.join(name).exists(), "{name}");
         }
-        assert!(dir.join("sub/.offshoot-Theirs").exists());
+        assert!(dir.join("sub/.offshoot-half-TheirsTheirsThei").exists());
     }
 
     fn noted_of(files: &[(String, String)]) -> (String, String) {
@@ -286,5 +308,22 @@ mod tests {
                 .contains("was pulled from r")
         );
         assert!(update(root.path().join("sub").as_path(), "r", &now).is_err());
+    }
+
+    /// Nothing that a person may have named is taken for a leftover.
+    #[test]
+    fn a_file_of_the_user_is_no_leftover_whatever_six_letters_it_has() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path();
+        let pulled = [pair("a", "1")];
+        for (name, text) in pulled.iter().chain([&noted_of(&pulled)]) {
+            std::fs::write(dir.join(name), text).unwrap();
+        }
+        std::fs::write(dir.join(".offshoot-values"), "mine").unwrap();
+        let mut now = pulled.to_vec();
+        now.push(noted_of(&now));
+        update(dir, "r", &now).unwrap();
+        let kept = std::fs::read_to_string(dir.join(".offshoot-values")).unwrap();
+        assert_eq!(kept, "mine");
     }
 }
