@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use model::Class;
 
+use crate::visible::visible;
+
 /// The command line is wrong.
 const USAGE: u8 = 64;
 
@@ -98,7 +100,7 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         let mut err = std::io::stderr().lock();
         // Nobody is left to tell if standard error is gone.
-        drop(write!(err, "error: {}", self.text()));
+        drop(write!(err, "error: {}", visible(&self.text())));
         self.code()
     }
 

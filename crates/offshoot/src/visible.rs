@@ -24,6 +24,16 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The same of what is shown in one line, as a name or a path: it makes no other line that a reader takes for ours.
+pub(crate) fn line(text: &str) -> Cow<'_, str> {
+    match text.contains(['\n', '\r']) {
+        true => Cow::Owned(
+            visible(&text.replace('\r', "<U+000D>").replace('\n', "<U+000A>")).into_owned(),
+        ),
+        false => visible(text),
+    }
+}
+
 /// Control characters, marks of direction, and what has no width: Unicode's categories `Cc` and `Cf` as far as they occur
 /// outside of single scripts.
 fn is_obeyed(c: char) -> bool {
@@ -63,6 +73,15 @@ mod tests {
         for (text, wanted) in shown {
             assert_eq!(visible(text), wanted);
         }
+    }
+
+    #[test]
+    fn a_name_makes_no_line_of_its_own() {
+        assert_eq!(
+            line("a\nb\r\n\u{202e}"),
+            "a<U+000A>b<U+000D><U+000A><U+202E>"
+        );
+        assert!(matches!(line("a\tb"), Cow::Borrowed("a\tb")));
     }
 
     #[test]

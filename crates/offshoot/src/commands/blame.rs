@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::cli::fleet::BlameArgs;
 use crate::client::{self, Client, EXPLANATIONS, RESOURCES, object};
 use crate::exit::Failure;
-use crate::visible::visible;
+use crate::visible::line;
 
 /// How much of a value is shown, in characters.
 const LONGEST: usize = 40;
@@ -77,7 +77,7 @@ fn missing<'a>(what: &str, word: &str, there: impl Iterator<Item = &'a str>) -> 
         || format!("there are: {}", there.join(", ")),
         |near| format!("did you mean {near}?"),
     );
-    Failure::usage(format!("there is no {what}")).hint(hint)
+    Failure::usage(format!("there is no {what}")).hint(line(&hint))
 }
 
 /// Whether a field is the one that was asked for, or below it; `KIND/NAME PATH` asks in one resource of several.
@@ -107,7 +107,7 @@ pub(super) fn lines(fields: &[&Value], text: &str) -> String {
     for field in fields {
         let resource = part(field, "resource");
         if last != Some(resource) && !resource.is_empty() {
-            rows.push(vec![format!("# {resource}")]);
+            rows.push(vec![line(&format!("# {resource}")).into_owned()]);
         }
         last = Some(resource);
         let path = part(field, "path");
@@ -125,14 +125,12 @@ pub(super) fn lines(fields: &[&Value], text: &str) -> String {
             path
         };
         let place = match value {
-            Some(value) => format!("{place}: {}", visible(&value)),
+            Some(value) => format!("{place}: {value}"),
             None => place.to_owned(),
         };
-        rows.push(vec![
-            part(field, "layer").to_owned(),
-            part(field, "what").to_owned(),
-            place,
-        ]);
+        // Names, paths and authors are the package's and git's: they may hold anything.
+        let cells = [part(field, "layer"), part(field, "what"), &place];
+        rows.push(cells.map(|cell| line(cell).into_owned()).to_vec());
     }
     client::align(&rows)
 }
@@ -218,5 +216,19 @@ mod tests {
                 "{out}"
             );
         }
+    }
+
+    #[test]
+    fn names_paths_and_authors_hold_nothing_that_a_terminal_obeys() {
+        let field = json!({ "resource": "/ConfigMap//a\u{1b}[31mRED\u{202e}evil", "path": "data.a\u{200b}b\nperson", "layer": "person",
+            "what": "ann\u{1b}[2K", "document": 0 });
+        let out = lines(&[&field], "kind: ConfigMap\n");
+        assert!(!out.contains(['\u{1b}', '\u{202e}', '\u{200b}']), "{out:?}");
+        assert!(out.contains("a<U+001B>[31mRED<U+202E>evil"), "{out}");
+        assert_eq!(
+            out.lines().count(),
+            2,
+            "a path makes no line of its own: {out}"
+        );
     }
 }

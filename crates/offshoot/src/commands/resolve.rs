@@ -18,6 +18,7 @@ use super::rpkg::{items, text};
 use crate::cli::remote::{ResolveArgs, TakenSide};
 use crate::client::{Client, PACKAGES, RESOURCES, collection, object};
 use crate::exit::Failure;
+use crate::visible::line;
 
 /// How many drafts that differ are named.
 const NAMED: usize = 20;
@@ -258,10 +259,11 @@ fn differing(decisions: &[Resolution], drafts: &[&Revision]) -> Vec<String> {
         for conflict in draft.conflicts.iter().filter(|c| c.blocks()) {
             let beside = decisions.iter().any(|d| d.is_beside(conflict));
             if beside && !decisions.iter().any(|d| d.is_about(conflict)) {
-                lines.push(format!(
+                let told = format!(
                     "differs, and stays untouched: {} {} (base {})",
                     draft.key.name, conflict, conflict.base
-                ));
+                );
+                lines.push(line(&told).into_owned());
             }
         }
     }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::cli::remote::WhyArgs;
 use crate::client::{Client, EXPLANATIONS, PACKAGES, REPOSITORIES, object};
 use crate::exit::Failure;
+use crate::visible::{line, visible};
 
 /// Explains; what is to be printed.
 ///
@@ -26,16 +27,22 @@ pub(super) async fn run(args: &WhyArgs) -> Result<String, Failure> {
     };
     let (kind, name) = args.what.split_once('/').ok_or_else(unknown)?;
     let client = Client::connect(&args.connect).await?;
+    let shown = |text: String| visible(&text).into_owned();
     let at = |kind| object(kind, &client.namespace, name);
     let explained = |kind: &str| object(EXPLANATIONS, &client.namespace, &format!("{kind}.{name}"));
     match kind.to_lowercase().trim_end_matches('s') {
-        "packagevariant" | "pvar" | "pv" => report(&client, &explained("packagevariant")).await,
+        "packagevariant" | "pvar" | "pv" => {
+            let told = report(&client, &explained("packagevariant")).await?;
+            Ok(shown(told))
+        }
         "packagevariantset" | "pvset" => {
             let told = report(&client, &explained("packagevariantset")).await?;
-            Ok(told + &conflicts::of_set(&client, name).await?)
+            Ok(shown(told + &conflicts::of_set(&client, name).await?))
         }
         "packagerevision" | "pkgrev" => Ok(revision(&client.get(&at(PACKAGES)).await?)),
-        "repository" | "repositorie" | "repo" => Ok(itself(&client.get(&at(REPOSITORIES)).await?)),
+        "repository" | "repositorie" | "repo" => {
+            Ok(shown(itself(&client.get(&at(REPOSITORIES)).await?)))
+        }
         _ => Err(unknown()),
     }
 }
@@ -58,8 +65,13 @@ fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Where a revision stands, and what keeps it from being approved.
+/// Where a revision stands, and what keeps it from being approved, with nothing in it that a terminal obeys: names, values
+/// and messages are the package's.
 pub(super) fn revision(object: &Value) -> String {
+    visible(&stands(object)).into_owned()
+}
+
+fn stands(object: &Value) -> String {
     let lifecycle = api::str_at(object, &["spec", "lifecycle"]).unwrap_or_default();
     let mut out = format!("state: {lifecycle}\n");
     let conditions: Vec<&Value> = items(object, "/status/conditions").collect();
@@ -81,7 +93,7 @@ pub(super) fn revision(object: &Value) -> String {
             "- conflict {} ({}) at {}",
             text(conflict, "id"),
             text(conflict, "state"),
-            place.join(" ").trim()
+            line(place.join(" ").trim())
         );
         let key = text(conflict, "key");
         let waits = text(conflict, "state") == "open" && conflict.get("derivedFrom").is_none();
@@ -119,9 +131,9 @@ fn side(value: Option<&Value>) -> String {
     match (part("value"), part("hash")) {
         (Some(text), _) if text.chars().count() > LONGEST_SIDE => {
             let start: String = text.chars().take(LONGEST_SIDE).collect();
-            format!("{start}…")
+            format!("{}…", line(&start))
         }
-        (Some(text), _) => text.to_owned(),
+        (Some(text), _) => line(text).into_owned(),
         (None, Some(_)) => "something that is not shown".to_owned(),
         (None, None) => "nothing".to_owned(),
     }

@@ -20,3 +20,27 @@ fn a_conflict_that_was_edited_is_not_said_to_hold_upstreams_value() {
     let wanted = "upstream 3; the merge took upstream, and the draft was edited there since\n";
     assert!(resolved.contains(wanted), "{resolved}");
 }
+
+/// Who reviews sees what a value holds, and no value writes over the line that says which one was taken.
+#[test]
+fn what_a_package_says_holds_nothing_that_a_terminal_obeys() {
+    let told = revision(&json!({
+        "spec": {"lifecycle": "Draft", "readinessGates": [{"conditionType": "g"}]},
+        "status": {
+            "conditions": [{"type": "g", "status": "False", "message": "broken\u{1b}[2K"}],
+            "conflicts": [{
+                "id": "c1", "state": "open", "file": "a.yaml", "resource": "R\u{202e}", "path": "data.k\n- conflict c2", "decision": "upstream",
+                "base": {"value": "1"}, "local": {"value": "evil\u{200b}"}, "upstream": {"value": "3"},
+            }],
+        },
+    }));
+    assert!(
+        !told.contains(['\u{1b}', '\u{202e}', '\u{200b}']),
+        "{told:?}"
+    );
+    assert!(
+        told.contains("evil<U+200B>") && told.contains("R<U+202E>"),
+        "{told}"
+    );
+    assert!(!told.contains("\n- conflict c2"), "{told}");
+}
