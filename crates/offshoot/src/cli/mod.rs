@@ -302,13 +302,11 @@ pub(crate) struct UpArgs {
 /// The configuration file is wrong. Wrong arguments end the process here, with code 64.
 pub(crate) fn matches() -> Result<Cli, Failure> {
     let args: Vec<String> = std::env::args().collect();
-    let mut command = Cli::command();
-    if let Some(path) = config::path(&args) {
-        command = config::apply(command, &path)?;
-    }
-    command = enabled(command);
-    let parsed = command
-        .try_get_matches_from(&args)
+    let matches = match config::path(&args) {
+        Some(path) => config::matches(&Cli::command(), &path, &args, enabled)?,
+        None => enabled(Cli::command()).try_get_matches_from(&args),
+    };
+    let parsed = matches
         .and_then(|mut matches| <Cli as clap::FromArgMatches>::from_arg_matches_mut(&mut matches));
     parsed.map_err(|error| {
         // Help and version are answers, everything else is a usage error (clap's 2 is taken).
