@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Files, PackagePath, Problem, Revision};
+use model::{FileMode, Files, PackagePath, Problem, Revision};
 use serde_json::{Map, Value, json};
 
 use crate::fields::{Fields, object_of, put, put_number, str_at};
@@ -16,6 +16,8 @@ pub const OVERSIZED_FILES: &str = "offshoot.dev/oversized-files";
 /// The annotation that lists what is carried along unread, each with what it is: symlinks, submodules, and files with
 /// names that no package may hold or that differ from another one in case alone.
 pub const UNREAD_FILES: &str = "offshoot.dev/unread-files";
+/// The annotation that lists the files that may be executed: texts tell no mode.
+pub const EXECUTABLE_FILES: &str = "offshoot.dev/executable-files";
 /// The annotation of an update that takes files away which are not shown: a JSON list of their paths. It is never
 /// stored.
 const REMOVE_FILES: &str = "offshoot.dev/remove-files";
@@ -53,11 +55,14 @@ fn list<'a>(
     object["metadata"]["annotations"][annotation] = json!(listed).to_string().into();
 }
 
-/// The whole object of a revision's files: text only, binary files are listed in an annotation.
+/// The whole object of a revision's files: text only; binary files, and those that may be executed, are listed in annotations.
 pub fn write_resources(revision: &Revision, files: &Files) -> Value {
     let mut texts = Map::new();
-    let mut binary = Vec::new();
+    let (mut binary, mut executable) = (Vec::new(), Vec::new());
     for (path, file) in files {
+        if file.mode() == FileMode::Executable {
+            executable.push(path.as_str().to_owned());
+        }
         match file.as_text() {
             Some(text) => {
                 texts.insert(path.as_str().to_owned(), text.into());
@@ -68,9 +73,11 @@ pub fn write_resources(revision: &Revision, files: &Files) -> Value {
     let mut meta = revision.meta.clone();
     meta.resource_version.clone_from(&revision.content_version);
     meta.generation = 0;
-    if !binary.is_empty() {
-        meta.annotations
-            .insert(BINARY_FILES.to_owned(), json!(binary).to_string());
+    for (annotation, paths) in [(BINARY_FILES, binary), (EXECUTABLE_FILES, executable)] {
+        if !paths.is_empty() {
+            meta.annotations
+                .insert(annotation.to_owned(), json!(paths).to_string());
+        }
     }
     let mut spec = Map::new();
     put(&mut spec, "packageName", revision.package.as_str());

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::Board;
 use super::fleet::{Revision, name, tree};
+use crate::commands::rpkg::contents::{Contents, contents, may_hide};
 use crate::commands::rpkg::diff;
 use crate::exit::Failure;
 use crate::planning;
@@ -154,7 +155,8 @@ struct Job {
     tree: String,
     package: String,
     repository: String,
-    base: Option<String>,
+    /// What is published, and its tree.
+    base: Option<(String, String)>,
     upstream: Option<(String, String, String)>,
 }
 
@@ -251,8 +253,16 @@ fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Job {
             tree(u).to_owned(),
         )
     });
+    let base = diff::published(fleet.package_of(&own), revision);
     Job {
-        base: diff::published(fleet.package_of(&own), revision),
+        base: base.map(|base| {
+            let tree = fleet
+                .revision(&base)
+                .map(tree)
+                .unwrap_or_default()
+                .to_owned();
+            (base, tree)
+        }),
         tree: tree(revision).to_owned(),
         package: part(revision, "packageName"),
         repository: part(revision, "repository"),
@@ -263,17 +273,23 @@ fn job(fleet: &super::fleet::Fleet, revision: &Revision) -> Job {
 
 async fn compare(board: &Board, job: &Job) -> Result<(String, Inputs, Class), Failure> {
     let client = &board.client;
-    let (after, complete) = diff::contents(client, &job.name).await?;
+    let after = contents(client, &job.name).await?;
     let before = match &job.base {
-        Some(base) => Some(diff::contents(client, base).await?),
+        Some((base, _)) => Some(contents(client, base).await?),
         None => None,
     };
-    if !complete || before.as_ref().is_some_and(|(_, complete)| !complete) {
+    let none = Contents::none();
+    let sides = [before.as_ref().unwrap_or(&none), &after];
+    if sides.iter().any(|side| !side.complete) {
         return Err(Failure::new(
-            "it has files that are binary or too large to be shown",
+            "it has links, or files that are binary or too large to be shown",
         ));
     }
-    let before = before.map(|(files, _)| files);
+    let base_tree = job.base.as_ref().map(|(_, tree)| tree.as_str());
+    if may_hide(sides, [base_tree, Some(&job.tree)]) {
+        return Err(Failure::new("what it changes is not shown"));
+    }
+    let (before, after) = (before.map(|before| before.files), after.files);
     let named = |e: model::NameError| Failure::of("read the package's place", &e);
     let place = (
         PackageName::parse(&job.package).map_err(named)?,

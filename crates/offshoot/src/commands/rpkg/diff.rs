@@ -6,14 +6,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use model::{File, Files, Namespace, PackageName, PackagePath, RepositoryName};
+use model::{Files, Namespace, PackageName, RepositoryName};
 use package::changes::{Inputs, inputs_of};
 use package::merge::Difference;
 use serde_json::{Value, json};
 
+use super::contents::{Contents, NOT_COMPARED, contents, differences, may_hide};
 use super::{alike, items, text, upgrade, which};
 use crate::cli::fleet::{Against, RevisionDiffArgs};
-use crate::client::{Client, PACKAGES, RESOURCES, collection, object};
+use crate::client::{Client, PACKAGES, collection};
 use crate::commands::pkg::findings;
 use crate::commands::{say, write_out};
 use crate::exit::Failure;
@@ -49,8 +50,11 @@ pub(in crate::commands) async fn run(
         };
         let part = |key: &str| text(revision, &["spec", key]).unwrap_or_default();
         let place = (part("packageName"), part("repository"));
+        let tree = |object: &Value| text(object, &["status", "offshoot", "tree"]);
+        let before = base.as_ref().and_then(|base| upgrade::find(all, base));
         pairs.push(Pair {
             name: name.clone(),
+            trees: [before.and_then(tree), tree(revision)],
             base,
             place,
         });
@@ -66,7 +70,8 @@ pub(in crate::commands) async fn run(
         Some(_) => format!("{}\n", as_json(&groups, args.against)),
         None => as_text(&groups, args.against),
     })?;
-    Ok(match groups.iter().all(|g| g.differences.is_empty()) {
+    let equal = |group: &Group| group.differences.is_empty() && !group.unseen;
+    Ok(match groups.iter().all(equal) {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(CHANGES),
     })
@@ -118,6 +123,8 @@ struct Pair {
     name: String,
     base: Option<String>,
     place: (String, String),
+    /// What both hold, as the server knows it.
+    trees: [Option<String>; 2],
 }
 
 /// One revision and what it changes.
@@ -125,6 +132,8 @@ struct Compared {
     name: String,
     base: Option<String>,
     differences: Vec<Difference>,
+    /// Whether it may change what is not shown, too.
+    unseen: bool,
     inputs: Inputs,
 }
 
@@ -155,28 +164,37 @@ async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Fai
         *uses.entry(base.clone()).or_default() += 1;
     }
     let shared = uses.into_iter().filter(|(_, count)| *count > 1);
-    let mut known: BTreeMap<String, Arc<Files>> = BTreeMap::new();
+    let mut known: BTreeMap<String, Arc<Contents>> = BTreeMap::new();
     for (name, _) in shared {
         let files = Arc::new(files(client, &name).await?);
         known.insert(name, files);
     }
     let known = &known;
-    let one = |Pair { name, base, place }: Pair| async move {
+    let one = |pair: Pair| async move {
+        let Pair {
+            name,
+            base,
+            place,
+            trees,
+        } = pair;
         let before = match &base {
-            None => Arc::default(),
+            None => Arc::new(Contents::none()),
             Some(base) => match known.get(base) {
                 Some(files) => Arc::clone(files),
                 None => Arc::new(files(client, base).await?),
             },
         };
         let after = files(client, &name).await?;
-        let differences = package::merge::diff(&before, &after);
-        let old = base.is_some().then_some(&*before);
-        let inputs = inputs(&client.namespace, &place, old, &after);
+        let differences = differences(&before.files, &after.files);
+        let trees = trees.each_ref().map(|tree| tree.as_deref());
+        let unseen = may_hide([&before, &after], trees);
+        let old = base.is_some().then_some(&before.files);
+        let inputs = inputs(&client.namespace, &place, old, &after.files);
         Ok(Compared {
             name,
             base,
             differences,
+            unseen,
             inputs,
         })
     };
@@ -188,36 +206,14 @@ async fn compare(client: &Client, pairs: Vec<Pair>) -> Result<Vec<Compared>, Fai
     all.into_iter().collect()
 }
 
-async fn files(client: &Client, name: &str) -> Result<Files, Failure> {
-    let (files, complete) = contents(client, name).await?;
-    if !complete {
+async fn files(client: &Client, name: &str) -> Result<Contents, Failure> {
+    let found = contents(client, name).await?;
+    if !found.complete {
         say(&format!(
-            "Warning: {name} has files that are binary or too large; they are not compared"
+            "Warning: {name} has links, or files that are binary or too large; they are not compared"
         ));
     }
-    Ok(files)
-}
-
-/// The texts of a revision, and whether they are all of its files: one that is binary or too large is not among them.
-///
-/// # Errors
-/// The server's own message, or a path that is none.
-pub(in crate::commands) async fn contents(
-    client: &Client,
-    name: &str,
-) -> Result<(Files, bool), Failure> {
-    let path = object(RESOURCES, &client.namespace, name);
-    let resources = client.get(&path).await?;
-    let hidden = [api::BINARY_FILES, api::OVERSIZED_FILES];
-    let hidden = hidden.map(|key| text(&resources, &["metadata", "annotations", key]));
-    let complete = hidden.iter().flatten().all(String::is_empty);
-    let mut files = Files::new();
-    let texts = api::object_at(&resources, &["spec", "resources"]);
-    for (path, text) in texts.into_iter().flatten() {
-        let path = PackagePath::parse(path).map_err(|e| Failure::of("read the package", &e))?;
-        files.insert(path, File::text(text.as_str().unwrap_or_default()));
-    }
-    Ok((files, complete))
+    Ok(found)
 }
 
 /// What the Kptfile keeps about the package, which every upgrade and render writes.
@@ -233,6 +229,8 @@ struct Group {
     members: Vec<(String, Option<String>)>,
     /// Those of the first.
     differences: Vec<Difference>,
+    /// Whether they may change what is not shown, too.
+    unseen: bool,
     /// What each states about itself.
     inputs: Vec<Inputs>,
 }
@@ -241,17 +239,25 @@ struct Group {
 fn grouped(all: Vec<Compared>) -> Vec<Group> {
     let mut groups = BTreeMap::new();
     for one in all {
-        let key = alike::key(&one.differences, &one.inputs);
+        let key = (one.unseen, alike::key(&one.differences, &one.inputs));
         let group = groups.entry(key).or_insert_with(|| Group {
             members: Vec::new(),
             differences: one.differences,
+            unseen: one.unseen,
             inputs: Vec::new(),
         });
         group.members.push((one.name, one.base));
         group.inputs.push(one.inputs);
     }
     let mut groups: Vec<Group> = groups.into_values().collect();
-    groups.sort_by_key(|g| (g.differences.is_empty(), std::cmp::Reverse(g.members.len())));
+    groups.sort_by_key(|g| {
+        let nothing = g.differences.is_empty();
+        (
+            nothing,
+            nothing && !g.unseen,
+            std::cmp::Reverse(g.members.len()),
+        )
+    });
     groups
 }
 
@@ -279,7 +285,10 @@ fn as_text(groups: &[Group], against: Against) -> String {
             _ = write!(named, " and {more} more");
         }
         if group.differences.is_empty() {
-            _ = writeln!(out, "== equal to {against}: {named}");
+            _ = match group.unseen {
+                true => writeln!(out, "== may differ from {against}, {NOT_COMPARED}: {named}"),
+                false => writeln!(out, "== equal to {against}: {named}"),
+            };
             continue;
         }
         let base = match group.members.as_slice() {
@@ -294,6 +303,9 @@ fn as_text(groups: &[Group], against: Against) -> String {
         let inputs: Vec<&Inputs> = group.inputs.iter().collect();
         let differences = alike::named(&group.differences, &inputs);
         out.push_str(&findings::differences(&differences));
+        if group.unseen {
+            _ = writeln!(out, "and {NOT_COMPARED}");
+        }
     }
     out
 }
@@ -307,13 +319,20 @@ fn as_json(groups: &[Group], against: Against) -> Value {
         let differences: Value = serde_json::from_str(&text).unwrap_or_default();
         let inputs: Vec<&Inputs> = group.inputs.iter().collect();
         let varying = alike::varying(&group.differences, &inputs);
-        json!({ "revisions": members, "differences": differences, "inputs": varying })
+        let mut out =
+            json!({ "revisions": members, "differences": differences, "inputs": varying });
+        if group.unseen {
+            out["unseen"] = true.into();
+        }
+        out
     };
     json!({ "against": against_words(against), "groups": groups.iter().map(group).collect::<Vec<_>>() })
 }
 
 #[cfg(test)]
 mod tests {
+    use model::{File, PackagePath};
+
     use super::*;
 
     fn revision(name: &str, number: i64, task: &Value) -> Value {
@@ -353,6 +372,7 @@ mod tests {
             name: name.to_owned(),
             base: Some(format!("{name}-before")),
             differences,
+            unseen: false,
             inputs: Inputs::new([("package".to_owned(), format!("web-{name}"))]),
         }
     }
@@ -414,6 +434,36 @@ mod tests {
         ];
         assert_eq!(heads, wanted, "{text}");
         assert!(text.contains("+ data.k: \"y\""), "{text}");
+    }
+
+    /// A reviewer is never told that something is equal of which not all is known.
+    #[test]
+    fn what_may_differ_unseen_is_not_said_to_be_equal() {
+        let cm = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: x}\n";
+        let same = |name: &str| compared(name, cm, cm);
+        let changed = |name: &str| compared(name, cm, &cm.replace("k: x", "k: y"));
+        let hiding = |one: Compared| Compared {
+            unseen: true,
+            ..one
+        };
+        let groups = grouped(vec![
+            same("a"),
+            hiding(same("b")),
+            changed("c"),
+            hiding(changed("d")),
+        ]);
+        assert_eq!(groups.len(), 4);
+        let text = as_text(&groups, Against::Published);
+        let about = |name: &str| {
+            let line = text.lines().find(|l| l.contains(&format!(": {name}")));
+            line.unwrap_or_default().to_owned()
+        };
+        assert!(about("a").contains("equal to"), "{text}");
+        assert!(about("b").contains("may differ from"), "{text}");
+        assert_eq!(text.matches(NOT_COMPARED).count(), 2, "{text}");
+        let json = as_json(&groups, Against::Published);
+        let unseen = json["groups"].as_array().unwrap().iter();
+        assert_eq!(unseen.filter(|g| g["unseen"] == true).count(), 2, "{json}");
     }
 
     #[test]

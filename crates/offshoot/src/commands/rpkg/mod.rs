@@ -5,6 +5,7 @@
 
 mod alike;
 pub(super) mod bulk;
+pub(super) mod contents;
 pub(super) mod diff;
 mod directory;
 mod discover;

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{REVISIONS, checkout, commit, kptfile, map, register, until_there, write};
+use crate::board::Board;
 use crate::local::{Answer, get, offshoot};
-use crate::process::{Process, bare, git};
+use crate::process::{Process, bare, git, wait_for};
 
 /// A server with the draft `deploy.web.hand`, made in git.
 struct World {
     root: tempfile::TempDir,
-    _server: Process,
+    server: Process,
 }
 
 impl World {
@@ -27,10 +28,7 @@ impl World {
         write(&deploy.join("web"), files);
         commit(&deploy, "by-hand");
         until_there(&server, &format!("{REVISIONS}/{DRAFT}")).await;
-        Self {
-            root,
-            _server: server,
-        }
+        Self { root, server }
     }
 
     fn path(&self) -> &Path {
@@ -191,4 +189,67 @@ async fn a_list_that_is_pushed_back_keeps_what_it_does_not_show() {
     let answer = world.run(&["rpkg", "push", DRAFT, "-"], &list.replace("old", "new"));
     assert_eq!(answer.code, 0, "{}", answer.err);
     assert_eq!(world.in_git("all.yaml"), all.replace("old", "new"));
+}
+
+/// A reviewer who is told "equal" approves: what no text shows is told as such.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_that_changes_what_is_not_shown_is_not_called_equal() {
+    let world = World::start(&[("run.sh", b"echo\n"), ("a.yaml", map("a", "1").as_bytes())]).await;
+    for verb in ["propose", "approve"] {
+        let answer = world.run(&["rpkg", verb, DRAFT], "");
+        assert_eq!(answer.code, 0, "{}", answer.err);
+    }
+    let deploy = checkout(world.path(), "deploy");
+    let draft = |name: &str| {
+        git(&deploy, &["fetch", "--quiet", "--tags"]);
+        git(
+            &deploy,
+            &[
+                "checkout",
+                "--quiet",
+                "--force",
+                "-B",
+                &format!("drafts/web/{name}"),
+                "web/v1",
+            ],
+        );
+    };
+    draft("linked");
+    std::os::unix::fs::symlink("/etc/passwd", deploy.join("web/evil")).unwrap();
+    commit(&deploy, "linked");
+    draft("mode");
+    git(&deploy, &["update-index", "--chmod=+x", "web/run.sh"]);
+    git(&deploy, &["commit", "--quiet", "--message", "mode"]);
+    git(&deploy, &["push", "--quiet", "origin", "HEAD"]);
+    draft("same");
+    git(&deploy, &["push", "--quiet", "origin", "HEAD"]);
+    for (name, code, told) in [
+        ("linked", 2, "may differ from what is published"),
+        ("mode", 2, "+ (mode): \"0755\""),
+        ("same", 0, "equal to what is published"),
+    ] {
+        let revision = format!("deploy.web.{name}");
+        until_there(&world.server, &format!("{REVISIONS}/{revision}")).await;
+        let answer = world.run(&["rpkg", "diff", &revision], "");
+        assert!(
+            answer.out.contains(told),
+            "{name}: {}{}",
+            answer.out,
+            answer.err
+        );
+        assert_eq!(answer.code, code, "{name}: {}{}", answer.out, answer.err);
+    }
+    let board = Board::open(&world.path().join("data/kubeconfig"));
+    let page = |name: &str| board.get(&format!("revision?name=deploy.web.{name}")).2;
+    wait_for("the link on the board", async || {
+        page("linked").contains("There may be more")
+    })
+    .await;
+    assert!(!page("linked").contains("No field differs"));
+    assert!(page("mode").contains("(mode)"), "{}", page("mode"));
+    assert!(
+        page("same").contains("No field differs"),
+        "{}",
+        page("same")
+    );
 }

@@ -13,6 +13,7 @@ use crate::client::{EXPLANATIONS, PACKAGES, object};
 use crate::commands::board::actions;
 use crate::commands::board::fleet::{lifecycle, name, tree};
 use crate::commands::pkg::findings;
+use crate::commands::rpkg::contents::{Contents, NOT_COMPARED, contents, differences, may_hide};
 use crate::commands::rpkg::{diff, upgrade};
 use crate::commands::{blame, why};
 use crate::exit::Failure;
@@ -101,12 +102,21 @@ async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, Fail
         _ => diff::published(fleet.package_of(own), revision),
     });
     let client = &context.board.client;
-    let (after, _) = diff::contents(client, own).await?;
+    let after = contents(client, own).await?;
     let before = match &base {
-        Some(base) => diff::contents(client, base).await?.0,
-        None => Files::new(),
+        Some(base) => contents(client, base).await?,
+        None => Contents::none(),
     };
-    let mut found = package::merge::diff(&before, &after);
+    let base_tree = context.board.fleet(|fleet| {
+        let base = base.as_ref().and_then(|base| fleet.revision(base));
+        base.map(|base| tree(base).to_owned())
+    });
+    let unseen = may_hide(
+        [&before, &after],
+        [base_tree.as_deref(), Some(tree(revision))],
+    );
+    let (before, after) = (before.files, after.files);
+    let mut found = differences(&before, &after);
     found.retain(|d| !diff::is_bookkeeping(d));
     let against = if against == "upstream" {
         "upstream"
@@ -125,8 +135,10 @@ async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, Fail
             span.soft { @match &base { Some(base) => (base), None => "there is none: everything is new" } }
         }
         (command(&does))
+        @if unseen { p.trouble { "There may be more: " (NOT_COMPARED) "." } }
         section.card aria-label="Fields" { h2 { "Fields" }
-            @if found.is_empty() { (nothing("No field differs.")) }
+            @if found.is_empty() && unseen { (nothing("No field that is shown differs.")) }
+            @else if found.is_empty() { (nothing("No field differs.")) }
             @else { pre.fields tabindex="0" aria-label="Fields that differ" { @for line in findings::differences(&found).lines() {
                 @let class = match line.trim_start().as_bytes() { [b'+', ..] => "plus", [b'-', ..] => "minus", [b'~', ..] => "tilde", _ => "place" };
                 span class=(class) { (line) "\n" }
@@ -152,14 +164,14 @@ fn unified(before: &Files, after: &Files) -> String {
 }
 
 async fn files(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
-    let (files, complete) = diff::contents(&context.board.client, own).await?;
+    let Contents { files, complete } = contents(&context.board.client, own).await?;
     let does = format!(
         "offshoot rpkg pull {own} DIR{}",
         actions::scope(&context.board.client.namespace)
     );
     Ok(html! {
         (command(&does))
-        @if !complete { p.trouble { "Files that are binary or too large are not shown." } }
+        @if !complete { p.trouble { "Links, and files that are binary or too large, are not shown." } }
         @for (path, file) in &files {
             details.card open[files.len() <= 6] id=(format!("file-{path}")) {
                 summary { (path) }
@@ -213,7 +225,7 @@ async fn blamed(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
             &format!("blame.{own}"),
         ))
         .await?;
-    let (files, _) = diff::contents(client, own).await?;
+    let files = contents(client, own).await?.files;
     let fields = answer.pointer("/status/fields").and_then(Value::as_array);
     let mut by: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for field in fields.into_iter().flatten() {
