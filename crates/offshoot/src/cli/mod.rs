@@ -228,7 +228,7 @@ pub(crate) struct UserArgs {
     /// The server's address, if not the one in the data directory's kubeconfig.
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
-    /// The file to write, readable by its owner alone; standard output by default.
+    /// The file to write, readable by its owner alone; standard output by default. One with entries of others is refused.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -246,7 +246,7 @@ pub(crate) struct UpArgs {
         env = "OFFSHOOT_LISTEN"
     )]
     pub(crate) listen: std::net::SocketAddr,
-    /// Where to write the kubeconfig; `kubeconfig` in the data directory by default.
+    /// Where to write the kubeconfig; `kubeconfig` in the data directory by default. A file with entries of others is refused.
     #[arg(long, value_name = "FILE", env = "OFFSHOOT_KUBECONFIG")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Append who asked for what to this file: JSON lines in the shape of audit.k8s.io/v1, without bodies.

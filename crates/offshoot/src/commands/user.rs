@@ -9,15 +9,18 @@ use kube::config::Kubeconfig;
 
 use crate::cli::UserArgs;
 use crate::exit::Failure;
-use crate::up::write_private;
+use crate::up::{may_replace, write_private};
 
 /// Signs a certificate with the data directory's authority; the server need not run.
 ///
 /// # Errors
-/// The directory has no authority yet, or the file cannot be written.
+/// The directory has no authority yet, the file cannot be written, or holds something that is not ours.
 pub(super) fn run(args: &UserArgs) -> Result<ExitCode, Failure> {
     if args.name.is_empty() {
         return Err(Failure::usage("a user needs a name".to_owned()));
+    }
+    if let Some(path) = &args.output {
+        may_replace(path)?;
     }
     let text = kubeconfig(args)?;
     match &args.output {

@@ -4,6 +4,7 @@
 
 mod data;
 mod files;
+mod kubeconfig;
 mod metrics;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use crate::cli::UpArgs;
 use crate::exit::Failure;
 use crate::{gateway, ports};
 pub(crate) use data::{DataDir, write_private};
+pub(crate) use kubeconfig::may_replace;
 pub(crate) use metrics::expose as expose_metrics;
 
 /// What a server is started with.
@@ -212,8 +214,12 @@ impl Running {
 /// Starts everything; returns when it is ready and the kubeconfig is written.
 ///
 /// # Errors
-/// The data directory is in use or newer, the address is taken, a store is damaged.
+/// The data directory is in use or newer, the address is taken, a store is damaged, the kubeconfig is somebody else's.
 pub async fn start(options: Options) -> Result<Running, Failure> {
+    // The data directory's own is ours, whatever became of it.
+    if let Some(path) = &options.kubeconfig {
+        may_replace(path)?;
+    }
     let data = DataDir::open(&options.data)?;
     let token =
         uuid::Uuid::new_v4().simple().to_string() + &uuid::Uuid::new_v4().simple().to_string();
@@ -243,16 +249,16 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     wait_until_ready(&engine).await;
     let server = server.listen(options.listen).await;
     let server = server.map_err(|e| Failure::of("serve", &e))?;
-    let kubeconfig = options
+    let path = options
         .kubeconfig
         .unwrap_or_else(|| data.root().join("kubeconfig"));
-    write_private(&kubeconfig, &server.kubeconfig("offshoot", &token))?;
+    write_private(&path, &server.kubeconfig(kubeconfig::NAME, &token))?;
     Ok(Running {
         server,
         core: Arc::clone(handle.core()),
         engine,
         controllers,
-        kubeconfig,
+        kubeconfig: path,
         _data: data,
     })
 }

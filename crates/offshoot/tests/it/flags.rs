@@ -185,6 +185,33 @@ async fn repositories_are_registered_as_porchctl_does() {
     assert!(server.get(&format!("{SECRETS}/new-auth")).await.is_null());
 }
 
+/// A kubeconfig of somebody's clusters is nothing to write over.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kubeconfig_with_entries_of_others_is_not_replaced() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let _server = server(root).await;
+    let file = root.join("config");
+    let theirs = "apiVersion: v1\nkind: Config\nclusters:\n- name: production\n  cluster: {server: https://p.test}\ncontexts:\n- name: production\n  context: {cluster: production, user: ada}\nusers:\n- name: ada\n  user: {token: precious}\n";
+    let held = || std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, theirs).unwrap();
+    let place = file.display().to_string();
+    let (code, _, err) = typed(root, &["user", "ann", "--data", "data", "-o", &place]);
+    assert!(code == 1 && err.contains("name a file of its own"), "{err}");
+    assert_eq!(held(), theirs);
+    let other = root.join("other").display().to_string();
+    let (code, _, err) = typed(root, &["up", "--data", &other, "--kubeconfig", &place]);
+    assert!(code == 1 && err.contains("did not write"), "{err}");
+    assert_eq!(held(), theirs);
+    // One of ours is replaced as before.
+    std::fs::remove_file(&file).unwrap();
+    for user in ["ann", "bob"] {
+        let (code, _, err) = typed(root, &["user", user, "--data", "data", "-o", &place]);
+        assert_eq!(code, 0, "{err}");
+        assert!(held().contains(user), "{err}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_path_is_registered_as_what_can_be_opened() {
     let root = tempfile::tempdir().unwrap();
