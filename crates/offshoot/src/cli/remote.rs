@@ -355,7 +355,7 @@ pub(crate) enum Repo {
     Unreg {
         /// Its name.
         name: String,
-        /// Leave the Secret that was made for it.
+        /// Leave the Secret that `repo reg` made for it; one that others made, or other repositories name, is left anyway.
         #[arg(long)]
         keep_auth_secret: bool,
     },

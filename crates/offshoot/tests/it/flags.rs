@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::edges::{REPOSITORIES, register};
-use crate::process::Process;
+use crate::process::{Process, repository};
 
 const SECRETS: &str = "/api/v1/namespaces/default/secrets";
 
@@ -183,6 +183,49 @@ async fn repositories_are_registered_as_porchctl_does() {
     assert_eq!(typed(root, &both).0, 64);
     assert_eq!(typed(root, &["repo", "unreg", "new"]).0, 0);
     assert!(server.get(&format!("{SECRETS}/new-auth")).await.is_null());
+}
+
+/// Credentials that somebody else made, or that another repository needs, outlive a repository that names them.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_secret_that_was_made_for_a_repository_goes_with_it() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = server(root).await;
+    let there = async |name: &str| !server.get(&format!("{SECRETS}/{name}")).await.is_null();
+    let naming = |name: &str, secret: &str| {
+        let mut object = repository(root, name, false);
+        object["spec"]["git"]["secretRef"] = json!({ "name": secret });
+        object
+    };
+    // Made by hand, and of that name by chance.
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "git-auth" },
+        "type": "kubernetes.io/basic-auth", "stringData": { "username": "ada", "password": "p" },
+    });
+    server.create(SECRETS, &secret).await;
+    server
+        .create(REPOSITORIES, &naming("git", "git-auth"))
+        .await;
+    let (code, _, err) = typed(root, &["repo", "unreg", "git"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("git-auth is left"), "{err}");
+    assert!(there("git-auth").await);
+    // Made for it, and named by another one.
+    let address = format!("file://{}/one.git", root.display());
+    let flags = [
+        "--create",
+        "--repo-basic-username=a",
+        "--repo-basic-password=b",
+    ];
+    let register = [&["repo", "reg", address.as_str()], &flags[..]].concat();
+    assert_eq!(typed(root, &register).0, 0);
+    server
+        .create(REPOSITORIES, &naming("two", "one-auth"))
+        .await;
+    let (code, _, err) = typed(root, &["repo", "unreg", "one"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("two names it, too"), "{err}");
+    assert!(there("one-auth").await);
 }
 
 /// A kubeconfig of somebody's clusters is nothing to write over.

@@ -3,6 +3,8 @@
 mod register;
 mod sync;
 
+use serde_json::Value;
+
 use crate::cli::remote::{Repo, RepoArgs};
 use crate::client::{self, Client, REPOSITORIES, SECRETS, collection, object};
 use crate::exit::Failure;
@@ -52,15 +54,63 @@ async fn verb(client: &Client, args: &RepoArgs) -> Result<String, Failure> {
 async fn unregister(client: &Client, name: &str, keep_secret: bool) -> Result<String, Failure> {
     let path = object(REPOSITORIES, &client.namespace, name);
     let repository = client.get(&path).await?;
+    let secret = secret_of(&repository).filter(|s| !keep_secret && *s == format!("{name}-auth"));
+    let left = match secret {
+        Some(secret) => why_left(client, name, secret).await?,
+        None => None,
+    };
     client.delete(&path).await?;
-    let secret = api::str_at(&repository, &["spec", "git", "secretRef", "name"]);
-    // Only the Secret that `repo reg` made goes with it, unless it has gone before.
-    if let Some(secret) = secret.filter(|s| !keep_secret && *s == format!("{name}-auth")) {
-        let secret = object(SECRETS, &client.namespace, secret);
-        if let Err(failure) = client.delete(&secret).await {
-            let gone = failure.message().ends_with(" not found");
-            gone.then_some(()).ok_or(failure)?;
+    match (secret, left) {
+        (Some(secret), Some(why)) => super::say(&format!(
+            "The Secret {secret} is left: {why}. kubectl delete secret {secret} -n {} removes it",
+            client.namespace
+        )),
+        (Some(secret), None) => {
+            let gone = client
+                .delete(&object(SECRETS, &client.namespace, secret))
+                .await;
+            // It may have gone before.
+            if let Err(failure) = gone
+                && !failure.message().ends_with(" not found")
+            {
+                return Err(failure);
+            }
         }
+        (None, _) => {}
     }
     Ok(format!("{name} unregistered\n"))
+}
+
+fn secret_of(repository: &Value) -> Option<&str> {
+    api::str_at(repository, &["spec", "git", "secretRef", "name"])
+}
+
+/// Why a Secret stays although its repository goes: nobody but `repo reg` made it, or somebody else needs it. Credentials are
+/// deleted where both are known not to be so.
+async fn why_left(client: &Client, name: &str, secret: &str) -> Result<Option<String>, Failure> {
+    let path = object(SECRETS, &client.namespace, secret);
+    let (code, found) = client.ask(http::Method::GET, &path, None).await?;
+    match code {
+        200 => {}
+        404 => return Ok(None),
+        _ => return Ok(Some("whose it is cannot be read".to_owned())),
+    }
+    let made_for = api::str_at(&found, &["metadata", "annotations", register::MADE_FOR]);
+    if made_for != Some(name) {
+        return Ok(Some(format!("it does not say that it was made for {name}")));
+    }
+    let all = collection(REPOSITORIES, &client.namespace, &[]);
+    let (code, list) = client.ask(http::Method::GET, &all, None).await?;
+    if code != 200 {
+        return Ok(Some("whether others name it cannot be read".to_owned()));
+    }
+    let repositories = list.get("items").and_then(Value::as_array);
+    let others: Vec<&str> = repositories
+        .into_iter()
+        .flatten()
+        .filter(|repository| secret_of(repository) == Some(secret))
+        .filter_map(|repository| api::str_at(repository, &["metadata", "name"]))
+        .filter(|other| *other != name)
+        .collect();
+    Ok((!others.is_empty()).then(|| format!("{} names it, too", others.join(", "))))
 }

@@ -6,6 +6,9 @@ use crate::cli::remote::RegArgs;
 use crate::client::{Client, REPOSITORIES, SECRETS, collection, object};
 use crate::exit::Failure;
 
+/// The annotation of a Secret that names the Repository which it was made for, and goes with.
+pub(super) const MADE_FOR: &str = "offshoot.dev/made-for";
+
 pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Failure> {
     let address = address(&flags.address)?;
     let name = flags.name.clone().unwrap_or_else(|| last_part(&address));
@@ -37,7 +40,9 @@ pub(super) async fn run(client: &Client, flags: &RegArgs) -> Result<String, Fail
         let body = json!({
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": { "name": secret, "namespace": client.namespace },
+            "metadata": {
+                "name": secret, "namespace": client.namespace, "annotations": { MADE_FOR: name },
+            },
             "type": kind,
             "stringData": data,
         });
