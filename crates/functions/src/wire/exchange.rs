@@ -217,3 +217,30 @@ fn comments_differ(a: &Value, b: &Value) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A function outside reads what it sets from the comments, as one inside does.
+    #[test]
+    fn what_is_asked_has_the_comments_of_its_resources() {
+        let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a # kpt-set: ${name}\ndata:\n  list: x # kpt-set: ${list}\n";
+        let stream = Stream::parse(text, &Limits::default()).unwrap();
+        let value = Value::read(&stream.document(0).unwrap()).unwrap();
+        let item = Item {
+            path: Some("a.yaml".to_owned()),
+            ..Item::made(value)
+        };
+        let asked = to_text(&list_of(std::slice::from_ref(&item), None));
+        for comment in ["name: a # kpt-set: ${name}", "list: x # kpt-set: ${list}"] {
+            assert!(asked.contains(comment), "{asked}");
+        }
+        let reply = reply(&asked, &[item]).unwrap();
+        assert_eq!(reply.items.len(), 1);
+        assert!(!comments_differ(
+            &reply.items[0].value,
+            &Value::read(&stream.document(0).unwrap()).unwrap()
+        ));
+    }
+}

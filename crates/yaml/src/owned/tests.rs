@@ -65,6 +65,21 @@ fn comments_are_read_where_people_put_them() {
     assert_eq!(item.get("name").unwrap().comment(), Some("# the x"));
 }
 
+/// Whoever gets a list of values as text reads the setters from it.
+#[test]
+fn a_text_of_a_value_has_the_comments_behind_its_parts() {
+    let (_, value) = read(TEXT);
+    let text = super::to_text(&value);
+    let (_, again) = read(&text);
+    assert!(again.same(&value), "{text}");
+    for key in ["a", "list", "flow", "text"] {
+        let comment = |of: &Value| of.get(key).unwrap().comment().map(str::to_owned);
+        assert_eq!(comment(&again), comment(&value), "{key}: {text}");
+    }
+    let item = &again.get("list").unwrap().as_seq().unwrap().items()[0];
+    assert_eq!(item.get("name").unwrap().comment(), Some("# the x"));
+}
+
 #[test]
 fn a_changed_scalar_keeps_quotes_and_comment() {
     let out = change(TEXT, |value| {

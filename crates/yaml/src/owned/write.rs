@@ -3,7 +3,7 @@
 use super::diff::{Change, changes};
 use super::together::at_once;
 use super::{Data, Scalar, Value};
-use crate::edit::{Edit, Place};
+use crate::edit::{Edit, Place, patches_of};
 use crate::error::Error;
 use crate::node::Node;
 use crate::scalar::{self, Reader};
@@ -80,13 +80,49 @@ fn says(node: Node<'_>, value: &Value) -> bool {
     }
 }
 
-/// A text of one document that says this; comments of new values are left out.
+/// A text of one document that says this, with the comments behind its values: functions of the field read what they set from
+/// them.
 pub fn to_text(value: &Value) -> String {
     let plain = value.to_plain();
-    let text =
-        Stream::from_value(&plain, &Limits::default()).map(|stream| stream.text().to_owned());
-    // What cannot be written as YAML can be written as JSON, which is YAML.
-    text.unwrap_or_else(|_| value.to_json().to_string() + "\n")
+    let Ok(stream) = Stream::from_value(&plain, &Limits::default()) else {
+        // What cannot be written as YAML can be written as JSON, which is YAML.
+        return value.to_json().to_string() + "\n";
+    };
+    let mut comments = Vec::new();
+    said_behind(value, &Path::root(), &mut comments);
+    // One that has no place in the text, as behind a flow collection of several lines, is left out.
+    comments.retain(|edit| patches_of(&stream, 0, edit).is_some());
+    let holds = |with: &Stream| {
+        let read = with.document(0).and_then(|d| d.to_value(Reader::V3).ok());
+        read.as_ref() == Some(&plain)
+    };
+    let commented = match comments.is_empty() {
+        true => None,
+        false => at_once(&stream, 0, &comments, holds),
+    };
+    commented.unwrap_or(stream).text().to_owned()
+}
+
+/// The edits that put the comments behind the values below a path.
+fn said_behind(value: &Value, at: &Path, edits: &mut Vec<Edit>) {
+    if let Some(text) = value.comment() {
+        edits.push(Edit::SetComment {
+            path: at.clone(),
+            place: Place::Line,
+            text: text.to_owned(),
+        });
+    }
+    match value.data() {
+        Data::Map(map) => {
+            let plain = map.entries.iter().filter(|entry| entry.plain_key);
+            plain.for_each(|entry| said_behind(&entry.value, &at.join(&*entry.key), edits));
+        }
+        Data::Seq(seq) => {
+            let items = seq.items.iter().enumerate();
+            items.for_each(|(i, item)| said_behind(item, &at.join(i), edits));
+        }
+        Data::Scalar(_) | Data::Alias(_) => {}
+    }
 }
 
 /// Edits to be applied one after the other: what comes later in a document first, so that paths stay true.
