@@ -28,7 +28,7 @@ pub(super) fn write_directory(directory: &Path, files: &[(String, String)]) -> R
         .hint("name a directory that does not exist"));
     }
     let parent = directory.parent().filter(|p| !p.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
+    let parent = parent.unwrap_or_else(|| Path::new("."));
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o750);
     builder.create(parent).map_err(|e| failed(parent, &e))?;

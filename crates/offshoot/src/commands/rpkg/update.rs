@@ -104,7 +104,14 @@ pub(super) fn update(
         )));
     }
     refresh::note(directory, now)?;
-    for (name, _) in &leftovers {
+    said.extend(remove(directory, &leftovers)?);
+    Ok(said)
+}
+
+/// Takes away what an earlier pull or push left half-written; a line for each.
+fn remove(directory: &Path, leftovers: &[(String, String)]) -> Result<Vec<String>, Failure> {
+    let mut said = Vec::new();
+    for (name, _) in leftovers {
         let path = directory.join(name);
         std::fs::remove_file(&path)
             .map_err(|e| Failure::of(&format!("remove {}", path.display()), &e))?;
