@@ -91,10 +91,21 @@ fn list<'a>(spec: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use
     items.into_iter().flatten()
 }
 
-/// Whether the caller may do this to objects of a kind in the namespace.
+/// Whether the caller may do this to objects of a kind in the plan's namespace.
 async fn may(
     gateway: &PackageGateway,
     call: &Call,
+    verb: &str,
+    asked: (&str, &str, &str),
+) -> Result<(), Refusal> {
+    may_at(gateway, call, &call.namespace, verb, asked).await
+}
+
+/// The same in a namespace; in none, for kinds that lie in none: rights in a namespace say nothing of these.
+async fn may_at(
+    gateway: &PackageGateway,
+    call: &Call,
+    namespace: &str,
     verb: &str,
     (group, resource, name): (&str, &str, &str),
 ) -> Result<(), Refusal> {
@@ -104,7 +115,7 @@ async fn may(
         group,
         resource,
         subresource: "",
-        namespace: &call.namespace,
+        namespace,
         name,
         path: "",
     };
@@ -112,9 +123,13 @@ async fn may(
     if decision.allowed {
         return Ok(());
     }
+    let place = match namespace {
+        "" => "at the cluster scope".to_owned(),
+        namespace => format!("in the namespace {namespace:?}"),
+    };
     let text = format!(
-        "plans.{} is forbidden: User {:?} cannot {verb} resource {resource:?} in API group {group:?} in the namespace {:?}",
-        call.group, call.user.name, call.namespace
+        "plans.{} is forbidden: User {:?} cannot {verb} resource {resource:?} in API group {group:?} {place}",
+        call.group, call.user.name
     );
     Err(Refusal::new(RefusalClass::Denied, text))
 }

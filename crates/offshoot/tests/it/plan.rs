@@ -332,7 +332,7 @@ async fn a_plan_asks_for_the_rights_of_what_it_supposes() {
     let root = root.path();
     let server = started(root).await;
     std::fs::write(root.join("web.json"), set(2).to_string()).unwrap();
-    for user in ["ann", "bob"] {
+    for user in ["ann", "bob", "carol"] {
         let output = Command::new(env!("CARGO_BIN_EXE_offshoot"))
             .args(["user", user, "--group", user, "--data"])
             .arg(root.join("data"))
@@ -384,6 +384,30 @@ async fn a_plan_asks_for_the_rights_of_what_it_supposes() {
     );
     let (code, out, err) = plan(root, &["-f", "web.json", "--class", "ffffffff"]);
     assert!(code == 1 && err.contains("there is no class"), "{out}{err}");
+    // Carol may do everything in the namespace: what lies in none is not hers.
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": { "name": "all" },
+        "rules": [{ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }],
+    });
+    server.create(ROLES, &role).await;
+    server.create(BINDINGS, &bind("carol", "Role", "all")).await;
+    wait_for("Carol's rights", async || {
+        typed(root, "carol", &["plan"]).0 == 0
+    })
+    .await;
+    let namespace =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "other" } });
+    std::fs::write(root.join("other.json"), namespace.to_string()).unwrap();
+    for (arguments, verb) in [
+        (["-f", "other.json"], "create"),
+        (["--delete", "Namespace/default"], "delete"),
+        (["--delete", "Namespace/other"], "delete"),
+    ] {
+        let (code, out, err) = typed(root, "carol", &["plan", arguments[0], arguments[1]]);
+        let refused =
+            format!("cannot {verb} resource \"namespaces\" in API group \"\" at the cluster scope");
+        assert!(code == 1 && err.contains(&refused), "{out}{err}");
+    }
 }
 
 /// What `kubectl apply` would refuse is refused, and a set that would be stalled is a failure.

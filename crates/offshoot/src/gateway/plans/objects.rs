@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::super::PackageGateway;
 use super::super::refusal::invalid;
-use super::may;
+use super::may_at;
 use crate::ports::{Overlay, read_repository, read_set, read_variant};
 
 /// The kinds of ours.
@@ -68,8 +68,7 @@ impl<'a> Objects<'a> {
         self.once((&resource.group, &resource.plural, name), field)?;
         let stored = self.stored(&target, field).await?;
         let verb = if stored.is_some() { "update" } else { "create" };
-        let asked = (resource.group.as_str(), resource.plural.as_str(), name);
-        may(self.gateway, self.call, verb, asked).await?;
+        self.may(&target, verb).await?;
         let written = match &self.gateway.drafts {
             Some(drafts) => {
                 drafts
@@ -106,6 +105,13 @@ impl<'a> Objects<'a> {
         Ok(written?.object.value())
     }
 
+    /// Whether the caller may do this to an object, where that lies.
+    async fn may(&self, target: &Target, verb: &str) -> Result<(), Refusal> {
+        let resource = &target.resource;
+        let names = (&*resource.group, &*resource.plural, &*target.name);
+        may_at(self.gateway, self.call, &target.namespace, verb, names).await
+    }
+
     fn whose(&self) -> Whose {
         Whose {
             user: self.call.user.clone(),
@@ -135,8 +141,7 @@ impl<'a> Objects<'a> {
         let target = self.find(named(asked, "apiVersion"), kind, name);
         let target = target.ok_or_else(|| wrong(format!("kind {kind:?} is not served here")))?;
         let resource = &target.resource;
-        let names = (resource.group.as_str(), resource.plural.as_str(), name);
-        may(self.gateway, self.call, "delete", names).await?;
+        self.may(&target, "delete").await?;
         if self.stored(&target, field).await?.is_none() {
             return Err(wrong(format!("{} {name:?} is not there", resource.plural)));
         }
