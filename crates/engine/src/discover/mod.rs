@@ -12,6 +12,7 @@ mod moved;
 mod owner;
 mod record;
 mod survey;
+mod tags;
 mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,7 @@ use crate::{Engine, Error, Result};
 pub(crate) use history::{approval, approved_last, by_person, highest_number, lineage};
 pub(crate) use record::{Origin, apply_kptfile, build, chain, is_unrendered, self_lock, tag_of};
 pub(crate) use survey::label_latest;
+pub(crate) use tags::tag_at;
 pub(crate) use whole::{OBJECTS, is_broken};
 
 /// The label of the latest published revision, stored (A7).
@@ -404,27 +406,6 @@ pub(crate) fn unseen(
     let refs = view.kinds.into_iter();
     let unseen = refs.filter(|(_, (kind, commit))| !known(kind, *commit));
     Ok(unseen.map(|(name, _)| name).collect())
-}
-
-/// The tag of a package at a commit; where there are several, that of the highest number.
-///
-/// # Errors
-/// Git cannot be read.
-pub(crate) fn tag_at(
-    open: &Open,
-    package: &PackageName,
-    commit: CommitId,
-) -> Result<Option<model::WorkspaceName>> {
-    let view = package_view(open, package)?;
-    let tags = view
-        .kinds
-        .into_values()
-        .filter_map(|(kind, at)| match kind {
-            RefKind::Tag(_, tag) if at == commit => Some(tag),
-            _ => None,
-        });
-    let number = |tag: &model::WorkspaceName| model::RevisionNumber::of_tag(tag.as_str());
-    Ok(tags.max_by_key(number))
 }
 
 /// The refs of one package, and the branch.

@@ -1,6 +1,7 @@
 //! The resources of a package while its pipeline runs, and their way back into files.
 
 mod aliases;
+mod kptfile;
 mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -372,29 +373,6 @@ impl Resources {
         });
         self.next += 1;
         Ok(path)
-    }
-
-    /// The root's Kptfile, if functions see it and left it where it was.
-    pub(super) fn kptfile(&self) -> Option<&Arc<Value>> {
-        let is_it =
-            |entry: &&Entry| entry.path == crate::kptfile::FILE_NAME && entry.is_at_origin();
-        self.entries.iter().find(is_it).map(|entry| &entry.value)
-    }
-
-    /// Makes the root's Kptfile say this, where there is something to say.
-    pub(super) fn put_kptfile(&mut self, value: Option<Arc<Value>>) {
-        if let (Some(value), Some(place)) = (value, self.kptfile_mut()) {
-            *place = value;
-        }
-    }
-
-    fn kptfile_mut(&mut self) -> Option<&mut Arc<Value>> {
-        let is_it =
-            |entry: &&mut Entry| entry.path == crate::kptfile::FILE_NAME && entry.is_at_origin();
-        self.entries
-            .iter_mut()
-            .find(is_it)
-            .map(|entry| &mut entry.value)
     }
 
     /// The files with every changed one written once.
