@@ -325,6 +325,34 @@ async fn what_a_plan_says_is_what_is_then_there() {
     assert_eq!(gone["leaving"].as_array().unwrap().len(), COUNT, "{gone:#}");
 }
 
+/// Writes credentials of a user into a file of that name.
+fn credentials(root: &Path, user: &str) {
+    let output = Command::new(env!("CARGO_BIN_EXE_offshoot"))
+        .args(["user", user, "--group", user, "--data"])
+        .arg(root.join("data"))
+        .output()
+        .unwrap();
+    std::fs::write(root.join(user), output.stdout).unwrap();
+}
+
+/// A role that allows a verb on resources of a group.
+fn role(name: &str, [verb, group, resource]: [&str; 3]) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": { "name": name },
+        "rules": [{ "verbs": [verb], "apiGroups": [group], "resources": [resource] }],
+    })
+}
+
+/// Gives a user a role.
+fn bind(user: &str, kind: &str, role: &str) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": { "name": user },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role },
+        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user }],
+    })
+}
+
 /// Each manifest is the caller's to write, and nobody is told of what they may not list.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_asks_for_the_rights_of_what_it_supposes() {
@@ -332,30 +360,14 @@ async fn a_plan_asks_for_the_rights_of_what_it_supposes() {
     let root = root.path();
     let server = started(root).await;
     std::fs::write(root.join("web.json"), set(2).to_string()).unwrap();
-    for user in ["ann", "bob", "carol"] {
-        let output = Command::new(env!("CARGO_BIN_EXE_offshoot"))
-            .args(["user", user, "--group", user, "--data"])
-            .arg(root.join("data"))
-            .output()
-            .unwrap();
-        std::fs::write(root.join(user), output.stdout).unwrap();
+    for user in ["ann", "bob"] {
+        credentials(root, user);
     }
-    let bind = |user: &str, kind: &str, role: &str| {
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-            "metadata": { "name": user },
-            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role },
-            "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user }],
-        })
-    };
     // Ann may look at everything; Bob may plan, and look at nothing.
     server
         .create(BINDINGS, &bind("ann", "ClusterRole", "view"))
         .await;
-    let role = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": { "name": "plans" },
-        "rules": [{ "verbs": ["create"], "apiGroups": ["fleet.offshoot.dev"], "resources": ["plans"] }],
-    });
+    let role = role("plans", ["create", "fleet.offshoot.dev", "plans"]);
     server.create(ROLES, &role).await;
     server.create(BINDINGS, &bind("bob", "Role", "plans")).await;
     wait_for("Ann's rights", async || {
@@ -384,11 +396,16 @@ async fn a_plan_asks_for_the_rights_of_what_it_supposes() {
     );
     let (code, out, err) = plan(root, &["-f", "web.json", "--class", "ffffffff"]);
     assert!(code == 1 && err.contains("there is no class"), "{out}{err}");
-    // Carol may do everything in the namespace: what lies in none is not hers.
-    let role = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": { "name": "all" },
-        "rules": [{ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }],
-    });
+}
+
+/// Carol may do everything in the namespace: what lies in none is not hers, and is not told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_asks_for_rights_where_the_object_lies() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = started(root).await;
+    credentials(root, "carol");
+    let role = role("all", ["*", "*", "*"]);
     server.create(ROLES, &role).await;
     server.create(BINDINGS, &bind("carol", "Role", "all")).await;
     wait_for("Carol's rights", async || {
