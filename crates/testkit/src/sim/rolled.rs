@@ -165,16 +165,17 @@ impl Ports {
             .or_insert_with(keys);
         let began = began.clone();
         let reached = (found.rollout.clone(), variant.key.clone());
-        rolled.before.entry(reached).or_insert_with(|| {
-            // What the rollout makes had published nothing, whatever was at its place.
-            if stored.is_none() {
-                return Vec::new();
-            }
-            // Whoever writes may not have heard of the last one.
-            let mut last = published(&self.twin, variant);
-            last.truncate(2);
-            last
-        });
+        // What the rollout makes had published nothing, whatever was at its place before, also for the rollout itself.
+        if stored.is_none() {
+            rolled.before.insert(reached, Vec::new());
+        } else {
+            rolled.before.entry(reached).or_insert_with(|| {
+                // Whoever writes may not have heard of the last one.
+                let mut last = published(&self.twin, variant);
+                last.truncate(2);
+                last
+            });
+        }
         let asked = self.twin.set(NS, "fan");
         let undone = asked.is_some_and(|s| s.meta.annotations.contains_key(UNDO));
         if undone || is_back || is_young(rolled.undone) {
@@ -282,6 +283,8 @@ impl World {
             }
             if is_wanted(&set.parsed, member)
                 && self.is_rejected(member)
+                && !self.is_counted(member)
+                && rollout.upstreams.iter().any(|u| u.commit == commit)
                 && rollout.halted.is_none()
             {
                 return broken(format!("F7: {} is rejected, and nothing halts", member.key));
@@ -321,6 +324,15 @@ impl World {
             )),
             None => Ok(()),
         }
+    }
+
+    /// Whether a member says that it has published what is written to it now. Such a one counts, and halts nothing, whatever a
+    /// person still has open beside it.
+    fn is_counted(&self, member: &Variant) -> bool {
+        let stored = self.durable.twin.variant(NS, member.key.name.as_str());
+        let says = stored.is_some_and(|v| v.status.published_generation == Some(v.meta.generation));
+        let commit = member.spec.upstream.commit;
+        says && commit.is_some_and(|c| has_published(&self.durable.twin, member, c))
     }
 
     /// Whether the open draft of a member was rejected as it is wanted, and nobody proposed it again.
