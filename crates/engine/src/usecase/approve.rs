@@ -8,7 +8,7 @@ use plan::revision::{ApproveObserved, Publish, approve as judge};
 use store::{BranchEdit, Expect, RefEdit};
 
 use super::{Caller, Held, Made, rejected};
-use crate::discover::{LATEST, highest_number};
+use crate::discover::{LATEST, approval, highest_number};
 use crate::git::{Message, Subject, author_of, committer};
 use crate::index::PackageKey;
 use crate::ports::rfc3339;
@@ -47,6 +47,11 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
     let key = PackageKey::of(revision);
     let head = engine.head(open)?;
     let dir = open.layout.dir(&revision.package);
+    let on_branch = engine.tree_at(open, head, &revision.package)?;
+    let mut based_on = based_on(engine, open, revision, head)?;
+    if based_on != on_branch && is_own(engine, open, revision, head, on_branch)? {
+        based_on = on_branch;
+    }
     Ok(ApproveObserved {
         revision: Arc::clone(revision),
         siblings: engine.world(|w| w.revisions.of_package(&key)),
@@ -54,10 +59,42 @@ fn observe(engine: &Engine, held: &Held, seen: Option<String>) -> Result<Approve
         deployment: open.repository.deployment,
         ignore_author_gates: open.repository.ignore_author_gates,
         branch: open.layout.branch().to_owned(),
-        on_branch: engine.tree_at(open, head, &revision.package)?,
-        based_on: based_on(engine, open, revision, head)?,
+        on_branch,
+        based_on,
         seen,
     })
+}
+
+/// Whether the branch holds what this very revision was when it was approved before. That approval got as far as the branch;
+/// before its tag could be set, somebody pushed onto the proposal, which has had all of the branch ever since (V20, V23).
+fn is_own(
+    engine: &Engine,
+    open: &Open,
+    revision: &Revision,
+    head: model::CommitId,
+    on_branch: Option<model::TreeId>,
+) -> Result<bool> {
+    let failed = |source| Error::Store {
+        attempt: "read what was approved last",
+        source,
+    };
+    let dir = open.layout.dir(&revision.package);
+    let Some(last) = open.repo.last_change(head, &dir).map_err(failed)? else {
+        return Ok(false);
+    };
+    let commit = open.repo.commit(last).map_err(failed)?;
+    let Some((workspace, _)) = approval(open, &dir, &commit.message) else {
+        return Ok(false);
+    };
+    let Some(draft) = commit.parents.get(1) else {
+        return Ok(false);
+    };
+    Ok(workspace == revision.workspace.as_str()
+        && open
+            .repo
+            .is_ancestor(*draft, revision.commit)
+            .map_err(failed)?
+        && engine.tree_at(open, *draft, &revision.package)? == on_branch)
 }
 
 /// The package's tree that the draft was based on: what the machine noted, else what the branch

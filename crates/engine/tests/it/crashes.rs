@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use model::{Door, Lifecycle, Revision, UpstreamVersion};
-use store::RefName;
+use store::{Dir, RefName};
 use testkit::twin::key;
 
+use crate::outside::push_onto;
 use crate::variants::{DEPLOYMENT, push, ready, variant};
 use crate::world::{NS, World, alice};
 
@@ -246,6 +247,69 @@ async fn a_publish_that_was_torn_is_completed_without_its_journal() {
         (Lifecycle::Published, 1)
     );
     assert_eq!(world.refs("deploy")["refs/heads/main"], published.commit);
+}
+
+/// V20: an approval died between branch and tag, and before anybody looked, a person pushed onto the proposal. Nobody can tell
+/// then which of both was meant: it stays a proposal, and has all that the branch has.
+#[tokio::test(start_paused = true)]
+async fn a_proposal_that_was_pushed_to_after_a_torn_publish_can_be_approved() {
+    let mut world = ready().await;
+    world.twin.put_variant(variant("shop", "shop"));
+    world.rest().await;
+    let name = "deploy.shop.packagevariant-1";
+    world
+        .edit(name, "deployment.yaml", |text| {
+            text.replace("# The app itself.", "# Mine.")
+        })
+        .await;
+    let engine = world.engine.clone();
+    let at = key(NS, name);
+    let by = alice();
+    let proposed = engine.move_to(&by, &at, Door::Main, Lifecycle::Proposed);
+    proposed.await.expect("proposed");
+    *world.deaths.named.lock().expect("no panic") = Some("store RefMoved");
+    let approved = engine.move_to(&by, &at, Door::Approval, Lifecycle::Published);
+    approved.await.expect_err("it died");
+    world.engine.stop();
+    world.store.crash(|_, _| false);
+    let text = {
+        let outside = world.outside("deploy");
+        let branch =
+            outside.refs().expect("refs")[&RefName::parse("refs/heads/main").expect("a ref")];
+        let root = outside.commit(branch).expect("the branch").tree;
+        let tree = outside.subtree(root, &Dir::parse("shop").expect("a directory"));
+        let tree = tree.expect("read").expect("it got as far as the branch");
+        outside.snapshot(tree).expect("files").files.clone()
+    };
+    let mut files: Vec<(String, String)> = text
+        .iter()
+        .map(|(path, file)| (path.to_string(), file.as_text().expect("text").to_owned()))
+        .collect();
+    for (_, text) in &mut files {
+        *text = text.replace("# Mine.", "# Mine, and pushed.");
+    }
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(p, t)| (p.as_str(), t.as_str()))
+        .collect();
+    let proposal = "proposed/shop/packagevariant-1";
+    push_onto(&world, "deploy", (proposal, proposal), "shop", &files).await;
+    world.revive(|_| true, true).await;
+    world.rest().await;
+    assert_eq!(world.revision(name).lifecycle, Lifecycle::Proposed);
+    let engine = world.engine.clone();
+    let approved = engine.move_to(&by, &at, Door::Approval, Lifecycle::Published);
+    let approved = approved.await.expect("it has all of the branch");
+    assert_eq!(
+        approved.revision.revision.0, 2,
+        "the number that was given is not given again"
+    );
+    assert!(
+        world
+            .file(name, "deployment.yaml")
+            .await
+            .contains("Mine, and pushed.")
+    );
 }
 
 /// A7: the label of the latest is stored, and git does not know it.
