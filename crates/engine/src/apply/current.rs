@@ -59,6 +59,10 @@ pub(super) async fn check(
         if known.meta.is_deleting() {
             continue;
         }
+        // A list that came late hid it, and all that lies in it would be left behind: the next look knows it.
+        if leaves && known.parsed.is_ok() && !is_observed(observed, &key) {
+            return Ok(Some(Done::Again));
+        }
         if !is_ready(&known) {
             if leaves {
                 uncovered_as_far(engine, observed, &key).await?;
@@ -76,18 +80,20 @@ pub(super) async fn check(
     Ok(None)
 }
 
-/// Whether anything that the status names is still there, by the store's word: a list that came late
-/// hid it, and it would be left behind for good.
+/// Whether the variant owns anything that it was not seen to own, by the store's word: what its status names, and the
+/// revisions at its place. A list that came late hid it, and it would be left behind for good.
 async fn left_behind(engine: &Engine, observed: &Observed) -> Result<bool> {
     let (key, uid) = (observed.variant.key(), &observed.variant.meta().uid);
-    for target in &observed.status.downstream_targets {
-        let name = ObjectKey::new(key.namespace.clone(), target.name.clone());
-        let seen = |r: &Arc<Revision>| r.key == name;
-        if observed.downstream.iter().any(seen) || observed.elsewhere.iter().any(seen) {
-            continue;
-        }
+    let mine = |r: &Revision| uid.as_ref().is_some_and(|uid| r.meta.is_owned_by(uid));
+    let seen = || observed.downstream.iter().chain(&observed.elsewhere);
+    let of_status = observed.status.downstream_targets.iter();
+    let of_status = of_status.map(|t| ObjectKey::new(key.namespace.clone(), t.name.clone()));
+    let unseen = of_status.filter(|name| !seen().any(|r| r.key == *name));
+    let here = observed.downstream.iter();
+    let here = here.filter(|r| !r.placeholder && !mine(r));
+    let asked: BTreeSet<ObjectKey> = unseen.chain(here.map(|r| r.key.clone())).collect();
+    for name in asked {
         let stored = engine.ports().records.get(&name).await.map_err(port)?;
-        let mine = |r: &Revision| uid.as_ref().is_some_and(|uid| r.meta.is_owned_by(uid));
         if let Some(stored) = stored.filter(mine) {
             engine.learn_revision(stored);
             return Ok(true);
@@ -197,6 +203,12 @@ async fn uncovered_as_far(engine: &Engine, observed: &Observed, at: &ObjectKey) 
         }
         Err(error) => Err(error),
     }
+}
+
+/// Whether the plan was made knowing that a repository is registered.
+fn is_observed(observed: &Observed, at: &ObjectKey) -> bool {
+    let mut names = observed.repositories.keys();
+    names.any(|name| name.as_str() == at.name.as_str())
 }
 
 fn is_ready(repository: &StoredRepository) -> bool {
