@@ -37,9 +37,10 @@ pub fn resolve_upstream(
             .filter(|r| r.repository == upstream.repo && r.package == upstream.package)
             .filter(|r| !r.meta.is_deleting())
     };
+    let named = named_by(revisions, upstream, branch);
     let found = match upstream.commit {
-        Some(commit) => at_commit(candidates(), named_by(revisions, upstream, branch), commit),
-        None => named_by(revisions, upstream, branch),
+        Some(commit) => at_commit(candidates(), named, commit),
+        None => named,
     };
     match found {
         None => Resolution::NotFound {
@@ -53,7 +54,8 @@ pub fn resolve_upstream(
 }
 
 /// The revision whose content is at a commit: the one that the version names where it is there, else a published one,
-/// the highest first.
+/// the highest first. The branch's head is one only where the version names it: where a tag is meant whose record is not
+/// known yet, the commit itself tells its name.
 fn at_commit<'a>(
     revisions: impl Iterator<Item = &'a Arc<Revision>>,
     named: Option<&'a Arc<Revision>>,
@@ -62,7 +64,7 @@ fn at_commit<'a>(
     let is_there = |r: &&Arc<Revision>| commit_of(r) == commit;
     named.filter(is_there).or_else(|| {
         revisions
-            .filter(is_there)
+            .filter(|r| !r.placeholder && is_there(r))
             .max_by_key(|r| (r.lifecycle.is_published(), r.revision, r.workspace.clone()))
     })
 }

@@ -62,6 +62,33 @@ fn numbers_and_tags_name_what_is_published() {
     }
 }
 
+/// F7: a commit that a rollout wrote is taken whatever its version names by now; the branch's head stands for it only where
+/// the branch is what was wanted. The record of its tag may not be known yet.
+#[test]
+fn a_pinned_commit_is_not_taken_for_the_head_of_the_branch() {
+    let all = published();
+    let at = |workspace: &str| {
+        let found = all.iter().find(|r| r.workspace.as_str() == workspace);
+        found.unwrap().commit
+    };
+    for (wanted, pinned, want) in [
+        ("blueprints/nginx", "stable", "stable"),
+        ("blueprints/nginx", "main", "none of v1, stable"),
+        ("blueprints/nginx@tag:v2", "main", "none of v1, stable"),
+        ("blueprints/nginx@main", "main", "main"),
+        ("blueprints/nginx@-1", "main", "main"),
+    ] {
+        let mut wanted_at = upstream(wanted);
+        wanted_at.commit = Some(at(pinned));
+        let found = match resolve_upstream(&all, &wanted_at, "main") {
+            Resolution::Found(r) => r.workspace.to_string(),
+            Resolution::NotPublished(r) => format!("not published: {}", r.workspace),
+            Resolution::NotFound { others } => format!("none of {}", others.join(", ")),
+        };
+        assert_eq!(found, want, "{wanted} at {pinned}");
+    }
+}
+
 /// V24: what is not published is followed, and named, only on request; of drafts the one made last.
 #[test]
 fn drafts_are_followed_on_request() {
