@@ -10,6 +10,7 @@ mod plans;
 mod refusal;
 mod resources;
 mod revisions;
+mod rights;
 mod roles;
 mod versions;
 mod why;

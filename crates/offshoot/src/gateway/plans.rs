@@ -8,15 +8,17 @@ mod objects;
 
 use std::sync::Arc;
 
-use apiserver::gateway::{Attributes, Call, Outcome, Refusal, RefusalClass, Verb};
+use apiserver::gateway::{Call, Outcome, Refusal, RefusalClass, Verb};
 use base64::Engine as _;
 use engine::{SupposedContent, SupposedUpstream};
 use model::{
-    File, Files, Namespace, PackageName, PackagePath, Problem, RepositoryName, WorkspaceName,
+    File, FileMode, Files, Namespace, PackageName, PackagePath, Problem, RepositoryName,
+    WorkspaceName,
 };
 use serde_json::{Value, json};
 
 use super::refusal::{invalid, refusal};
+use super::rights::may;
 use super::{PackageGateway, unsupported};
 use crate::planning;
 use crate::ports::supposed;
@@ -91,49 +93,6 @@ fn list<'a>(spec: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use
     items.into_iter().flatten()
 }
 
-/// Whether the caller may do this to objects of a kind in the plan's namespace.
-async fn may(
-    gateway: &PackageGateway,
-    call: &Call,
-    verb: &str,
-    asked: (&str, &str, &str),
-) -> Result<(), Refusal> {
-    may_at(gateway, call, &call.namespace, verb, asked).await
-}
-
-/// The same in a namespace; in none, for kinds that lie in none: rights in a namespace say nothing of these.
-async fn may_at(
-    gateway: &PackageGateway,
-    call: &Call,
-    namespace: &str,
-    verb: &str,
-    (group, resource, name): (&str, &str, &str),
-) -> Result<(), Refusal> {
-    let asked = Attributes {
-        user: &call.user,
-        verb,
-        group,
-        resource,
-        subresource: "",
-        namespace,
-        name,
-        path: "",
-    };
-    let decision = gateway.handle.core().may(&asked).await;
-    if decision.allowed {
-        return Ok(());
-    }
-    let place = match namespace {
-        "" => "at the cluster scope".to_owned(),
-        namespace => format!("in the namespace {namespace:?}"),
-    };
-    let text = format!(
-        "plans.{} is forbidden: User {:?} cannot {verb} resource {resource:?} in API group {group:?} {place}",
-        call.group, call.user.name
-    );
-    Err(Refusal::new(RefusalClass::Denied, text))
-}
-
 /// A plan shows variants, revisions and contents: whoever may not read them is told nothing of them.
 async fn may_see(gateway: &PackageGateway, call: &Call) -> Result<(), Refusal> {
     for (group, resource) in SEEN {
@@ -167,7 +126,9 @@ fn upstream(
     };
     let content = match (text("ref"), named.get("files").and_then(Value::as_object)) {
         ("", Some(files)) => {
-            SupposedContent::Files(contents(files).map_err(|e| wrong("files", &e))?)
+            let files = contents(files).map_err(|e| wrong("files", &e))?;
+            let named = named.get("executable").and_then(Value::as_array);
+            SupposedContent::Files(executable(files, named).map_err(|e| wrong("executable", &e))?)
         }
         ("", None) => return Err(wrong("ref", &"either a ref or files are needed")),
         (name, _) => SupposedContent::GitRef(name.to_owned()),
@@ -191,4 +152,19 @@ fn contents(files: &serde_json::Map<String, Value>) -> Result<Files, String> {
         Ok((parsed, File::new(bytes)))
     };
     files.iter().map(read).collect()
+}
+
+/// Makes files executable that are named so; git keeps no more of a mode.
+fn executable(mut files: Files, named: Option<&Vec<Value>>) -> Result<Files, String> {
+    for path in named.into_iter().flatten() {
+        let path = path.as_str().unwrap_or_default();
+        let parsed = PackagePath::parse(path).map_err(|e| format!("{path}: {e}"))?;
+        let file = files.get_mut(&parsed);
+        let file = file.ok_or_else(|| format!("{path:?} is not among the files"))?;
+        *file = File::New {
+            mode: FileMode::Executable,
+            bytes: Arc::clone(file.bytes()),
+        };
+    }
+    Ok(files)
 }

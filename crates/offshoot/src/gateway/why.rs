@@ -5,6 +5,7 @@ use model::{Namespace, ObjectKey, ObjectName};
 use serde_json::json;
 
 use super::refusal::refusal;
+use super::rights::may;
 use super::{PackageGateway, unsupported};
 
 /// An explanation's name is its kind in lower case, a dot, and its object's name.
@@ -21,6 +22,19 @@ pub(super) async fn handle(gateway: &PackageGateway, call: &Call) -> Result<Outc
         namespace: Namespace::parse(&call.namespace).map_err(|_| missing())?,
         name: ObjectName::parse(name).map_err(|_| missing())?,
     };
+    // Whoever may not read an object is told nothing of it here either.
+    let shows: &[(&str, &str)] = match kind {
+        "blame" => &[
+            (api::PACKAGE_GROUP, "packagerevisions"),
+            (api::PACKAGE_GROUP, "packagerevisionresources"),
+        ],
+        "packagevariant" => &[(api::CONFIG_GROUP, "packagevariants")],
+        "packagevariantset" => &[(api::CONFIG_GROUP, "packagevariantsets")],
+        _ => return Err(missing()),
+    };
+    for (group, resource) in shows {
+        may(gateway, call, "get", (group, resource, name)).await?;
+    }
     if kind == "blame" {
         return blame(gateway, call, &key).await;
     }

@@ -162,3 +162,70 @@ async fn what_was_published_goes_by_an_approvers_word_alone() {
         .await
         .unwrap();
 }
+
+/// An explanation tells what its object holds: whoever may not read the object is told nothing of it, or whether it is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_explanation_takes_the_right_to_its_object() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = Process::start(root, &[]).await;
+    let file = root.join("ann.kubeconfig");
+    let output = Command::new(env!("CARGO_BIN_EXE_offshoot"))
+        .args(["user", "ann", "--data"])
+        .arg(root.join("data"))
+        .args(["--output", &file.display().to_string()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let ann = Client::with(&file).await.unwrap();
+    let explanations = "/apis/fleet.offshoot.dev/v1alpha1/namespaces/default/explanations";
+    let roles = BINDINGS.replace("rolebindings", "roles");
+    let may = async |name: &str, group: &str, resources: &[&str]| {
+        let role = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": name},
+            "rules": [{"verbs": ["get"], "apiGroups": [group], "resources": resources}],
+        });
+        server.create(&roles, &role).await;
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+            "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "ann"}],
+        });
+        server.create(BINDINGS, &binding).await;
+    };
+    let told = async |name: &str| {
+        let answer = ann.get(&format!("{explanations}/{name}")).await;
+        answer.unwrap_err().to_string()
+    };
+    let asked = [
+        ("packagevariant.web", "packagevariants"),
+        ("packagevariantset.web", "packagevariantsets"),
+        ("blame.deploy.web.v1", "packagerevisions"),
+    ];
+    may("explanations", "fleet.offshoot.dev", &["explanations"]).await;
+    for (name, resource) in asked {
+        let told = told(name).await;
+        let missing = format!("cannot get resource {resource:?}");
+        assert!(
+            told.contains("forbidden") && told.contains(&missing),
+            "{told}"
+        );
+    }
+    may("revisions", "porch.kpt.dev", &["packagerevisions"]).await;
+    let contents = told("blame.deploy.web.v1").await;
+    assert!(
+        contents.contains("\"packagerevisionresources\""),
+        "{contents}"
+    );
+    may("contents", "porch.kpt.dev", &["packagerevisionresources"]).await;
+    may(
+        "fleet",
+        "config.porch.kpt.dev",
+        &["packagevariants", "packagevariantsets"],
+    )
+    .await;
+    for (name, _) in asked {
+        let told = told(name).await;
+        assert!(told.contains("not found"), "{told}");
+    }
+}

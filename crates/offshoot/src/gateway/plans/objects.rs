@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::super::PackageGateway;
 use super::super::refusal::invalid;
-use super::may_at;
+use super::super::rights::may_at;
 use crate::ports::{Overlay, read_repository, read_set, read_variant};
 
 /// The kinds of ours.
