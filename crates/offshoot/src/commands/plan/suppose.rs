@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use base64::Engine as _;
+use model::{File, FileMode, PackagePath};
 use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
@@ -34,11 +35,17 @@ pub(super) fn upstream(text: &str) -> Result<Value, Failure> {
     });
     if Path::new(content).is_dir() {
         let decode = base64::engine::general_purpose::STANDARD;
-        let files: Map<String, Value> = folder::read(Path::new(content))?
+        let read = folder::read(Path::new(content))?;
+        let encoded = |(path, file): (&PackagePath, &File)| {
+            (path.to_string(), decode.encode(file.bytes()).into())
+        };
+        let files: Map<String, Value> = read.iter().map(encoded).collect();
+        let executable = read
             .iter()
-            .map(|(path, file)| (path.to_string(), decode.encode(file.bytes()).into()))
-            .collect();
+            .filter(|(_, f)| f.mode() == FileMode::Executable);
+        let executable: Vec<&str> = executable.map(|(path, _)| path.as_str()).collect();
         upstream["files"] = files.into();
+        upstream["executable"] = executable.into();
     } else {
         upstream["ref"] = content.into();
     }
@@ -47,7 +54,22 @@ pub(super) fn upstream(text: &str) -> Result<Value, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
+
+    #[test]
+    fn what_may_be_executed_is_said() {
+        let place = tempfile::tempdir().unwrap();
+        for (name, mode) in [("Kptfile", 0o644), ("run.sh", 0o755)] {
+            let file = place.path().join(name);
+            std::fs::write(&file, "x").unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let read = upstream(&format!("a/web@v2={}", place.path().display())).unwrap();
+        assert_eq!(read["executable"], json!(["run.sh"]));
+        assert_eq!(read["files"], json!({"Kptfile": "eA==", "run.sh": "eA=="}));
+    }
 
     #[test]
     fn what_is_supposed_is_read_or_said_to_be_wrong() {
