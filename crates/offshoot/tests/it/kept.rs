@@ -164,6 +164,58 @@ async fn a_directory_foretells_what_the_server_does() {
     );
 }
 
+/// What a set selects among namespaces is in the directory, too, and so is the plan's own namespace, whatever it is called.
+#[tokio::test(flavor = "multi_thread")]
+async fn namespaces_of_a_directory_are_selected_as_a_server_would() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = started(root).await;
+    let dir = root.join("fleet");
+    export(&server, root, &dir).await;
+    drop(server);
+    let objects = std::fs::read_to_string(dir.join("objects.yaml")).unwrap();
+    std::fs::write(
+        dir.join("objects.yaml"),
+        objects.replace("\"namespace\":\"default\"", "\"namespace\":\"fleet\""),
+    )
+    .unwrap();
+    let fleet = json!({ "labels": { "of": "fleet" } });
+    let namespaces: Vec<Value> = ["a", "default", "b", "fleet"]
+        .into_iter()
+        .map(|name| {
+            let mut metadata = match name {
+                "b" => json!({}),
+                // Who may write to the plan's namespace may look at the cluster's objects (X6).
+                "fleet" => json!({ "labels": { "offshoot.dev/cluster-targets": "true" } }),
+                _ => fleet.clone(),
+            };
+            metadata["name"] = name.into();
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata })
+        })
+        .collect();
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": namespaces });
+    std::fs::write(dir.join("namespaces.json"), list.to_string()).unwrap();
+    let mut selecting = set(1);
+    selecting["metadata"]["namespace"] = "fleet".into();
+    selecting["spec"]["targets"] = json!([{
+        "objectSelector": { "apiVersion": "v1", "kind": "Namespace", "matchLabels": { "of": "fleet" } },
+        "template": { "downstream": { "repo": "deploy", "packageExpr": "target.name" } },
+    }]);
+    std::fs::write(dir.join("set.json"), selecting.to_string()).unwrap();
+    let (_, told, err) = offline(root, &["-n", "fleet"]);
+    let made: Vec<[&str; 2]> = told["targets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| ["variant", "verdict"].map(|key| t[key].as_str().unwrap_or_default()))
+        .collect();
+    let want = [
+        ["fleet/web-deploy-a", "create"],
+        ["fleet/web-deploy-default", "create"],
+    ];
+    assert_eq!(made, want, "{told:#}{err}");
+}
+
 /// F3: a plan that was kept before the upstream moved approves nothing of what the drafts hold now.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kept_plan_does_not_approve_what_came_later() {

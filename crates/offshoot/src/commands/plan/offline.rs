@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use apiserver::verbs::Target;
 use apiserver::verbs::handle::ServerHandle;
+use apiserver::{Reason, ResourceName};
 use engine::ports::Gvk;
 use serde_json::{Value, json};
 
@@ -25,14 +26,15 @@ const CLONES: &str = "git";
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Kinds that are not imported: git holds the packages, and nothing of the others is planned with.
-const LEFT_OUT: [&str; 6] = [
+const LEFT_OUT: [&str; 5] = [
     "PackageRevision",
     "PackageRevisionResources",
     "PorchPackage",
     "Event",
     "Secret",
-    "Namespace",
 ];
+
+const NAMESPACE: &str = "Namespace";
 
 /// A server over a directory.
 pub(super) struct Offline {
@@ -162,6 +164,14 @@ impl Read {
     /// Imports everything: what others refer to first, so that nothing is taken for abandoned. Answers the variants that
     /// came with their uid.
     async fn import(&mut self, handle: &ServerHandle) -> Result<BTreeSet<String>, Failure> {
+        let own = |o: &&Value| {
+            text(o, "/kind") == NAMESPACE && text(o, "/metadata/name") == self.namespace
+        };
+        if !self.objects.iter().any(|o| own(&o)) {
+            let own = json!({ "name": self.namespace });
+            let own = json!({ "apiVersion": "v1", "kind": NAMESPACE, "metadata": own });
+            self.objects.push(own);
+        }
         self.objects.sort_by_key(|o| rank(text(o, "/kind")));
         let uids: BTreeSet<String> = self
             .objects
@@ -195,8 +205,7 @@ impl Read {
                 self.unknown.push((what, why.to_owned()));
                 continue;
             };
-            let core = handle.core();
-            let imported = core.import(&target, &core.own("admin"), object).await;
+            let imported = import(handle, &target, object).await;
             imported.map_err(|e| Failure::new(format!("{what}: {}", e.message)))?;
         }
         Ok(known)
@@ -240,6 +249,29 @@ impl Read {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+}
+
+/// Imports an object. A server has namespaces of its own: to such a one is added what the directory says of it.
+async fn import(
+    handle: &ServerHandle,
+    target: &Target,
+    object: Value,
+) -> Result<(), apiserver::Failure> {
+    let core = handle.core();
+    let whose = core.own("admin");
+    let namespace = text(&object, "/kind") == NAMESPACE;
+    let said = ["labels", "annotations"].map(|key| (key, object["metadata"][key].clone()));
+    match core.import(target, &whose, object).await {
+        Err(e) if namespace && e.reason == Reason::AlreadyExists => {
+            let said = said.into_iter().filter(|(_, said)| !said.is_null());
+            let said: BTreeMap<&str, Value> = said.collect();
+            let namespaces = ResourceName::new("", "v1", "namespaces");
+            let patch = json!({ "metadata": said });
+            let patched = handle.patch(&namespaces, "", &target.name, "", &patch, &whose);
+            patched.await.map(drop)
+        }
+        imported => imported,
     }
 }
 
@@ -340,7 +372,7 @@ fn shift(counts: &mut Value, from: &str, to: &str) {
 /// last, so that what is found in them has its owners.
 fn rank(kind: &str) -> u8 {
     match kind {
-        "CustomResourceDefinition" => 0,
+        "CustomResourceDefinition" | NAMESPACE => 0,
         "PackageVariantSet" => 2,
         "PackageVariant" => 3,
         "Repository" => 4,
