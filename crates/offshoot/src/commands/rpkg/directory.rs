@@ -94,7 +94,10 @@ fn read_file(directory: &Path, path: &Path) -> Result<(String, String), Failure>
         .hint("binary files stay as they are in git; leave them out of the directory")
     })?;
     let name = path.strip_prefix(directory).unwrap_or(path);
-    Ok((name.to_string_lossy().into_owned(), text))
+    let name = name.to_str().ok_or_else(|| {
+        Failure::new(format!("{} is no UTF-8 name", path.display())).hint("rename the file")
+    })?;
+    Ok((name.to_owned(), text))
 }
 
 #[cfg(test)]

@@ -62,6 +62,7 @@ async fn edit(
         ))
     };
     open(editor, directory, &opened).map_err(kept)?;
+    remove_copies(directory, &before).map_err(kept)?;
     let after = directory::read_directory(directory).map_err(kept)?;
     if after == before {
         return Ok(format!("{name} not changed\n"));
@@ -152,6 +153,36 @@ fn open(editor: &str, directory: &Path, files: &[PathBuf]) -> Result<(), Failure
     }
 }
 
+/// Removes what editors leave beside a file of the package: copies of what it was, and their own notes.
+fn remove_copies(directory: &Path, before: &[(String, String)]) -> Result<(), Failure> {
+    for (path, _) in before {
+        let path = Path::new(path);
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            continue;
+        };
+        for copy in [
+            format!("{name}~"),
+            format!(".{name}.swp"),
+            format!(".{name}.swo"),
+            format!("#{name}#"),
+            format!(".#{name}"),
+        ] {
+            let copy = path.with_file_name(copy);
+            if before.iter().any(|(known, _)| Path::new(known) == copy) {
+                continue;
+            }
+            let place = directory.join(copy);
+            match std::fs::remove_file(&place) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Failure::of(&format!("remove {}", place.display()), &e));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +223,34 @@ mod tests {
         open(editor, place.path(), &[PathBuf::from("a b.yaml")]).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "y\n");
         assert!(open("false", place.path(), &[]).is_err());
+    }
+
+    #[test]
+    fn copies_that_an_editor_leaves_are_no_part_of_the_package() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        std::fs::create_dir(at("d")).unwrap();
+        let before = [("d/cm.yaml", "x"), ("mine", "x"), ("mine~", "x")];
+        let all = [
+            "d/cm.yaml",
+            "mine",
+            "mine~",
+            "d/cm.yaml~",
+            "d/#cm.yaml#",
+            "d/new~",
+            "new.yaml",
+        ];
+        for name in all {
+            std::fs::write(at(name), "x").unwrap();
+        }
+        std::fs::write(at("d/.cm.yaml.swp"), [0xff]).unwrap();
+        std::os::unix::fs::symlink("nowhere", at("d/.#cm.yaml")).unwrap();
+        let before = before.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        remove_copies(place.path(), &before).unwrap();
+        let left = directory::read_directory(place.path()).unwrap();
+        let left: Vec<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
+        // What is no copy of a file of the package may be meant; it is the package's own where it was there before.
+        assert_eq!(left, ["d/cm.yaml", "d/new~", "mine", "mine~", "new.yaml"]);
     }
 
     #[test]
