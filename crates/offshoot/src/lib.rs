@@ -18,6 +18,7 @@ mod planning;
 mod ports;
 mod runtimes;
 mod say;
+mod shell;
 mod stack;
 pub mod up;
 mod visible;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::shell::quoted;
+
 /// How to reach the server: the words that kubectl uses.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Connect {
@@ -84,4 +86,59 @@ pub(crate) struct Connect {
     /// Taken for porchctl's sake: what is logged is written at once.
     #[arg(long, value_name = "DURATION", global = true, hide = true)]
     pub(crate) log_flush_frequency: Option<String>,
+}
+
+impl Connect {
+    /// What was typed, for another command that is to reach the same: a space before each word, quoted for a shell.
+    /// `namespace` is the one that is looked at, by whatever it was chosen.
+    pub(crate) fn typed(&self, namespace: &str) -> String {
+        let file = self.kubeconfig.as_ref().map(|file| {
+            let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            file.to_string_lossy().into_owned()
+        });
+        let space = self.namespace.is_some() || namespace != "default";
+        let named = [
+            ("--kubeconfig", &file),
+            ("--context", &self.context),
+            ("--cluster", &self.cluster),
+            ("--user", &self.user),
+            ("--server", &self.server),
+            ("--tls-server-name", &self.tls_server_name),
+            ("-n", &space.then(|| namespace.to_owned())),
+            ("--as", &self.as_user),
+            ("--as-uid", &self.as_uid),
+        ];
+        let named = named
+            .into_iter()
+            .filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
+        let groups = self.as_groups.iter().map(|group| ("--as-group", group));
+        named
+            .chain(groups)
+            .map(|(flag, value)| format!(" {flag} {}", quoted(value)))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_command_reaches_what_was_reached() {
+        assert_eq!(Connect::default().typed("default"), "");
+        assert_eq!(Connect::default().typed("shop"), " -n shop");
+        // The context may name another namespace.
+        let there = Connect {
+            namespace: Some("default".to_owned()),
+            kubeconfig: Some("/etc/the one".into()),
+            context: Some("prod".to_owned()),
+            as_user: Some("ann's".to_owned()),
+            as_groups: vec!["a".to_owned(), "b c".to_owned()],
+            ..Connect::default()
+        };
+        assert_eq!(
+            there.typed("default"),
+            " --kubeconfig '/etc/the one' --context prod -n default --as 'ann'\\''s' --as-group a --as-group 'b c'"
+        );
+    }
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{Client, jsonpath};
 use crate::cli::remote::Listing;
 use crate::exit::Failure;
+use crate::shell::quoted;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
@@ -111,15 +112,6 @@ pub(crate) fn without_go_templates(
         words.extend(["--template".to_owned(), quoted(template)]);
     }
     Err(Failure::usage("Go templates are printed by kubectl").hint(words.join(" ")))
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./=,:@%+".contains(&b);
-    if !word.is_empty() && word.bytes().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn render(objects: &[Value], format: &str, listing: &Listing) -> Result<String, Failure> {

@@ -6,6 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{LogFormat, UpArgs};
 use crate::exit::Failure;
+use crate::shell::quoted;
 use crate::up::{self, Options};
 
 /// Serves until SIGINT or SIGTERM, then drains; a second signal ends it at once.
@@ -25,7 +26,7 @@ pub(super) async fn run(args: &UpArgs, log: LogFormat) -> Result<ExitCode, Failu
     say(log, &format!("offshoot serves at https://{address}"));
     super::write_out(&format!(
         "export KUBECONFIG={}\n",
-        server.kubeconfig().display()
+        quoted(&server.kubeconfig().to_string_lossy())
     ))?;
     tokio::select! {
         _ = terminate.recv() => {}

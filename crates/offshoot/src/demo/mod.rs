@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use crate::cli::DemoArgs;
 use crate::exit::Failure;
+use crate::shell::quoted;
 use story::Story;
 use world::World;
 
@@ -32,12 +33,13 @@ pub(crate) async fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
         // The lines below are typed from anywhere.
         let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
         story.say(&format!(
-            "Everything is still in {0}. Look at it:
-  offshoot up --data {0}/data &
-  export KUBECONFIG={0}/data/kubeconfig
+            "Everything is still in {}. Look at it:
+  offshoot up --data {1}/data &
+  export KUBECONFIG={1}/data/kubeconfig
   kubectl get pvset,pvar,pkgrev
-  git -C {0}/edge-eu.git log --graph --oneline --all",
-            directory.display()
+  git -C {1}/edge-eu.git log --graph --oneline --all",
+            directory.display(),
+            quoted(&directory.to_string_lossy())
         ))?;
     }
     Ok(ExitCode::SUCCESS)

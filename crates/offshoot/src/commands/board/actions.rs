@@ -142,23 +142,14 @@ async fn decide(
 }
 
 /// The command that does the same as a verb on these revisions.
-pub(super) fn command(namespace: &str, verb: &str, members: &[(String, String)]) -> String {
-    let scope = scope(namespace);
+pub(super) fn command(flags: &str, verb: &str, members: &[(String, String)]) -> String {
     match members {
-        [(name, tree)] => format!("offshoot rpkg {verb} {name} --expected-tree {tree}{scope}"),
+        [(name, tree)] => format!("offshoot rpkg {verb} {name} --expected-tree {tree}{flags}"),
         many => {
             let names = many.iter().take(NAMED).map(|(name, _)| name.as_str());
             let names: Vec<&str> = names.collect();
             let rest = if many.len() > NAMED { " …" } else { "" };
-            format!("offshoot rpkg {verb} {}{rest}{scope}", names.join(" "))
+            format!("offshoot rpkg {verb} {}{rest}{flags}", names.join(" "))
         }
-    }
-}
-
-/// The flag that names the namespace, where it is not the usual one.
-pub(super) fn scope(namespace: &str) -> String {
-    match namespace {
-        "default" => String::new(),
-        other => format!(" -n {other}"),
     }
 }

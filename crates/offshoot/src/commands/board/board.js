@@ -362,7 +362,7 @@ class Grid {
       if (node.disabled) node.title = "Your roles do not allow this";
       const names = of.slice(0, 200).map((c) => c.d).join(" ") + (of.length > 200 ? " …" : "");
       const entries = of.map((c) => ({ name: c.d, tree: c.t }));
-      node.onclick = () => ask({ verb, entries }, `offshoot rpkg ${verb} ${names}${row.dataset.scope}`);
+      node.onclick = () => ask({ verb, entries }, `offshoot rpkg ${verb} ${names}${row.dataset.flags}`);
       row.append(node);
     };
     button("propose", "propose", ["Draft"]);

@@ -34,6 +34,8 @@ struct Board {
     client: Client,
     /// How the server is reached; always by the context that was chosen when the board began.
     connect: Connect,
+    /// The flags of a command that does what a page does, ahead of which a space stands: those that the board was given.
+    flags: String,
     /// The user's name, as the server knows it.
     user: String,
     guard: Guard,
@@ -96,6 +98,7 @@ pub(super) async fn run(args: &BoardArgs) -> Result<ExitCode, Failure> {
         .map_err(|e| Failure::of("listen", &e))?;
     let board = Arc::new(Board {
         user: rights::who(&client).await,
+        flags: args.connect.typed(&client.namespace),
         client,
         connect,
         guard: Guard::new(address.to_string()),

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::layout::{self, command, stage};
 use super::{Context, nothing};
-use crate::commands::board::actions;
 use crate::commands::board::classes::Grouped;
 use crate::commands::board::fleet::{Revision, lifecycle};
 use crate::planning;
@@ -144,11 +143,7 @@ fn one(context: &Context<'_>, group: &Grouped) -> Markup {
         .unwrap_or_default();
     let all = serde_json::json!({ "classes": [document] });
     let diff = planning::diff(&all, &group.id).unwrap_or_default();
-    let show = format!(
-        "offshoot rpkg diff {}{}",
-        names(group),
-        actions::scope(&context.board.client.namespace)
-    );
+    let show = format!("offshoot rpkg diff {}{}", names(group), context.board.flags);
     html! {
         p { a href="./changes" { "All changes" } }
         div.title {

@@ -7,7 +7,6 @@ use model::{Conflict, ConflictValue};
 
 use super::layout::{command, entries};
 use super::{Context, nothing};
-use crate::commands::board::actions;
 use crate::commands::board::fleet::{lifecycle, name, tree};
 use crate::visible::visible;
 
@@ -85,7 +84,7 @@ fn card(context: &Context<'_>, key: &str, group: &Group) -> Markup {
                 @for (name, _, local) in group.drafts.iter().take(SHOWN) { li { a href=(format!("./revision?name={name}")) { (name) } " " (value(local)) } }
                 @if group.drafts.len() > SHOWN { li.more { "and " (group.drafts.len() - SHOWN) " more" } }
             } }
-            (command(&format!("offshoot resolve {key} --take local|upstream|base{}", actions::scope(&context.board.client.namespace))))
+            (command(&format!("offshoot resolve {key} --take local|upstream|base{}", context.board.flags)))
         }
     }
 }
@@ -107,7 +106,7 @@ fn side(
     let allowed = context.rights.resolve;
     let does = format!(
         "offshoot resolve {key} --take {side}{}",
-        actions::scope(&context.board.client.namespace)
+        context.board.flags
     );
     let why = (!allowed).then_some("Your roles do not allow this");
     html! {
@@ -124,7 +123,7 @@ fn literal(context: &Context<'_>, key: &str, group: &Group) -> Markup {
     let allowed = context.rights.resolve;
     let does = format!(
         "offshoot resolve {key} --value VALUE{}",
-        actions::scope(&context.board.client.namespace)
+        context.board.flags
     );
     html! {
         form.inline.value data-key=(key) data-command=(does) data-entries=[allowed.then(|| entries(&members(group)))] {

@@ -131,7 +131,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
         all.map(str::to_owned).collect()
     });
     let (approve, propose) = (context.rights.approve, context.rights.propose);
-    let scope = crate::commands::board::actions::scope(&context.board.client.namespace);
+    let flags = &context.board.flags;
     html! {
         div.title { h1 { "Targets" } p #tally aria-live="polite" {} }
         form #filter role="search" aria-label="Filter targets" {
@@ -172,7 +172,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
             aside.side aria-label="Selection" {
                 h2 { span #chosen { "0" } " selected" }
                 p.hint { "Click, Shift-click, or drag over cells. Arrow keys move, Space selects, Ctrl+A selects what is shown, Escape none, Enter opens." }
-                div.verbs #selection-verbs data-propose=[propose.then_some("yes")] data-approve=[approve.then_some("yes")] data-scope=(scope) {}
+                div.verbs #selection-verbs data-propose=[propose.then_some("yes")] data-approve=[approve.then_some("yes")] data-flags=(flags) {}
                 div #about {}
             }
         }

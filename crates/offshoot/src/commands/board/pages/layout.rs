@@ -173,7 +173,7 @@ pub(super) fn act(
     let word = titled(verb);
     let why = (!allowed).then_some(NOT_ALLOWED);
     let entries = entries(members);
-    let does = actions::command(&context.board.client.namespace, verb, members);
+    let does = actions::command(&context.board.flags, verb, members);
     html! {
         button type="button" class=(format!("act {verb}")) disabled[!allowed] title=[why]
             data-act=(verb) data-entries=[allowed.then_some(entries)] data-command=(does) {

@@ -9,7 +9,7 @@ use super::changes::{fields, inputs, text_diff};
 use super::layout::command;
 use super::{Context, nothing};
 use crate::client::{PLANS, SETS, collection, object};
-use crate::commands::board::{Board, actions};
+use crate::commands::board::Board;
 use crate::exit::Failure;
 use crate::planning;
 
@@ -60,13 +60,16 @@ async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), Failure> {
     let [set, revision] =
         ["set", "revision"].map(|k| api::str_at(&asked, &[k]).unwrap_or_default());
     let (client, mut objects) = (&board.client, Vec::new());
-    let scope = actions::scope(&client.namespace);
-    let mut does = format!("offshoot plan{scope}");
+    let flags = &board.flags;
+    let mut does = format!("offshoot plan{flags}");
     if !set.is_empty() && !revision.is_empty() {
         let mut object = client.get(&object(SETS, &client.namespace, set)).await?;
-        if let Some(upstream) = object.pointer_mut("/spec/upstream") {
-            upstream["revision"] = revision.into();
-        }
+        let upstream = object.pointer_mut("/spec/upstream").ok_or_else(|| {
+            Failure::new(format!("the set {set:?} has several upstreams")).hint(format!(
+                "change its spec.upstreams in a file, and ask: offshoot plan -f FILE{flags}"
+            ))
+        })?;
+        upstream["revision"] = revision.into();
         let parts =
             ["apiVersion", "kind", "spec"].map(|k| (k, object.get(k).cloned().unwrap_or_default()));
         let mut manifest = json!({ "metadata": { "name": set, "namespace": client.namespace } });
@@ -75,7 +78,7 @@ async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), Failure> {
         }
         objects.push(manifest);
         does = format!(
-            "kubectl get pvset {set}{scope} -o yaml > {set}.yaml  # set spec.upstream.revision: {revision}\noffshoot plan -f {set}.yaml{scope}"
+            "kubectl get pvset {set}{flags} -o yaml > {set}.yaml  # set spec.upstream.revision: {revision}\noffshoot plan -f {set}.yaml{flags}"
         );
     }
     let body = json!({

@@ -10,7 +10,6 @@ use super::changes::text_diff;
 use super::layout::{self, command, stage};
 use super::{Context, nothing};
 use crate::client::{EXPLANATIONS, PACKAGES, object};
-use crate::commands::board::actions;
 use crate::commands::board::fleet::{lifecycle, name, tree};
 use crate::commands::pkg::findings;
 use crate::commands::rpkg::contents::{Contents, NOT_COMPARED, contents, differences, may_hide};
@@ -125,7 +124,7 @@ async fn changes(context: &Context<'_>, revision: &Value) -> Result<Markup, Fail
     };
     let does = format!(
         "offshoot rpkg diff {own} --against {against}{}",
-        actions::scope(&client.namespace)
+        context.board.flags
     );
     Ok(html! {
         p.tabs {
@@ -165,10 +164,7 @@ fn unified(before: &Files, after: &Files) -> String {
 
 async fn files(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
     let Contents { files, complete } = contents(&context.board.client, own).await?;
-    let does = format!(
-        "offshoot rpkg pull {own} DIR{}",
-        actions::scope(&context.board.client.namespace)
-    );
+    let does = format!("offshoot rpkg pull {own} DIR{}", context.board.flags);
     Ok(html! {
         (command(&does))
         @if !complete { p.trouble { "Links, and files that are binary or too large, are not shown." } }
@@ -185,7 +181,7 @@ fn explained(context: &Context<'_>, revision: &Value) -> Markup {
     let does = format!(
         "offshoot why pkgrev/{}{}",
         name(revision),
-        actions::scope(&context.board.client.namespace)
+        context.board.flags
     );
     let list = |pointer: &str| {
         revision
@@ -234,7 +230,7 @@ async fn blamed(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
             .push(field);
     }
     Ok(html! {
-        (command(&format!("offshoot blame {own} FILE [FIELD]{}", actions::scope(&client.namespace))))
+        (command(&format!("offshoot blame {own} FILE [FIELD]{}", context.board.flags)))
         @if by.is_empty() { (nothing("Nothing is known of who wrote what.")) }
         @for (file, fields) in &by {
             @let text = files.iter().find(|(p, _)| p.as_str() == *file).and_then(|(_, f)| f.as_text()).unwrap_or_default();

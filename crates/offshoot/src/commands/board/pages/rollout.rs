@@ -18,12 +18,12 @@ pub(super) struct Part<'a> {
     /// Whether the user may say it.
     pub(super) allowed: bool,
     /// The flag of commands that names the namespace.
-    pub(super) scope: &'a str,
+    pub(super) flags: &'a str,
 }
 
 /// The part of a set's card.
 pub(super) fn part(part: &Part<'_>) -> Markup {
-    let (set, scope) = (part.set, part.scope);
+    let (set, flags) = (part.set, part.flags);
     html! {
         section.rollout aria-label=(format!("Rollout of {set}")) {
             div.head {
@@ -31,7 +31,7 @@ pub(super) fn part(part: &Part<'_>) -> Markup {
                 div.verbs { @for verb in part.verbs { (button(part, verb)) } }
             }
             @if let Some(rollout) = part.rollout { (steps(set, rollout)) }
-            (command(&format!("offshoot rollout status {set}{scope}")))
+            (command(&format!("offshoot rollout status {set}{flags}")))
         }
     }
 }
@@ -93,13 +93,13 @@ fn meaning(verb: &str) -> &'static str {
 }
 
 fn button(part: &Part<'_>, verb: &str) -> Markup {
-    let Part { set, scope, .. } = part;
+    let Part { set, flags, .. } = part;
     let allowed = part.allowed;
     html! {
         button type="button" class=(format!("act {verb}")) id=(format!("{verb}-{set}"))
             disabled[!allowed] title=[(!allowed).then_some(NOT_ALLOWED)]
             data-steer=(verb) data-set=[allowed.then_some(set)] data-seen=[allowed.then_some(part.seen)]
-            data-meaning=(meaning(verb)) data-command=(format!("offshoot rollout {verb} {set}{scope}")) {
+            data-meaning=(meaning(verb)) data-command=(format!("offshoot rollout {verb} {set}{flags}")) {
             (titled(verb)) span.hidden { " the rollout of " (set) }
         }
     }
@@ -147,7 +147,7 @@ mod tests {
             verbs: &["retry", "undo"],
             seen: "2-4f1d0c2a97 Halted <1>",
             allowed,
-            scope: " -n shop",
+            flags: " -n shop",
         };
         part(&shown).into_string()
     }

@@ -8,7 +8,6 @@ use model::{RolloutStatus, Standing};
 use super::rollout::{self, Part};
 use super::waiting::bar;
 use super::{Context, layout, nothing};
-use crate::commands::board::actions;
 
 /// One set of the page.
 struct Row {
@@ -25,12 +24,12 @@ struct Row {
 /// The main part of the page.
 pub(super) fn main(context: &Context<'_>) -> Markup {
     let rows = rows(context);
-    let scope = actions::scope(&context.board.client.namespace);
+    let flags = &context.board.flags;
     html! {
         div.title { h1 { "Sets" } }
         @if rows.is_empty() { (nothing("There is no set in this namespace.")) }
         div.cards {
-            @for row in &rows { (card(context, row, &scope)) }
+            @for row in &rows { (card(context, row, flags)) }
         }
     }
 }
@@ -77,7 +76,7 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
     })
 }
 
-fn card(context: &Context<'_>, row: &Row, scope: &str) -> Markup {
+fn card(context: &Context<'_>, row: &Row, flags: &str) -> Markup {
     let total: usize = row.counts.values().sum();
     let (repository, package, revision) = &row.upstream;
     let title = if row.name.is_empty() {
@@ -108,7 +107,7 @@ fn card(context: &Context<'_>, row: &Row, scope: &str) -> Markup {
                     verbs: &row.verbs,
                     seen: &row.seen,
                     allowed: context.rights.rollout,
-                    scope,
+                    flags,
                 }))
             }
             @if !row.said.is_empty() { details { summary { "Conditions" } ul { @for line in &row.said { li { (line) } } } } }
