@@ -1,7 +1,7 @@
 //! The step of each target, as cells show it, by the code that decides on it (F7). Computed where a change may have moved a
 //! target, for all changes that came together, and never by page.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plan::set::Place;
 
@@ -32,6 +32,25 @@ impl Fleet {
         let steps = rollout.into_iter().flat_map(|status| &status.steps);
         let mut closed = steps.filter(|step| step.opened.is_none());
         !target.step.is_empty() && closed.any(|step| step.name == target.step)
+    }
+
+    /// The step that keeps a draft or a proposal from being approved now, and the set that it is of: that of a target whose step
+    /// is closed. No button for several takes such a revision; by itself it can be decided.
+    pub(super) fn closed_step(&self, revision: &Revision) -> Option<(&str, &str)> {
+        let (_, target) = self.target_of(name(revision))?;
+        let open = matches!(lifecycle(revision), "Draft" | "Proposed");
+        (open && self.is_early(target)).then_some((target.step.as_str(), target.set.as_str()))
+    }
+
+    /// Steps of each set that are closed now.
+    pub(super) fn closed(&self) -> BTreeMap<&str, Vec<&str>> {
+        let closed = self.sets.iter().filter_map(|(name, set)| {
+            let steps = set.status.rollout.iter().flat_map(|status| &status.steps);
+            let closed = steps.filter(|step| step.opened.is_none());
+            let closed: Vec<&str> = closed.map(|step| step.name.as_str()).collect();
+            (!closed.is_empty()).then_some((name.as_str(), closed))
+        });
+        closed.collect()
     }
 
     /// Whether a target is one that a rollout still has: its variant is there to stay, whoever proposed the deletion of what it

@@ -12,6 +12,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
+use crate::process::wait_for;
+
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
 
 /// A running board.
@@ -142,6 +144,45 @@ pub(crate) async fn viewer(root: &Path, server: &crate::process::Process) -> std
     });
     server.create(BINDINGS, &binding).await;
     file
+}
+
+/// What came of each revision.
+pub(crate) fn results(answer: &Value) -> Vec<(&str, &str, bool)> {
+    let all = answer["results"].as_array();
+    let all = all.expect("results").iter();
+    all.map(|r| {
+        let text = |key: &str| r[key].as_str().unwrap();
+        (text("name"), text("result"), r["changed"] == true)
+    })
+    .collect()
+}
+
+/// What the first button of a verb sends.
+pub(crate) fn entries(page: &str, verb: &str) -> Value {
+    let (_, rest) = page
+        .split_once(&format!("data-act=\"{verb}\" data-entries=\""))
+        .unwrap();
+    let (text, _) = rest.split_once('"').unwrap();
+    serde_json::from_str(&text.replace("&quot;", "\"")).unwrap()
+}
+
+/// The page of changes, once everything that is open is compared.
+pub(crate) async fn changes(board: &Board) -> String {
+    let page = std::cell::RefCell::new(String::new());
+    wait_for("all changes", async || {
+        let now = board.get("changes").2;
+        let done = now.contains("class=\"card class\"") && !now.contains("comparing");
+        *page.borrow_mut() = now;
+        done
+    })
+    .await;
+    page.into_inner()
+}
+
+/// What all buttons of a page would send, one after the other.
+pub(crate) fn taken(page: &str) -> String {
+    let all = page.split("data-entries=\"").skip(1);
+    all.map(|rest| rest.split_once('"').unwrap().0).collect()
 }
 
 impl Drop for Board {

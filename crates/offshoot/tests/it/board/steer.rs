@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Board, viewer};
+use super::{Board, changes, taken, viewer};
 use crate::edges::{REVISIONS, VARIANTS, until_there};
 use crate::plan::{DEPLOYMENT, SETS, typed, upstream};
 use crate::process::{Process, wait_for};
@@ -167,7 +167,56 @@ async fn what_is_open_too_early_is_offered_to_nobody() {
     for name in early {
         assert!(!offered.contains(name) && rest.contains(name), "{page}");
     }
-    assert!(!rest.contains("data-verb"), "{page}");
+    assert!(!rest.contains("data-act"), "{page}");
+    let approver = ["rpkg", "propose", early[1]];
+    assert_eq!(typed(root, "data/kubeconfig", &approver).0, 0);
+    wait_for("the proposal", async || {
+        let page = board.get("changes?stage=Proposed").2;
+        page.contains("1 open revisions")
+    })
+    .await;
+    no_button_takes(&board, &early).await;
+    // By itself, on its own page, each can be decided, and what speaks against it is said.
+    for (name, verb) in early.into_iter().zip(["propose", "approve"]) {
+        let page = board.get(&format!("revision?name={name}")).2;
+        assert!(page.contains(&format!("data-act=\"{verb}\"")), "{page}");
+        assert!(taken(&page).contains(name), "{page}");
+        let told = "Not to be approved now: its step 'rest' of the rollout of web is closed";
+        assert!(page.contains(told), "{page}");
+    }
+    let open = board.get("revision?name=canary.web.packagevariant-3").2;
+    assert!(!open.contains("Not to be approved now"), "{open}");
+}
+
+/// Changes, the page of their class and the grid's cells: these revisions are shown, and are in no button for several.
+async fn no_button_takes(board: &Board, early: &[&str]) {
+    let page = changes(board).await;
+    assert!(
+        taken(&page).contains("canary.web.packagevariant-3"),
+        "{page}"
+    );
+    let links = page.split("./changes?class=").skip(1);
+    let ids: std::collections::BTreeSet<&str> =
+        links.map(|rest| rest.split_once('"').unwrap().0).collect();
+    let classes = ids
+        .into_iter()
+        .map(|id| board.get(&format!("changes?class={id}")).2);
+    let theirs = classes.filter(|class| class.contains(&format!("?name={}", early[0])));
+    let theirs: Vec<String> = theirs.collect();
+    assert_eq!(theirs.len(), 1, "{page}");
+    for page in theirs.iter().chain([&page]) {
+        assert!(page.contains("2 of closed steps"), "{page}");
+        for name in early {
+            assert!(!taken(page).contains(name), "{page}");
+        }
+    }
+    let cells: Value = serde_json::from_str(&board.get("cells").2).unwrap();
+    assert_eq!(cells["closed"], json!({ "web": ["rest"] }));
+    for name in early {
+        let all = cells["cells"].as_array().unwrap().iter();
+        let at = all.clone().position(|c| c[1] == *name).unwrap();
+        assert_eq!(steps(&cells)[at], "rest");
+    }
 }
 
 /// A variant that somebody deletes by hand during an undo proposes the deletion of its package, and is made anew.

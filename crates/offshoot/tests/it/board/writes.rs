@@ -2,42 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::Board;
+use super::{Board, changes, entries, results};
 use crate::bulk::{admin, drafts, revisions};
 use crate::edges::RESOURCES;
-use crate::process::{bare, git, wait_for};
-
-/// What came of each revision.
-fn results(answer: &Value) -> Vec<(&str, &str, bool)> {
-    let all = answer["results"].as_array();
-    let all = all.expect("results").iter();
-    all.map(|r| {
-        let text = |key: &str| r[key].as_str().unwrap();
-        (text("name"), text("result"), r["changed"] == true)
-    })
-    .collect()
-}
-
-fn entries(page: &str, verb: &str) -> Value {
-    let (_, rest) = page
-        .split_once(&format!("data-act=\"{verb}\" data-entries=\""))
-        .unwrap();
-    let (text, _) = rest.split_once('"').unwrap();
-    serde_json::from_str(&text.replace("&quot;", "\"")).unwrap()
-}
-
-/// The page of changes, once everything that is open is compared.
-async fn changes(board: &Board) -> String {
-    let page = std::cell::RefCell::new(String::new());
-    wait_for("all changes", async || {
-        let now = board.get("changes").2;
-        let done = now.contains("class=\"card class\"") && !now.contains("comparing");
-        *page.borrow_mut() = now;
-        done
-    })
-    .await;
-    page.into_inner()
-}
+use crate::process::{bare, git};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_class_is_approved_as_it_was_shown_and_git_names_the_user() {

@@ -25,6 +25,10 @@ struct Cells<'f> {
     repositories: Option<BTreeMap<&'f str, BTreeMap<&'f str, &'f str>>>,
     /// The steps of each set, in their order.
     steps: BTreeMap<&'f str, Vec<&'f str>>,
+    /// Those of them that are closed.
+    closed: BTreeMap<&'f str, Vec<&'f str>>,
+    /// Revisions whose deletion is approved on their own page alone.
+    kept: BTreeSet<&'f str>,
 }
 
 /// Variant, revision, its tree, and as places of words: set, repository, package, state, lifecycle, class, versions,
@@ -76,6 +80,8 @@ pub(in crate::commands::board) fn cells(board: &Board, query: &Query) -> String 
                 gone: gone.unwrap_or_default(),
                 repositories: labelled.then(|| repositories.collect()),
                 steps: steps(fleet),
+                closed: fleet.closed(),
+                kept: fleet.kept_deletions(),
             };
             // Only maps with keys that are no texts cannot be written.
             serde_json::to_string(&cells).unwrap_or_default()

@@ -6,6 +6,7 @@ use model::{Lifecycle, Standing};
 
 use super::Context;
 use crate::commands::board::actions;
+use crate::commands::board::fleet::{Fleet, lifecycle};
 
 /// The page that takes the token.
 pub(in crate::commands::board) fn enter() -> Markup {
@@ -188,38 +189,82 @@ pub(super) fn entries(members: &[(String, String)]) -> String {
     serde_json::Value::from(members.iter().map(one).collect::<Vec<_>>()).to_string()
 }
 
-/// Propose, approve and reject, for those of the members that each is for.
-pub(super) fn verbs(context: &Context<'_>, members: &[(String, String)]) -> Markup {
-    let of = |stage: &str| -> Vec<(String, String)> {
-        context.board.fleet(|fleet| {
-            let stands = |name: &str| {
-                let revision = fleet.revision(name);
-                revision.is_some_and(|r| crate::commands::board::fleet::lifecycle(r) == stage)
-            };
-            members
-                .iter()
-                .filter(|(name, _)| stands(name))
-                .cloned()
-                .collect()
-        })
+/// Which of the members a verb is for, and what is left out of buttons for several.
+struct Offered {
+    drafts: Vec<(String, String)>,
+    approved: Vec<(String, String)>,
+    rejected: Vec<(String, String)>,
+    /// How many are of a step that is closed.
+    early: usize,
+    /// How many deletions are of what a rollout still has.
+    kept: usize,
+}
+
+fn offered(fleet: &Fleet, members: &[(String, String)], alone: bool) -> Offered {
+    let kept = fleet.kept_deletions();
+    let mut offered = Offered {
+        drafts: Vec::new(),
+        approved: Vec::new(),
+        rejected: Vec::new(),
+        early: 0,
+        kept: 0,
     };
-    let (drafts, proposed, deletions) = (of("Draft"), of("Proposed"), of("DeletionProposed"));
-    let rights = context.rights;
-    let decided: Vec<(String, String)> = proposed.iter().chain(&deletions).cloned().collect();
-    let mut approved = decided.clone();
-    if members.len() > 1 {
-        // What a rollout still has goes with nothing else.
-        context.board.fleet(|fleet| {
-            let kept = fleet.kept_deletions();
-            approved.retain(|(name, _)| !kept.contains(name.as_str()));
-        });
+    for member in members {
+        let Some(revision) = fleet.revision(&member.0) else {
+            continue;
+        };
+        if !alone && fleet.closed_step(revision).is_some() {
+            offered.early += 1;
+            continue;
+        }
+        match lifecycle(revision) {
+            "Draft" => offered.drafts.push(member.clone()),
+            "Proposed" | "DeletionProposed" => {
+                offered.rejected.push(member.clone());
+                match !alone && kept.contains(member.0.as_str()) {
+                    true => offered.kept += 1,
+                    false => offered.approved.push(member.clone()),
+                }
+            }
+            _ => {}
+        }
     }
+    offered
+}
+
+/// Propose, approve and reject, for those of several revisions that each is for. What is of a closed step, and deletions of
+/// what a rollout still has, are decided each by itself.
+pub(super) fn verbs(context: &Context<'_>, members: &[(String, String)]) -> Markup {
+    let offered = context.board.fleet(|fleet| offered(fleet, members, false));
+    html! {
+        (buttons(context, &offered))
+        @if offered.early > 0 {
+            p.soft { (offered.early) " of closed steps: each is decided on its own page" }
+        }
+        @if offered.kept > 0 {
+            p.soft { (offered.kept) " deletions of what a rollout still has: each is approved on its own page" }
+        }
+    }
+}
+
+/// The same for one revision by itself, whatever it is of.
+pub(super) fn verbs_of_one(context: &Context<'_>, member: &(String, String)) -> Markup {
+    let member = std::slice::from_ref(member);
+    let offered = context.board.fleet(|fleet| offered(fleet, member, true));
+    buttons(context, &offered)
+}
+
+fn buttons(context: &Context<'_>, offered: &Offered) -> Markup {
+    let rights = context.rights;
+    let all = [
+        ("propose", rights.propose, &offered.drafts),
+        ("approve", rights.approve, &offered.approved),
+        ("reject", rights.approve, &offered.rejected),
+    ];
     html! {
         div.verbs {
-            @if !drafts.is_empty() { (act(context, "propose", rights.propose, &drafts)) }
-            @if !decided.is_empty() {
-                @if !approved.is_empty() { (act(context, "approve", rights.approve, &approved)) }
-                (act(context, "reject", rights.approve, &decided))
+            @for (verb, allowed, members) in all {
+                @if !members.is_empty() { (act(context, verb, allowed, members)) }
             }
         }
     }
