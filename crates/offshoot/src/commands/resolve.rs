@@ -48,10 +48,7 @@ async fn resolve(client: &Client, args: &ResolveArgs) -> Result<String, Failure>
 }
 
 /// What would be decided: the decisions, the drafts with an equal open conflict, and lines about what differs.
-///
-/// # Errors
-/// Nothing is decided by these words.
-pub(super) async fn prepare(
+async fn prepare(
     client: &Client,
     args: &ResolveArgs,
 ) -> Result<(Vec<Resolution>, Vec<Entry>, Vec<String>), Failure> {
@@ -81,7 +78,10 @@ pub(super) async fn prepare(
 }
 
 /// The drafts of the selection that have conflicts.
-async fn drafts(client: &Client, args: &ResolveArgs) -> Result<Vec<Revision>, Failure> {
+///
+/// # Errors
+/// The server refuses, or names what cannot be read.
+pub(super) async fn drafts(client: &Client, args: &ResolveArgs) -> Result<Vec<Revision>, Failure> {
     let query = [
         (
             "labelSelector",
@@ -111,8 +111,11 @@ fn read(object: &Value) -> Result<Revision, Failure> {
         .map_err(|why| Failure::new(format!("a package revision cannot be read: {why}")))
 }
 
-/// The decision about the conflicts of a key.
-fn of_key(args: &ResolveArgs, drafts: &[Revision]) -> Result<Resolution, Failure> {
+/// The decision about the conflicts of a key, as these drafts have them.
+///
+/// # Errors
+/// None has it, they are not equal, or the value is none for them.
+pub(super) fn of_key(args: &ResolveArgs, drafts: &[Revision]) -> Result<Resolution, Failure> {
     let key = args.key.as_deref().unwrap_or_default();
     let of_key = |c: &&Conflict| c.derived_from.is_none() && api::conflict_key(c) == key;
     let all: Vec<&Conflict> = drafts

@@ -22,7 +22,7 @@ async fn edit(server: &Process, name: &str, level: &str) {
     server.client.put(&path, &files).await.unwrap();
 }
 
-async fn level(server: &Process, name: &str) -> String {
+pub(crate) async fn level(server: &Process, name: &str) -> String {
     let files = server.get(&format!("{RESOURCES}/{name}")).await;
     let text = files["spec"]["resources"]["crlf.yaml"].as_str().unwrap();
     let line = text
@@ -32,12 +32,12 @@ async fn level(server: &Process, name: &str) -> String {
     line.rsplit(' ').next().unwrap().to_owned()
 }
 
-fn draft(number: usize) -> String {
+pub(crate) fn draft(number: usize) -> String {
     format!("deploy.web-{number}.packagevariant-2")
 }
 
 /// Four packages, three of them with a level of their own, upgraded to an upstream that has another one.
-async fn upgraded(root: &Path) -> Process {
+pub(crate) async fn upgraded(root: &Path) -> Process {
     let server = drafts(root, 4).await;
     for (number, own) in [(0, "debug"), (1, "debug"), (2, "trace")] {
         edit(

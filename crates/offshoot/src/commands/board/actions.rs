@@ -2,7 +2,7 @@
 //!
 //! The requests are those of `rpkg` and `resolve`; the server decides, and names who asked in git.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use api::BulkResult;
 use plan::revision::Verb;
@@ -10,9 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Board;
-use crate::cli::remote::Connect;
-use crate::cli::remote::{ResolveArgs, TakenSide};
-use crate::commands::resolve;
+use super::decide::{self, Answered, Decision};
 use crate::commands::rpkg::bulk::{self, Asked, Told};
 use crate::commands::rpkg::entry::Entry;
 use crate::exit::Failure;
@@ -72,28 +70,68 @@ pub(super) async fn run(board: &Board, body: &[u8]) -> Result<Value, Failure> {
         tree: Some(shown.tree.clone()),
     });
     let entries: Vec<Entry> = entries.collect();
-    let (told, broken, summary) = if request.verb == "resolve" {
-        decide(board, &request, entries).await?
+    let answered = if request.verb == "resolve" {
+        let decision = Decision {
+            key: &request.key,
+            take: &request.take,
+            value: request.value.as_deref(),
+            dry_run: request.dry_run,
+        };
+        decide::run(board, &decision, &entries).await?
     } else {
-        let verb = verb(&request.verb)?;
-        let asked = Asked::Verb(verb);
+        let asked = Asked::Verb(verb(&request.verb)?);
         let (told, broken) = bulk::ask_all(&board.client, asked, &entries, request.dry_run).await;
-        let summary = bulk::summary(asked, &told);
-        (told, broken, summary)
+        Answered {
+            summary: bulk::summary(asked, &told),
+            told,
+            broken,
+            becomes: None,
+        }
     };
-    let results = told.iter().map(|(name, outcome)| {
-        let changed = outcome.result == BulkResult::Refused && outcome.reason == "Conflict";
+    Ok(written(answered, &entries, request.dry_run))
+}
+
+/// The answer for the page: each revision that was shown with what came of it, and how many of what.
+fn written(answered: Answered, shown: &[Entry], dry_run: bool) -> Value {
+    let told = &answered.told;
+    let is_changed = |(_, outcome): &&Told| {
+        outcome.result == BulkResult::Refused && outcome.reason == "Conflict"
+    };
+    let results = told.iter().map(|one| {
+        let (name, outcome) = one;
         json!({
             "name": name, "result": outcome.result.as_str(), "message": outcome.message,
-            "changed": changed,
+            "changed": is_changed(&one),
         })
     });
-    let results: Vec<Value> = results.collect();
-    Ok(json!({
-        "summary": if request.dry_run { format!("{summary} (dry run)") } else { summary },
+    let known: BTreeSet<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+    let unknown = shown.iter().filter(|e| !known.contains(e.name.as_str()));
+    let unknown = unknown.map(|e| {
+        let message = "nobody answered for it";
+        json!({ "name": e.name, "result": "Unknown", "message": message, "changed": false })
+    });
+    let results: Vec<Value> = results.chain(unknown).collect();
+    let mut summary = answered.summary;
+    for (count, what) in [
+        (
+            told.iter().filter(is_changed).count(),
+            "changed since shown",
+        ),
+        (results.len() - told.len(), "without an answer"),
+    ] {
+        if count > 0 {
+            summary = format!("{summary}; {count} {what}");
+        }
+    }
+    if dry_run {
+        summary.push_str(" (dry run)");
+    }
+    json!({
+        "summary": summary,
         "results": results,
-        "broken": broken.map(|why| why.message().to_owned()),
-    }))
+        "broken": answered.broken.map(|why| why.message().to_owned()),
+        "becomes": answered.becomes,
+    })
 }
 
 fn verb(word: &str) -> Result<Verb, Failure> {
@@ -103,42 +141,6 @@ fn verb(word: &str) -> Result<Verb, Failure> {
         "reject" => Ok(Verb::Reject),
         _ => Err(Failure::new(format!("{word:?} is no verb of the board"))),
     }
-}
-
-/// Decides conflicts as `offshoot resolve` does, in the drafts that were shown, if they hold what was shown.
-async fn decide(
-    board: &Board,
-    request: &Request,
-    shown: Vec<Entry>,
-) -> Result<(Vec<Told>, Option<Failure>, String), Failure> {
-    let take = match (request.take.as_str(), &request.value) {
-        ("local", None) => Some(TakenSide::Local),
-        ("upstream", None) => Some(TakenSide::Upstream),
-        ("base", None) => Some(TakenSide::Base),
-        ("", Some(_)) => None,
-        _ => return Err(Failure::new("either a side or a value decides")),
-    };
-    let args = ResolveArgs {
-        connect: Connect::default(),
-        key: Some(request.key.clone()),
-        take,
-        value: request.value.clone(),
-        like: None,
-        selector: None,
-        field_selector: None,
-        dry_run: request.dry_run,
-    };
-    let (decisions, waiting, _) = resolve::prepare(&board.client, &args).await?;
-    let waiting: BTreeMap<&str, ()> = waiting.iter().map(|e| (e.name.as_str(), ())).collect();
-    let entries: Vec<Entry> = shown
-        .into_iter()
-        .filter(|e| waiting.contains_key(e.name.as_str()))
-        .collect();
-    let wire: Vec<Value> = decisions.iter().map(api::write_resolution).collect();
-    let asked = Asked::Resolve(&wire);
-    let (told, broken) = bulk::ask_all(&board.client, asked, &entries, request.dry_run).await;
-    let summary = bulk::summary(asked, &told);
-    Ok((told, broken, summary))
 }
 
 /// The command that does the same as a verb on these revisions.

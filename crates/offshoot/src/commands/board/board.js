@@ -115,6 +115,16 @@ const outcome = (told, answer) => {
     list.append(item);
   }
   if (list.children.length) told.append(list);
+  if (answer.becomes) {
+    const { name, file, diff } = answer.becomes;
+    told.append(make("p", diff ? `The text of ${name} becomes, before its functions run:` : `${file} of ${name} holds that already: its text stays.`));
+    const text = make("pre", undefined, { class: "diff", tabindex: "0", "aria-label": `What ${file} becomes` });
+    for (const line of diff.split("\n").slice(0, -1)) {
+      const kind = /^(\+\+\+|---)/.test(line) ? "file" : { "@": "hunk", "+": "plus", "-": "minus" }[line[0]] ?? "";
+      text.append(make("span", `${line}\n`, { class: kind }));
+    }
+    if (diff) told.append(text);
+  }
 };
 document.addEventListener("click", (event) => {
   const copy = event.target.closest("[data-copy]");

@@ -6,6 +6,7 @@
 
 mod actions;
 mod classes;
+mod decide;
 mod feed;
 mod fleet;
 mod guard;

@@ -1,6 +1,7 @@
 //! `offshoot board` from outside: who gets in, what it writes and in whose name, and what a browser makes of it.
 
 mod browser;
+mod conflicts;
 mod rules;
 mod steer;
 mod writes;
