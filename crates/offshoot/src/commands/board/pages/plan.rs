@@ -12,6 +12,7 @@ use crate::client::{PLANS, SETS, collection, object};
 use crate::commands::board::Board;
 use crate::exit::Failure;
 use crate::planning;
+use crate::shell::quoted;
 
 /// How long a plan may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -77,8 +78,10 @@ async fn ask(board: &Board, body: &[u8]) -> Result<(Value, String), Failure> {
             manifest[key] = value;
         }
         objects.push(manifest);
+        let patch = json!({ "spec": { "upstream": { "revision": revision } } }).to_string();
         does = format!(
-            "kubectl get pvset {set}{flags} -o yaml > {set}.yaml  # set spec.upstream.revision: {revision}\noffshoot plan -f {set}.yaml{flags}"
+            "kubectl patch pvset {set}{flags} --type merge -p {} --dry-run=client -o yaml | offshoot plan -f -{flags}",
+            quoted(&patch)
         );
     }
     let body = json!({
