@@ -2,6 +2,7 @@
 
 mod browser;
 mod conflicts;
+mod revision;
 mod rules;
 mod steer;
 mod writes;

@@ -3,6 +3,7 @@
 mod changes;
 mod conflicts;
 mod grid;
+mod history;
 mod layout;
 mod plan;
 mod revision;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::changes::text_diff;
 use super::layout::{self, command, stage};
-use super::{Context, nothing};
+use super::{Context, history, nothing};
 use crate::client::{EXPLANATIONS, PACKAGES, object};
 use crate::commands::board::fleet::{lifecycle, name, tree};
 use crate::commands::pkg::findings;
@@ -44,7 +44,7 @@ pub(super) async fn main(context: &Context<'_>) -> Markup {
         "files" => files(context, wanted).await,
         "why" => Ok(explained(context, &revision)),
         "blame" => blamed(context, wanted).await,
-        "history" => Ok(history(context, wanted)),
+        "history" => history::main(context, &revision).await,
         _ => changes(context, &revision).await,
     };
     let member = (wanted.to_owned(), tree(&revision).to_owned());
@@ -246,29 +246,4 @@ async fn blamed(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
             }
         }
     })
-}
-
-fn history(context: &Context<'_>, own: &str) -> Markup {
-    let mut all = context.board.fleet(|fleet| fleet.package_of(own).to_vec());
-    all.sort_by_key(|r| {
-        let number = upgrade::number(r);
-        std::cmp::Reverse(if number == 0 { i64::MAX } else { number })
-    });
-    html! {
-        section.card aria-label="History" { h2 { "Revisions of this package" } table {
-            thead { tr { th scope="col" { "Revision" } th scope="col" { "Number" } th scope="col" { "Stage" } th scope="col" { "Upstream commit" } th scope="col" { "Commit" } } }
-            tbody { @for r in &all { tr aria-current=[(name(r) == own).then_some("true")] {
-                @let number = upgrade::number(r);
-                td { a href=(format!("./revision?name={}", name(r))) { (name(r)) } }
-                td { @if number > 0 { "v" (number) } @else if number < 0 { "branch" } @else { "–" } }
-                td { (stage(lifecycle(r))) }
-                td { code.soft { (commit(r, "upstreamLock")) } } td { code.soft { (commit(r, "selfLock")) } }
-            } } }
-        } }
-    }
-}
-
-fn commit(revision: &Value, which: &str) -> String {
-    let (.., commit) = upgrade::lock(revision, which);
-    commit.get(..10).unwrap_or(&commit).to_owned()
 }
