@@ -204,7 +204,7 @@ pub(super) fn seen(set: &Value) -> String {
 }
 
 /// Stands for what was [`seen`]: which rollout, its state, how many steps are open, and a mark for the rest.
-fn version(set: &Value) -> String {
+pub(super) fn version(set: &Value) -> String {
     let rollout = api::read_set_status(set).rollout.unwrap_or_default();
     let open = rollout.steps.iter().filter(|s| s.opened.is_some()).count();
     let state = rollout.state.word().to_lowercase();

@@ -17,7 +17,7 @@ use crate::exit::Failure;
 
 /// How many revisions one press of a button is about, at most.
 const MOST: usize = 20_000;
-/// How many names a shown command holds.
+/// How many names one line of a shown command holds.
 const NAMED: usize = 200;
 
 /// What a page asks for.
@@ -143,15 +143,53 @@ fn verb(word: &str) -> Result<Verb, Failure> {
     }
 }
 
-/// The command that does the same as a verb on these revisions.
+/// The command that does the same as a verb on these revisions: of very many it is several, a line each.
 pub(super) fn command(flags: &str, verb: &str, members: &[(String, String)]) -> String {
-    match members {
-        [(name, tree)] => format!("offshoot rpkg {verb} {name} --expected-tree {tree}{flags}"),
-        many => {
-            let names = many.iter().take(NAMED).map(|(name, _)| name.as_str());
-            let names: Vec<&str> = names.collect();
-            let rest = if many.len() > NAMED { " …" } else { "" };
-            format!("offshoot rpkg {verb} {}{rest}{flags}", names.join(" "))
+    if let [(name, tree)] = members {
+        return format!("offshoot rpkg {verb} {name} --expected-tree {tree}{flags}");
+    }
+    listed(flags, verb, members)
+}
+
+/// A command of `rpkg` on all of these, whatever they hold.
+pub(super) fn listed(flags: &str, verb: &str, members: &[(String, String)]) -> String {
+    let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+    let lines = names.chunks(NAMED);
+    let lines = lines.map(|names| format!("offshoot rpkg {verb} {}{flags}", names.join(" ")));
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members(count: usize) -> Vec<(String, String)> {
+        let one = |n| (format!("edge.web-{n}.v1"), format!("tree-{n}"));
+        (0..count).map(one).collect()
+    }
+
+    #[test]
+    fn what_does_the_same_names_every_revision() {
+        assert_eq!(
+            command(" -n shop", "reject", &members(1)),
+            "offshoot rpkg reject edge.web-0.v1 --expected-tree tree-0 -n shop"
+        );
+        assert_eq!(
+            command(" -n shop", "propose", &members(2)),
+            "offshoot rpkg propose edge.web-0.v1 edge.web-1.v1 -n shop"
+        );
+        let all = members(2 * NAMED + 1);
+        let several = command(" -n shop", "approve", &all);
+        let lines: Vec<Vec<&str>> = several.lines().map(|l| l.split(' ').collect()).collect();
+        assert_eq!(lines.len(), 3);
+        let mut names = Vec::new();
+        for words in lines {
+            assert_eq!(words[..3], ["offshoot", "rpkg", "approve"]);
+            let (flags, named) = (&words[words.len() - 2..], &words[3..words.len() - 2]);
+            assert_eq!(flags, ["-n", "shop"]);
+            names.extend(named.iter().map(|name| (*name).to_owned()));
         }
+        let wanted: Vec<String> = all.into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, wanted);
     }
 }

@@ -76,6 +76,13 @@ const ask = (request, command) => {
     : `${title(request.verb)} ${count === 1 ? request.entries[0].name : `${count} revisions`}?`;
   confirm({ words, means: "Only what holds what was shown is changed.", command, where: "./act", request });
 };
+// What does the same: for one revision with its tree, for very many in several commands.
+const commandOf = (verb, entries, flags) => {
+  if (entries.length === 1) return `offshoot rpkg ${verb} ${entries[0].name} --expected-tree ${entries[0].tree}${flags}`;
+  const lines = [];
+  for (let at = 0; at < entries.length; at += 200) lines.push(`offshoot rpkg ${verb} ${entries.slice(at, at + 200).map((e) => e.name).join(" ")}${flags}`);
+  return lines.join("\n");
+};
 const confirm = ({ words, means, command, where, request }) => {
   const dialog = $("dialog");
   const told = make("div", undefined, { class: "told", "aria-live": "polite" });
@@ -372,9 +379,8 @@ class Grid {
       const node = make("button", `${title(verb)} ${of.length}`, { type: "button", class: `act ${verb}` });
       node.disabled = row.dataset[right] !== "yes";
       if (node.disabled) node.title = "Your roles do not allow this";
-      const names = of.slice(0, 200).map((c) => c.d).join(" ") + (of.length > 200 ? " …" : "");
       const entries = of.map((c) => ({ name: c.d, tree: c.t }));
-      node.onclick = () => ask({ verb, entries }, `offshoot rpkg ${verb} ${names}${row.dataset.flags}`);
+      node.onclick = () => ask({ verb, entries }, commandOf(verb, entries, row.dataset.flags));
       row.append(node);
     };
     button("propose", "propose", ["Draft"]);

@@ -46,6 +46,8 @@ pub(super) struct Set {
     pub(super) verbs: Vec<&'static str>,
     /// How its rollout was seen: sent along with what is said to it.
     pub(super) seen: String,
+    /// The same for a command: what `--if-version` takes.
+    pub(super) version_seen: String,
 }
 
 impl Set {
@@ -186,6 +188,7 @@ impl Fleet {
             upstream: (repo, package, revision),
             verbs: rollout::offered(object),
             seen: rollout::seen(object),
+            version_seen: rollout::version(object),
         };
         let name = name(object).to_owned();
         let old = self.sets.get(&name);

@@ -36,6 +36,18 @@ fn request(page: &str, verb: &str) -> Value {
     json!({ "verb": verb, "set": "web", "seen": rest.split_once('"').unwrap().0 })
 }
 
+/// The words of the command that does the same as a button, without the program.
+fn command(page: &str, verb: &str) -> String {
+    let button = button(page, verb).expect(verb);
+    let (_, rest) = button.split_once("data-command=\"offshoot ").unwrap();
+    rest.split_once('"').unwrap().0.to_owned()
+}
+
+fn said(root: &std::path::Path, command: &str) -> (i32, String, String) {
+    let words: Vec<&str> = command.split(' ').collect();
+    typed(root, "data/kubeconfig", &words)
+}
+
 async fn annotations(server: &Process) -> Value {
     let set = server.get(&format!("{SETS}/web")).await;
     set.pointer("/metadata/annotations")
@@ -54,9 +66,10 @@ async fn a_rollout_is_steered_as_it_was_shown() {
         button(&page, "resume").is_none() && button(&page, "retry").is_none(),
         "{page}"
     );
+    let shown = command(&page, "pause");
     assert!(
-        page.contains("data-command=\"offshoot rollout undo web\""),
-        "{page}"
+        shown.starts_with("rollout pause web --if-version "),
+        "{shown}"
     );
     let (pause, undo) = (request(&page, "pause"), request(&page, "undo"));
 
@@ -81,7 +94,12 @@ async fn a_rollout_is_steered_as_it_was_shown() {
         "true"
     );
 
-    // It is paused since: what was shown is refused, whatever it is.
+    // It is paused since: what was shown is refused, whatever it is, and so is the command that was shown.
+    let refused = said(root, &shown);
+    assert!(
+        refused.0 != 0 && refused.2.contains("changed since version"),
+        "{refused:?}"
+    );
     for stale in [&pause, &undo] {
         let told = board.post("rollout", stale);
         assert_eq!(told["changed"], true, "{told}");
@@ -112,6 +130,8 @@ async fn a_rollout_is_steered_as_it_was_shown() {
     until(&server, "Undone").await;
     let page = sets(&board, "Rollout: undone").await;
     assert!(button(&page, "undo").is_none(), "{page}");
+    let resumed = said(root, &command(&page, "resume"));
+    assert_eq!(resumed.0, 0, "{resumed:?}");
 
     let unknown = board.post(
         "rollout",

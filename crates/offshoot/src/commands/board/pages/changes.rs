@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::layout::{self, command, stage};
 use super::{Context, nothing};
+use crate::commands::board::actions;
 use crate::commands::board::classes::Grouped;
 use crate::commands::board::fleet::{Revision, lifecycle};
 use crate::planning;
@@ -143,7 +144,7 @@ fn one(context: &Context<'_>, group: &Grouped) -> Markup {
         .unwrap_or_default();
     let all = serde_json::json!({ "classes": [document] });
     let diff = planning::diff(&all, &group.id).unwrap_or_default();
-    let show = format!("offshoot rpkg diff {}{}", names(group), context.board.flags);
+    let show = actions::listed(&context.board.flags, "diff", &group.members);
     html! {
         p { a href="./changes" { "All changes" } }
         div.title {
@@ -157,17 +158,6 @@ fn one(context: &Context<'_>, group: &Grouped) -> Markup {
         (inputs(&document))
         (members(context, group, &document))
     }
-}
-
-fn names(group: &Grouped) -> String {
-    let shown: Vec<&str> = group
-        .members
-        .iter()
-        .take(20)
-        .map(|(n, _)| n.as_str())
-        .collect();
-    let rest = if group.members.len() > 20 { " …" } else { "" };
-    format!("{}{rest}", shown.join(" "))
 }
 
 fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> + use<'v> {

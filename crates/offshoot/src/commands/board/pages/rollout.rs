@@ -5,6 +5,7 @@ use model::{RolloutState, RolloutStatus};
 
 use super::layout::{NOT_ALLOWED, command, titled};
 use crate::commands::rollout::word;
+use crate::shell::quoted;
 
 /// What of a set's card is its rollout.
 pub(super) struct Part<'a> {
@@ -15,6 +16,8 @@ pub(super) struct Part<'a> {
     pub(super) verbs: &'a [&'static str],
     /// How it was seen; sent along with what is said.
     pub(super) seen: &'a str,
+    /// The same for a command.
+    pub(super) version: &'a str,
     /// Whether the user may say it.
     pub(super) allowed: bool,
     /// The flag of commands that names the namespace.
@@ -94,12 +97,14 @@ fn meaning(verb: &str) -> &'static str {
 
 fn button(part: &Part<'_>, verb: &str) -> Markup {
     let Part { set, flags, .. } = part;
+    let version = quoted(part.version);
+    let does = format!("offshoot rollout {verb} {set} --if-version {version}{flags}");
     let allowed = part.allowed;
     html! {
         button type="button" class=(format!("act {verb}")) id=(format!("{verb}-{set}"))
             disabled[!allowed] title=[(!allowed).then_some(NOT_ALLOWED)]
             data-steer=(verb) data-set=[allowed.then_some(set)] data-seen=[allowed.then_some(part.seen)]
-            data-meaning=(meaning(verb)) data-command=(format!("offshoot rollout {verb} {set}{flags}")) {
+            data-meaning=(meaning(verb)) data-command=(does) {
             (titled(verb)) span.hidden { " the rollout of " (set) }
         }
     }
@@ -146,6 +151,7 @@ mod tests {
             rollout,
             verbs: &["retry", "undo"],
             seen: "2-4f1d0c2a97 Halted <1>",
+            version: "2-4f1d0c2a97:halted:1:ab",
             allowed,
             flags: " -n shop",
         };
@@ -163,7 +169,7 @@ mod tests {
             "1970-01-01 00:00 UTC",
             "<p>Cannot be made: web-north-web (rest): it is &lt;another's&gt;</p>",
             "step=rest\">rest</a></th><td><span class=\"badge s-unknown\">closed</span></td><td></td>",
-            "data-command=\"offshoot rollout retry web -n shop\"",
+            "data-command=\"offshoot rollout retry web --if-version 2-4f1d0c2a97:halted:1:ab -n shop\"",
             "data-seen=\"2-4f1d0c2a97 Halted &lt;1&gt;\"",
             ">Undo<",
         ] {

@@ -19,6 +19,7 @@ struct Row {
     /// What can be said to the rollout.
     verbs: Vec<&'static str>,
     seen: String,
+    version: String,
 }
 
 /// The main part of the page.
@@ -58,6 +59,7 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
             rollout: set.status.rollout.clone(),
             verbs: set.verbs.clone(),
             seen: set.seen.clone(),
+            version: set.version_seen.clone(),
         });
         let mut rows: Vec<Row> = sets.collect();
         let lone = counts.remove("").unwrap_or_default();
@@ -70,6 +72,7 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
                 rollout: None,
                 verbs: Vec::new(),
                 seen: String::new(),
+                version: String::new(),
             });
         }
         rows
@@ -106,6 +109,7 @@ fn card(context: &Context<'_>, row: &Row, flags: &str) -> Markup {
                     rollout: row.rollout.as_ref(),
                     verbs: &row.verbs,
                     seen: &row.seen,
+                    version: &row.version,
                     allowed: context.rights.rollout,
                     flags,
                 }))
