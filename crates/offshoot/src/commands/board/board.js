@@ -258,12 +258,12 @@ class Grid {
       && labels.every(([key, value]) => value ? c.labels[key] === value : key in c.labels)
       && (!find || c.find.includes(find));
     const order = (c) => this.steps[c.s]?.indexOf(c.step) ?? -1;
-    const by = (c) => sort === "state" ? ORDER.indexOf(c.k) : sort === "repository" ? c.r : sort === "class" ? c.c || "~"
+    const by = (c) => sort === "state" ? ORDER.indexOf(c.k) : sort === "repository" ? c.r : sort === "set" ? c.s || "~" : sort === "class" ? c.c || "~"
       : sort === "step" ? (order(c) < 0 ? 99 : order(c)) : sort.startsWith("label:") ? c.labels[sort.slice(6)] ?? "~" : "";
     const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
     this.sorted ??= [...this.cells.values()].sort((a, b) => compare(a.v, b.v));
     const key = sort.startsWith("label:") ? sort.slice(6) : null;
-    const title = (c) => sort === "state" ? `${MARKS[c.k]} ${c.k}` : sort === "repository" ? c.r : sort === "class" ? c.c.slice(0, 8) || "no class"
+    const title = (c) => sort === "state" ? `${MARKS[c.k]} ${c.k}` : sort === "repository" ? c.r : sort === "set" ? c.s || "no set" : sort === "class" ? c.c.slice(0, 8) || "no class"
       : sort === "step" ? c.step || "no step" : `${key}: ${c.labels[key] ?? "none"}`;
     let shown = this.sorted.filter(fits);
     this.runs = [{ title: "", from: 0 }];

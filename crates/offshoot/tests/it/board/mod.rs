@@ -2,6 +2,7 @@
 
 mod browser;
 mod conflicts;
+mod grid;
 mod revision;
 mod rules;
 mod steer;

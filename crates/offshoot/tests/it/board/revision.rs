@@ -90,7 +90,7 @@ async fn each_part_of_a_revision_shows_what_it_is_for() {
     shows(
         &files,
         &[
-            &format!("offshoot rpkg pull {draft} DIR<"),
+            &format!("offshoot rpkg pull {draft} {draft}<"),
             "<summary>crlf.yaml</summary>",
             "  LOG_LEVEL: warn",
             "<summary>Kptfile</summary>",
@@ -118,7 +118,7 @@ async fn each_part_of_a_revision_shows_what_it_is_for() {
     shows(
         &blame,
         &[
-            &format!("offshoot blame {draft} "),
+            &format!("offshoot blame {draft} crlf.yaml<"),
             "<summary>crlf.yaml</summary>",
             &lines,
         ],

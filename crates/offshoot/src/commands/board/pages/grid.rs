@@ -160,7 +160,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
             datalist #labels { @for key in &labels { option value=(format!("{key}=")) {} } }
             label { "Class" input name="class" placeholder="first digits" size="9" value=(context.asked("class")); }
             label { "Sort" select name="sort" {
-                @for (value, word) in [("", "name"), ("state", "state"), ("repository", "repository"), ("class", "class"), ("step", "step")] {
+                @for (value, word) in [("", "name"), ("state", "state"), ("repository", "repository"), ("set", "set"), ("class", "class"), ("step", "step")] {
                     option value=(value) selected[context.asked("sort") == value] { (word) }
                 }
                 @for key in &labels {

@@ -17,6 +17,7 @@ use crate::commands::rpkg::{diff, upgrade};
 use crate::commands::{blame, why};
 use crate::exit::Failure;
 use crate::planning;
+use crate::shell::quoted;
 use crate::visible::visible;
 
 /// What the page shows of a revision.
@@ -171,7 +172,7 @@ fn unified(before: &Files, after: &Files) -> String {
 
 async fn files(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
     let Contents { files, complete } = contents(&context.board.client, own).await?;
-    let does = format!("offshoot rpkg pull {own} DIR{}", context.board.flags);
+    let does = format!("offshoot rpkg pull {own} {own}{}", context.board.flags);
     Ok(html! {
         (command(&does))
         @if !complete { p.trouble { "Links, and files that are binary or too large, are not shown." } }
@@ -237,11 +238,11 @@ async fn blamed(context: &Context<'_>, own: &str) -> Result<Markup, Failure> {
             .push(field);
     }
     Ok(html! {
-        (command(&format!("offshoot blame {own} FILE [FIELD]{}", context.board.flags)))
         @if by.is_empty() { (nothing("Nothing is known of who wrote what.")) }
         @for (file, fields) in &by {
             @let text = files.iter().find(|(p, _)| p.as_str() == *file).and_then(|(_, f)| f.as_text()).unwrap_or_default();
             details.card open[by.len() <= 6] id=(format!("blame-{file}")) { summary { (file) }
+                (command(&format!("offshoot blame {own} {}{}", quoted(file), context.board.flags)))
                 pre.told tabindex="0" aria-label=(file) { (blame::lines(fields, text)) }
             }
         }
