@@ -172,6 +172,46 @@ async fn equal_conflicts_of_many_drafts_are_decided_once() {
     }
 }
 
+/// Markers are no part of the draft: a later update takes them, and what became of them, for the user's edit.
+#[tokio::test(flavor = "multi_thread")]
+async fn markers_of_a_pull_are_kept_by_a_later_update() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let _server = upgraded(root).await;
+    let (name, directory) = (draft(0), root.join("pulled"));
+    let place = directory.display().to_string();
+    let (code, _, err) = admin(root, &["rpkg", "pull", &name, &place, "--markers"]);
+    assert_eq!(code, 0, "{err}");
+    let marked = |file: &std::path::Path| {
+        std::fs::read_to_string(file).is_ok_and(|text| text.contains("<<<<<<<"))
+    };
+    let files = std::fs::read_dir(&directory).unwrap();
+    let mut files = files.map(|entry| entry.unwrap().path());
+    let file = files
+        .find(|file| marked(file))
+        .expect("a file with markers");
+    let update = || {
+        let before = std::fs::read_to_string(&file).unwrap();
+        let (code, out, err) = admin(root, &["rpkg", "pull", &name, &place, "--update"]);
+        assert_eq!(code, 0, "{err}");
+        assert!(
+            format!("{out}{err}").contains("keeps your edit"),
+            "{out}{err}"
+        );
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    };
+    update();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lines = text.lines().filter(|line| {
+        !["<<<<<<<", "=======", ">>>>>>>", "|||||||"]
+            .iter()
+            .any(|mark| line.trim_start().starts_with(mark))
+    });
+    let decided: Vec<&str> = lines.collect();
+    std::fs::write(&file, decided.join("\n") + "\n").unwrap();
+    update();
+}
+
 /// What is resolved is bound to what was listed, and takes the rights to save and to change.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resolution_of_what_changed_since_is_refused() {

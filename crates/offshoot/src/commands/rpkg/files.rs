@@ -43,6 +43,8 @@ pub(super) async fn pull(
             "Warning: the package's own {METADATA} is left out: notes about the pull stand there; a push from here deletes it in the draft"
         ));
     }
+    // Markers are no part of what the draft holds: a later update takes them, and what became of them, for an edit.
+    let notes = to.map(|_| update::noted(&files));
     if how == How::Marked {
         let revision = object(PACKAGES, &client.namespace, name);
         let conflicts = api::read_conflicts(&client.get(&revision).await?);
@@ -50,7 +52,6 @@ pub(super) async fn pull(
         files = shown;
         told.iter().for_each(|line| crate::commands::say(line));
     }
-    let notes = to.map(|_| update::noted(&files));
     files.insert(0, (METADATA.to_owned(), metadata(&resources, notes)));
     match to {
         Some(directory) if how == How::Update => {
