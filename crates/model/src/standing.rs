@@ -104,6 +104,22 @@ impl Standing {
             Self::Failed => "failed",
         }
     }
+
+    /// A mark for it, for those to whom colours say nothing.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Unknown => "?",
+            Self::UpToDate => "✓",
+            Self::Draft => "✎",
+            Self::Proposed => "▲",
+            Self::DeletionProposed => "−",
+            Self::Conflicts => "≠",
+            Self::Gates => "◇",
+            Self::Waiting => "…",
+            Self::Suspended => "‖",
+            Self::Failed => "✕",
+        }
+    }
 }
 
 impl VariantStatus {

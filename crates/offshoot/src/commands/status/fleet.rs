@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use model::{Condition, Pairs, SetStatus, Standing, Status};
+use model::{Condition, Pairs, RolloutState, RolloutStatus, SetStatus, Standing, Status};
 use serde_json::{Value, json};
 
+use super::bar::Look;
 use crate::client;
 use crate::exit::Failure;
 
@@ -49,11 +50,20 @@ struct Member {
     standing: Standing,
 }
 
+/// What is known of a set.
+#[derive(Debug, Default)]
+struct Set {
+    /// What it says that no variant does.
+    told: Vec<String>,
+    /// The step of its rollout, in a few words.
+    step: Option<String>,
+}
+
 /// All that the screen shows.
 #[derive(Debug, Default)]
 pub(super) struct Fleet {
     members: BTreeMap<Key, Member>,
-    sets: BTreeMap<Key, Vec<String>>,
+    sets: BTreeMap<Key, Set>,
     repositories: BTreeMap<Key, Pairs>,
 }
 
@@ -84,8 +94,12 @@ impl Fleet {
 
     /// Takes a set as it is now.
     pub(super) fn put_set(&mut self, object: &Value) {
-        let told = attention(&api::read_set_status(object));
-        self.sets.insert(key(object), told);
+        let status = api::read_set_status(object);
+        let set = Set {
+            told: attention(&status),
+            step: status.rollout.as_ref().map(step),
+        };
+        self.sets.insert(key(object), set);
     }
 
     /// Takes a repository as it is now.
@@ -136,19 +150,16 @@ impl Fleet {
 
     /// How many variants of each group stand where; a set without variants is a group, too.
     fn groups(&self, by: &By, namespaces: bool) -> BTreeMap<String, BTreeMap<Standing, usize>> {
-        let named = |namespace: &str, name: &str| match namespaces {
-            true => format!("{namespace}/{name}"),
-            false => name.to_owned(),
-        };
         let mut groups: BTreeMap<String, BTreeMap<Standing, usize>> = BTreeMap::new();
         if *by == By::Set {
             let all = self.sets.keys();
-            groups.extend(all.map(|(namespace, name)| (named(namespace, name), BTreeMap::new())));
+            groups.extend(all.map(|set| (named(set, namespaces), BTreeMap::new())));
         }
         for ((namespace, _), member) in &self.members {
+            let within = |name: &String| named(&(namespace.clone(), name.clone()), namespaces);
             let name = match by {
-                By::Set => member.set.as_deref().map(|set| named(namespace, set)),
-                By::Repository => Some(named(namespace, &member.repository)),
+                By::Set => member.set.as_ref().map(within),
+                By::Repository => Some(within(&member.repository)),
                 By::Label(key) => {
                     let at = (namespace.clone(), member.repository.clone());
                     let labels = self.repositories.get(&at);
@@ -165,8 +176,9 @@ impl Fleet {
         groups
     }
 
-    /// The screen: a row for each group, and what sets say that no variant does.
-    pub(super) fn text(&self, by: &By, namespaces: bool) -> String {
+    /// The screen: a row for each group, and what sets say that no variant does. On a terminal a row has a bar, too, and that
+    /// of a set the step of its rollout.
+    pub(super) fn text(&self, by: &By, namespaces: bool, look: Option<Look>) -> String {
         let groups = self.groups(by, namespaces);
         if groups.is_empty() {
             return "No package variants found.\n".to_owned();
@@ -177,8 +189,10 @@ impl Fleet {
         }
         let mut rows = vec![heading(by)];
         rows.extend(groups.iter().map(|(name, counts)| row(name, counts)));
+        let mut counts: Vec<_> = groups.values().collect();
         if groups.len() > 1 {
             rows.push(row("total", &all));
+            counts.push(&all);
         }
         // What is none of the six is rare, and nobody's work as a rule.
         if others(&all) == 0 {
@@ -186,7 +200,18 @@ impl Fleet {
                 row.pop();
             }
         }
-        let mut out = client::align(&rows);
+        let mut out = match look {
+            Some(look) => {
+                let steps = match by {
+                    By::Set => self.steps(namespaces),
+                    _ => BTreeMap::new(),
+                };
+                let table = |rows| client::align(&with_steps(rows, &steps));
+                let (occurring, all) = (table(occurring(&rows)), table(rows));
+                look.table(&[&all, &occurring], &counts)
+            }
+            None => client::align(&rows),
+        };
         let told = self.told(namespaces);
         if !told.is_empty() {
             out.push('\n');
@@ -197,6 +222,13 @@ impl Fleet {
             out.push('\n');
         }
         out
+    }
+
+    /// The step of the rollout of each set that has one.
+    fn steps(&self, namespaces: bool) -> BTreeMap<String, &str> {
+        let all = self.sets.iter();
+        all.filter_map(|(key, set)| Some((named(key, namespaces), set.step.as_deref()?)))
+            .collect()
     }
 
     /// The same for programs.
@@ -214,16 +246,66 @@ impl Fleet {
     }
 
     fn told(&self, namespaces: bool) -> Vec<String> {
-        let of = |((namespace, name), lines): (&Key, &Vec<String>)| {
-            let name = match namespaces {
-                true => format!("{namespace}/{name}"),
-                false => name.clone(),
-            };
-            let told = lines.iter().map(move |line| format!("{name}: {line}"));
+        let of = |(key, set): (&Key, &Set)| {
+            let name = named(key, namespaces);
+            let told = set.told.iter().map(move |line| format!("{name}: {line}"));
             told.collect::<Vec<_>>()
         };
         self.sets.iter().flat_map(of).collect()
     }
+}
+
+fn named((namespace, name): &Key, namespaces: bool) -> String {
+    match namespaces {
+        true => format!("{namespace}/{name}"),
+        false => name.clone(),
+    }
+}
+
+/// The step that a rollout is in, and how it stands where that is not well.
+fn step(rollout: &RolloutStatus) -> String {
+    let state = rollout.state.word().to_lowercase();
+    match (rollout.state, rollout.current()) {
+        (RolloutState::Complete | RolloutState::Undone, _) | (_, None) => state,
+        (now, Some((at, step))) => {
+            let place = format!("{} {}/{}", step.name, at + 1, rollout.steps.len());
+            match now {
+                RolloutState::Progressing => place,
+                _ => format!("{place}, {state}"),
+            }
+        }
+    }
+}
+
+/// Rows without the columns in which nothing is counted.
+fn occurring(rows: &[Vec<String>]) -> Vec<Vec<String>> {
+    let counted = |at| {
+        rows.iter()
+            .skip(1)
+            .any(|row| row.get(at).is_some_and(|n| n != "0"))
+    };
+    let columns = rows.first().map(Vec::len).unwrap_or_default();
+    // The name, and how many there are, stand in any case.
+    let kept: Vec<usize> = (0..columns).filter(|at| *at < 2 || counted(*at)).collect();
+    let of = |row: &Vec<String>| kept.iter().filter_map(|at| row.get(*at).cloned()).collect();
+    rows.iter().map(of).collect()
+}
+
+/// Rows with a column for the steps of rollouts, where one is there.
+fn with_steps(mut rows: Vec<Vec<String>>, steps: &BTreeMap<String, &str>) -> Vec<Vec<String>> {
+    if steps.is_empty() {
+        return rows;
+    }
+    for (at, row) in rows.iter_mut().enumerate() {
+        let step = row.first().and_then(|name| steps.get(name)).copied();
+        let shown = if at == 0 {
+            "ROLLOUT"
+        } else {
+            step.unwrap_or("-")
+        };
+        row.push(shown.to_owned());
+    }
+    rows
 }
 
 fn key(object: &Value) -> Key {

@@ -1,5 +1,6 @@
 //! `offshoot status [-w]`: the fleet on one screen, counted from what variants and sets say about themselves.
 
+mod bar;
 mod fleet;
 
 use std::io::IsTerminal as _;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use self::bar::Look;
 use self::fleet::{By, Fleet};
 use crate::cli::fleet::StatusArgs;
 use crate::client::follow::{self, Change, Changes};
@@ -59,7 +61,7 @@ impl Screen {
     fn text(&self, fleet: &Fleet) -> String {
         match self.json {
             true => format!("{}\n", fleet.json(&self.by, self.namespaces)),
-            false => fleet.text(&self.by, self.namespaces),
+            false => fleet.text(&self.by, self.namespaces, Look::of_terminal()),
         }
     }
 }

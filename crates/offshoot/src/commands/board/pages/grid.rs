@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use model::Standing;
 use serde::Serialize;
 
-use super::layout::{self, key, mark};
+use super::layout::{self, key};
 use super::{Context, Query};
 use crate::commands::board::Board;
 use crate::commands::board::classes::Held;
@@ -145,7 +145,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
             label { "State" select name="state" {
                 option value="" { "all" }
                 @for standing in Standing::ALL {
-                    option value=(key(standing)) selected[context.asked("state") == key(standing)] { (mark(standing)) " " (standing.words()) }
+                    option value=(key(standing)) selected[context.asked("state") == key(standing)] { (standing.mark()) " " (standing.words()) }
                 }
             } }
             label { "Set" select name="set" {

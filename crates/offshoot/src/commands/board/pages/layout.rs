@@ -115,25 +115,9 @@ pub(super) fn key(standing: Standing) -> &'static str {
     }
 }
 
-/// A mark for a state, for those to whom colours say nothing.
-pub(super) fn mark(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Unknown => "?",
-        Standing::UpToDate => "✓",
-        Standing::Draft => "✎",
-        Standing::Proposed => "▲",
-        Standing::DeletionProposed => "−",
-        Standing::Conflicts => "≠",
-        Standing::Gates => "◇",
-        Standing::Waiting => "…",
-        Standing::Suspended => "‖",
-        Standing::Failed => "✕",
-    }
-}
-
 /// A state, coloured and marked.
 pub(super) fn badge(standing: Standing) -> Markup {
-    html! { span class=(format!("badge s-{}", key(standing))) { span aria-hidden="true" { (mark(standing)) } " " (standing.words()) } }
+    html! { span class=(format!("badge s-{}", key(standing))) { span aria-hidden="true" { (standing.mark()) } " " (standing.words()) } }
 }
 
 /// A lifecycle.

@@ -56,7 +56,7 @@ fn words(text: &str) -> Vec<Vec<&str>> {
 
 #[test]
 fn each_variant_is_counted_once_in_its_group() {
-    let text = fleet().text(&By::Set, false);
+    let text = fleet().text(&By::Set, false, None);
     assert_eq!(
         words(&text),
         [
@@ -76,7 +76,7 @@ fn each_variant_is_counted_once_in_its_group() {
         ],
         "{text}"
     );
-    let text = fleet().text(&By::parse("region"), false);
+    let text = fleet().text(&By::parse("region"), false, None);
     assert_eq!(words(&text)[0][0], "REGION");
     assert_eq!(words(&text)[1][..3], ["east", "2", "1"], "{text}");
     assert_eq!(words(&text)[2][..3], ["west", "2", "0"], "{text}");
@@ -98,15 +98,15 @@ fn what_changes_moves_and_what_goes_is_gone() {
     fleet.put_variant(&now);
     assert!(
         fleet
-            .text(&By::Set, false)
+            .text(&By::Set, false, None)
             .contains("web      3          2"),
         "{}",
-        fleet.text(&By::Set, false)
+        fleet.text(&By::Set, false, None)
     );
     fleet.drop_variant(&now);
     assert!(
         fleet
-            .text(&By::Set, false)
+            .text(&By::Set, false, None)
             .contains("web      2          1")
     );
 }
@@ -114,14 +114,17 @@ fn what_changes_moves_and_what_goes_is_gone() {
 #[test]
 fn a_set_that_selects_nothing_has_a_row_and_says_so() {
     let mut fleet = Fleet::default();
-    assert_eq!(fleet.text(&By::Set, false), "No package variants found.\n");
+    assert_eq!(
+        fleet.text(&By::Set, false, None),
+        "No package variants found.\n"
+    );
     let condition = json!({ "type": "EmptySelection", "status": "True", "reason": "NothingSelected",
         "message": "nothing is selected by spec.targets[0]" });
     fleet.put_set(
         &json!({ "metadata": { "namespace": "default", "name": "web" },
         "status": { "conditions": [condition] } }),
     );
-    let text = fleet.text(&By::Set, false);
+    let text = fleet.text(&By::Set, false, None);
     assert_eq!(words(&text)[1][..2], ["web", "0"]);
     assert!(
         text.ends_with("! web: NothingSelected: nothing is selected by spec.targets[0]\n"),
@@ -141,13 +144,16 @@ fn what_stands_in_no_column_is_counted_beside_them() {
     );
     fleet.put_variant(&deleting);
     assert_eq!(
-        words(&fleet.text(&By::Set, false))[0].last(),
+        words(&fleet.text(&By::Set, false, None))[0].last(),
         Some(&"OTHER")
     );
     // One that was changed, and that nobody looked at since.
     deleting["metadata"]["generation"] = 2.into();
     fleet.put_variant(&deleting);
-    assert_eq!(words(&fleet.text(&By::Set, false))[1].last(), Some(&"1"));
+    assert_eq!(
+        words(&fleet.text(&By::Set, false, None))[1].last(),
+        Some(&"1")
+    );
 }
 
 #[test]
@@ -167,4 +173,73 @@ fn a_label_that_no_repository_has_is_refused_with_the_nearest() {
         Fleet::default().check(&By::parse("region")).is_ok(),
         "where nothing is registered, nothing is misspelt"
     );
+}
+
+#[test]
+fn what_is_piped_has_no_bar_and_no_rollout() {
+    let mut fleet = fleet();
+    fleet.put_set(&rolling("Progressing"));
+    let text = fleet.text(&By::Set, false, None);
+    assert_eq!(
+        text,
+        "SET      VARIANTS   UPTODATE   DRAFT   PROPOSED   CONFLICTS   GATES   FAILED\n\
+         (none)   1          0          0       1          0           0       0\n\
+         web      3          1          1       0          1           0       0\n\
+         total    4          1          1       1          1           0       0\n"
+    );
+}
+
+#[test]
+fn a_terminal_has_bars_and_the_steps_of_sets() {
+    let mut fleet = fleet();
+    let look = |width| {
+        Some(Look {
+            width,
+            coloured: false,
+        })
+    };
+    assert!(!fleet.text(&By::Set, false, look(120)).contains("ROLLOUT"));
+    fleet.put_set(&rolling("Progressing"));
+    let text = fleet.text(&By::Set, false, look(106));
+    assert_eq!(
+        text,
+        "SET      VARIANTS   UPTODATE   DRAFT   PROPOSED   CONFLICTS   GATES   FAILED   ROLLOUT\n\
+         (none)   1          0          0       1          0           0       0        -            ▲▲▲▲▲▲▲▲▲▲▲▲▲▲\n\
+         web      3          1          1       0          1           0       0        canary 1/2   ✓✓✓✓✓✎✎✎✎✎≠≠≠≠\n\
+         total    4          1          1       1          1           0       0        -            ✓✓✓✓✎✎✎✎▲▲▲≠≠≠\n\
+         \n\
+         ✓ up to date  ✎ draft to propose  ▲ waits for approval  ≠ conflicts to decide\n"
+    );
+    // Where there is little room, what nobody is counted in goes first, and then the bars.
+    let less = fleet.text(&By::Set, false, look(90));
+    assert!(!less.contains("GATES") && less.contains("✓✓"), "{less}");
+    let narrow = fleet.text(&By::Set, false, look(80));
+    assert!(
+        narrow.contains("GATES") && narrow.contains("canary 1/2") && !narrow.contains('✓'),
+        "{narrow}"
+    );
+    let regions = fleet.text(&By::parse("region"), false, look(120));
+    assert!(
+        regions.contains("✓✓") && !regions.contains("ROLLOUT"),
+        "{regions}"
+    );
+    fleet.put_set(&rolling("Halted"));
+    assert!(
+        fleet
+            .text(&By::Set, false, look(106))
+            .contains("canary 1/2, halted")
+    );
+}
+
+fn rolling(state: &str) -> Value {
+    json!({
+        "metadata": { "namespace": "default", "name": "web" },
+        "status": { "rollout": {
+            "id": "2-4f1d0c2a97", "state": state, "step": "canary",
+            "steps": [
+                { "name": "canary", "opened": 1, "members": 3, "published": 1 },
+                { "name": "rest" },
+            ],
+        } },
+    })
 }
