@@ -2,6 +2,7 @@
 //! path of `axe.min.js`) every view is checked for accessibility; with `OFFSHOOT_PICTURES` (a directory) pictures are kept.
 
 mod pictures;
+mod speed;
 mod steps;
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,13 +10,10 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use super::Board;
-use crate::bulk::{admin, drafts, lifecycles, revisions};
-use crate::edges::{VARIANTS, register, variant};
-use crate::process::Process;
+use crate::bulk::{admin, drafts, lifecycles};
 
 /// How long a page may take to show something.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -236,17 +234,6 @@ async fn a_class_is_approved_in_three_clicks_in_a_browser() {
         browser.go(&format!("{base}{page}"));
         browser.look(name);
     }
-    // What others do is seen without a reload, and within a second on a machine that is not busy.
-    browser.go(&base);
-    let name = revisions(&server).await.into_keys().next().unwrap();
-    for (verb, shown) in [("reject", true), ("propose", false)] {
-        assert_eq!(admin(root.path(), &["rpkg", verb, &name]).0, 0);
-        let begun = Instant::now();
-        browser.until(&format!(
-            "document.body?.innerText.includes('draft to propose') === {shown}"
-        ));
-        eprintln!("{verb} is visible after {:?}", begun.elapsed());
-    }
     browser.go(&format!("{base}changes"));
     browser.until("document.querySelector('.class h2 a') !== null && !document.body?.innerText.includes('comparing')");
     browser.look("changes");
@@ -291,61 +278,4 @@ async fn a_class_is_approved_in_three_clicks_in_a_browser() {
     browser.go(&base);
     browser.look("narrow-and-dark");
     assert_eq!(browser.complaints, Vec::<String>::new());
-}
-
-/// Measured, and printed: `cargo test -p offshoot --test it ten_thousand_cells -- --ignored --nocapture`.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "measures; makes ten thousand variants"]
-async fn ten_thousand_cells_are_measured_in_a_browser() {
-    let Some(mut browser) = browser() else { return };
-    let root = tempfile::tempdir().unwrap();
-    let server = Process::start(root.path(), &[]).await;
-    register(&server, root.path(), "deploy", true).await;
-    let server = &server;
-    futures::stream::iter(0..10_000)
-        .map(|n| async move {
-            let one = variant(&format!("web-{n:05}"), "web");
-            server.create(VARIANTS, &one).await;
-        })
-        .buffer_unordered(32)
-        .collect::<Vec<()>>()
-        .await;
-    let board = Board::start(&root.path().join("data/kubeconfig"));
-    browser.go(&address(&board));
-    let base = browser.run("location.href").as_str().unwrap().to_owned();
-    browser.until("document.body?.innerText.includes('Targets 10000')");
-    let begun = Instant::now();
-    browser.go(&format!("{base}targets"));
-    browser.until("document.querySelectorAll('.cell').length === 10000");
-    eprintln!("10,000 cells usable after {:?}", begun.elapsed());
-    let timed = |script: &str| {
-        format!(
-            "(async () => {{ const t = performance.now(); {script}; await new Promise(requestAnimationFrame); document.body.offsetHeight; return performance.now() - t; }})()"
-        )
-    };
-    let find = |text: &str| {
-        format!(
-            "const q = document.querySelector('[name=q]'); q.value = '{text}'; q.dispatchEvent(new Event('input', {{bubbles: true}}))"
-        )
-    };
-    let keys = "const g = document.getElementById('grid'); const c = g.querySelectorAll('.cell'); const press = (n, s) => c[n].dispatchEvent(new PointerEvent('pointerdown', {bubbles: true, shiftKey: s})); press(0, false); dispatchEvent(new Event('pointerup')); press(4999, true)";
-    // The middle one of five counts: others work on the same machine.
-    let mut times = [vec![], vec![]];
-    for _ in 0..5 {
-        times[0].push(browser.run(&timed(&find("web-00"))));
-        browser.run(&timed(&find("")));
-        times[1].push(browser.run(&timed(keys)));
-        assert_eq!(
-            browser.run("document.getElementById('chosen').textContent"),
-            "5000"
-        );
-    }
-    for (what, mut times) in ["10,000 to 1,000 by a filter", "5,000 selected"]
-        .into_iter()
-        .zip(times)
-    {
-        times.sort_by(|a, b| a.as_f64().unwrap().total_cmp(&b.as_f64().unwrap()));
-        eprintln!("{what}: {} ms", times[2]);
-    }
-    browser.look("ten-thousand");
 }

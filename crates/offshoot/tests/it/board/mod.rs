@@ -4,6 +4,7 @@ mod browser;
 mod conflicts;
 mod grid;
 mod revision;
+mod fake;
 mod rules;
 mod steer;
 mod writes;
