@@ -1,9 +1,11 @@
 //! The board in Chromium, driven over its protocol; skipped, and said, where there is no Chromium. With `OFFSHOOT_AXE` (the
 //! path of `axe.min.js`) every view is checked for accessibility; with `OFFSHOOT_PICTURES` (a directory) pictures are kept.
 
+mod crowd;
 mod pictures;
 mod speed;
 mod steps;
+mod views;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -27,6 +29,7 @@ struct Browser {
     sent: u64,
     /// What pages complained of, and what they asked other hosts for.
     complaints: Vec<String>,
+    is_dark: bool,
     /// Where pictures are kept below the directory that is wanted.
     below: &'static str,
     _profile: tempfile::TempDir,
@@ -60,6 +63,7 @@ impl Browser {
             session: String::new(),
             sent: 0,
             complaints: Vec::new(),
+            is_dark: false,
             below: "checks",
             _profile: profile,
         };
@@ -71,6 +75,7 @@ impl Browser {
             browser.call(&format!("{domain}.enable"), json!({}));
         }
         browser.size(1280, 800);
+        browser.dark(false);
         Some(browser)
     }
 
@@ -117,8 +122,13 @@ impl Browser {
     }
 
     fn dark(&mut self, dark: bool) {
+        self.is_dark = dark;
         let value = if dark { "dark" } else { "light" };
-        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": value }] });
+        // Nothing is on its way from one colour to another when it is looked at.
+        let features = json!({ "features": [
+            { "name": "prefers-color-scheme", "value": value },
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ] });
         self.call("Emulation.setEmulatedMedia", features);
     }
 
@@ -155,25 +165,35 @@ impl Browser {
         self.run(&format!("document.querySelector({query:?}).click()"));
     }
 
-    /// A key, as a keyboard sends it.
+    /// A key, as a keyboard sends it; `Back` is Tab with Shift.
     fn key(&mut self, key: &str) {
-        let known = [("Enter", 13, "\r"), ("Escape", 27, "")];
-        let (_, code, text) = known.into_iter().find(|(name, ..)| *name == key).unwrap();
+        let known = [
+            ("Enter", ("Enter", 13, "\r", 0)),
+            ("Escape", ("Escape", 27, "", 0)),
+            ("Tab", ("Tab", 9, "", 0)),
+            ("Back", ("Tab", 9, "", 8)),
+        ];
+        let wanted = known.into_iter().find(|(name, _)| *name == key);
+        let (_, (key, code, text, modifiers)) = wanted.unwrap();
         for kind in ["keyDown", "keyUp"] {
             let text = if kind == "keyDown" { text } else { "" };
             let event = json!({
-                "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text,
+                "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text, "modifiers": modifiers,
             });
             self.call("Input.dispatchKeyEvent", event);
         }
     }
 
-    /// Checks the page with axe where it is to be had, and keeps a picture where it is wanted.
+    /// Checks the page with axe where it is to be had, in light and dark, and keeps a picture where it is wanted.
     fn look(&mut self, name: &str) {
         if let Ok(axe) = std::env::var("OFFSHOOT_AXE") {
             self.run(&format!("{};true", std::fs::read_to_string(axe).unwrap()));
-            let found = self.run("axe.run().then((r) => r.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html).join(' | ')}`))");
-            assert_eq!(found, json!([]), "{name}");
+            let was = self.is_dark;
+            for dark in [!was, was] {
+                self.dark(dark);
+                let found = self.run("axe.run().then((r) => r.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html).join(' | ')}`))");
+                assert_eq!(found, json!([]), "{name}, dark: {dark}");
+            }
         }
         if let Ok(directory) = std::env::var("OFFSHOOT_PICTURES") {
             use base64::Engine as _;

@@ -18,8 +18,17 @@ struct Told {
     lines: broadcast::Sender<String>,
 }
 
-/// All kinds, by the last part of their address.
-type Kinds = Arc<BTreeMap<String, Told>>;
+/// All that is told.
+struct Answers {
+    /// By the last part of their address.
+    kinds: BTreeMap<String, Told>,
+    /// What else is there, by the last two parts of its address; of what is asked by a POST the last one.
+    others: Mutex<BTreeMap<String, Value>>,
+    /// Whether whoever asks may do everything, or nothing but look.
+    allowed: bool,
+    /// Who asks.
+    user: String,
+}
 
 const KINDS: [&str; 4] = [
     "repositories",
@@ -30,35 +39,46 @@ const KINDS: [&str; 4] = [
 
 /// A running one.
 pub(super) struct Fake {
-    kinds: Kinds,
+    answers: Arc<Answers>,
     address: String,
 }
 
 impl Fake {
-    /// Starts one that knows nothing yet.
-    pub(super) async fn start() -> Self {
+    /// Starts one that knows nothing yet, for a user who may do everything, or nothing but look.
+    pub(super) async fn start(user: &str, allowed: bool) -> Self {
         let told = |kind: &str| {
             let (lines, _) = broadcast::channel(1 << 10);
             let objects = Mutex::default();
             (kind.to_owned(), Told { objects, lines })
         };
-        let kinds: Kinds = Arc::new(KINDS.into_iter().map(told).collect());
+        let answers = Arc::new(Answers {
+            kinds: KINDS.into_iter().map(told).collect(),
+            others: Mutex::default(),
+            allowed,
+            user: user.to_owned(),
+        });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let router = axum::Router::new().fallback(answer);
-        let router = router.with_state(Arc::clone(&kinds));
+        let router = router.with_state(Arc::clone(&answers));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { kinds, address }
+        Self { answers, address }
     }
 
     /// Tells of an object, as it is now.
     pub(super) fn put(&self, kind: &str, object: &Value) {
-        let told = &self.kinds[kind];
+        let told = &self.answers.kinds[kind];
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
         told.objects.lock().unwrap().insert(name, object.clone());
         let event = json!({ "type": "MODIFIED", "object": object });
         // Nobody may follow yet.
         drop(told.lines.send(format!("{event}\n")));
+    }
+
+    /// What else it answers, at an address of these last parts.
+    pub(super) fn also(&self, place: &str, answer: Value) {
+        let mut others = self.answers.others.lock().unwrap();
+        others.insert(place.to_owned(), answer);
     }
 
     /// A kubeconfig that names it.
@@ -75,16 +95,26 @@ impl Fake {
     }
 }
 
-async fn answer(State(kinds): State<Kinds>, request: Request) -> Response {
+async fn answer(State(answers): State<Arc<Answers>>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
-    let (_, last) = path.rsplit_once('/').unwrap();
+    let (above, last) = path.rsplit_once('/').unwrap();
+    let (_, above) = above.rsplit_once('/').unwrap();
     if last.starts_with("selfsubject") {
-        // Whoever asks may do everything, and has a name.
-        let status = json!({ "allowed": true, "userInfo": { "username": "ann" } });
+        let status =
+            json!({ "allowed": answers.allowed, "userInfo": { "username": answers.user } });
         return json!({ "status": status }).to_string().into_response();
     }
-    let Some(told) = kinds.get(last) else {
-        return http::StatusCode::NOT_FOUND.into_response();
+    let others = |place: &str| answers.others.lock().unwrap().get(place).cloned();
+    let Some(told) = answers.kinds.get(last) else {
+        let one = answers.kinds.get(above);
+        let one = one.and_then(|told| told.objects.lock().unwrap().get(last).cloned());
+        let found = one
+            .or_else(|| others(last))
+            .or_else(|| others(&format!("{above}/{last}")));
+        return match found {
+            Some(found) => found.to_string().into_response(),
+            None => http::StatusCode::NOT_FOUND.into_response(),
+        };
     };
     if request.uri().query().unwrap_or_default().contains("watch=") {
         let lines = told.lines.subscribe();

@@ -191,6 +191,10 @@ pub(super) fn bar(counts: &BTreeMap<Standing, usize>) -> Markup {
         .iter()
         .map(|(s, n)| format!("{n} {}", s.words()))
         .collect();
+    let words = match words.is_empty() {
+        true => "no targets".to_owned(),
+        false => words.join(", "),
+    };
     let mut at = 0.0;
     let parts: Vec<(Standing, f64, f64)> = counts
         .iter()
@@ -202,7 +206,7 @@ pub(super) fn bar(counts: &BTreeMap<Standing, usize>) -> Markup {
         })
         .collect();
     html! {
-        svg.bar role="img" aria-label=(words.join(", ")) viewBox="0 0 1000 10" preserveAspectRatio="none" {
+        svg.bar role="img" aria-label=(words) viewBox="0 0 1000 10" preserveAspectRatio="none" {
             @for (standing, x, width) in parts {
                 rect class=(format!("s-{}", layout::key(standing))) x=(format!("{x:.1}")) y="0" width=(format!("{width:.1}")) height="10" {
                     title { (standing.words()) }

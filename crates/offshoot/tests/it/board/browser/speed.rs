@@ -53,7 +53,7 @@ fn target(n: usize, said: &str) -> (Value, Value) {
 
 /// A server that tells of ten thousand targets in fifty repositories.
 async fn fleet() -> Fake {
-    let fake = Fake::start().await;
+    let fake = Fake::start("ann", true).await;
     for n in 0..50 {
         let region = ["eu", "us", "ap"][n % 3];
         let labels = json!({ "region": region, "ring": (n % 5).to_string() });
