@@ -2,6 +2,7 @@
 //! path of `axe.min.js`) every view is checked for accessibility; with `OFFSHOOT_PICTURES` (a directory) pictures are kept.
 
 mod crowd;
+mod keys;
 mod pictures;
 mod speed;
 mod steps;
@@ -15,7 +16,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::Board;
-use crate::bulk::{admin, drafts, lifecycles};
+use crate::bulk::{admin, drafts, lifecycles, revisions};
+use crate::edges::RESOURCES;
 
 /// How long a page may take to show something.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -303,5 +305,45 @@ async fn a_class_is_approved_in_three_clicks_in_a_browser() {
     browser.size(420, 800);
     browser.go(&base);
     browser.look("narrow-and-dark");
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changed_under_an_open_dialog_is_told_there_in_a_browser() {
+    let Some(mut browser) = browser() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let server = drafts(root.path(), 2).await;
+    let board = Board::start(&root.path().join("data/kubeconfig"));
+    browser.go(&address(&board));
+    let base = browser.run("location.href").as_str().unwrap().to_owned();
+    browser.go(&format!("{base}changes"));
+    browser.until("document.querySelector('.class') !== null && !document.body?.innerText.includes('comparing')");
+    browser.click("[data-act=propose]");
+    browser.until("document.getElementById('dialog').open");
+    // While somebody reads what is asked, one of the two drafts gets another file.
+    let (one, other) = (
+        "deploy.web-0.packagevariant-1",
+        "deploy.web-1.packagevariant-1",
+    );
+    let path = format!("{RESOURCES}/{one}");
+    let mut files = server.get(&path).await;
+    files["spec"]["resources"]["notes.txt"] = "more\n".into();
+    server.client.put(&path, &files).await.unwrap();
+    browser.key("Enter");
+    browser.until("document.querySelector('#dialog li') !== null");
+    let told = browser.run("document.querySelector('#dialog .told').innerText");
+    let told = told.as_str().unwrap();
+    assert!(told.contains("1 proposed, 1 refused"), "{told}");
+    let line = format!("Changed since it was shown: {one}");
+    assert!(told.contains(&line) && !told.contains(other), "{told}");
+    let now = revisions(&server).await;
+    assert_eq!((&*now[one].0, &*now[other].0), ("Draft", "Proposed"));
+    browser.look("changed-since");
+    // It leads to what it holds now.
+    browser.click("#dialog li a");
+    browser.until(
+        "document.body?.dataset.page === 'revision' && document.body.dataset.ready === 'yes'",
+    );
+    browser.until("document.body?.innerText.includes('notes.txt')");
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
