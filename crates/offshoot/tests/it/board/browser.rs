@@ -197,6 +197,11 @@ impl Browser {
                 assert_eq!(found, json!([]), "{name}, dark: {dark}");
             }
         }
+        self.picture(name);
+    }
+
+    /// Keeps a picture where it is wanted.
+    fn picture(&mut self, name: &str) {
         if let Ok(directory) = std::env::var("OFFSHOOT_PICTURES") {
             use base64::Engine as _;
             let told = self.call("Page.captureScreenshot", json!({ "format": "png" }));

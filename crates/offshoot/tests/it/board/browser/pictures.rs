@@ -1,5 +1,5 @@
 //! The pictures of `docs/`, taken anew with `tests/board/run pictures DIR`: 48 repositories in three regions, a set that
-//! rolls out in three steps, and an upgrade with six equal conflicts in the second one.
+//! rolls out in three steps, and an upgrade with six equal conflicts in the second one. Last come three small sets beside it.
 
 use serde_json::{Value, json};
 
@@ -44,8 +44,8 @@ fn sites() -> Vec<String> {
     (0..48).map(site).collect()
 }
 
-async fn progress(server: &Process) -> String {
-    let set = server.get(&format!("{SETS}/web")).await;
+async fn progress(server: &Process, set: &str) -> String {
+    let set = server.get(&format!("{SETS}/{set}")).await;
     let progress = set.pointer("/status/rollout/progress");
     progress
         .and_then(Value::as_str)
@@ -53,16 +53,15 @@ async fn progress(server: &Process) -> String {
         .to_owned()
 }
 
-/// Publishes the drafts of some sites until the rollout stands so.
+/// Publishes the drafts of a package in some sites until the rollout of its set stands so.
 async fn until(
     (server, root): (&Process, &std::path::Path),
-    sites: &[String],
-    draft: u8,
+    (package, sites, draft): (&str, &[String], u8),
     wanted: &str,
 ) {
     let names = sites
         .iter()
-        .map(|s| format!("{s}.web.packagevariant-{draft}"));
+        .map(|s| format!("{s}.{package}.packagevariant-{draft}"));
     let names: Vec<String> = names.collect();
     wait_for(wanted, async || {
         for verb in ["propose", "approve"] {
@@ -70,7 +69,7 @@ async fn until(
             let words: Vec<&str> = ["rpkg", verb].into_iter().chain(names).collect();
             admin(root, &words);
         }
-        progress(server).await.starts_with(wanted)
+        progress(server, package).await.starts_with(wanted)
     })
     .await;
 }
@@ -91,7 +90,7 @@ async fn fleet(root: &std::path::Path) -> Process {
     server.create(SETS, &set()).await;
     let sites = sites();
     let at = (&server, root);
-    until(at, &sites[..3], 1, "early 2/3").await;
+    until(at, ("web", &sites[..3], 1), "early 2/3").await;
     // Six of the second step are edited before they are published.
     let drafts = async || {
         let list = server.get(REVISIONS).await;
@@ -115,19 +114,101 @@ async fn fleet(root: &std::path::Path) -> Process {
             .into();
         server.client.put(&path, &files).await.unwrap();
     }
-    until(at, &sites[3..24], 1, "rest 3/3").await;
-    until(at, &sites[24..], 1, "complete").await;
+    until(at, ("web", &sites[3..24], 1), "rest 3/3").await;
+    until(at, ("web", &sites[24..], 1), "complete").await;
     let next = DEPLOYMENT
         .replace("web:1.4", "web:1.5")
         .replace("replicas: 3", "replicas: 5");
     upstream(root, &next, "hunter1", Some("v2"));
-    wait_for("v2", async || progress(&server).await.starts_with("canary")).await;
-    until(at, &sites[..3], 2, "early 2/3").await;
+    wait_for("v2", async || {
+        progress(&server, "web").await.starts_with("canary")
+    })
+    .await;
+    until(at, ("web", &sites[..3], 2), "early 2/3").await;
     wait_for("the halt", async || {
-        progress(&server).await.ends_with("halted")
+        progress(&server, "web").await.ends_with("halted")
     })
     .await;
     server
+}
+
+/// Publishes what is open of a package until its set says so of its rollout, or has so many up to date.
+async fn publish(server: &Process, root: &std::path::Path, package: &str, wanted: &str) {
+    wait_for(wanted, async || {
+        for (verb, stage) in [("propose", "Draft"), ("approve", "Proposed")] {
+            let those = format!("spec.packageName={package},spec.lifecycle={stage}");
+            admin(root, &["rpkg", verb, "--field-selector", &those]);
+        }
+        let set = server.get(&format!("{SETS}/{package}")).await;
+        let count = set.pointer("/status/upToDateVariants");
+        let said = progress(server, package).await;
+        said.starts_with(wanted) || count.map(Value::to_string).as_deref() == Some(wanted)
+    })
+    .await;
+}
+
+/// Three rollouts of six targets each beside the halted one: one soaks, one is paused, one is taken back.
+async fn rollouts(server: &Process, root: &std::path::Path) {
+    let sites = sites();
+    for (name, open, reached) in [
+        (
+            "mail",
+            json!({ "soak": "2h" }),
+            "first 1/3, 2 of 2, soaking",
+        ),
+        ("shop", json!({}), "half 2/3"),
+        ("wiki", json!({}), "rest 3/3"),
+    ] {
+        let at = |site: &String| json!({ "name": site, "packageNames": [name] });
+        let repositories: Vec<Value> = sites.iter().take(6).map(at).collect();
+        let mut made = set();
+        let template = made["spec"]["targets"][0]["template"].take();
+        made["metadata"]["name"] = name.into();
+        made["spec"] = json!({
+            "upstream": { "repo": "blueprints", "package": "web", "revision": "v1" },
+            "targets": [{ "repositories": repositories, "template": template }],
+        });
+        server.create(SETS, &made).await;
+        publish(server, root, name, "6").await;
+        let step = |name: &str, percent: u8| json!({ "name": name, "percent": percent });
+        let steps = json!([step("first", 30), step("half", 50), { "name": "rest" }]);
+        let next = json!({ "repo": "blueprints", "package": "web", "revision": "v2" });
+        let change =
+            json!({ "spec": { "upstream": next, "rollout": { "steps": steps, "open": open } } });
+        let path = format!("{SETS}/{name}");
+        server.client.patch(&path, &change).await.unwrap();
+        publish(server, root, name, reached).await;
+    }
+    for (verb, set, wanted) in [
+        ("pause", "shop", "half 2/3, 0 of 1, paused"),
+        ("undo", "wiki", "undone"),
+    ] {
+        let (code, out, err) = admin(root, &["rollout", verb, set]);
+        assert_eq!(code, 0, "{out}{err}");
+        wait_for(wanted, async || {
+            progress(server, set).await.starts_with(wanted)
+        })
+        .await;
+    }
+    // Three were reached and had published nothing, one of the others is back.
+    let on_the_way = async || {
+        let list = server.get(REVISIONS).await;
+        let all = list["items"].as_array().unwrap().iter();
+        let names = all.map(|r| r["metadata"]["name"].as_str().unwrap().to_owned());
+        let back = names.filter(|name| name.ends_with(".wiki.packagevariant-3"));
+        back.collect::<Vec<_>>()
+    };
+    wait_for("three drafts", async || on_the_way().await.len() == 3).await;
+    let first = on_the_way().await.remove(0);
+    wait_for("the way back", async || {
+        for verb in ["propose", "approve"] {
+            admin(root, &["rpkg", verb, &first]);
+        }
+        let set = server.get(&format!("{SETS}/wiki")).await;
+        let said = set.pointer("/status/rollout/message").cloned();
+        said.is_some_and(|said| said.to_string().starts_with("\"4 of 6"))
+    })
+    .await;
 }
 
 /// Takes a picture of a page once it shows something.
@@ -146,7 +227,7 @@ async fn pictures_are_taken_where_they_are_wanted() {
     let Some(mut browser) = browser() else { return };
     let root = tempfile::tempdir().unwrap();
     let root = root.path();
-    let _server = fleet(root).await;
+    let server = fleet(root).await;
     // Some wait for approval, some for a proposal.
     let site = [
         "spec.lifecycle=Draft,spec.repository=edge-eu-08",
@@ -204,4 +285,8 @@ async fn pictures_are_taken_where_they_are_wanted() {
     picture(browser, &at("sets"), "halted", "dark");
     browser.size(420, 800);
     picture(browser, &at("targets?sort=step"), "48 of 48", "narrow");
+    rollouts(&server, root).await;
+    browser.dark(false);
+    browser.size(1280, 1040);
+    picture(browser, &at("sets"), "Rollout: undone", "rollouts");
 }

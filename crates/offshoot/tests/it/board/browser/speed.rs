@@ -154,7 +154,7 @@ async fn ten_thousand_cells_are_usable_at_once_and_follow_in_a_browser() {
     browser.until("document.body?.innerText.includes('Targets 10000')");
     let url = format!("{base}targets");
     let [usable, filtered, selected] = grid(browser, &url);
-    browser.look("ten-thousand");
+    browser.picture("ten-thousand");
     let mut seen = [vec![], vec![]];
     for (page, times) in ["targets", ""].into_iter().zip(&mut seen) {
         browser.go(&format!("{base}{page}"));

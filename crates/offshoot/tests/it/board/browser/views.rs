@@ -117,6 +117,7 @@ async fn every_view_can_be_read_otherwise_and_fits_320_pixels_in_a_browser() {
         browser.size(320, 640);
         browser.until("innerWidth === 320");
         fits(browser, name);
+        browser.picture(&format!("{name}-narrow"));
         browser.size(1280, 800);
     };
     for page in VIEWS {
