@@ -2,9 +2,9 @@
 
 mod browser;
 mod conflicts;
+mod fake;
 mod grid;
 mod revision;
-mod fake;
 mod rules;
 mod steer;
 mod writes;
