@@ -26,6 +26,7 @@ mod resolve;
 mod rollouts;
 mod rollouts_before;
 mod rollouts_by_hand;
+mod rollouts_spec;
 mod rollouts_undone;
 mod schedule;
 mod sets;

@@ -34,7 +34,7 @@ fn step(name: &str, ring: Option<&str>) -> RolloutStep {
     }
 }
 
-fn rollout(soak: i64) -> Rollout {
+pub(crate) fn rollout(soak: i64) -> Rollout {
     Rollout {
         steps: vec![
             step("canary", Some("0")),
@@ -374,7 +374,6 @@ async fn a_rollout_that_is_added_to_a_published_set_makes_no_draft() {
     quiet(&world).await;
 }
 
-/// The template changes amid a rollout: what was reached follows, what waits does not.
 #[tokio::test(start_paused = true)]
 async fn a_person_who_edits_a_members_draft_amid_a_step_loses_nothing() {
     let world = published_everywhere(0).await;
