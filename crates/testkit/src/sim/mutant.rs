@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::ports::{Change, Expect, RecordWrite, Records as _};
+use engine::ports::{
+    Change, Cluster as _, Expect, PortError, RecordWrite, Records as _, StoredVariant,
+};
 use model::{CommitId, Digest, ObjectKey, Revision, SetStatus, Variant};
 use plan::variant::words::ROLLOUT;
 use store::{Answer, MemoryStore, Published, RefEdit, RefName, Scope, Submission};
@@ -42,17 +44,20 @@ pub enum Mutant {
     ForgetsBefore,
     /// What a step takes is forgotten: it is told by its name alone.
     ForgetsTakes,
+    /// What a variant has published is taken for what a set writes to it: another spec at the same upstream commit skips steps.
+    TakesForPublished,
 }
 
 impl Mutant {
     /// Those that only worlds with a rollout can notice.
-    pub const OF_ROLLOUTS: [Self; 6] = [
+    pub const OF_ROLLOUTS: [Self; 7] = [
         Self::LosesMarks,
         Self::Unpinned,
         Self::ForgetsRollouts,
         Self::ForgetsHalts,
         Self::ForgetsBefore,
         Self::ForgetsTakes,
+        Self::TakesForPublished,
     ];
 
     /// All others.
@@ -82,6 +87,7 @@ impl Mutant {
             Self::ForgetsHalts => "forgets-halts",
             Self::ForgetsBefore => "forgets-before",
             Self::ForgetsTakes => "forgets-takes",
+            Self::TakesForPublished => "takes-for-published",
         }
     }
 
@@ -184,6 +190,25 @@ pub(super) fn break_variant(mutant: Option<Mutant>, variant: &Variant) -> Varian
         _ => {}
     }
     variant
+}
+
+/// Writes a variant; one that says of itself that what it has published is of what was just written is broken.
+pub(super) async fn update_variant(
+    mutant: Option<Mutant>,
+    twin: &Twin,
+    variant: &Variant,
+    version: &str,
+) -> Result<StoredVariant, PortError> {
+    let written = twin.update_variant(variant, version).await?;
+    let mut status = written.status.clone();
+    if mutant != Some(Mutant::TakesForPublished) || status.published_generation.is_none() {
+        return Ok(written);
+    }
+    status.published_generation = Some(written.meta.generation);
+    let (key, version) = (&written.key, &written.meta.resource_version);
+    drop(twin.set_variant_status(key, version, &status).await);
+    let broken = twin.variant(key.namespace.as_str(), key.name.as_str());
+    Ok(broken.unwrap_or(written))
 }
 
 /// Breaks what a set remembers.

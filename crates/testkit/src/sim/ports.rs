@@ -454,7 +454,7 @@ impl Cluster for Ports {
         self.rolls(variant, Some(version));
         self.gives(variant);
         let variant = &mutant::break_variant(self.mutant, variant);
-        let write = self.twin.update_variant(variant, version);
+        let write = mutant::update_variant(self.mutant, &self.twin, variant, version);
         let touch = || self.touch_variant(&variant.key);
         self.attempt(("update variant", &variant.key), touch, write)
             .await

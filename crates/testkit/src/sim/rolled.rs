@@ -5,14 +5,18 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use engine::ports::StoredVariant;
-use model::{CommitId, MemberMark, ObjectKey, RolloutState, Variant, VariantSet, VariantStatus};
+use model::{
+    CommitId, MemberMark, ObjectKey, Revision, RolloutState, Variant, VariantSet, VariantStatus,
+};
 use plan::set::{RETRY, UNDO};
 use plan::variant::words::{REJECTED_BY, ROLLOUT};
+use store::MemoryStore;
 use tokio::time::Instant;
 
 use super::by_hand::FORGED;
-use super::fixtures::NS;
+use super::fixtures::{Derived, NS, TARGETS};
 use super::ledger::Promises;
+use super::people;
 use super::ports::Ports;
 use super::reached::Rolled;
 use super::settled::{Checked, broken};
@@ -53,19 +57,55 @@ fn is_absent(status: &VariantStatus) -> bool {
     ready.is_some_and(|c| ABSENT.contains(&c.reason.as_str()))
 }
 
-/// The upstream commits that a variant has published, the latest first.
-fn published(twin: &Twin, variant: &Variant) -> Vec<CommitId> {
+/// What a variant has published, the latest first.
+fn revisions(twin: &Twin, variant: &Variant) -> Vec<Revision> {
     let at = place(variant);
     let mut all = twin.revisions();
     all.retain(|r| r.lifecycle.is_published() && format!("{}/{}", r.repository, r.package) == at);
     all.sort_by_key(|r| std::cmp::Reverse(r.revision));
-    let commits = all.iter().map(|r| r.upstream_lock.as_ref()?.commit);
-    commits.flatten().collect()
+    all
+}
+
+fn commit_of(revision: &Revision) -> Option<CommitId> {
+    revision.upstream_lock.as_ref()?.commit
+}
+
+/// The upstream commits that a variant has published, the latest first.
+fn published(twin: &Twin, variant: &Variant) -> Vec<CommitId> {
+    let all = revisions(twin, variant);
+    all.iter().filter_map(commit_of).collect()
 }
 
 /// Whether a variant has published this commit of upstream.
 fn has_published(twin: &Twin, variant: &Variant, commit: CommitId) -> bool {
     published(twin, variant).contains(&commit)
+}
+
+/// Whether a variant has published this commit with a spec of this region. What is published is read from git, whatever is
+/// said of it.
+fn has_published_in(
+    twin: &Twin,
+    store: &MemoryStore,
+    variant: &Variant,
+    (commit, region): (CommitId, Option<&String>),
+) -> bool {
+    let mut all = revisions(twin, variant);
+    all.retain(|r| commit_of(r) == Some(commit));
+    let is_there = |wanted: &String| {
+        all.iter()
+            .any(|r| region_of(store, r).as_ref() == Some(wanted))
+    };
+    region.map_or(!all.is_empty(), is_there)
+}
+
+/// The region of a revision's package.
+fn region_of(store: &MemoryStore, revision: &Revision) -> Option<String> {
+    let named = |(name, _): &&(&str, &str)| *name == revision.repository.as_str();
+    let (_, url) = TARGETS.iter().find(named)?;
+    let repo = store.outside(url).ok()?;
+    let package = revision.package.as_str();
+    let files = people::files(&*repo, revision.commit, package).ok()?;
+    Some(Derived::of(&files, package).region)
 }
 
 /// Whether a variant is in the region that its set wants: another one is brought there once its step opens again.
@@ -117,6 +157,8 @@ struct Reached<'a> {
     /// Its step.
     at: usize,
     commit: CommitId,
+    /// The region that its spec gives it.
+    region: Option<&'a String>,
     /// The variants that were there when the rollout began.
     began: &'a BTreeSet<ObjectKey>,
 }
@@ -191,13 +233,15 @@ impl Ports {
             mark: &found,
             at,
             commit,
+            region: variant.spec.context.data.get(REGION),
             began: &began,
         };
         let ahead = members.iter().find_map(|m| self.ahead(&promises, &seen, m));
         promises.wrong.extend(ahead);
     }
 
-    /// What is wrong where a variant was written and this member is of an earlier step that has not published that commit.
+    /// What is wrong where a variant was written and this member is of an earlier step that has not published that: the
+    /// commit, and the spec at it, of which the region differs.
     fn ahead(&self, promises: &Promises, seen: &Reached<'_>, member: &Variant) -> Option<String> {
         let rolled = promises.rolled.as_ref();
         let theirs = mark(member).filter(|m| m.rollout == seen.mark.rollout);
@@ -212,14 +256,15 @@ impl Ports {
         let now = self.twin.variant(NS, member.key.name.as_str());
         let absent = is_young(absent) || now.as_ref().is_some_and(|v| is_absent(&v.status));
         let others = member.key != *seen.key && step < seen.at;
-        if !others || !wanted || absent || has_published(&self.twin, member, seen.commit) {
+        let what = (seen.commit, seen.region);
+        if !others || !wanted || absent || has_published_in(&self.twin, &self.store, member, what) {
             return None;
         }
         let status = self.twin.set(NS, "fan").and_then(|s| s.status.rollout);
         let told = now.map(|v| format!("{:?}", v.status.condition("Ready")));
         Some(format!(
-            "F7: {} is written in step {} ({}) while {} of step {step} has not published {}: {told:?}, {status:?}",
-            seen.key, seen.at, seen.mark.step, member.key, seen.commit,
+            "F7: {} is written in step {} ({}) while {} of step {step} has not published {} in {:?}: {told:?}, {status:?}",
+            seen.key, seen.at, seen.mark.step, member.key, seen.commit, seen.region,
         ))
     }
 
@@ -312,9 +357,11 @@ impl World {
                 .as_ref()
                 .is_some_and(|r| r.absent.contains_key(&member.key))
         };
+        let (twin, store) = (&self.durable.twin, &self.durable.store);
         let missing = members.iter().find(|m| {
-            let commit = m.spec.upstream.commit;
-            let published = commit.is_some_and(|c| has_published(&self.durable.twin, m, c));
+            let region = m.spec.context.data.get(REGION);
+            let is_there = |commit| has_published_in(twin, store, m, (commit, region));
+            let published = m.spec.upstream.commit.is_some_and(is_there);
             !published && !absent(m) && self.wanted().contains(&place(m))
         });
         match missing {
