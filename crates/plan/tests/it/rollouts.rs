@@ -5,6 +5,7 @@ mod any_order;
 mod back;
 mod before;
 mod by_hand;
+mod halts;
 mod suspended;
 mod told;
 

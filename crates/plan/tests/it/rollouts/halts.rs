@@ -1,0 +1,126 @@
+//! What halts a rollout does so in the look that first sees it: nothing else is written then (F7).
+
+use std::sync::Arc;
+
+use model::{RolloutState, Standing, Status};
+use plan::set::{Existing, Observed, Plan, decide};
+
+use super::{fleet, publish, settle, upstream};
+use crate::set::on_large_stack;
+
+/// What may befall a member, and what is said of it.
+type Cause = (&'static str, fn(&mut Existing));
+
+const CAUSES: [Cause; 3] = [
+    ("with conflicts", |v| {
+        v.standing = Standing::Conflicts;
+        v.ready = (Status::False, "Conflicts".to_owned(), "2".to_owned());
+    }),
+    ("failed", |v| {
+        v.standing = Standing::Failed;
+        v.ready = (Status::False, "RenderFailed".to_owned(), "no".to_owned());
+    }),
+    ("rejected", |v| v.rejected = true),
+];
+
+fn befall(o: &mut Observed, at: usize, cause: fn(&mut Existing)) {
+    let variant = Arc::make_mut(&mut o.variants[at]);
+    variant.published = false;
+    o.published.remove(&variant.key.name);
+    cause(variant);
+}
+
+fn told(plan: &Plan) -> (RolloutState, String, Vec<bool>) {
+    let rollout = plan.status.rollout.as_ref().expect("a rollout");
+    let open = rollout.steps.iter().map(|s| s.opened.is_some());
+    (rollout.state, rollout.message.clone(), open.collect())
+}
+
+/// One look at a step of which one member is in trouble.
+#[test]
+fn a_conflict_a_failure_and_a_rejection_halt_in_the_look_that_sees_them() {
+    on_large_stack(|| {
+        for (what, cause) in CAUSES {
+            let mut o = fleet("");
+            settle(&mut o);
+            publish(&mut o, 0);
+            befall(&mut o, 1, cause);
+            let plan = decide(&o);
+            let message = format!("1 member(s) {what}, more than 0");
+            let wanted = (RolloutState::Halted, message, vec![true, false, false]);
+            assert_eq!(told(&plan), wanted);
+            assert!(plan.steps.is_empty(), "{what}: {:?}", plan.steps);
+            let condition = plan.status.condition("RolledOut").expect("a condition");
+            let said = (condition.status, condition.reason.as_str());
+            assert_eq!(said, (Status::False, "Halted"), "{what}");
+        }
+    });
+}
+
+/// The look sees at once that the step is filled and that a member of it is in trouble: a share that is enough opens nothing then.
+#[test]
+fn a_step_that_is_filled_by_its_share_halts_all_the_same_in_that_look() {
+    on_large_stack(|| {
+        for (what, cause) in CAUSES {
+            let mut o = fleet(", \"share\": \"50\"");
+            settle(&mut o);
+            publish(&mut o, 0);
+            befall(&mut o, 1, cause);
+            let plan = decide(&o);
+            assert_eq!(told(&plan).0, RolloutState::Halted, "{what}");
+            assert_eq!(told(&plan).2, [true, false, false], "{what}");
+            assert!(plan.steps.is_empty(), "{what}: {:?}", plan.steps);
+        }
+    });
+}
+
+/// Trouble of an earlier step halts while a later one is open, and each kind is counted for itself.
+#[test]
+fn trouble_in_an_earlier_step_halts_in_the_look_that_sees_it_unless_it_is_borne() {
+    on_large_stack(|| {
+        for (at, (what, cause)) in CAUSES.into_iter().enumerate() {
+            let words = ["conflicts", "failed", "rejected"];
+            for borne in [false, true] {
+                let extra = format!(", \"{}\": \"{}\"", words[at], usize::from(borne));
+                let mut o = fleet(&format!("{extra}, \"share\": \"50\""));
+                settle(&mut o);
+                publish(&mut o, 0);
+                publish(&mut o, 1);
+                settle(&mut o);
+                assert_eq!(o.variants.len(), 5, "{what}");
+                befall(&mut o, 1, cause);
+                for at in 2..5 {
+                    publish(&mut o, at);
+                }
+                let plan = decide(&o);
+                let open = [true, true, borne];
+                assert_eq!(told(&plan).2, open, "{what}, borne: {borne}");
+                let halted = told(&plan).0 == RolloutState::Halted;
+                assert_eq!(halted, !borne, "{what}");
+            }
+        }
+    });
+}
+
+/// What was in trouble with the former version halts the next one neither: a rejection or a conflict is of one version.
+#[test]
+fn a_member_that_the_next_version_did_not_reach_halts_nothing() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        for _ in 0..4 {
+            for at in 0..o.variants.len() {
+                publish(&mut o, at);
+            }
+            settle(&mut o);
+        }
+        upstream(&mut o, "two");
+        settle(&mut o);
+        // Of the last step, which is closed.
+        for (_, cause) in CAUSES {
+            let last = o.variants.len() - 1;
+            befall(&mut o, last, cause);
+            let plan = decide(&o);
+            assert_eq!(told(&plan).0, RolloutState::Progressing);
+        }
+    });
+}
