@@ -8,6 +8,7 @@ mod by_hand;
 mod halts;
 mod suspended;
 mod told;
+mod unreachable;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
