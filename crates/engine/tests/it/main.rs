@@ -7,6 +7,7 @@ mod approval;
 mod blame;
 mod conflicts;
 mod crashes;
+mod deaths;
 mod edges;
 mod gone;
 mod guard;
