@@ -25,6 +25,7 @@ mod reach;
 mod rendering;
 mod resolve;
 mod rollouts;
+mod rollouts_away;
 mod rollouts_before;
 mod rollouts_by_hand;
 mod rollouts_spec;
