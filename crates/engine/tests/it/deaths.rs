@@ -12,6 +12,8 @@ pub(crate) struct Deaths {
     pub(crate) at: AtomicU64,
     /// By which name the next point is where to die.
     pub(crate) named: Mutex<Option<&'static str>>,
+    /// How often that one is passed before without dying.
+    pub(crate) spared: AtomicU64,
     /// Where it died, if it did since the last restart.
     died: Mutex<Option<String>>,
     /// The URL of the remote that cannot be reached.
@@ -40,7 +42,11 @@ impl Deaths {
         }
         let n = self.passed.fetch_add(1, Ordering::SeqCst) + 1;
         let named = &mut *self.named.lock().expect("no panic");
-        if n == self.at.load(Ordering::SeqCst) || named.take_if(|n| *n == point).is_some() {
+        let spares = |left: u64| left.checked_sub(1);
+        let (order, spared) = (Ordering::SeqCst, &self.spared);
+        let dies_here =
+            |name: &mut &str| *name == point && spared.fetch_update(order, order, spares).is_err();
+        if n == self.at.load(order) || named.take_if(dies_here).is_some() {
             *self.died.lock().expect("no panic") = Some(point.to_owned());
         }
         self.died.lock().expect("no panic").is_some()
