@@ -29,6 +29,7 @@ mod rollouts_away;
 mod rollouts_before;
 mod rollouts_by_hand;
 mod rollouts_dies;
+mod rollouts_leave;
 mod rollouts_spec;
 mod rollouts_undone;
 mod schedule;
