@@ -28,6 +28,7 @@ mod rollouts;
 mod rollouts_away;
 mod rollouts_before;
 mod rollouts_by_hand;
+mod rollouts_bytes;
 mod rollouts_dies;
 mod rollouts_leave;
 mod rollouts_spec;

@@ -8,7 +8,7 @@ use crate::rollouts::{
 use crate::variants::{push, quiet};
 use crate::world::{NS, World};
 
-/// The bytes of a member's packages as they were, but for what records where they come from.
+/// The files of a member's package that an upgrade of this walk touches; `rollouts_bytes` compares all of them.
 async fn bytes(world: &World, name: &str) -> Vec<String> {
     let mut texts = Vec::new();
     for file in ["deployment.yaml", "endpoint.yaml", "package-context.yaml"] {
