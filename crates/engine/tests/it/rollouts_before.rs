@@ -8,6 +8,7 @@ use crate::rollouts::{
     annotate, fleet, has, image, publish, published_everywhere, revision, status,
 };
 use crate::rollouts_by_hand::{by_hand, suspend_set, variant};
+use crate::rollouts_undone::told as events;
 use crate::variants::{push, quiet};
 use crate::world::World;
 
@@ -113,6 +114,9 @@ async fn a_target_whose_name_is_taken_halts_its_step_with_the_reason() {
     let told = status(&world);
     assert_eq!(named(&told), [format!("fan-early-b (early): {why}")]);
     assert_eq!(told.state, RolloutState::Progressing, "its step is closed");
+    let said = events(&world, "RolloutNameTaken");
+    let taken = "1 not made yet, and a variant that is not the set's has the name: fan-early-b";
+    assert_eq!(said, [format!("rollout {}: {taken}", told.id)]);
     publish(&world, 0, 1).await;
     let told = status(&world);
     assert_eq!(
@@ -120,6 +124,7 @@ async fn a_target_whose_name_is_taken_halts_its_step_with_the_reason() {
         (RolloutState::Halted, 1)
     );
     quiet(&world).await;
+    assert_eq!(events(&world, "RolloutNameTaken"), said, "it is told once");
     world.twin.delete_variant(crate::world::NS, "fan-early-b");
     world.rest().await;
     let told = status(&world);

@@ -17,6 +17,13 @@ async fn bytes(world: &World, name: &str) -> Vec<String> {
     texts
 }
 
+/// What people were told of a set, under one reason.
+pub(crate) fn told(world: &World, reason: &str) -> Vec<String> {
+    let all = world.twin.events().into_iter();
+    let named = all.filter(|e| e.reason == reason && e.about.name.as_str() == "fan");
+    named.map(|e| e.message).collect()
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_undo_gives_the_former_bytes_and_stays_until_somebody_resumes() {
     let mut world = published_everywhere(0).await;
@@ -31,6 +38,9 @@ async fn an_undo_gives_the_former_bytes_and_stays_until_somebody_resumes() {
     annotate(&world, plan::set::UNDO, Some(&id));
     world.rest().await;
     assert_eq!(status(&world).state, RolloutState::Undone);
+    let said = told(&world, "RolloutUndone");
+    let wanted = format!("rollout {id}: 0 of 2 members are published as they were before");
+    assert_eq!(said, [wanted]);
     assert!(has(&world, 0, 3), "{:?}", world.names());
     assert_eq!(bytes(&world, &revision(0, 3)).await, before);
     assert!(!has(&world, 1, 2), "nobody edited it: it goes");
@@ -42,6 +52,7 @@ async fn an_undo_gives_the_former_bytes_and_stays_until_somebody_resumes() {
     );
     world.restart().await;
     quiet(&world).await;
+    assert_eq!(told(&world, "RolloutUndone"), said, "it is told once");
     // A tool writes the manifest again: the same spec.
     annotate(&world, "example.test/applied", Some("again"));
     world.rest().await;

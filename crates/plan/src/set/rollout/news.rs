@@ -116,4 +116,30 @@ mod tests {
         assert_eq!(reasons(&second, &done), ["RolloutComplete"]);
         assert!(news(Some(&done), None).is_empty());
     }
+
+    /// However many members are back by now; a name is news where it was not told of before.
+    #[test]
+    fn an_undo_and_each_name_that_another_variant_has_are_told_once() {
+        use RolloutState::{Progressing, Undone};
+        let going = status("a", Progressing, 2);
+        let undone = status("a", Undone, 2);
+        let told = news(Some(&going), Some(&undone));
+        let told = told.first().map(|n| (n.warning, n.message.as_str()));
+        assert_eq!(told, Some((true, "rollout a: why")));
+        assert_eq!(reasons(&going, &undone), ["RolloutUndone"]);
+        let mut further = undone.clone();
+        further.message = "2 of 2 members are published as they were before".to_owned();
+        assert!(reasons(&undone, &further).is_empty());
+        // Resumed and taken back again: somebody did something.
+        assert_eq!(reasons(&going, &further), ["RolloutUndone"]);
+        let taken = |names: &[&str]| RolloutStatus {
+            taken: names.iter().map(ToString::to_string).collect(),
+            ..going.clone()
+        };
+        let (one, two) = (taken(&["x"]), taken(&["x", "y"]));
+        assert_eq!(reasons(&going, &one), ["RolloutNameTaken"]);
+        assert!(reasons(&one, &one).is_empty());
+        assert_eq!(reasons(&one, &two), ["RolloutNameTaken"]);
+        assert!(reasons(&two, &one).is_empty());
+    }
 }
