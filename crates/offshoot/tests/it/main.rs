@@ -34,6 +34,7 @@ mod recorded;
 mod requests;
 mod resolve;
 mod rollout;
+mod rollout_applied;
 mod secrets;
 mod story;
 mod stranger;
