@@ -9,6 +9,7 @@ use crate::rollouts::{
     annotate, has, image, publish, published_everywhere, reached, revision, status,
 };
 use crate::rollouts_by_hand::suspend_set;
+use crate::rollouts_leave::{in_the_last_step, leaves};
 use crate::variants::{push, quiet};
 use crate::world::{NS, World, alice};
 
@@ -265,4 +266,37 @@ async fn a_restart_of_a_suspended_or_soaking_rollout_changes_nothing() {
     assert_eq!(reached(&world, 2), [0, 1]);
     world.pass(55).await;
     assert_eq!(reached(&world, 2), [0, 1, 2, 3]);
+}
+
+/// As a target leaves amid the last step, with its draft and with its published package proposed for deletion.
+#[tokio::test(start_paused = true)]
+async fn a_death_as_a_member_leaves_neither_ends_nor_holds_the_rollout() {
+    let points = [
+        ("engine BeforeVariant", 1),
+        ("engine Published", 1),
+        ("engine Recorded", 1),
+        ("engine Recorded", 2),
+        ("engine Settled", 1),
+        ("engine BeforeFinalizer", 1),
+        ("engine BeforeStatus", 1),
+        ("engine BeforeStatus", 2),
+    ];
+    for point in points {
+        let mut world = in_the_last_step().await;
+        dies_at(&world, point);
+        leaves(&world, "deploy", "c");
+        dies(&mut world, point).await;
+        assert!(
+            world.twin.variant(NS, "fan-deploy-c").is_none(),
+            "{point:?}"
+        );
+        assert!(!has(&world, 2, 2), "{point:?}");
+        let step = status(&world).steps[2].clone();
+        let counted = (step.members, step.deleted, step.published);
+        assert_eq!(counted, (2, 1, 0), "{point:?}");
+        assert_eq!(status(&world).state, RolloutState::Progressing, "{point:?}");
+        publish(&world, 3, 2).await;
+        assert_eq!(status(&world).state, RolloutState::Complete, "{point:?}");
+        quiet(&world).await;
+    }
 }

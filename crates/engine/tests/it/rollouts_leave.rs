@@ -10,7 +10,7 @@ use crate::variants::{condition, push, quiet};
 use crate::world::{NS, World};
 
 /// The set selects a package no more.
-fn leaves(world: &World, repo: &str, package: &str) {
+pub(crate) fn leaves(world: &World, repo: &str, package: &str) {
     let stored = world.twin.set(NS, "fan").expect("the set");
     let mut fan = stored.parsed.expect("a set");
     let TargetSelection::Repositories(places) = &mut fan.spec.targets[0].selection else {
@@ -26,7 +26,7 @@ fn leaves(world: &World, repo: &str, package: &str) {
 }
 
 /// All is published at v1, v2 comes, and the first two steps are done.
-async fn in_the_last_step() -> World {
+pub(crate) async fn in_the_last_step() -> World {
     let world = published_everywhere(0).await;
     push(&world, &image("v2"), "v2").await;
     world.rest().await;
