@@ -13,7 +13,7 @@ use super::fixtures::STEPS;
 pub(super) struct Rolled {
     /// The variants that were there when a rollout first reached one.
     pub(super) began: BTreeMap<String, BTreeSet<ObjectKey>>,
-    /// The upstream commits of what a variant had published when a rollout first reached it, the last two.
+    /// The upstream commits of what a variant had published when a rollout first reached it, the last two of each try.
     pub(super) before: BTreeMap<(String, ObjectKey), Vec<CommitId>>,
     /// When a variant last was out of reach or gone.
     pub(super) absent: BTreeMap<ObjectKey, Instant>,
@@ -103,6 +103,26 @@ impl Rolled {
             self.wrote.insert(at, spec);
         }
         is_back
+    }
+
+    /// Notes what a variant had published when a rollout first reached it; `None` where the rollout makes it: then it had
+    /// published nothing, whatever was at its place before, also for the rollout itself. Where it is written once more, since
+    /// the write before failed, somebody may have published meanwhile.
+    pub(super) fn had(
+        &mut self,
+        at: (String, ObjectKey),
+        last: Option<Vec<CommitId>>,
+        once_more: bool,
+    ) {
+        let Some(last) = last else {
+            self.before.insert(at, Vec::new());
+            return;
+        };
+        match self.before.get_mut(&at) {
+            None => drop(self.before.insert(at, last)),
+            Some(had) if once_more && !had.is_empty() => had.extend(last),
+            Some(_) => {}
+        }
     }
 
     /// The steps in which a variant may have been reached.

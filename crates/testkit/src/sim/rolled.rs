@@ -207,17 +207,13 @@ impl Ports {
             .or_insert_with(keys);
         let began = began.clone();
         let reached = (found.rollout.clone(), variant.key.clone());
-        // What the rollout makes had published nothing, whatever was at its place before, also for the rollout itself.
-        if stored.is_none() {
-            rolled.before.insert(reached, Vec::new());
-        } else {
-            rolled.before.entry(reached).or_insert_with(|| {
-                // Whoever writes may not have heard of the last one.
-                let mut last = published(&self.twin, variant);
-                last.truncate(2);
-                last
-            });
-        }
+        let is_reached = stood.is_some_and(|v| mark(v).is_some_and(|m| m.rollout == found.rollout));
+        let last = stored.is_some().then(|| {
+            // Whoever writes may not have heard of the last one.
+            let last = published(&self.twin, variant).into_iter().take(2);
+            last.collect()
+        });
+        rolled.had(reached, last, !is_reached);
         let asked = self.twin.set(NS, "fan");
         let undone = asked.is_some_and(|s| s.meta.annotations.contains_key(UNDO));
         if undone || is_back || is_young(rolled.undone) {
