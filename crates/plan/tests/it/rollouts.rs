@@ -399,12 +399,13 @@ fn members_that_published_another_commit_are_named() {
         }
         let told = |o: &Observed| o.status.rollout.as_ref().expect("a rollout").diverged();
         assert_eq!(told(&o), None);
+        let now = o.now;
         for at in 0..12 {
             let variant = Arc::make_mut(&mut o.variants[at]);
             variant.published = false;
             let other = Published {
                 commit: commit("other"),
-                at: Some(1),
+                at: Some(now),
                 then: None,
             };
             o.published.insert(variant.key.name.clone(), other);

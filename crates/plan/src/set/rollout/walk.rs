@@ -137,13 +137,19 @@ impl Walk<'_, '_> {
             state: RolloutState::Complete,
             message: String::new(),
         };
+        let worked = status.step.as_deref();
+        let worked = worked.and_then(|name| status.steps.iter().position(|s| s.name == name));
         for (at, wanted) in self.rollout.steps.iter().enumerate() {
-            let is_closed = |s: &StepStatus| s.opened.is_none();
-            if status.steps.get(at).is_some_and(is_closed) {
+            let is_closed = status.steps.get(at).is_some_and(|s| s.opened.is_none());
+            // Where something else is wanted, or an undo has ended, the steps that were open are walked once more: what holds
+            // the next one holds it again.
+            if is_closed || worked.is_some_and(|worked| at > worked) {
                 if let Some((why, text)) = self.held(status) {
                     (end.state, end.message) = (why, text);
                     break;
                 }
+            }
+            if is_closed {
                 if self.suspended {
                     end.state = RolloutState::Progressing;
                     break;
@@ -249,7 +255,7 @@ impl Walk<'_, '_> {
         let reached = t.reached(&steered.status.members);
         let kept_before = reached.and_then(|member| member.before.clone());
         let before = match t.is_of(&steered.status.id) {
-            true if reached.is_some() => kept_before,
+            true if reached.is_some() => kept_before.or_else(|| self.late(&steered.status, t)),
             // What is published while it is remembered and not written yet stands before the rollout, too.
             _ => self.before(&steered.status, t).or(kept_before),
         };
@@ -295,6 +301,21 @@ impl Walk<'_, '_> {
                 false => published.commit,
             },
         })
+    }
+}
+
+impl Walk<'_, '_> {
+    /// What a member had published before its step opened, where nothing was known of that when the member was reached: a list
+    /// of revisions came late.
+    fn late(&self, status: &RolloutStatus, t: &Target<'_>) -> Option<Before> {
+        let member = t.reached(&status.members)?;
+        let step = status
+            .steps
+            .iter()
+            .find(|s| Some(&s.name) == member.step.as_ref())?;
+        let published = self.o.published.get(t.name)?;
+        let earlier = published.at? < step.opened?;
+        earlier.then(|| self.before(status, t))?
     }
 }
 

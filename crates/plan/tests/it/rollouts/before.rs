@@ -177,3 +177,32 @@ fn a_variant_that_is_not_taken_over_is_not_moved() {
         assert!(o.variants[here].meta.owners.is_empty());
     });
 }
+
+/// A list of revisions that came late hid what a member had published when the rollout reached it: once it is known, it is
+/// what the member goes back to. What was published since its step opened is not.
+#[test]
+fn what_a_late_list_hid_is_remembered_once_it_is_known() {
+    on_large_stack(|| {
+        for (since, back) in [(-10, "old"), (0, "three")] {
+            let mut o = waiting();
+            for _ in 0..4 {
+                publish_all(&mut o);
+            }
+            assert_eq!(state(&o), RolloutState::Complete);
+            upstream(&mut o, "three");
+            let first = o.variants[0].key.name.clone();
+            o.published.remove(&first);
+            settle(&mut o);
+            assert_eq!(commit_of(&o, 0), Some(commit("three")));
+            let old = Published {
+                commit: commit("old"),
+                at: Some(o.now + since),
+                then: None,
+            };
+            o.published.insert(first, old);
+            settle(&mut o);
+            undo(&mut o);
+            assert_eq!(commit_of(&o, 0), Some(commit(back)), "{since}");
+        }
+    });
+}

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use model::{RolloutState, Standing, Status};
-use plan::set::{Existing, Observed, Plan, decide};
+use plan::set::{Existing, Observed, PAUSE, Plan, decide};
 
-use super::{fleet, publish, settle, upstream};
+use super::{annotate, fleet, publish, settle, upstream};
 use crate::set::on_large_stack;
 
 /// What may befall a member, and what is said of it.
@@ -122,5 +122,45 @@ fn a_member_that_the_next_version_did_not_reach_halts_nothing() {
             let plan = decide(&o);
             assert_eq!(told(&plan).0, RolloutState::Progressing);
         }
+    });
+}
+
+/// Where something else is wanted amid a rollout, the steps that were open are walked once more: a pause and a halt hold the
+/// next one as they would have held it the first time.
+#[test]
+fn a_step_that_was_open_before_is_held_like_any_other() {
+    on_large_stack(|| {
+        let reopened = |held: fn(&mut Observed)| {
+            let mut o = fleet("");
+            settle(&mut o);
+            publish(&mut o, 0);
+            publish(&mut o, 1);
+            settle(&mut o);
+            assert_eq!(o.variants.len(), 5, "the second step is open");
+            // What is wanted changed: nothing of it is published in the first step.
+            for at in 0..2 {
+                Arc::make_mut(&mut o.variants[at]).published = false;
+            }
+            settle(&mut o);
+            held(&mut o);
+            settle(&mut o);
+            for at in 0..2 {
+                publish(&mut o, at);
+            }
+            settle(&mut o);
+            let rollout = o.status.rollout.as_ref().expect("a rollout");
+            (rollout.step.clone(), rollout.state)
+        };
+        let step = |name: &str| Some(name.to_owned());
+        let free = reopened(|_| {});
+        assert_eq!(free, (step("quarter"), RolloutState::Progressing));
+        let paused = reopened(|o| annotate(o, PAUSE, "yes"));
+        assert_eq!(paused, (step("canary"), RolloutState::Paused));
+        let halted = reopened(|o| {
+            befall(o, 0, |v| v.rejected = true);
+            settle(o);
+            befall(o, 0, |v| v.rejected = false);
+        });
+        assert_eq!(halted, (step("canary"), RolloutState::Halted));
     });
 }
