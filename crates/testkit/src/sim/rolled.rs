@@ -314,11 +314,13 @@ impl World {
                 return broken(format!("F7: {} follows no commit", member.key));
             };
             if state == RolloutState::Undone {
-                if self
-                    .had_published(&mark, member)
-                    .is_some_and(|had| !had.contains(&commit))
+                if let Some(had) = self.had_published(&mark, member)
+                    && !had.contains(&commit)
                 {
-                    return broken(format!("F8: {} did not go back", member.key));
+                    let key = &member.key;
+                    return broken(format!(
+                        "F8: {key} did not go back to {had:?}, it is at {commit}"
+                    ));
                 }
                 continue;
             }
