@@ -175,7 +175,7 @@ const RUNS = 60;
 class Grid {
   constructor(box, form) {
     this.box = box; this.form = form;
-    this.cells = new Map(); this.sorted = null; this.repositories = {}; this.steps = {}; this.closed = {}; this.kept = []; this.version = null;
+    this.cells = new Map(); this.sorted = null; this.repositories = {}; this.steps = {}; this.early = []; this.kept = []; this.version = null;
     this.shown = []; this.blocks = []; this.chosen = new Set(); this.active = null; this.models = new Map(); this.runs = [];
     form.addEventListener("input", () => { this.remember(); this.arrange(); });
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -195,8 +195,8 @@ class Grid {
     const told = await (await fetch(`./cells${query}`, { credentials: "same-origin" })).json();
     const seen = told.full && this.cells.size ? new Set() : null;
     let moved = told.full || told.gone.length > 0 || told.repositories !== null;
-    moved ||= JSON.stringify([told.closed, told.kept]) !== JSON.stringify([this.closed, this.kept]);
-    this.steps = told.steps; this.closed = told.closed; this.kept = told.kept;
+    moved ||= JSON.stringify([told.early, told.kept]) !== JSON.stringify([this.early, this.kept]);
+    this.steps = told.steps; this.early = told.early; this.kept = told.kept;
     for (const [v, d, t, places] of told.cells) {
       const cell = { v, d, t };
       for (let i = 0; i < FIELDS.length; i++) cell[FIELDS[i]] = told.words[places[i]];
@@ -370,8 +370,8 @@ class Grid {
     $("chosen").textContent = this.chosen.size;
     const row = $("selection-verbs"), cells = [...this.chosen].map((v) => this.cells.get(v)).filter((c) => c?.d && c.t);
     row.replaceChildren();
-    // What is of a closed step, and deletions of what a rollout still has, are decided each on its own page.
-    const early = (c) => c.l !== "DeletionProposed" && this.closed[c.s]?.includes(c.step);
+    // What is of a closed step or of another version than is wanted, and deletions of what a rollout still has, are decided each on its own page.
+    const early = (c) => this.early.includes(c.d);
     const kept = (c) => c.l === "DeletionProposed" && this.kept.includes(c.d);
     const button = (verb, right, stages) => {
       const of = cells.filter((c) => stages.includes(c.l) && !early(c) && !(verb === "approve" && kept(c)));
@@ -387,7 +387,7 @@ class Grid {
     button("approve", "approve", ["Proposed", "DeletionProposed"]);
     button("reject", "approve", ["Proposed", "DeletionProposed"]);
     const open = cells.filter((c) => ["Draft", "Proposed"].includes(c.l) && early(c)).length, left = cells.filter(kept).length;
-    if (open) row.append(make("p", `${open} of closed steps: each is decided on its own page`, { class: "soft" }));
+    if (open) row.append(make("p", `${open} of closed steps or of another version than is wanted: each is decided on its own page`, { class: "soft" }));
     if (left) row.append(make("p", `${left} deletions of what a rollout still has: each is approved on its own page`, { class: "soft" }));
     this.about();
   }

@@ -28,6 +28,8 @@ pub(super) struct Target {
     pub(super) uid: String,
     /// Its step of the rollout of its set; empty where there is none, or it is not settled.
     pub(super) step: String,
+    /// The upstream commit that a rollout wrote to it; empty where none did.
+    pub(super) commit: String,
     /// Whether its variant is being deleted.
     pub(super) leaves: bool,
     /// When it or its revision changed last, in the board's own count.
@@ -249,6 +251,7 @@ impl Fleet {
             message: ready.unwrap_or_default(),
             uid: text(object, &["metadata", "uid"]),
             step: old.map(|old| old.step.clone()).unwrap_or_default(),
+            commit: text(object, &["spec", "upstream", "commit"]),
             leaves: meta.is_deleting(),
             since: self.version,
         };

@@ -1,8 +1,9 @@
 //! The step of each target, as cells show it, by the code that decides on it (F7). Computed where a change may have moved a
 //! target, for all changes that came together, and never by page.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use model::RolloutState;
 use plan::set::Place;
 
 use super::fleet::{Fleet, Revision, Target, lifecycle, name};
@@ -34,23 +35,46 @@ impl Fleet {
         !target.step.is_empty() && closed.any(|step| step.name == target.step)
     }
 
-    /// The step that keeps a draft or a proposal from being approved now, and the set that it is of: that of a target whose step
-    /// is closed. No button for several takes such a revision; by itself it can be decided.
-    pub(super) fn closed_step(&self, revision: &Revision) -> Option<(&str, &str)> {
-        let (_, target) = self.target_of(name(revision))?;
-        let open = matches!(lifecycle(revision), "Draft" | "Proposed");
-        (open && self.is_early(target)).then_some((target.step.as_str(), target.set.as_str()))
+    /// Why a rollout keeps a draft or a proposal from being approved now: the step of its target is closed, or it is of another
+    /// version than is wanted there, as during an undo (F7, F8). No button for several takes such a revision; by itself it can be
+    /// decided.
+    pub(super) fn early(&self, revision: &Revision) -> Option<String> {
+        let (variant, target) = self.target_of(name(revision))?;
+        let set = self.sets.get(&target.set)?;
+        let status = set.status.rollout.as_ref()?;
+        let is_proposed = match lifecycle(revision) {
+            "Draft" => false,
+            "Proposed" => true,
+            _ => return None,
+        };
+        if self.is_early(target) {
+            let (step, set) = (&target.step, &target.set);
+            return Some(format!(
+                "its step '{step}' of the rollout of {set} is closed"
+            ));
+        }
+        let goes_back = || {
+            let member = status.members.get(&plan::set::uid_mark(variant));
+            member.is_some_and(|m| m.step.is_some() && m.before.is_some())
+        };
+        if status.state == RolloutState::Undone && !goes_back() {
+            let set = &target.set;
+            return Some(format!(
+                "the rollout of {set} is taken back, and this is of what it brought"
+            ));
+        }
+        let holds = api::str_at(revision, &["status", "upstreamLock", "git", "commit"]);
+        let is_other =
+            holds.is_some_and(|holds| holds != target.commit) && !target.commit.is_empty();
+        // A draft is brought to what is wanted; a proposal stands until somebody rejects it.
+        (is_proposed && is_other)
+            .then(|| "it is of another version than is wanted; reject it".to_owned())
     }
 
-    /// Steps of each set that are closed now.
-    pub(super) fn closed(&self) -> BTreeMap<&str, Vec<&str>> {
-        let closed = self.sets.iter().filter_map(|(name, set)| {
-            let steps = set.status.rollout.iter().flat_map(|status| &status.steps);
-            let closed = steps.filter(|step| step.opened.is_none());
-            let closed: Vec<&str> = closed.map(|step| step.name.as_str()).collect();
-            (!closed.is_empty()).then_some((name.as_str(), closed))
-        });
-        closed.collect()
+    /// Revisions that a rollout keeps from being approved now, by name.
+    pub(super) fn all_early(&self) -> BTreeSet<&str> {
+        let open = self.open().filter(|r| self.early(r).is_some());
+        open.map(name).collect()
     }
 
     /// Whether a target is one that a rollout still has: its variant is there to stay, whoever proposed the deletion of what it

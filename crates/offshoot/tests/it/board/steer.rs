@@ -225,18 +225,62 @@ async fn no_button_takes(board: &Board, early: &[&str]) {
     let theirs: Vec<String> = theirs.collect();
     assert_eq!(theirs.len(), 1, "{page}");
     for page in theirs.iter().chain([&page]) {
-        assert!(page.contains("2 of closed steps"), "{page}");
+        assert!(
+            page.contains("2 of closed steps or of another version"),
+            "{page}"
+        );
         for name in early {
             assert!(!taken(page).contains(name), "{page}");
         }
     }
     let cells: Value = serde_json::from_str(&board.get("cells").2).unwrap();
-    assert_eq!(cells["closed"], json!({ "web": ["rest"] }));
+    assert_eq!(cells["early"], json!(early));
     for name in early {
         let all = cells["cells"].as_array().unwrap().iter();
         let at = all.clone().position(|c| c[1] == *name).unwrap();
         assert_eq!(steps(&cells)[at], "rest");
     }
+}
+
+/// A proposal of what is taken back stands until somebody rejects it: no button for several approves it, and its own page says
+/// what speaks against it (F8).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proposal_of_what_is_taken_back_is_offered_to_nobody() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let server = fleet(root).await;
+    let next = DEPLOYMENT.replace("web:1.4", "web:1.5");
+    upstream(root, &next, "hunter1", Some("v2"));
+    let name = "canary.web.packagevariant-2";
+    until_there(&server, &format!("{REVISIONS}/{name}")).await;
+    let proposed = typed(root, "data/kubeconfig", &["rpkg", "propose", name]);
+    assert_eq!(proposed.0, 0, "{proposed:?}");
+    let board = Board::open(&root.join("data/kubeconfig"));
+    wait_for("the proposal", async || {
+        taken(&board.get("").2).contains(name)
+    })
+    .await;
+    let undone = typed(root, "data/kubeconfig", &["rollout", "undo", "web"]);
+    assert_eq!(undone.0, 0, "{undone:?}");
+    until(&server, "Undone").await;
+    let page = std::cell::RefCell::new(String::new());
+    wait_for("what is not to be approved", async || {
+        *page.borrow_mut() = board.get("").2;
+        page.borrow().contains("id=\"w-early\"")
+    })
+    .await;
+    let page = page.into_inner();
+    let (offered, rest) = page.split_once("id=\"w-early\"").unwrap();
+    assert!(
+        !taken(offered).contains(name) && rest.contains(name),
+        "{page}"
+    );
+    assert!(!taken(&board.get("changes").2).contains(name));
+    let cells: Value = serde_json::from_str(&board.get("cells").2).unwrap();
+    assert_eq!(cells["early"], json!([name]));
+    let own = board.get(&format!("revision?name={name}")).2;
+    let told = "Not to be approved now: it is of another version than is wanted";
+    assert!(own.contains(told) && taken(&own).contains(name), "{own}");
 }
 
 /// A variant that somebody deletes by hand during an undo proposes the deletion of its package, and is made anew.

@@ -25,8 +25,8 @@ struct Cells<'f> {
     repositories: Option<BTreeMap<&'f str, BTreeMap<&'f str, &'f str>>>,
     /// The steps of each set, in their order.
     steps: BTreeMap<&'f str, Vec<&'f str>>,
-    /// Those of them that are closed.
-    closed: BTreeMap<&'f str, Vec<&'f str>>,
+    /// Revisions that a rollout keeps from being approved now.
+    early: BTreeSet<&'f str>,
     /// Revisions whose deletion is approved on their own page alone.
     kept: BTreeSet<&'f str>,
 }
@@ -80,7 +80,7 @@ pub(in crate::commands::board) fn cells(board: &Board, query: &Query) -> String 
                 gone: gone.unwrap_or_default(),
                 repositories: labelled.then(|| repositories.collect()),
                 steps: steps(fleet),
-                closed: fleet.closed(),
+                early: fleet.all_early(),
                 kept: fleet.kept_deletions(),
             };
             // Only maps with keys that are no texts cannot be written.

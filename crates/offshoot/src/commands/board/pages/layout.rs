@@ -197,7 +197,7 @@ fn offered(fleet: &Fleet, members: &[(String, String)], alone: bool) -> Offered 
         let Some(revision) = fleet.revision(&member.0) else {
             continue;
         };
-        if !alone && fleet.closed_step(revision).is_some() {
+        if !alone && fleet.early(revision).is_some() {
             offered.early += 1;
             continue;
         }
@@ -223,7 +223,7 @@ pub(super) fn verbs(context: &Context<'_>, members: &[(String, String)]) -> Mark
     html! {
         (buttons(context, &offered))
         @if offered.early > 0 {
-            p.soft { (offered.early) " of closed steps: each is decided on its own page" }
+            p.soft { (offered.early) " of closed steps or of another version than is wanted: each is decided on its own page" }
         }
         @if offered.kept > 0 {
             p.soft { (offered.kept) " deletions of what a rollout still has: each is approved on its own page" }

@@ -49,18 +49,15 @@ pub(super) async fn main(context: &Context<'_>) -> Markup {
         _ => changes(context, &revision).await,
     };
     let member = (wanted.to_owned(), tree(&revision).to_owned());
-    let early = context.board.fleet(|fleet| {
-        let step = fleet.closed_step(&revision);
-        step.map(|(step, set)| (step.to_owned(), set.to_owned()))
-    });
+    let early = context.board.fleet(|fleet| fleet.early(&revision));
     html! {
         div.title data-tree=(tree(&revision)) {
             h1 { (wanted) }
             (stage(lifecycle(&revision)))
             (layout::verbs_of_one(context, &member))
         }
-        @if let Some((step, set)) = early {
-            p.trouble { "Not to be approved now: its step '" (step) "' of the rollout of " (set) " is closed" }
+        @if let Some(why) = early {
+            p.trouble { "Not to be approved now: " (why) }
         }
         (facts(context, &revision))
         nav.tabs aria-label="Parts" {

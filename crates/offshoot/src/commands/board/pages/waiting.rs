@@ -47,7 +47,7 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
         }
         @if !early.is_empty() {
             section.card aria-labelledby="w-early" {
-                div.head { h2 id="w-early" { "Not to be approved now: the step is closed " span.number { (early.len()) } } }
+                div.head { h2 id="w-early" { "Not to be approved now: the step is closed, or another version is wanted " span.number { (early.len()) } } }
                 (table(&early))
             }
         }
@@ -63,7 +63,8 @@ pub(super) fn main(context: &Context<'_>) -> Markup {
 /// What waits for a person, and what is open too early.
 struct Waiting {
     by: BTreeMap<Standing, Vec<Line>>,
-    /// Open revisions whose step of a rollout is closed: nobody is asked to approve them (F7).
+    /// Open revisions whose step of a rollout is closed, or of another version than is wanted: nobody is asked to approve them
+    /// (F7, F8).
     early: Vec<Line>,
     /// Proposed deletions of targets that a rollout still has: no button takes them all.
     kept: Vec<Line>,
@@ -76,14 +77,17 @@ fn lines(context: &Context<'_>) -> Waiting {
         let deletions = fleet.kept_deletions();
         for (variant, target) in &fleet.targets {
             let mut said = target.message.clone();
-            let lines = match target.standing {
-                Standing::Draft | Standing::Proposed if fleet.is_early(target) => {
+            let why = fleet
+                .revision(&target.revision)
+                .and_then(|r| fleet.early(r));
+            let lines = match (target.standing, why) {
+                (Standing::Draft | Standing::Proposed, Some(why)) => {
                     // What the variant says tells how to approve it: it knows nothing of steps.
-                    said = format!("step '{}' is closed", target.step);
+                    said = why;
                     &mut early
                 }
-                Standing::DeletionProposed if fleet.is_kept(target) => &mut kept,
-                standing => by.entry(standing).or_default(),
+                (Standing::DeletionProposed, _) if fleet.is_kept(target) => &mut kept,
+                (standing, _) => by.entry(standing).or_default(),
             };
             let (revision, versions) = (target.revision.clone(), target.versions.clone());
             lines.push((variant.clone(), revision, versions, said));
