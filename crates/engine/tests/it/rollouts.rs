@@ -49,7 +49,7 @@ pub(crate) fn rollout(soak: i64) -> Rollout {
     }
 }
 
-fn put_fan(world: &World, rollout: Option<Rollout>, version: UpstreamVersion) {
+pub(crate) fn put_fan(world: &World, rollout: Option<Rollout>, version: UpstreamVersion) {
     let mut places: BTreeMap<&str, Vec<PackageName>> = BTreeMap::new();
     for (repo, package) in PLACES {
         let package = PackageName::parse(package).expect("a name");

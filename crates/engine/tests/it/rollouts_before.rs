@@ -5,7 +5,8 @@ use std::sync::Arc;
 use model::{CommitId, RolloutState, UpstreamVersion, Variant};
 
 use crate::rollouts::{
-    annotate, fleet, has, image, publish, published_everywhere, revision, status,
+    annotate, fleet, has, image, publish, published_everywhere, put_fan, reached, revision,
+    rollout, status,
 };
 use crate::rollouts_by_hand::{by_hand, suspend_set, variant};
 use crate::rollouts_undone::told as events;
@@ -175,4 +176,29 @@ async fn a_context_key_that_was_published_by_hand_stays_behind_an_undo() {
         assert!(message.starts_with("2 of 2 members are"), "{message}");
         quiet(&world).await;
     }
+}
+
+/// A rollout is added to a set whose variants follow the latest tag. Before its steps have pinned them, another tag is made: what
+/// waits keeps what it has, also while the rollout is taken back.
+#[tokio::test(start_paused = true)]
+async fn what_waits_behind_a_rollout_that_was_added_follows_no_later_tag() {
+    let world = published_everywhere(0).await;
+    put_fan(&world, None, UpstreamVersion::Latest);
+    world.rest().await;
+    let follows = |name| variant(&world, name).spec.upstream.commit;
+    assert_eq!(follows("fan-deploy-c"), None);
+    put_fan(&world, Some(rollout(3_600)), UpstreamVersion::Latest);
+    world.rest().await;
+    assert_eq!(status(&world).state, RolloutState::Soaking);
+    push(&world, &image("v2"), "v2").await;
+    world.rest().await;
+    assert_eq!(reached(&world, 2), [0]);
+    undo(&world).await;
+    push(&world, &image("v3"), "v3").await;
+    world.rest().await;
+    assert_eq!(status(&world).state, RolloutState::Undone);
+    for at in 1..4 {
+        assert!(!has(&world, at, 2), "{}", revision(at, 2));
+    }
+    quiet(&world).await;
 }

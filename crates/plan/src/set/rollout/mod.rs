@@ -16,8 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    Condition, MAX_NAMED, Member, MemberMark, ObjectName, Pairs, Revision, RolledUpstream, Rollout,
-    RolloutState, RolloutStatus, Status, Uid, UidMark, Upstream, VariantSet, VariantSpec,
+    CommitId, Condition, MAX_NAMED, Member, MemberMark, ObjectName, Pairs, Revision,
+    RolledUpstream, Rollout, RolloutState, RolloutStatus, Status, Uid, UidMark, Upstream,
+    UpstreamVersion, VariantSet, VariantSpec,
 };
 
 use super::guard::uid_mark;
@@ -129,7 +130,7 @@ pub(super) fn steer<'a>(
     let begun = begin(o, (set, uid), upstreams, &targets, certain, &mut notes);
     let Begun { mut status, waits } = begun;
     status.taken = first(taken);
-    remember(o, &mut status, &ours);
+    remember(o, &mut status, &ours, upstreams);
     named::named(rollout, &mut status);
     answer(set, &mut status);
     let mut steered = Walk {
@@ -241,26 +242,60 @@ fn rolled(upstreams: &[(&Upstream, &Revision)]) -> Vec<RolledUpstream> {
     upstreams.iter().filter_map(of).take(MAX_NAMED).collect()
 }
 
-/// Takes what stands when the first rollout of a set begins for what the set wrote.
+/// Takes what stands when the first rollout of a set begins for what the set wrote, at the upstream commits that it comes to
+/// then: a variant that waits follows no tag that is made later and no branch that goes on.
 fn remember(
     o: &Observed,
     status: &mut RolloutStatus,
     ours: &BTreeMap<&ObjectName, &Arc<Existing>>,
+    upstreams: &[(&Upstream, &Revision)],
 ) {
     if o.status.rollout.is_some() {
         return;
     }
     let known = ours.iter().filter_map(|(name, variant)| {
         let spec = &variant.variant.as_ref()?.spec;
+        let commit = stands_at(o, (name, &spec.upstream), upstreams);
+        let upstream = Upstream {
+            commit,
+            ..spec.upstream.clone()
+        };
         let member = Member {
-            upstream: spec.upstream.clone(),
-            spec: wanted::spec(spec),
+            spec: wanted::spec(&restore::at(spec, &upstream)),
+            upstream,
             step: None,
             before: None,
         };
         Some((uid_mark(name.as_str()), member))
     });
     status.members = known.collect();
+}
+
+/// The commit that a variant follows now: that of the wanted upstream where it is the same, else what it has published of one
+/// that moves. `None` where neither is known, or it names a revision that stands.
+fn stands_at(
+    o: &Observed,
+    (name, upstream): (&ObjectName, &Upstream),
+    upstreams: &[(&Upstream, &Revision)],
+) -> Option<CommitId> {
+    if upstream.commit.is_some() {
+        return upstream.commit;
+    }
+    let same = |wanted: &Upstream| {
+        let plain = Upstream {
+            commit: None,
+            ..wanted.clone()
+        };
+        plain == *upstream
+    };
+    let wanted = upstreams.iter().find(|(wanted, _)| same(wanted));
+    let moves = matches!(
+        upstream.version,
+        UpstreamVersion::Latest | UpstreamVersion::BranchHead
+    );
+    let published = o.published.get(name).filter(|_| moves);
+    let published = published.map(|published| published.commit);
+    wanted.and_then(|(wanted, _)| wanted.commit).or(published)
 }
 
 /// Forgets what is gone. What was reached keeps its step until the rollout is through, also where nothing is known of it for a
