@@ -18,6 +18,8 @@ enum Suite {
     Access,
     /// The story of a package over two replicas, with one killed, one stopped and one told to go.
     Serve,
+    /// A rollout in steps, a plan, the board of who may write and of who may only look, and the way back.
+    Fleet,
     /// What Porch left is taken over: no commit, no draft, every owner.
     Import,
     /// Replicas that are killed again and again, a Lease that is deleted, a holder that sleeps.
@@ -73,6 +75,7 @@ fn suites(args: &ClusterArgs) -> Result<(), String> {
         Suite::Chart,
         Suite::Access,
         Suite::Serve,
+        Suite::Fleet,
         Suite::Import,
         Suite::Faults,
     ];
@@ -86,6 +89,7 @@ fn suites(args: &ClusterArgs) -> Result<(), String> {
             Suite::Chart => "tests/peer/chart",
             Suite::Access => "tests/peer/access",
             Suite::Serve => "tests/peer/serve",
+            Suite::Fleet => "tests/peer/fleet",
             Suite::Import => "tests/peer/import",
             Suite::Faults => "tests/peer/faults",
         };

@@ -44,13 +44,9 @@ pub(super) async fn run(
         targets.extend(names.iter().map(|n| (client.namespace.clone(), n.clone())));
     }
     let mut out = String::new();
-    let patch = json!({ "spec": { "sync": { "runOnceAt": at } } });
     for (namespace, name) in targets {
-        match client
-            .patch(&object(REPOSITORIES, &namespace, &name), &patch)
-            .await
-        {
-            Ok(_) => _ = writeln!(out, "Scheduled one-time sync for {name:?} at {at}"),
+        match ask(client, &object(REPOSITORIES, &namespace, &name), &at).await {
+            Ok(at) => _ = writeln!(out, "Scheduled one-time sync for {name:?} at {at}"),
             Err(why) => {
                 failed += 1;
                 crate::commands::say(&format!(
@@ -69,11 +65,42 @@ pub(super) async fn run(
     )))
 }
 
+/// Asks for a look at a time; answers which.
+async fn ask(client: &Client, place: &str, at: &str) -> Result<String, Failure> {
+    let known = client.get(place).await?;
+    let known = api::str_at(&known, &["spec", "sync", "runOnceAt"]);
+    let at = after(at, known.unwrap_or_default());
+    let patch = json!({ "spec": { "sync": { "runOnceAt": at } } });
+    client.patch(place, &patch).await.map(|_| at)
+}
+
+/// The time, or a second later than what was asked for just before: a time has whole seconds, and the same one again would
+/// ask for nothing, whatever was pushed in between.
+fn after(at: &str, known: &str) -> String {
+    let parsed = [at, known].map(|text| text.parse::<jiff::Timestamp>());
+    let [Ok(wanted), Ok(asked)] = parsed else {
+        return at.to_owned();
+    };
+    let ahead = asked.as_second().saturating_sub(wanted.as_second());
+    let next = asked.checked_add(jiff::SignedDuration::from_secs(1));
+    match next {
+        Ok(next) if (0..JUST).contains(&ahead) => written(next),
+        _ => at.to_owned(),
+    }
+}
+
+/// In how many seconds somebody may have asked time and again.
+const JUST: i64 = 30;
+
+fn written(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// `10m`, `90s`, `1h30m`, or an RFC 3339 time; a time that has passed means now.
 fn time(text: &str) -> Result<String, Failure> {
     let now = jiff::Timestamp::now();
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
-        return Ok(at.max(now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+        return Ok(written(at.max(now)));
     }
     let wrong = || {
         Failure::usage("invalid --run-once value").hint("write 10m, 1h30m or 2030-01-31T12:00:00Z")
@@ -104,5 +131,21 @@ fn time(text: &str) -> Result<String, Failure> {
     let at = now
         .checked_add(jiff::SignedDuration::from_secs(seconds))
         .map_err(|_| wrong())?;
-    Ok(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+    Ok(written(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_twice_in_a_second_is_heard_twice() {
+        let at = "2030-01-31T12:00:59Z";
+        assert_eq!(after(at, ""), at);
+        assert_eq!(after(at, "2030-01-31T12:00:58Z"), at);
+        assert_eq!(after(at, at), "2030-01-31T12:01:00Z");
+        assert_eq!(after(at, "2030-01-31T12:01:00Z"), "2030-01-31T12:01:01Z");
+        // What was asked for much later is brought forward.
+        assert_eq!(after(at, "2030-01-31T13:00:00Z"), at);
+    }
 }
