@@ -143,11 +143,10 @@ impl Walk<'_, '_> {
             let is_closed = status.steps.get(at).is_some_and(|s| s.opened.is_none());
             // Where something else is wanted, or an undo has ended, the steps that were open are walked once more: what holds
             // the next one holds it again.
-            if is_closed || worked.is_some_and(|worked| at > worked) {
-                if let Some((why, text)) = self.held(status) {
-                    (end.state, end.message) = (why, text);
-                    break;
-                }
+            let opens = is_closed || worked.is_some_and(|worked| at > worked);
+            if opens && let Some((why, text)) = self.held(status) {
+                (end.state, end.message) = (why, text);
+                break;
             }
             if is_closed {
                 if self.suspended {

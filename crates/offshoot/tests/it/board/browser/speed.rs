@@ -20,6 +20,9 @@ const USABLE: f64 = 1_000.0;
 /// Until a filter has filtered, or a selection is shown.
 const PROMPT: f64 = 100.0;
 
+/// How much longer it may take amid other tests.
+const AMID: f64 = 5.0;
+
 /// A variant of the set as it is told, and the revision that it shows.
 fn target(n: usize, said: &str) -> (Value, Value) {
     let (name, repository) = (format!("web-{n:05}"), format!("edge-{:02}", n % 50));
@@ -133,9 +136,12 @@ fn grid(browser: &mut Browser, url: &str) -> [Vec<f64>; 3] {
     times
 }
 
-/// Holds the best time to a limit.
+/// Holds the best time to a limit. Amid all other tests it is a multiple of that; `OFFSHOOT_LIMITS=exact`, which the gate sets
+/// where these tests run alone, holds it to the limit itself.
 fn hold(what: &str, times: &[f64], limit: f64) {
     eprintln!("{what}: {times:.0?} ms");
+    let exact = std::env::var("OFFSHOOT_LIMITS").is_ok_and(|limits| limits == "exact");
+    let limit = if exact { limit } else { AMID * limit };
     assert!(
         best(times) <= limit,
         "{what}: {times:?} ms, {limit} are allowed"
