@@ -66,11 +66,6 @@ pub(super) const KNOWN: &[(&str, usize, &str)] = &[
         "a repository that could not be scheduled is a failure",
     ),
     ("repo-sync-errors", 3, "any delay is accepted"),
-    (
-        "repo-sync-errors",
-        6,
-        "one patch instead of a read and a write: the patch is refused",
-    ),
     ("repo-sync-errors", 4, "a time that is past means now"),
     (
         "rpkg-approve-errors",
