@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::Board;
 use crate::bulk::{admin, drafts, lifecycles, revisions};
 use crate::edges::RESOURCES;
+use crate::process::Process;
 
 /// How long a page may take to show something.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -239,19 +240,25 @@ fn address(board: &Board) -> String {
     format!("http://{}/#{}", board.authority, board.token)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_class_is_approved_in_three_clicks_in_a_browser() {
-    let Some(mut browser) = browser() else { return };
-    let root = tempfile::tempdir().unwrap();
-    let server = drafts(root.path(), 4).await;
+/// A server with so many equal proposals, and a board over it.
+async fn proposed(root: &Path, count: usize) -> (Process, Board) {
+    let server = drafts(root, count).await;
     let select = [
         "rpkg",
         "propose",
         "--field-selector",
         "spec.lifecycle=Draft",
     ];
-    assert_eq!(admin(root.path(), &select).0, 0);
-    let board = Board::start(&root.path().join("data/kubeconfig"));
+    assert_eq!(admin(root, &select).0, 0);
+    let board = Board::start(&root.join("data/kubeconfig"));
+    (server, board)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_class_is_approved_in_three_clicks_in_a_browser() {
+    let Some(mut browser) = browser() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let (server, board) = proposed(root.path(), 4).await;
     browser.go(&address(&board));
     let base = browser.run("location.href").as_str().unwrap().to_owned();
     assert!(

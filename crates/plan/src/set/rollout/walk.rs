@@ -301,9 +301,7 @@ impl Walk<'_, '_> {
             },
         })
     }
-}
 
-impl Walk<'_, '_> {
     /// What a member had published before its step opened, where nothing was known of that when the member was reached: a list
     /// of revisions came late.
     fn late(&self, status: &RolloutStatus, t: &Target<'_>) -> Option<Before> {

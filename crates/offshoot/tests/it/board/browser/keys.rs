@@ -1,8 +1,7 @@
 //! The board by keys alone, as a keyboard sends them: nothing is clicked, and no script sets the focus.
 
-use super::{Browser, address, browser};
-use crate::board::Board;
-use crate::bulk::{admin, drafts, lifecycles};
+use super::{Browser, address, browser, proposed};
+use crate::bulk::lifecycles;
 
 /// How many times Tab is pressed on the way to something, at most.
 const FAR: usize = 60;
@@ -33,15 +32,7 @@ fn enter(browser: &mut Browser, query: &str) {
 async fn a_class_is_found_read_and_approved_by_keys_alone_in_a_browser() {
     let Some(mut browser) = browser() else { return };
     let root = tempfile::tempdir().unwrap();
-    let server = drafts(root.path(), 2).await;
-    let select = [
-        "rpkg",
-        "propose",
-        "--field-selector",
-        "spec.lifecycle=Draft",
-    ];
-    assert_eq!(admin(root.path(), &select).0, 0);
-    let board = Board::start(&root.path().join("data/kubeconfig"));
+    let (server, board) = proposed(root.path(), 2).await;
     let browser = &mut browser;
     browser.go(&address(&board));
     browser.until("document.body?.innerText.includes('Changes 2')");
