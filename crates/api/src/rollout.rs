@@ -204,6 +204,10 @@ pub(crate) fn write_status(status: &RolloutStatus) -> Value {
     put(&mut out, "message", &status.message);
     put(&mut out, "wants", &status.wants);
     put(&mut out, "asked", &status.asked);
+    put(&mut out, "places", &status.places);
+    if status.moves {
+        out.insert("moves".to_owned(), true.into());
+    }
     out.insert("targets".to_owned(), status.total.into());
     out.insert("began".to_owned(), status.began.into());
     if status.complete {
@@ -315,6 +319,8 @@ pub(crate) fn read_status(fields: &Fields<'_>) -> RolloutStatus {
         id: fields.owned("id").unwrap_or_default(),
         wants: fields.owned("wants").unwrap_or_default(),
         asked: fields.owned("asked").unwrap_or_default(),
+        places: fields.owned("places").unwrap_or_default(),
+        moves: fields.flag("moves"),
         total: fields.count("targets"),
         began: fields.int("began").unwrap_or_default(),
         state: fields

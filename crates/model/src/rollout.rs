@@ -93,6 +93,11 @@ pub struct RolloutStatus {
     pub wants: String,
     /// The hash of `spec.upstream`: an undo ends when it changes.
     pub asked: String,
+    /// The hash of what says in which packages the targets are (`spec.targets`), as it was when nothing was left of what it
+    /// no longer wants; empty where that is not known.
+    pub places: String,
+    /// Whether targets of it moved to other packages, and what they left is still there.
+    pub moves: bool,
     /// How many targets there were when it began.
     pub total: usize,
     /// When it began, in Unix seconds.
@@ -297,6 +302,24 @@ impl RolloutStatus {
         let count = self.steps.iter().map(|s| s.suspended).sum();
         let what = "suspended by hand (spec.suspend) and not published";
         counted(count, what, &self.suspended)
+    }
+
+    /// What there is to say of its members and targets beside the counts, for people.
+    pub fn told(&self) -> Vec<String> {
+        let moved = self.moved().map(str::to_owned);
+        let named = [self.diverged(), self.suspended(), self.taken()];
+        moved
+            .into_iter()
+            .chain(named.into_iter().flatten())
+            .collect()
+    }
+
+    /// What becomes of the packages that its targets leave, for people; `None` where none leaves any.
+    pub fn moved(&self) -> Option<&'static str> {
+        let stays = self.moves && !self.is_over();
+        stays.then_some(
+            "its targets move to other packages: what they leave stays until every step is done",
+        )
     }
 
     /// The targets whose variant is not made yet and whose name another variant has, in the same form.

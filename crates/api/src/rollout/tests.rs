@@ -57,6 +57,8 @@ fn what_is_written_is_what_is_read() {
         id: "0123456789ab".to_owned(),
         wants: "aa".to_owned(),
         asked: "bb".to_owned(),
+        places: "cc".to_owned(),
+        moves: true,
         total: 9,
         began: 90,
         state: RolloutState::Halted,

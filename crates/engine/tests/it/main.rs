@@ -31,6 +31,7 @@ mod rollouts_by_hand;
 mod rollouts_bytes;
 mod rollouts_dies;
 mod rollouts_leave;
+mod rollouts_moves;
 mod rollouts_spec;
 mod rollouts_undone;
 mod schedule;

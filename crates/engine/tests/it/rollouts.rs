@@ -14,7 +14,7 @@ use crate::variants::{DEPLOYMENT, condition, endpoint, package, push, quiet, rea
 use crate::world::{NS, World, alice, repository};
 
 /// Where the members are: one in the first step, one in the second, two in the last.
-const PLACES: [(&str, &str); 4] = [
+pub(crate) const PLACES: [(&str, &str); 4] = [
     ("canary", "a"),
     ("early", "b"),
     ("deploy", "c"),

@@ -332,8 +332,7 @@ async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
         _ = writeln!(out, "wanted {repo}/{package} {revision} {commit}");
     }
     out.push_str(&table(&rollout));
-    let named = [rollout.diverged(), rollout.suspended(), rollout.taken()];
-    for told in named.into_iter().flatten() {
+    for told in rollout.told() {
         _ = writeln!(out, "{told}");
     }
     out.push_str(&members::unmade(&rollout));

@@ -1,8 +1,8 @@
 //! Hashes of what a set wants: of one variant's spec, and of the upstream packages (F7).
 
 use model::{
-    Injector, LabelSelector, SelectorOperator, StepMembers, Uid, Upstream, UpstreamSource,
-    UpstreamVersion, VariantSpec,
+    Injector, LabelSelector, PackageName, SelectorOperator, StepMembers, Target, TargetSelection,
+    Uid, Upstream, UpstreamSource, UpstreamVersion, VariantSpec,
 };
 
 use super::{Encoder, function};
@@ -86,6 +86,54 @@ pub(crate) fn asked(sources: &[UpstreamSource]) -> String {
             e.text("labels");
             e.option(repo.as_ref().map(|repo| repo.as_str()));
             labels(e, selector);
+        }
+    });
+    short(e)
+}
+
+/// Stands for what says in which packages the targets are, whatever is selected.
+pub(crate) fn places(targets: &[Target]) -> String {
+    let mut e = Encoder::new("offshoot.dev/rollout-places");
+    e.list(targets.iter(), |e, target| {
+        let packages = |e: &mut Encoder, packages: &[PackageName]| {
+            e.list(packages.iter(), |e, package| e.text(package.as_str()));
+        };
+        match &target.selection {
+            TargetSelection::Repositories(repositories) => {
+                e.text("repositories");
+                e.list(repositories.iter(), |e, (repo, named)| {
+                    e.text(repo.as_str());
+                    packages(e, named);
+                });
+            }
+            TargetSelection::RepositorySelector {
+                selector,
+                packages: named,
+            } => {
+                e.text("repository-selector");
+                labels(e, selector);
+                packages(e, named);
+            }
+            TargetSelection::ObjectSelector {
+                selector,
+                packages: named,
+            } => {
+                e.text("object-selector");
+                e.text(&selector.api_version);
+                e.text(&selector.kind);
+                e.option(selector.name.as_deref());
+                labels(e, &selector.labels);
+                packages(e, named);
+            }
+        }
+        let template = target.template.as_ref();
+        for text in [
+            template.and_then(|t| t.repo.as_deref()),
+            template.and_then(|t| t.repo_expr.as_deref()),
+            template.and_then(|t| t.package.as_deref()),
+            template.and_then(|t| t.package_expr.as_deref()),
+        ] {
+            e.option(text);
         }
     });
     short(e)

@@ -327,7 +327,7 @@ pub(super) fn set(region: &str) -> VariantSet {
         },
         template: Some(Template {
             repo: Some("deploy".to_owned()),
-            package_expr: Some("'site-' + target.name".to_owned()),
+            package_expr: Some(format!("'{}' + target.name", package_of(false))),
             ..template
         }),
     };
@@ -349,18 +349,24 @@ pub(super) fn set(region: &str) -> VariantSet {
     }
 }
 
+/// What the packages of sites are called before the site's own name; once they moved, otherwise.
+pub(super) fn package_of(moved: bool) -> &'static str {
+    if moved { "lot-" } else { "site-" }
+}
+
 /// The steps of [`rolling_set`].
 pub(super) const STEPS: [&str; 3] = ["canary", "half", "rest"];
 
 /// The same set in three steps: what lies in the remote repository, half of all, and the rest. Its first two sites lie in the
 /// remote repository. What left and comes back is taken over.
-pub(super) fn rolling_set(region: &str) -> VariantSet {
+pub(super) fn rolling_set(region: &str, moved: bool) -> VariantSet {
     let mut set = set(region);
     for target in &mut set.spec.targets {
         let template = target.template.get_or_insert_default();
         template.adoption = Some(AdoptionPolicy::Existing);
         if template.repo.take().is_some() {
             template.repo_expr = Some("target.name < 's2' ? 'edge' : 'deploy'".to_owned());
+            template.package_expr = Some(format!("'{}' + target.name", package_of(moved)));
         }
     }
     let [canary, half, rest] = STEPS.map(str::to_owned);

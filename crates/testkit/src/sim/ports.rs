@@ -466,6 +466,7 @@ impl Cluster for Ports {
             let at = &variant.spec.downstream;
             let place = format!("{}/{}", at.repo, at.package);
             self.ledger.open().deletes(&place);
+            self.leaves(&place);
         }
         let write = Cluster::delete_variant(&*self.twin, key, uid);
         self.attempt(("delete variant", key), || false, write).await

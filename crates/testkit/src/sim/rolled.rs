@@ -264,6 +264,19 @@ impl Ports {
         ))
     }
 
+    /// Notes where what a target left by a move goes before every step is done.
+    pub(super) fn leaves(&self, place: &str) {
+        let set = self.twin.set(NS, "fan");
+        let moved = set.and_then(|s| s.status.rollout).and_then(|r| {
+            let told = r.moved()?;
+            Some(format!(
+                "F7: {place} goes in {}, though {told}",
+                r.progress()
+            ))
+        });
+        self.ledger.open().wrong.extend(moved);
+    }
+
     /// Whether a mark is of the present rollout. What a former one left is put back after a change by hand; it was looked at
     /// when it was first written.
     fn is_present(&self, mark: &MemberMark) -> bool {
@@ -325,6 +338,7 @@ impl World {
                 continue;
             }
             if is_wanted(&set.parsed, member)
+                && self.wanted().contains(&place(member))
                 && self.is_rejected(member)
                 && !self.is_counted(member)
                 && rollout.upstreams.iter().any(|u| u.commit == commit)

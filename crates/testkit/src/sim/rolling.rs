@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use model::{Lifecycle, ObjectKey, RolloutState, VariantSet};
+use model::{Door, Lifecycle, ObjectKey, RolloutState, VariantSet};
 use plan::set::{PAUSE, RETRY, UNDO};
 use tokio::time::Instant;
 
@@ -22,6 +22,8 @@ const STEPS: u64 = 40;
 const LOCAL_POLL: Duration = Duration::from_secs(2);
 /// How many sites there are at most.
 const SITES: u64 = 6;
+/// The first seed of the worlds whose sites move to other packages, too: those before it stay what they were.
+const MOVES: u64 = 500_000;
 /// After how many of these something that is still open is rejected once.
 const STUBBORN: usize = 8;
 /// How many rounds of publishing bring any rollout to its end.
@@ -65,7 +67,8 @@ impl World {
         for n in [0, 2, 3, 4] {
             world.toggle(&format!("s{n}"));
         }
-        let set = fixtures::rolling_set("eu");
+        world.moved = (seed >= MOVES).then_some(false);
+        let set = fixtures::rolling_set("eu", false);
         world.calls(&set);
         world.durable.twin.put_set(set);
         world.note_wanted();
@@ -89,6 +92,7 @@ impl World {
             16..=17 => self.retry(),
             18 => self.undo(),
             19 => self.resume(),
+            20 if self.moved.is_some() && self.dice.one_in(2) => self.move_sites(),
             20 => self.want_region(),
             21 => self.part(),
             22 => self.rival_set(),
@@ -245,7 +249,31 @@ impl World {
         self.durable
             .chaos
             .say(format!("the set is to be in {region}"));
-        self.change_set(|set| set.spec = fixtures::rolling_set(region).spec);
+        let moved = self.moved.unwrap_or_default();
+        self.change_set(|set| set.spec = fixtures::rolling_set(region, moved).spec);
+    }
+
+    /// The template puts the sites into other packages: into those of before, if that happened already.
+    fn move_sites(&mut self) {
+        let left: Vec<String> = self.sites.iter().map(|site| self.place_of(site)).collect();
+        for place in &left {
+            self.durable.ledger.open().forget_package(place);
+        }
+        let moved = !self.moved.unwrap_or_default();
+        self.moved = Some(moved);
+        let prefix = fixtures::package_of(moved);
+        self.durable
+            .chaos
+            .say(format!("the sites move to {prefix}*"));
+        self.change_set(|set| {
+            for target in &mut set.spec.targets {
+                let template = target.template.get_or_insert_default();
+                if let Some(package) = &mut template.package_expr {
+                    *package = format!("'{prefix}' + target.name");
+                }
+            }
+        });
+        self.note_wanted();
     }
 
     /// The remote cannot be reached for a while.
@@ -301,6 +329,20 @@ impl World {
         .collect()
     }
 
+    /// Whoever approves deletions keeps a package that is wanted: nobody knows any more who wanted it gone.
+    async fn keep(&mut self, at: &str) -> Checked {
+        let mut stands = self.durable.twin.revisions();
+        stands.retain(|r| {
+            let place = format!("{}/{}", r.repository, r.package);
+            place == at && r.lifecycle == Lifecycle::DeletionProposed
+        });
+        for revision in stands {
+            self.move_to(&revision.key, Door::Approval, Lifecycle::Published)
+                .await?;
+        }
+        Ok(())
+    }
+
     /// Everybody finishes what they were at: the rollout comes to its end, and then nothing is written any more.
     async fn finish(&mut self) -> Checked {
         self.rival_goes();
@@ -325,8 +367,11 @@ impl World {
             for at in places {
                 self.publish_draft(&at).await?;
                 // What cannot be approved, as its branch went on without it, is rejected and brought in line.
-                if round % STUBBORN == STUBBORN - 1 && self.open(&at).is_some() {
-                    self.reject(&at).await?;
+                if round % STUBBORN == STUBBORN - 1 {
+                    match self.open(&at).is_some() {
+                        true => self.reject(&at).await?,
+                        false => self.keep(&at).await?,
+                    }
                 }
             }
             if rollout.halted.is_some() {

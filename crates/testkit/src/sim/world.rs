@@ -74,6 +74,8 @@ pub(super) struct World {
     pub(super) hosts: Vec<String>,
     /// Sites that are there and cold.
     pub(super) sites: BTreeSet<String>,
+    /// Whether the packages of sites are in their other places now; `None` where they never move.
+    pub(super) moved: Option<bool>,
     /// Repositories that are cold.
     pub(super) cold: BTreeSet<String>,
     /// Decides what the second namespace does and what befalls remotes, apart from the rest.
@@ -210,6 +212,7 @@ impl World {
             version: 1,
             hosts: Vec::new(),
             sites: BTreeSet::new(),
+            moved: None,
             cold: BTreeSet::new(),
             wide: Dice::new(seed ^ 0x7e4a_4715),
             tenants: Tenants::None,
@@ -300,7 +303,8 @@ impl World {
         } else {
             "deploy"
         };
-        format!("{repository}/site-{site}")
+        let package = fixtures::package_of(self.moved.unwrap_or_default());
+        format!("{repository}/{package}{site}")
     }
 
     /// Tells the ledger what the set selects by now.

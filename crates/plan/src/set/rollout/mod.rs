@@ -6,6 +6,7 @@
 
 mod measure;
 mod members;
+mod moves;
 mod named;
 mod news;
 mod restore;
@@ -28,6 +29,7 @@ use crate::Report;
 use crate::digest::wanted;
 use members::{Members, Target};
 pub use members::{Place, step_of, steps};
+use moves::Moves;
 pub(super) use news::news;
 use walk::Walk;
 
@@ -127,7 +129,15 @@ pub(super) fn steer<'a>(
         return undone;
     }
     let mut notes = set.spec.rollout_warnings();
-    let begun = begin(o, (set, uid), upstreams, &targets, certain, &mut notes);
+    let moves = Moves::of(o.status.rollout.as_ref(), set, &ours, &targets);
+    let begun = begin(
+        o,
+        (set, uid),
+        upstreams,
+        &targets,
+        (certain, &moves),
+        &mut notes,
+    );
     let Begun { mut status, waits } = begun;
     status.taken = first(taken);
     remember(o, &mut status, &ours, upstreams);
@@ -147,6 +157,7 @@ pub(super) fn steer<'a>(
     if certain {
         forget(&mut steered.status, &ours, &targets);
     }
+    moves::settle(&mut steered.status, set, (&ours, &targets), certain);
     steered
 }
 
@@ -157,14 +168,14 @@ struct Begun {
     waits: bool,
 }
 
-/// The rollout that goes on, or the one that begins: with other upstream commits, or where what is wanted changed
-/// after every step was done. None begins while a target or an upstream is unknown.
+/// The rollout that goes on, or the one that begins: with other upstream commits, where targets move to other packages, or where
+/// what is wanted changed after every step was done. None begins while a target or an upstream is unknown.
 fn begin(
     o: &Observed,
     (set, uid): (&VariantSet, &Uid),
     upstreams: &[(&Upstream, &Revision)],
     targets: &[Target<'_>],
-    certain: bool,
+    (certain, moves): (bool, &Moves),
     notes: &mut Vec<String>,
 ) -> Begun {
     let wants = wanted::wants(upstreams.iter().map(|(wanted, _)| *wanted));
@@ -177,7 +188,7 @@ fn begin(
         t.variant.is_some() && !t.is_written && !by_hand
     };
     if let Some(before) = before {
-        let same = before.wants == wants;
+        let same = before.wants == wants && !moves.begins;
         let same = same && !(before.complete && targets.iter().any(anew));
         if same || !certain {
             let mut status = before.clone();
@@ -202,10 +213,11 @@ fn begin(
             return Begun { status, waits };
         }
         if !before.complete && before.state != RolloutState::Undone {
-            notes.push(format!(
-                "rollout {} is restarted: another upstream is wanted",
-                before.id
-            ));
+            let why = match before.wants == wants {
+                true => "its targets move to other packages",
+                false => "another upstream is wanted",
+            };
+            notes.push(format!("rollout {} is restarted: {why}", before.id));
         }
     }
     let last = before.map_or("", |b| b.id.as_str());
@@ -222,6 +234,7 @@ fn begin(
         upstreams: rolled(upstreams),
         retried: before.and_then(|b| b.retried.clone()),
         awaited: unmade(targets),
+        moves: moves.begins || (moves.leaves && before.is_none_or(|b| b.moves)),
         members,
         ..RolloutStatus::default()
     };
@@ -357,8 +370,7 @@ pub(super) fn tell(
         RolloutState::Complete => {}
         _ => report.note(how),
     }
-    let named = [status.diverged(), status.suspended(), status.taken()];
-    for told in named.into_iter().flatten() {
+    for told in status.told() {
         report.note(format!("rollout {}: {told}", status.id));
     }
     if report.state == "up to date" && status.state != RolloutState::Complete {

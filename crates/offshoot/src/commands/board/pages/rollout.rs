@@ -44,7 +44,7 @@ fn steps(set: &str, rollout: &RolloutStatus) -> Markup {
     let open = rollout.current().map(|(at, _)| at).filter(|_| works);
     html! {
         @if !rollout.message.is_empty() { p { (rollout.message) } }
-        @for told in [rollout.diverged(), rollout.suspended(), rollout.taken()].into_iter().flatten() { p { (told) } }
+        @for told in rollout.told() { p { (told) } }
         @for unmade in &rollout.unmade { p { "Cannot be made: " (unmade) } }
         table {
             thead { tr { @for head in ["Step", "State", "Published", "Failed", "Besides", "Opened"] { th scope="col" { (head) } } } }

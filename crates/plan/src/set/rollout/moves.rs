@@ -1,0 +1,88 @@
+//! Targets that move to other packages, since the set says another `downstream` or selects others (F7).
+//!
+//! Such a target gets a variant of its own for the other package, in its step. The variant of the package that it leaves stays
+//! until every step is done: until then the rollout can be taken back, and what a closed step has does not go before its turn.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::{ObjectName, RolloutStatus, UidMark, VariantSet};
+
+use super::super::guard::uid_mark;
+use super::super::observed::{Existing, Observed};
+use super::Steered;
+use super::members::Target;
+use crate::digest::wanted;
+
+/// The variants of a set, by name.
+type Ours<'a> = BTreeMap<&'a ObjectName, &'a Arc<Existing>>;
+
+/// Whether targets of a set move.
+pub(super) struct Moves {
+    /// Whether something that was written is no target now.
+    pub(super) leaves: bool,
+    /// Whether targets have moved that the present rollout knows nothing of: another one begins.
+    pub(super) begins: bool,
+}
+
+impl Moves {
+    /// What appears and goes while the set says the same moves nothing: that is one target's matter.
+    pub(super) fn of(
+        before: Option<&RolloutStatus>,
+        set: &VariantSet,
+        ours: &Ours<'_>,
+        targets: &[Target<'_>],
+    ) -> Self {
+        let leaves = leaves(before, ours, targets);
+        let begins = before.is_some_and(|before| {
+            let is_new = |t: &Target<'_>| {
+                let known =
+                    before.awaited.contains(&t.mark) || before.members.contains_key(&t.mark);
+                t.variant.is_none() && !known
+            };
+            let places = wanted::places(&set.spec.targets);
+            let said = !before.places.is_empty() && before.places != places;
+            said && leaves && targets.iter().any(is_new)
+        });
+        Self { leaves, begins }
+    }
+}
+
+/// Whether a variant that was written is no target now. It is told by what the set remembers, too: a list that comes late
+/// hides nothing.
+fn leaves(status: Option<&RolloutStatus>, ours: &Ours<'_>, targets: &[Target<'_>]) -> bool {
+    let wanted: BTreeSet<UidMark> = targets.iter().map(|t| t.mark).collect();
+    let known = status.into_iter().flat_map(|s| s.members.keys().copied());
+    let there = ours.keys().map(|name| uid_mark(name.as_str()));
+    known.chain(there).any(|mark| !wanted.contains(&mark))
+}
+
+/// Remembers where the targets are, once nothing is left of what they were before.
+pub(super) fn settle(
+    status: &mut RolloutStatus,
+    set: &VariantSet,
+    (ours, targets): (&Ours<'_>, &[Target<'_>]),
+    certain: bool,
+) {
+    let gone = certain && !leaves(Some(status), ours, targets);
+    if status.places.is_empty() || gone {
+        status.places = wanted::places(&set.spec.targets);
+    }
+    status.moves &= !(gone && status.is_over());
+}
+
+impl Steered {
+    /// Keeps what the targets leave until every step is done; answers what may go now. A plan that only tells what would be
+    /// tells that, too.
+    pub(in super::super) fn keep(
+        &mut self,
+        o: &Observed,
+        surplus: Vec<Arc<Existing>>,
+    ) -> Vec<Arc<Existing>> {
+        if self.status.moved().is_none() || o.whole_rollout {
+            return surplus;
+        }
+        self.waiting += surplus.len();
+        Vec::new()
+    }
+}
