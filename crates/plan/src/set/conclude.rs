@@ -61,10 +61,6 @@ pub(super) fn conclude(
         stuck: unrolled.is_stuck() || desired.unknown,
         waiting: pace.waiting + remembered,
     };
-    let surplus = match steered.as_deref_mut() {
-        Some(steered) => steered.keep(o, surplus),
-        None => surplus,
-    };
     let steered = steered.as_deref();
     let verdict = judge(o, set, &ours, surplus, &halt, unrolled, &mut report);
     let mut steps = writes;

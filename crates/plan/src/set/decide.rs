@@ -95,7 +95,7 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
             .iter()
             .map(|source| (&source.wanted, &*source.revision))
             .collect();
-        let steered = steer(
+        let mut steered = steer(
             o,
             (set, uid),
             rollout,
@@ -103,7 +103,7 @@ fn work(o: &Observed, set: &VariantSet, compiled: &Compiled) -> Plan {
             desired.all(uid, o),
             certain,
         );
-        desired.obey(uid, o, &steered);
+        desired.obey(uid, o, &mut steered);
         steered
     });
     let difference = diff(o, set, uid, &mut desired);

@@ -148,10 +148,14 @@ impl Desired {
         })
     }
 
-    /// Leaves what waits for its step as it is.
-    pub(super) fn obey(&mut self, uid: &Uid, o: &Observed, steered: &Steered) {
+    /// Leaves what waits for its step as it is, and what goes once every step is done.
+    pub(super) fn obey(&mut self, uid: &Uid, o: &Observed, steered: &mut Steered) {
         let ours = o.variants.iter().filter(|v| v.meta.is_owned_by(uid));
         let ours: BTreeMap<&ObjectName, &Arc<Existing>> = ours.map(|v| (&v.key.name, v)).collect();
+        for name in &steered.left {
+            let stays = !self.wanted.contains_key(name) && self.kept.insert(name.clone());
+            steered.waiting += usize::from(stays);
+        }
         for (name, fate) in &steered.fates {
             let is = ours.get(name).and_then(|v| v.variant.as_ref());
             let explicit = ours

@@ -114,6 +114,15 @@ impl Promises {
         self.wanted.get(place).copied()
     }
 
+    /// The places that are wanted for as long as this.
+    pub(super) fn wanted_for(&self, long: Duration) -> impl Iterator<Item = &String> {
+        let old = self
+            .wanted
+            .iter()
+            .filter(move |(_, at)| at.elapsed() > long);
+        old.map(|(place, _)| place)
+    }
+
     /// Notes that a variant of the set is deleted: never one that is selected, and was when whoever
     /// does it last looked.
     pub(super) fn deletes(&mut self, place: &str) {

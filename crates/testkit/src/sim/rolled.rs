@@ -264,17 +264,28 @@ impl Ports {
         ))
     }
 
-    /// Notes where what a target left by a move goes before every step is done.
+    /// Notes where what a target left by a move goes before every target has published what is wanted in its other package.
     pub(super) fn leaves(&self, place: &str) {
         let set = self.twin.set(NS, "fan");
-        let moved = set.and_then(|s| s.status.rollout).and_then(|r| {
-            let told = r.moved()?;
-            Some(format!(
-                "F7: {place} goes in {}, though {told}",
-                r.progress()
-            ))
+        let moves = set.and_then(|s| s.status.rollout).is_some_and(|r| r.moves);
+        let mut promises = self.ledger.open();
+        if !moves || promises.wanted_since(place).is_some() {
+            return;
+        }
+        let members = members(&self.twin);
+        let missing = promises.wanted_for(STALE).find(|at| {
+            let found = members.iter().find(|m| self::place(m) == **at);
+            found.is_none_or(|member| {
+                let absent = promises.rolled.as_ref().map(|r| &r.absent);
+                let absent = absent.is_some_and(|a| a.contains_key(&member.key));
+                let (twin, store) = (&self.twin, &self.store);
+                let region = member.spec.context.data.get(REGION);
+                let is_there = |commit| has_published_in(twin, store, member, (commit, region));
+                !absent && !member.spec.upstream.commit.is_some_and(is_there)
+            })
         });
-        self.ledger.open().wrong.extend(moved);
+        let what = missing.map(|at| format!("F7: {place} goes, and {at} has not published"));
+        promises.wrong.extend(what);
     }
 
     /// Whether a mark is of the present rollout. What a former one left is put back after a change by hand; it was looked at

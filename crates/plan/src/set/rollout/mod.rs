@@ -64,6 +64,8 @@ pub(super) struct Steered {
     pub(super) by_hand: BTreeSet<ObjectName>,
     /// The variants whose open revision is not to be approved now.
     pub(super) early: BTreeMap<ObjectName, Early>,
+    /// The variants that targets left for other packages, and that stay until every step is done.
+    pub(super) left: BTreeSet<ObjectName>,
     /// The name of each target's step.
     pub(super) steps: BTreeMap<ObjectName, String>,
     /// How many targets are not as they are wanted, and wait for their step or for the end of an undo.
@@ -126,6 +128,7 @@ pub(super) fn steer<'a>(
         .collect();
     if let Some(mut undone) = undo::of(o, (set, rollout), &ours, &targets) {
         undone.status.taken = first(taken);
+        undone.keep(o, &ours, &targets);
         return undone;
     }
     let mut notes = set.spec.rollout_warnings();
@@ -158,6 +161,7 @@ pub(super) fn steer<'a>(
         forget(&mut steered.status, &ours, &targets);
     }
     moves::settle(&mut steered.status, set, (&ours, &targets), certain);
+    steered.keep(o, &ours, &targets);
     steered
 }
 

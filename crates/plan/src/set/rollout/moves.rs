@@ -10,8 +10,8 @@ use model::{ObjectName, RolloutStatus, UidMark, VariantSet};
 
 use super::super::guard::uid_mark;
 use super::super::observed::{Existing, Observed};
-use super::Steered;
 use super::members::Target;
+use super::{Fate, Steered, restore};
 use crate::digest::wanted;
 
 /// The variants of a set, by name.
@@ -72,17 +72,27 @@ pub(super) fn settle(
 }
 
 impl Steered {
-    /// Keeps what the targets leave until every step is done; answers what may go now. A plan that only tells what would be
-    /// tells that, too.
-    pub(in super::super) fn keep(
-        &mut self,
-        o: &Observed,
-        surplus: Vec<Arc<Existing>>,
-    ) -> Vec<Arc<Existing>> {
+    /// Keeps what the targets leave until every step is done, at the upstream that the set wrote to it last. A plan that only
+    /// tells what would be tells what goes then, too.
+    pub(super) fn keep(&mut self, o: &Observed, ours: &Ours<'_>, targets: &[Target<'_>]) {
         if self.status.moved().is_none() || o.whole_rollout {
-            return surplus;
+            return;
         }
-        self.waiting += surplus.len();
-        Vec::new()
+        let wanted: BTreeSet<&ObjectName> = targets.iter().map(|t| t.name).collect();
+        for (name, existing) in ours {
+            if wanted.contains(name) || existing.meta.is_deleting() {
+                continue;
+            }
+            self.left.insert((*name).clone());
+            let member = self.status.members.get(&uid_mark(name.as_str()));
+            let (Some(member), Some(is)) = (member, &existing.variant) else {
+                continue;
+            };
+            if is.spec.upstream != member.upstream && !self.fates.contains_key(*name) {
+                let spec = restore::at(&is.spec, &member.upstream);
+                let fate = Fate::Instead(Box::new(spec));
+                self.fates.insert((*name).clone(), fate);
+            }
+        }
     }
 }

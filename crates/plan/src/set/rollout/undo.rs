@@ -60,6 +60,7 @@ pub(super) fn of(
             memory: BTreeMap::new(),
             by_hand: BTreeSet::new(),
             early: BTreeMap::new(),
+            left: BTreeSet::new(),
             steps: BTreeMap::new(),
             after: None,
             notes: Vec::new(),

@@ -99,6 +99,7 @@ impl Walk<'_, '_> {
             memory: BTreeMap::new(),
             by_hand: BTreeSet::new(),
             early: BTreeMap::new(),
+            left: BTreeSet::new(),
             steps: named.collect(),
             status,
             after: end.after,
