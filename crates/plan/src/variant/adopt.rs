@@ -32,9 +32,14 @@ pub(super) fn adopt(
     let mut left: Vec<String> = Vec::new();
     let mut why_not = String::new();
     for revision in &candidates {
-        let verdict = match holdings.owns && came_later(variant, uid, revision) {
-            true => Err("somebody made it since this variant has a downstream".to_owned()),
-            false => verdict(o, variant, uid, revision),
+        // Beside a draft that the variant made, another one could never be brought in line.
+        let second = !revision.lifecycle.is_published() && made_one(holdings, uid);
+        let verdict = if second {
+            Err("this variant has an open revision of its own".to_owned())
+        } else if holdings.owns && came_later(variant, uid, revision) {
+            Err("somebody made it since this variant has a downstream".to_owned())
+        } else {
+            verdict(o, variant, uid, revision)
         };
         match verdict {
             Ok(step) => steps.push(step),
@@ -60,6 +65,12 @@ pub(super) fn adopt(
         ));
     }
     Ok(Adoption { steps, conditions })
+}
+
+/// Whether an open revision is one that the variant made, not one that it took over.
+fn made_one(holdings: &Holdings, uid: &Uid) -> bool {
+    let mut open = holdings.open.iter();
+    open.any(|r| r.machine.as_ref().is_some_and(|m| m.owner.uid == *uid))
 }
 
 /// Whether an open revision was made after the variant, by somebody else: what adoption takes over is what the

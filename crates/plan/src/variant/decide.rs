@@ -79,6 +79,7 @@ fn work(o: &Observed, variant: &Variant) -> Result<Plan, Box<Stop>> {
     readable(o)?;
     let holdings = Holdings::of(o, variant, &uid);
     let contested = rivals(o, variant, &uid, &holdings)?;
+    leaving(o, &holdings)?;
     deleted(o, variant)?;
     let adoption = adopt::adopt(o, variant, &uid, &holdings)?;
     if !adoption.steps.is_empty() {
@@ -253,6 +254,27 @@ fn rivals(
                 format!("also claimed by: {}", names.join(", ")),
             )])
         }
+    }
+}
+
+/// A variant that is being deleted claims nothing, but an open revision there is its own until it has left: a second one made
+/// beside it would be taken over together with it.
+fn leaving(o: &Observed, holdings: &Holdings) -> Result<(), Box<Stop>> {
+    let mut going = o.rivals.iter().filter(|r| r.deleting);
+    let found = going.find_map(|rival| {
+        let mut foreign = holdings.foreign_open.iter();
+        let left = foreign.find(|r| r.meta.is_owned_by(&rival.uid))?;
+        Some((rival, left))
+    });
+    match found.filter(|_| !holdings.owns) {
+        None => Ok(()),
+        Some((rival, left)) => Err(Stop::waiting(
+            "DownstreamClaimed",
+            format!(
+                "package revision '{}' belongs to packagevariant '{}', which is being deleted",
+                left.key.name, rival.key
+            ),
+        )),
     }
 }
 

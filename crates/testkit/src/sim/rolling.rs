@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use model::{Door, Lifecycle, ObjectKey, RolloutState, VariantSet};
+use engine::usecase::Preconditions;
+use model::{Door, Lifecycle, ObjectKey, Revision, RolloutState, VariantSet};
 use plan::set::{PAUSE, RETRY, UNDO};
 use tokio::time::Instant;
 
@@ -13,6 +14,7 @@ use super::fixtures::{self, Derived, NS, REGIONS, TARGETS};
 use super::mutant::Mutant;
 use super::reached::Rolled;
 use super::settled::Checked;
+use super::steps::alice;
 use super::world::World;
 use crate::twin::key;
 
@@ -329,6 +331,17 @@ impl World {
         .collect()
     }
 
+    /// A draft that no variant has any more is deleted: it stands beside that of the variant that is there now.
+    async fn discard(&self, left: Revision) -> Checked {
+        self.durable.ledger.open().forget_revision(&left.key);
+        let (engine, by) = (self.engine.clone(), alice());
+        let anything = Preconditions::default();
+        let delete = engine.delete(&by, &left.key, &anything);
+        self.ask(&format!("delete {}", left.key), delete)
+            .await
+            .map(drop)
+    }
+
     /// Whoever approves deletions keeps a package that is wanted: nobody knows any more who wanted it gone.
     async fn keep(&mut self, at: &str) -> Checked {
         let mut stands = self.durable.twin.revisions();
@@ -368,9 +381,12 @@ impl World {
                 self.publish_draft(&at).await?;
                 // What cannot be approved, as its branch went on without it, is rejected and brought in line.
                 if round % STUBBORN == STUBBORN - 1 {
-                    match self.open(&at).is_some() {
-                        true => self.reject(&at).await?,
-                        false => self.keep(&at).await?,
+                    match self.open(&at) {
+                        Some(left) if left.meta.controller().is_none() => {
+                            self.discard(left).await?
+                        }
+                        Some(_) => self.reject(&at).await?,
+                        None => self.keep(&at).await?,
                     }
                 }
             }

@@ -485,6 +485,6 @@ impl World {
     }
 }
 
-fn alice() -> Caller {
+pub(super) fn alice() -> Caller {
     Caller::user("alice")
 }
