@@ -448,6 +448,10 @@ impl<D: Disk> Repo for Shared<D> {
             });
         }
         let announced = submission.announced.take();
+        // What the writer would have to do while others wait for it; a disk that packs nothing needs none of it.
+        if !D::INLINE {
+            submission.written.iter().for_each(|w| w.bundle.prepare());
+        }
         self.repository
             .enqueue(announced, |answer| {
                 Job::Submit(Box::new(submission), answer, Arc::clone(&self.who))
