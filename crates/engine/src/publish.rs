@@ -117,12 +117,11 @@ impl Engine {
                 fits.map_err(|source| Error::Port { source })?;
             }
         }
-        let records: Vec<Record> = follow.iter().map(|f| f.record.clone()).collect();
         let submission = Submission {
             written,
             refs,
             branch,
-            intent: Some(codec::encode_intent(&records)),
+            intent: Some(codec::encode_intent(follow.iter().map(|f| &f.record))),
             announced,
         };
         let published = match self.submit(open, submission).await {

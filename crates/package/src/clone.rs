@@ -104,13 +104,12 @@ pub(crate) fn clone_with(
         kptfile::Edit::SetUpstream(normal_upstream(&spec.upstream)),
         kptfile::Edit::SetLock(normal_lock(&spec.lock)),
     ];
-    let edited = read.edit(&edits);
-    let edited = edited.map_err(|source| CloneError::EditKptfile {
+    let mut files = upstream.clone();
+    let edited = read.edit_into(&edits, &mut files);
+    edited.map_err(|source| CloneError::EditKptfile {
         package: package(),
         source,
     })?;
-    let mut files = upstream.clone();
-    edited.put(&mut files);
     if spec.deployment {
         files =
             context::named(&files, &spec.package).map_err(|source| CloneError::EditContext {

@@ -25,6 +25,11 @@ pub struct ContextError {
 /// Where a package's own context is: file and document. The usual file goes before others, and those
 /// of subpackages are theirs.
 pub fn find(files: &Files) -> Option<(PackagePath, usize)> {
+    find_parsed(files).map(|(path, index, _)| (path, index))
+}
+
+/// The same with the file as it was parsed.
+fn find_parsed(files: &Files) -> Option<(PackagePath, usize, Stream)> {
     let roots: Vec<&str> = files
         .keys()
         .filter(|path| path.file_name() == kptfile::FILE_NAME && !path.dir().is_empty())
@@ -50,28 +55,20 @@ pub fn find(files: &Files) -> Option<(PackagePath, usize)> {
             .as_text()
             .filter(|text| text.contains(NAME))?;
         let stream = Stream::parse(text, &Limits::default()).ok()?;
-        let mut documents = stream.documents();
-        let index = documents.position(|document| {
+        let index = stream.documents().position(|document| {
             let root = document.root();
             let text = |path: Path| root.find(&path).and_then(|node| node.as_str());
             text(Path::keys(["kind"])) == Some("ConfigMap")
                 && text(Path::keys(["apiVersion"])) == Some("v1")
                 && text(Path::keys(["metadata", "name"])) == Some(NAME)
         })?;
-        Some((path.clone(), index))
+        Some((path.clone(), index, stream))
     })
 }
 
 /// What a package's context says, by key; a context that cannot be read says nothing.
 pub fn data(package: &Files) -> Pairs {
-    let Some((path, index)) = find(package) else {
-        return Pairs::new();
-    };
-    let text = package
-        .get(&path)
-        .and_then(|file| file.as_text())
-        .unwrap_or_default();
-    let Ok(stream) = Stream::parse(text, &Limits::default()) else {
+    let Some((_, index, stream)) = find_parsed(package) else {
         return Pairs::new();
     };
     let data = stream
@@ -92,25 +89,24 @@ pub fn data(package: &Files) -> Pairs {
 /// comments stay, a missing context is made.
 pub fn named(files: &Files, package: &PackageName) -> Result<Files, ContextError> {
     let mut files = files.clone();
-    let (path, index) = match find(&files) {
+    let (path, index, stream) = match find_parsed(&files) {
         Some(place) => place,
         None => {
             let Ok(path) = PackagePath::parse(FILE_NAME) else {
                 return Ok(files);
             };
             files.insert(path.clone(), File::text(EMPTY));
-            (path, 0)
+            let stream = Stream::parse(EMPTY, &Limits::default());
+            let stream = stream.map_err(|source| ContextError {
+                file: path.clone(),
+                source,
+            })?;
+            (path, 0, stream)
         }
     };
     let Some(file) = files.get(&path).cloned() else {
         return Ok(files);
     };
-    let failed = |source| ContextError {
-        file: path.clone(),
-        source,
-    };
-    let text = file.as_text().unwrap_or_default();
-    let stream = Stream::parse(text, &Limits::default()).map_err(failed)?;
     let set = |key: &str| Edit::set(Path::keys(["data", key]), package.as_str());
     let stream = stream.apply(index, &[set("name"), set("package-path")]);
     let stream = stream.map_err(|source| ContextError {

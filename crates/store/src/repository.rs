@@ -264,25 +264,28 @@ impl<D: Disk> Repository<D> {
     }
 
     pub(crate) fn find_ref(&self, name: &RefName) -> Result<Option<CommitId>> {
-        self.look()?;
-        if name.as_str().starts_with(PENDING) {
-            return Ok(None);
-        }
-        let Some(id) = self.disk.view()?.get(name)? else {
-            return Ok(None);
-        };
-        Ok(self.peel(id)?.as_ref().map(commit_id))
+        Ok(self
+            .find_refs(&[], std::slice::from_ref(name))?
+            .remove(name))
     }
 
-    pub(crate) fn find_refs_below(&self, dir: &RefName) -> Result<Refs> {
+    /// The refs below directories, and these names: one look at the disk for all of them.
+    pub(crate) fn find_refs(&self, dirs: &[RefName], names: &[RefName]) -> Result<Refs> {
         self.look()?;
+        let ours = |name: &RefName| !name.as_str().starts_with(PENDING);
         let mut refs = Refs::new();
-        for (name, id) in self.disk.view()?.below(dir)? {
-            if name.as_str().starts_with(PENDING) {
-                continue;
+        for dir in dirs {
+            for (name, id) in self.disk.view()?.below(dir)? {
+                if ours(&name)
+                    && let Ok(Some(commit)) = self.follow(id)?
+                {
+                    refs.insert(name, commit_id(&commit));
+                }
             }
-            if let Ok(Some(commit)) = self.follow(id)? {
-                refs.insert(name, commit_id(&commit));
+        }
+        for name in names.iter().filter(|name| ours(name)) {
+            if let Some(id) = self.disk.view()?.get(name)? {
+                refs.extend(self.peel(id)?.map(|id| (name.clone(), commit_id(&id))));
             }
         }
         Ok(refs)
@@ -357,8 +360,8 @@ impl<D: Disk> Repo for Shared<D> {
         self.repository.find_ref(name)
     }
 
-    fn refs_below(&self, dir: &RefName) -> Result<Refs> {
-        self.repository.find_refs_below(dir)
+    fn refs_of(&self, dirs: &[RefName], names: &[RefName]) -> Result<Refs> {
+        self.repository.find_refs(dirs, names)
     }
 
     async fn fetch(&self) -> Result<Arc<Refs>> {
@@ -448,6 +451,10 @@ impl<D: Disk> Repo for Shared<D> {
             });
         }
         let announced = submission.announced.take();
+        // What the writer would have to do while others wait for it; a disk that packs nothing needs none of it.
+        if !D::INLINE {
+            submission.written.iter().for_each(|w| w.bundle.prepare());
+        }
         self.repository
             .enqueue(announced, |answer| {
                 Job::Submit(Box::new(submission), answer, Arc::clone(&self.who))

@@ -23,6 +23,8 @@ pub(crate) struct Packed {
     pub(crate) kind: Kind,
     pub(crate) raw: Arc<[u8]>,
     pub(crate) delta: Option<Delta>,
+    /// Whether it is staged: the repository did not have it when it was built, so that a pack is sure to need it.
+    staged: bool,
     full: OnceLock<Vec<u8>>,
 }
 
@@ -43,6 +45,7 @@ impl Packed {
             kind,
             raw,
             delta: None,
+            staged: false,
             full: OnceLock::new(),
         })
     }
@@ -53,11 +56,10 @@ impl Packed {
     }
 
     /// Deflates now, on the caller's thread, what the writer is sure to need.
-    fn prepare(self) -> Self {
-        if self.delta.is_none() {
+    fn prepare(&self) {
+        if self.staged && self.delta.is_none() {
             let _ = self.deflated();
         }
-        self
     }
 }
 
@@ -186,6 +188,24 @@ impl Bundle {
     pub(crate) fn holds(&self, id: &ObjectId) -> bool {
         self.parts.all.contains_key(id) || self.needs.iter().any(|n| n.holds(id))
     }
+
+    /// Deflates what comes along, on the thread of whoever submits it: most of what is built for a plan, or only to learn
+    /// an id, is never written.
+    pub(crate) fn prepare(&self) {
+        let mut seen = BTreeSet::new();
+        let mut left = vec![self];
+        while let Some(bundle) = left.pop() {
+            if !seen.insert(bundle.of.commit) {
+                continue;
+            }
+            for part in bundle.parts.all.values() {
+                if let Part::Built(packed) = part {
+                    packed.prepare();
+                }
+            }
+            left.extend(bundle.needs.iter().map(Arc::as_ref));
+        }
+    }
 }
 
 impl Drop for Bundle {
@@ -256,17 +276,14 @@ impl Staging {
         self.keep(packed)
     }
 
-    pub(crate) fn keep(&self, packed: Packed) -> Result<Arc<Packed>> {
-        if let Some(known) = self.find(&packed.id) {
-            return Ok(known);
-        }
-        // Deflating takes long and needs no lock; another thread may have staged the same meanwhile.
-        let packed = Arc::new(packed.prepare());
+    pub(crate) fn keep(&self, mut packed: Packed) -> Result<Arc<Packed>> {
+        packed.staged = true;
         let mut inner = lock(&self.inner);
         if let Some(known) = inner.objects.get(&packed.id).and_then(Weak::upgrade) {
             return Ok(known);
         }
         inner.tidy();
+        let packed = Arc::new(packed);
         inner.objects.insert(packed.id, Arc::downgrade(&packed));
         Ok(packed)
     }
@@ -337,6 +354,28 @@ fn forget(bundles: &mut Bundles, id: &ObjectId) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_submitted_is_not_deflated() {
+        let staging = Arc::new(Staging::default());
+        let (file, other) = (b"a file".as_slice(), b"one that is there".as_slice());
+        let built = staging.stage(Kind::Blob, file.into()).unwrap();
+        let known = Arc::new(Packed::new(Kind::Blob, other.into()).unwrap());
+        let mut parts = Parts::default();
+        parts.build(Arc::clone(&built));
+        parts.build(Arc::clone(&known));
+        let of = Built {
+            commit: built.id,
+            parents: Vec::new(),
+            tree: None,
+        };
+        let bundle = staging.bundle(of, parts, Vec::new());
+        assert!(built.full.get().is_none());
+        bundle.prepare();
+        assert!(built.full.get().is_some());
+        // The repository has it: a pack may well do without.
+        assert!(known.full.get().is_none());
+    }
 
     #[test]
     fn what_nobody_holds_does_not_stay_staged() {

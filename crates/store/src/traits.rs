@@ -69,7 +69,15 @@ pub trait Repo: Send + Sync {
     ///
     /// # Errors
     /// A disk that cannot be read.
-    fn refs_below(&self, dir: &RefName) -> Result<Refs>;
+    fn refs_below(&self, dir: &RefName) -> Result<Refs> {
+        self.refs_of(std::slice::from_ref(dir), &[])
+    }
+
+    /// The refs below some directories, and these names as far as they are there, in one look.
+    ///
+    /// # Errors
+    /// A disk that cannot be read.
+    fn refs_of(&self, dirs: &[RefName], names: &[RefName]) -> Result<Refs>;
 
     /// Looks at the remote, if there is one, and returns all refs.
     ///

@@ -91,8 +91,13 @@ pub fn updated(
     let subresource = part.subresource();
     if rules.resource.custom() {
         // Where metadata has no type of its own, an empty list of entries is none.
-        let entries = asked.pointer("/metadata/managedFields").cloned();
-        put(asked, entries);
+        let entries = asked.pointer("/metadata/managedFields");
+        if !entries
+            .and_then(Value::as_array)
+            .is_some_and(|list| !list.is_empty())
+        {
+            put(asked, None);
+        }
     }
     let untracked = part == Part::Main && named(asked) && foreign(rules, asked)
         || part == Part::Status && rules.resource.custom() && misfits(rules, asked);
@@ -151,6 +156,12 @@ fn timeless(old: &Value, new: &mut Value) {
 /// Takes the managed fields that an apply has computed.
 pub fn take(new: &mut Value, applied: &Value) {
     put(new, applied.pointer("/metadata/managedFields").cloned());
+}
+
+/// The same from an object that nobody needs any more.
+pub fn take_from(new: &mut Value, mut asked: Value) {
+    let entries = asked.pointer_mut("/metadata/managedFields");
+    put(new, entries.map(Value::take));
 }
 
 /// Merges an applied configuration into `old` (none: a new object), entries included.

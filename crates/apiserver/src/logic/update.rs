@@ -1,6 +1,6 @@
 //! What an update makes of an object: a PUT, a computed patch or an apply, on the object or its status.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use super::part::Means;
 use super::part::Part;
@@ -159,7 +159,7 @@ fn with_the_rest(
             track(&mut asked);
         }
         new = with_status(rules, old, &mut asked);
-        managed::take(&mut new, &asked);
+        managed::take_from(&mut new, asked);
     } else {
         let mut asked = new.clone();
         take_over(rules, old, &mut new);
@@ -170,7 +170,7 @@ fn with_the_rest(
         if means != Means::Apply {
             track(&mut asked);
         }
-        managed::take(&mut new, &asked);
+        managed::take_from(&mut new, asked);
     }
     if let Some(kind) = rules.resource.built_in {
         kind.settle(&mut new);
@@ -306,14 +306,32 @@ fn with_status(rules: Rules<'_>, old: &Value, asked: &mut Value) -> Value {
         return new;
     }
     let status = asked.get_mut("status").map(Value::take);
-    let mut new = old.clone();
-    if let Some(root) = new.as_object_mut() {
-        match status {
-            Some(status) => drop(root.insert("status".to_owned(), status)),
-            None => drop(root.remove("status")),
+    match (old.as_object(), status) {
+        (Some(root), Some(status)) => with_root(root, "status", status),
+        (Some(root), None) => {
+            let mut new = root.clone();
+            new.remove("status");
+            Value::Object(new)
         }
+        (None, _) => old.clone(),
     }
-    new
+}
+
+/// An object with another value in one root field, whose old one is not copied first.
+fn with_root(root: &Map<String, Value>, field: &str, value: Value) -> Value {
+    let mut new = Map::with_capacity(root.len() + 1);
+    let mut value = Some(value);
+    for (key, old) in root {
+        let now = match key == field {
+            true => value.take().unwrap_or_default(),
+            false => old.clone(),
+        };
+        new.insert(key.clone(), now);
+    }
+    if let Some(value) = value {
+        new.insert(field.to_owned(), value);
+    }
+    Value::Object(new)
 }
 
 /// Keeps a root field as it was.
@@ -365,6 +383,6 @@ pub fn differs(rules: Rules<'_>, old: &Value, new: &Value) -> bool {
         return true;
     };
     let skip = |key: &str| key == "metadata" || (key == "status" && rules.version.status);
-    let count = |map: &serde_json::Map<String, Value>| map.keys().filter(|k| !skip(k)).count();
+    let count = |map: &Map<String, Value>| map.keys().filter(|k| !skip(k)).count();
     count(old) != count(new) || new.iter().any(|(k, v)| !skip(k) && old.get(k) != Some(v))
 }

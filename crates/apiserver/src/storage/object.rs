@@ -355,16 +355,16 @@ fn member(text: &mut Vec<u8>, key: &str, value: &Value) -> Result<(), serde_json
 pub fn sorted(text: &mut Vec<u8>, value: &Value) -> Result<(), serde_json::Error> {
     match value {
         Value::Object(map) => {
-            let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort_unstable();
+            let mut members: Vec<(&String, &Value)> = map.iter().collect();
+            members.sort_unstable_by_key(|(key, _)| *key);
             text.push(b'{');
-            for (i, key) in keys.into_iter().enumerate() {
+            for (i, (key, value)) in members.into_iter().enumerate() {
                 if i > 0 {
                     text.push(b',');
                 }
                 serde_json::to_writer(&mut *text, key)?;
                 text.push(b':');
-                sorted(text, map.get(key).unwrap_or(&Value::Null))?;
+                sorted(text, value)?;
             }
             text.push(b'}');
             Ok(())

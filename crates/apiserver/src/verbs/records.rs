@@ -204,7 +204,7 @@ impl Core {
                 Some(old) => {
                     let mut asked = object.clone();
                     managed::updated(rules, old, &mut asked, Part::Main, &options, &moment);
-                    managed::take(&mut object, &asked);
+                    managed::take_from(&mut object, asked);
                 }
                 None => managed::created(rules, &mut object, None, &options, &moment),
             }

@@ -83,6 +83,14 @@ async fn sure(
     package: &PackageKey,
     seen: &[Arc<Revision>],
 ) -> Result<OwnedMutexGuard<()>> {
+    let held = engine.earlier(engine.inner.locks.package(package)).await;
+    engine.alive()?;
+    // Of most packages git knows nothing else: one look is enough.
+    if unseen(open, &package.package, seen)?.is_empty() {
+        return Ok(held);
+    }
+    // Whoever looks into the package holds it in turn.
+    drop(held);
     let strange = uncover(engine, open, package, seen).await?;
     let held = engine.earlier(engine.inner.locks.package(package)).await;
     engine.alive()?;

@@ -26,8 +26,8 @@ pub(crate) enum Record {
 }
 
 /// Writes the records of one submission.
-pub(crate) fn encode_intent(records: &[Record]) -> Vec<u8> {
-    let list: Value = records.iter().map(one).collect();
+pub(crate) fn encode_intent<'r>(records: impl IntoIterator<Item = &'r Record>) -> Vec<u8> {
+    let list: Value = records.into_iter().map(one).collect();
     object([("format", FORMAT.into()), ("records", list)])
         .to_string()
         .into_bytes()

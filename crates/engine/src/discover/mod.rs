@@ -426,22 +426,17 @@ fn package_view(open: &Open, package: &PackageName) -> Result<View> {
         }
         _ => {}
     };
-    for place in [
+    let places = [
         "heads/drafts",
         "heads/proposed",
         "heads/deletionProposed",
         "tags",
-    ] {
-        let Ok(below) = RefName::parse(&format!("refs/{place}/{dir}")) else {
-            continue;
-        };
-        for (name, commit) in open.repo.refs_below(&below).map_err(failed)? {
-            take(&name, commit);
-        }
-    }
+    ];
+    let below = |place| RefName::parse(&format!("refs/{place}/{dir}")).ok();
+    let dirs: Vec<RefName> = places.into_iter().filter_map(below).collect();
     let branch = open.layout.branch_ref()?;
-    if let Some(head) = open.repo.find_ref(&branch).map_err(failed)? {
-        take(&branch, head);
+    for (name, commit) in open.repo.refs_of(&dirs, &[branch]).map_err(failed)? {
+        take(&name, commit);
     }
     Ok(view)
 }

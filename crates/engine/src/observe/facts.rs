@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::{Files, KeptInjection, Machine, TreeId};
-use package::mutate::{injection_points, previous};
+use package::mutate::points_and_previous;
 use plan::variant::Stated;
 
 use crate::repos::Open;
@@ -48,8 +48,7 @@ impl Engine {
 
     /// Takes the facts of a tree whose files are at hand, so that they need not be read again.
     pub(crate) fn keep_facts(&self, tree: TreeId, files: &Files) -> Arc<Facts> {
-        let points = injection_points(files).unwrap_or_default();
-        let held = previous(files).unwrap_or_default();
+        let (points, held) = points_and_previous(files).unwrap_or_default();
         let kept = points.iter().filter_map(|point| {
             let previous = held.get(&point.condition_type())?;
             Some(KeptInjection {

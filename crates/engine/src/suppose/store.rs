@@ -60,8 +60,8 @@ impl Repo for ReadOnly {
         self.0.find_ref(name)
     }
 
-    fn refs_below(&self, dir: &RefName) -> Result<Refs> {
-        self.0.refs_below(dir)
+    fn refs_of(&self, dirs: &[RefName], names: &[RefName]) -> Result<Refs> {
+        self.0.refs_of(dirs, names)
     }
 
     async fn fetch(&self) -> Result<Arc<Refs>> {

@@ -1,5 +1,7 @@
 //! Puts the changes of a class into a package: what the law of classes says of it is tested with this (F1).
 
+use std::collections::BTreeMap;
+
 use model::{File, Files, PackagePath};
 use yaml::{Edit, Limits, Node, Path, Step, Stream};
 
@@ -74,25 +76,50 @@ pub(super) fn fields(text: &str, changes: &[FieldChange], inputs: &Inputs) -> Op
         return None;
     }
     let mut stream = Stream::parse(text, &Limits::default()).ok()?;
+    if let Some(stream) = all_set(&stream, changes, inputs) {
+        return Some(stream.text().to_owned());
+    }
     for change in changes {
-        let resource = change.resource.fill(inputs)?;
-        let mut same = (0..stream.len()).filter(|at| {
-            let document = stream.document(*at);
-            document.is_some_and(|d| resource_name(&d.root()) == resource)
-        });
-        let (at, None) = (same.next()?, same.next()) else {
-            return None;
-        };
-        let path = place(&stream.document(at)?.root(), &change.path)?;
-        let value = |held: &super::Held| held.value(inputs);
-        let edit = match (&change.before, &change.after) {
-            (_, Some(after)) => Edit::set(path, value(after)?),
-            (Some(_), None) => Edit::remove(path),
-            (None, None) => return None,
-        };
+        let (at, edit) = edit(&stream, change, inputs)?;
         stream = stream.apply(at, &[edit]).ok()?;
     }
     Some(stream.text().to_owned())
+}
+
+/// A text in which all changes set values, written once: no item moves, so that each path leads where it leads after the
+/// changes before it.
+fn all_set(stream: &Stream, changes: &[FieldChange], inputs: &Inputs) -> Option<Stream> {
+    let mut edits: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
+    for change in changes {
+        change.after.as_ref()?;
+        let (at, edit) = edit(stream, change, inputs)?;
+        edits.entry(at).or_default().push(edit);
+    }
+    let mut stream = stream.clone();
+    for (at, edits) in edits {
+        stream = stream.apply(at, &edits).ok()?;
+    }
+    Some(stream)
+}
+
+/// A change as an edit of one of the documents.
+fn edit(stream: &Stream, change: &FieldChange, inputs: &Inputs) -> Option<(usize, Edit)> {
+    let resource = change.resource.fill(inputs)?;
+    let mut same = (0..stream.len()).filter(|at| {
+        let document = stream.document(*at);
+        document.is_some_and(|d| resource_name(&d.root()) == resource)
+    });
+    let (at, None) = (same.next()?, same.next()) else {
+        return None;
+    };
+    let path = place(&stream.document(at)?.root(), &change.path)?;
+    let value = |held: &super::Held| held.value(inputs);
+    let edit = match (&change.before, &change.after) {
+        (_, Some(after)) => Edit::set(path, value(after)?),
+        (Some(_), None) => Edit::remove(path),
+        (None, None) => return None,
+    };
+    Some((at, edit))
 }
 
 /// Where a path leads in this document; the last field need not be there.

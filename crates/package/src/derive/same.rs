@@ -12,8 +12,12 @@ use super::DeriveError;
 
 /// The condition types of the injection points of some packages; one that cannot be read has none to tell.
 pub(super) fn point_conditions(packages: &[&Files]) -> Vec<String> {
+    // Most of a fleet is published as the machine made it: what is one package is read once.
+    let first = |at: usize, files: &Files| packages.iter().take(at).all(|known| **known != *files);
+    let packages = packages.iter().enumerate();
     let points = packages
-        .iter()
+        .filter(|(at, files)| first(*at, files))
+        .map(|(_, files)| files)
         .filter_map(|files| injection_points(files).ok())
         .flatten();
     let kinds: BTreeSet<String> = points.map(|point| point.condition_type()).collect();
@@ -27,6 +31,9 @@ pub(super) fn bare(files: &Files, kinds: &[String]) -> Result<Files, DeriveError
 
 /// A package without the readiness gates that the machine added: they follow their points, not a merge (V8).
 pub(super) fn without_gates(files: Files, gates: &[String]) -> Result<Files, DeriveError> {
+    if gates.is_empty() {
+        return Ok(files);
+    }
     let Ok(kptfile) = Kptfile::of_files(&files) else {
         return Ok(files);
     };
@@ -37,9 +44,8 @@ pub(super) fn without_gates(files: Files, gates: &[String]) -> Result<Files, Der
         .collect();
     let mut files = files;
     kptfile
-        .edit(&edits)
-        .map_err(DeriveError::Kptfile)?
-        .put(&mut files);
+        .edit_into(&edits, &mut files)
+        .map_err(DeriveError::Kptfile)?;
     Ok(files)
 }
 

@@ -195,7 +195,7 @@ pub(super) fn locked(
     }
     let mut files = files.clone();
     if !edits.is_empty() {
-        kptfile.edit(&edits)?.put(&mut files);
+        kptfile.edit_into(&edits, &mut files)?;
     }
     Ok(files)
 }

@@ -1,9 +1,9 @@
 //! Edits of a Kptfile as values; each changes its own field and keeps every other byte (V5, M19).
 
-use model::{Condition, Function, GitLock, GitUpstream, Pairs, RenderStatus, Selector};
+use model::{Condition, Files, Function, GitLock, GitUpstream, Pairs, RenderStatus, Selector};
 use yaml::{Node, Path, Step, Value};
 
-use super::{Kptfile, ReadError, render_status};
+use super::{Kptfile, ReadError, put, render_status};
 
 /// One wanted change. A change to an equal value is no change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,14 +103,34 @@ pub(crate) const TOP: [&str; 9] = [
 impl Kptfile {
     /// Applies edits in order: all of them, or none.
     pub fn edit(&self, edits: &[Edit]) -> Result<Self, EditError> {
-        let mut stream = self.stream.clone();
-        for edit in edits {
-            stream = apply(stream, edit).map_err(EditError::Write)?;
-        }
+        let stream = self.written(edits)?;
         if stream.text() == self.text() {
             return Ok(self.clone());
         }
         Self::of(stream).map_err(EditError::Result)
+    }
+
+    /// The text after edits that take something off, or write a whole field that has a type here: what such edits leave of
+    /// a Kptfile is one. Each edit was held against what was asked for when it was written, so that its fields need
+    /// not be read once more where nobody asks for them.
+    pub(crate) fn edit_text(&self, edits: &[Edit]) -> Result<String, EditError> {
+        let stream = self.written(edits)?;
+        debug_assert!(Self::of(stream.clone()).is_ok(), "{}", stream.text());
+        Ok(stream.text().to_owned())
+    }
+
+    /// As [`Kptfile::edit_text`], into a package.
+    pub(crate) fn edit_into(&self, edits: &[Edit], files: &mut Files) -> Result<(), EditError> {
+        put(&self.edit_text(edits)?, files);
+        Ok(())
+    }
+
+    fn written(&self, edits: &[Edit]) -> Result<Stream, EditError> {
+        let mut stream = self.stream.clone();
+        for edit in edits {
+            stream = apply(stream, edit).map_err(EditError::Write)?;
+        }
+        Ok(stream)
     }
 
     /// The Kptfile without what a render notes in it (M12: no change of the package).

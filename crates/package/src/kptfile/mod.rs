@@ -158,13 +158,18 @@ impl Kptfile {
 
     /// Puts the text back into a package; an unchanged text leaves the file as it is (`Kept`).
     pub fn put(&self, files: &mut Files) {
-        let text = self.text().as_bytes();
-        let file = match files.get(&path()) {
-            Some(old) => old.with_bytes(text),
-            None => File::new(text),
-        };
-        files.insert(path(), file);
+        put(self.text(), files);
     }
+}
+
+/// Puts the text of a package's own Kptfile into it.
+fn put(text: &str, files: &mut Files) {
+    let text = text.as_bytes();
+    let file = match files.get(&path()) {
+        Some(old) => old.with_bytes(text),
+        None => File::new(text),
+    };
+    files.insert(path(), file);
 }
 
 /// The path of a package's own Kptfile.

@@ -68,8 +68,7 @@ pub(super) fn run_as(side: &Kptfile, local: &Kptfile) -> Result<Kptfile, EditErr
 /// The text of a Kptfile without what runs left in it; `None` where it cannot be read.
 pub(super) fn without_runs(text: &str) -> Option<String> {
     let kptfile = Kptfile::parse(text).ok()?;
-    let bare = kptfile.edit(&off(&kptfile, is_runtime)).ok()?;
-    Some(bare.text().to_owned())
+    kptfile.edit_text(&off(&kptfile, is_runtime)).ok()
 }
 
 /// The files without run-time conditions, render status and `offshoot.dev/` gates in their Kptfile:
@@ -87,7 +86,7 @@ pub fn without_runtime(files: &Files, kinds: &[String]) -> Result<Files, EditErr
     });
     let mut stripped = files.clone();
     if files.contains_key(&path()) {
-        kptfile.edit(&edits)?.put(&mut stripped);
+        kptfile.edit_into(&edits, &mut stripped)?;
     }
     Ok(stripped)
 }

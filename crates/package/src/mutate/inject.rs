@@ -35,9 +35,20 @@ pub struct Injected {
 /// # Errors
 /// As [`points::injection_points`].
 pub fn previous(files: &Files) -> Result<BTreeMap<String, Previous>, MutateError> {
+    points_and_previous(files).map(|(_, previous)| previous)
+}
+
+/// The injection points of a package, and what they hold, in one look.
+///
+/// # Errors
+/// As [`points::injection_points`].
+pub fn points_and_previous(
+    files: &Files,
+) -> Result<(Vec<Point>, BTreeMap<String, Previous>), MutateError> {
     let mut opened = OpenFiles::new(files);
     let mut found = BTreeMap::new();
-    for point in points::find(&mut opened)? {
+    let points = points::find(&mut opened)?;
+    for point in &points {
         let Some(value) = opened.documents(&point.file)?.get(point.index) else {
             continue;
         };
@@ -61,7 +72,7 @@ pub fn previous(files: &Files) -> Result<BTreeMap<String, Previous>, MutateError
             },
         );
     }
-    Ok(found)
+    Ok((points, found))
 }
 
 /// What is to stand at a point, and what its condition says.

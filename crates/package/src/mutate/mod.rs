@@ -19,7 +19,7 @@ use crate::documents::DocumentsError;
 
 use open::OpenFiles;
 
-pub use inject::{Injected, Previous, previous};
+pub use inject::{Injected, Previous, points_and_previous, previous};
 pub use pipeline::is_own_function;
 pub(crate) use points::CONDITION_PREFIX;
 pub use points::{INJECTED, INJECTED_NAME, INJECTION, Point, injection_points};

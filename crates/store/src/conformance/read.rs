@@ -64,6 +64,20 @@ pub(super) async fn one_ref_says_what_all_say(suite: &Suite) -> Outcome {
             .collect();
         same(&repo.refs_below(&crate::RefName::parse(dir)?)?, &below, dir)?;
     }
+    // Several at once are what each is alone; what is not there is left out.
+    let dirs = ["refs/heads/drafts/one", "refs/tags", "refs/heads/none"];
+    let dirs: Vec<crate::RefName> = dirs
+        .into_iter()
+        .map(crate::RefName::parse)
+        .collect::<Result<_, _>>()?;
+    let names = [branch("main"), gone];
+    let mut wanted = crate::Refs::new();
+    for dir in &dirs {
+        wanted.extend(repo.refs_below(dir)?);
+    }
+    wanted.extend(repo.find_ref(&names[0])?.map(|at| (names[0].clone(), at)));
+    check(wanted.len() > 1, "the draft and the branch")?;
+    same(&repo.refs_of(&dirs, &names)?, &wanted, "all of them")?;
     let delete = RefEdit::delete(here.clone(), all.get(&here).copied().ok_or("no draft")?);
     let delete = crate::Submission {
         refs: vec![delete],

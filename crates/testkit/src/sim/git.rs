@@ -187,8 +187,8 @@ impl Repo for FaultyRepo {
         self.repo.find_ref(name)
     }
 
-    fn refs_below(&self, dir: &RefName) -> Result<Refs> {
-        self.repo.refs_below(dir)
+    fn refs_of(&self, dirs: &[RefName], names: &[RefName]) -> Result<Refs> {
+        self.repo.refs_of(dirs, names)
     }
 
     async fn fetch(&self) -> Result<Arc<Refs>> {
