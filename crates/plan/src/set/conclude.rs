@@ -119,7 +119,8 @@ fn deletions(verdict: &Verdict) -> impl Iterator<Item = Step> {
 fn rolls(set: &VariantSet, steered: Option<&Steered>, plan: &mut Plan) {
     let status = &mut plan.status;
     if let (Some(rollout), Some(steered)) = (status.rollout.as_ref(), steered) {
-        status.conditions.push(rollout::condition(rollout));
+        let condition = rollout::condition((set, rollout), steered);
+        status.conditions.push(condition);
         let told = (rollout, steered);
         rollout::tell(set, told, &mut status.conditions, &mut plan.report);
     }

@@ -430,15 +430,31 @@ fn told(status: &RolloutStatus) -> String {
     }
 }
 
-/// `RolledOut`: whether every step is done.
-pub(super) fn condition(status: &RolloutStatus) -> Condition {
-    let verdict = match status.state {
-        RolloutState::Complete => Status::True,
-        _ => Status::False,
+/// `RolledOut`: whether every step is done of what is wanted now. Where that cannot begin, since the set is suspended or a
+/// failure stops it, what is told is of the rollout before, and says nothing of what is wanted.
+pub(super) fn condition(
+    (set, status): (&VariantSet, &RolloutStatus),
+    steered: &Steered,
+) -> Condition {
+    let mut message = format!("rollout {}: {}", status.id, told(status));
+    let wanted = &steered.status;
+    let begun = wanted.id == status.id && wanted.state == status.state;
+    let (verdict, reason) = match (status.state, begun) {
+        (RolloutState::Complete, true) => (Status::True, status.state.word()),
+        (_, true) => (Status::False, status.state.word()),
+        (_, false) => (Status::False, NOT_BEGUN),
     };
-    let message = format!("rollout {}: {}", status.id, told(status));
-    Condition::new(ROLLED_OUT, verdict, status.state.word(), message)
+    if !begun && !set.spec.suspend {
+        message = format!("{message}; {OF_STOPPED}");
+    }
+    Condition::new(ROLLED_OUT, verdict, reason, message)
 }
+
+/// Its reason where more is wanted than the rollout that it tells of brought.
+const NOT_BEGUN: &str = "NotBegun";
+/// That a failure stops that, for people.
+const OF_STOPPED: &str =
+    "more is wanted by now, and begins once every target can be made (spec.onError: Stop)";
 
 /// Condition: every step of the rollout is done (F7).
 const ROLLED_OUT: &str = "RolledOut";
