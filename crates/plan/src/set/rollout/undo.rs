@@ -120,9 +120,13 @@ impl<'a> Undo<'a> {
                     (Former::Stands, Some(is)) if moves => Some(is.spec.clone()),
                     (Former::Back(spec) | Former::Partly(spec), _) => Some(*spec),
                     (Former::Unknown, Some(is)) => Some(is.spec.clone()),
-                    (Former::Stands | Former::Unknown, _) => None,
+                    // It was deleted, and what else the set wrote cannot be told any more: it is made as the set wants it
+                    // by now, at what it had published.
+                    (Former::Unknown, None) => Some(target.wanted.clone()),
+                    (Former::Stands, _) => None,
                 };
-                self.takes(target.name, base, member, (back, moves))
+                let anew = target.variant.is_none();
+                self.takes(target.name, base, member, (back, moves || anew))
             }
             (_, _, Former::Back(spec) | Former::Partly(spec)) => Fate::Instead(spec),
             (_, _, Former::Stands | Former::Unknown) => Fate::Wait,
@@ -167,13 +171,13 @@ impl<'a> Undo<'a> {
         name: &ObjectName,
         base: Option<VariantSpec>,
         member: Member,
-        (back, moves): (Upstream, bool),
+        (back, writes): (Upstream, bool),
     ) -> Fate {
         let Some(base) = base else {
             return Fate::Wait;
         };
         let spec = restore::at(&base, &back);
-        if moves {
+        if writes {
             let member = restore::written(&spec, member);
             self.steered.memory.insert(name.clone(), member);
         }
