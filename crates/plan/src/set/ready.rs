@@ -6,6 +6,7 @@ use model::{Condition, Status};
 
 use super::observed::Existing;
 use super::step::Earliest;
+use crate::variant::words::WAITING_FOR_APPROVAL;
 
 /// How many variants the sentence names.
 const NAMED: usize = 3;
@@ -27,7 +28,7 @@ fn said(variant: &Existing, early: Earliest<'_>) -> String {
     match (reason.as_str(), message) {
         ("", _) => format!("'{name}' was not looked at yet"),
         // Its message tells how to approve it, which only the set knows to be too early.
-        ("WaitingForApproval", message) => match is_early() {
+        (WAITING_FOR_APPROVAL, message) => match is_early() {
             Some(None) => format!("'{name}': {reason}: {message}"),
             Some(Some(early)) => {
                 format!(

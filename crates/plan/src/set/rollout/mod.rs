@@ -23,11 +23,11 @@ use model::{
 
 use super::guard::uid_mark;
 use super::observed::{Existing, Observed};
-use super::step::Early;
 use crate::Report;
 use crate::digest::wanted;
+use crate::early::Early;
 use members::{Members, Target};
-pub use members::{Place, step_of, steps};
+pub use members::{Place, is_early, step_of, steps, waits_for_step};
 pub(super) use news::news;
 use walk::Walk;
 

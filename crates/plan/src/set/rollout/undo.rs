@@ -16,7 +16,7 @@ use super::named;
 use super::restore::{self, Former};
 use super::{Fate, Steered, UNDO, first, named_few};
 use crate::digest::wanted;
-use crate::set::step::Early;
+use crate::early::Early;
 
 /// The undo that a set is annotated with, if it is of the rollout that goes on and `spec.upstream` is the same since.
 pub(super) fn of(

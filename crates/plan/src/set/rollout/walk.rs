@@ -12,7 +12,7 @@ use super::measure::{self, Found, Troubled, Verdict};
 use super::members::{self, Target};
 use super::restore::{self, Former};
 use super::{Fate, PAUSE, Steered, first, named_few};
-use crate::set::step::Early;
+use crate::early::Early;
 use crate::variant::words::PUT_BACK;
 
 /// A rollout, and what its steps are walked over.
