@@ -10,6 +10,8 @@ pub enum Standing {
     Unknown,
     /// What is published is what is wanted.
     UpToDate,
+    /// The rollout of its set has not reached it: what is published is of before. A variant's own status does not tell that.
+    Step,
     /// A draft waits to be proposed.
     Draft,
     /// A proposal waits for an approval.
@@ -40,8 +42,9 @@ const PASSING: [&str; 6] = [
 
 impl Standing {
     /// All of them, in the order in which people look.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::UpToDate,
+        Self::Step,
         Self::Draft,
         Self::Proposed,
         Self::DeletionProposed,
@@ -89,11 +92,21 @@ impl Standing {
         }
     }
 
+    /// Where one stands whose set has a rollout under way that may not have reached it.
+    #[must_use]
+    pub fn under_rollout(self, waits: bool) -> Self {
+        match self {
+            Self::UpToDate if waits => Self::Step,
+            other => other,
+        }
+    }
+
     /// A few words for it.
     pub fn words(self) -> &'static str {
         match self {
             Self::Unknown => "not looked at yet",
             Self::UpToDate => "up to date",
+            Self::Step => "waits for its step",
             Self::Draft => "draft to propose",
             Self::Proposed => "waits for approval",
             Self::DeletionProposed => "deletion to approve",
@@ -110,6 +123,7 @@ impl Standing {
         match self {
             Self::Unknown => "?",
             Self::UpToDate => "✓",
+            Self::Step => "›",
             Self::Draft => "✎",
             Self::Proposed => "▲",
             Self::DeletionProposed => "−",

@@ -6,7 +6,7 @@ use model::{Condition, Status};
 
 use super::observed::Existing;
 use super::step::Earliest;
-use crate::variant::words::WAITING_FOR_APPROVAL;
+use crate::variant::words::{CLAIMED, WAITING_FOR_APPROVAL};
 
 /// How many variants the sentence names.
 const NAMED: usize = 3;
@@ -51,6 +51,23 @@ impl Lacking {
             (_, _) => Self::Everything,
         }
     }
+}
+
+/// That a set has nothing of its own, since other variants have every downstream that it wants (V15): no variant of it does
+/// anything, so that it is not `Ready`, however well it wrote them.
+pub(super) fn claimed(ours: &[Arc<Existing>], created: usize) -> Option<Condition> {
+    let is_claimed = |v: &Arc<Existing>| v.stalled && v.ready.1 == CLAIMED;
+    let first = ours.first()?;
+    if created > 0 || !ours.iter().all(is_claimed) {
+        return None;
+    }
+    let message = format!(
+        "other package variants have the downstreams of all {} package variants; '{}': {}",
+        ours.len(),
+        first.key.name,
+        first.ready.2
+    );
+    Some(Condition::new("Ready", Status::False, CLAIMED, message))
 }
 
 /// Sums up the variants' own state (R167, S6). It is true only of a set that knows what it shall

@@ -165,8 +165,8 @@ document.addEventListener("submit", async (event) => {
 });
 
 // ---- the grid.
-const MARKS = { unknown: "?", uptodate: "✓", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "◇", waiting: "…", suspended: "‖", failed: "✕" };
-const ORDER = ["failed", "conflicts", "proposed", "deletion", "gates", "draft", "waiting", "suspended", "unknown", "uptodate"];
+const MARKS = { unknown: "?", uptodate: "✓", step: "›", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "◇", waiting: "…", suspended: "‖", failed: "✕" };
+const ORDER = ["failed", "conflicts", "proposed", "deletion", "gates", "draft", "waiting", "suspended", "unknown", "step", "uptodate"];
 const FIELDS = ["s", "r", "p", "k", "l", "c", "u", "m", "step"];
 // So many rows of cells are laid out and painted together, once they come into sight (board.css has their height).
 const ROWS = 8, SIZE = 20;

@@ -19,6 +19,8 @@ pub(super) struct Target {
     pub(super) repository: String,
     pub(super) package: String,
     pub(super) standing: Standing,
+    /// Whether the rollout of its set has not reached it.
+    pub(super) waits: bool,
     /// Upstream versions, such as `web/v1 → v2`.
     pub(super) versions: String,
     /// The open draft, else what is published.
@@ -65,7 +67,8 @@ impl Set {
                 let steps: Vec<_> = steps.collect();
                 let members = s.members.iter().map(|(mark, m)| (*mark, m.step.clone()));
                 let members: Vec<_> = members.collect();
-                (s.id.clone(), s.total, s.awaited.clone(), steps, members)
+                let at = (s.id.clone(), s.step.clone(), s.state);
+                (at, s.total, s.awaited.clone(), steps, members)
             })
         };
         self.rollout == other.rollout && of(self) == of(other)
@@ -73,6 +76,15 @@ impl Set {
 }
 
 impl Target {
+    /// Notes whether the rollout of its set has not reached it.
+    pub(super) fn put(&mut self, waits: bool) {
+        self.waits = waits;
+        if self.standing == Standing::Step {
+            self.standing = Standing::UpToDate;
+        }
+        self.standing = self.standing.under_rollout(waits);
+    }
+
     /// Whether another state of it is in the same step, as far as it alone decides.
     fn stays(&self, other: &Self) -> bool {
         (&self.set, &self.uid, &self.repository) == (&other.set, &other.uid, &other.repository)
@@ -241,11 +253,13 @@ impl Fleet {
         let revision = status.downstream_targets.first();
         let name = name(object).to_owned();
         let old = self.targets.get(&name);
+        let waits = old.is_some_and(|old| old.waits);
         let target = Target {
             set: set.map(|set| set.name.clone()).unwrap_or_default(),
             repository: text(object, &["spec", "downstream", "repo"]),
             package: text(object, &["spec", "downstream", "package"]),
-            standing: Standing::of(&status, meta.generation),
+            standing: Standing::of(&status, meta.generation).under_rollout(waits),
+            waits,
             versions: status.versions.clone(),
             revision: revision.map(|r| r.name.to_string()).unwrap_or_default(),
             message: ready.unwrap_or_default(),

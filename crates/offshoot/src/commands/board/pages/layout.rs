@@ -104,6 +104,7 @@ pub(super) fn key(standing: Standing) -> &'static str {
     match standing {
         Standing::Unknown => "unknown",
         Standing::UpToDate => "uptodate",
+        Standing::Step => "step",
         Standing::Draft => "draft",
         Standing::Proposed => "proposed",
         Standing::DeletionProposed => "deletion",
