@@ -147,6 +147,13 @@ impl VariantStatus {
         self.downstream_targets.iter().map(|t| t.gates).sum()
     }
 
+    /// Whether the branch holds what a variant of this generation is to have, and no tag publishes that: it has nothing to do,
+    /// and what it is to have is not published.
+    pub fn is_untagged(&self, generation: i64) -> bool {
+        let at_rest = Standing::of(self, generation) == Standing::UpToDate;
+        at_rest && self.published_generation != Some(generation) && self.drift() == Some("branch")
+    }
+
     /// How the downstream has left what was published of it: `branch` where the branch's directory was changed past us,
     /// `lineage` where it starts anew after our last commit; nothing where it has not.
     pub fn drift(&self) -> Option<&'static str> {
@@ -281,6 +288,18 @@ mod tests {
         let mut status = status((Status::False, "Conflicted"), Lifecycle::Draft, (1, 0));
         status.conditions[0].status = Status::True;
         assert_eq!(Standing::of(&status, 2), Standing::Failed);
+    }
+
+    #[test]
+    fn what_no_tag_publishes_is_told_from_what_is_published() {
+        let yes = (Status::True, "NoErrors");
+        let mut status = status(yes, Lifecycle::Published, (0, 0));
+        assert!(!status.is_untagged(2), "the branch is as it was published");
+        let changed = Condition::new("BranchChanged", Status::True, "Why", "");
+        status.conditions.push(changed);
+        assert!(status.is_untagged(2));
+        status.published_generation = Some(2);
+        assert!(!status.is_untagged(2) && !status.is_untagged(3));
     }
 
     #[test]

@@ -292,6 +292,7 @@ fn existing_of(stored: &StoredVariant) -> Existing {
             let of = t.upstream_lock.as_ref().and_then(|lock| lock.commit);
             t.rejected && wanted.is_none_or(|wanted| of == Some(wanted))
         }),
+        untagged: wanted.is_some() && status.is_untagged(stored.meta.generation),
     }
 }
 

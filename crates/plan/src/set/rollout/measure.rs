@@ -28,6 +28,8 @@ pub(super) struct Found<'a> {
     pub(super) diverged: Vec<&'a ObjectName>,
     /// Those that are not published as they are wanted, and are suspended.
     pub(super) suspended: Vec<&'a ObjectName>,
+    /// Those that have what is wanted on the branch, and no tag that publishes it.
+    pub(super) untagged: Vec<&'a ObjectName>,
     /// Those that cannot be made.
     pub(super) unmade: Vec<Unmade>,
     /// Those in trouble that are not written yet as they are wanted.
@@ -108,6 +110,9 @@ pub(super) fn count<'a>(
         if variant.variant.as_ref().is_some_and(|v| v.spec.suspend) {
             step.suspended += 1;
             found.suspended.push(target.name);
+        }
+        if target.is_written && variant.untagged {
+            found.untagged.push(target.name);
         }
         let diverged = match target.reached(remembered) {
             Some(member) => {

@@ -38,6 +38,9 @@ pub const RETRY: &str = "offshoot.dev/rollout-retry";
 /// On a set: the id of the rollout to take back (F8). It ends when it is removed, or with another `spec.upstream`.
 pub const UNDO: &str = "offshoot.dev/rollout-undo";
 
+/// Of whom a tag was deleted, and the way out, for people.
+const UNTAGGED: &str = "whose published revision is gone, since its tag was deleted in git, while the branch holds it: put the tag back (TagDeleted of the Repository names the commit)";
+
 /// What becomes of a target.
 #[derive(Debug)]
 pub(super) enum Fate {

@@ -14,7 +14,7 @@ use super::measure;
 use super::members::{self, Target};
 use super::named;
 use super::restore::{self, Former};
-use super::{Fate, Steered, UNDO, first, named_few};
+use super::{Fate, Steered, UNDO, UNTAGGED, first, named_few};
 use crate::digest::wanted;
 use crate::early::Early;
 
@@ -53,6 +53,7 @@ pub(super) fn of(
         back: 0,
         suspended: Vec::new(),
         proposed: Vec::new(),
+        untagged: Vec::new(),
         steered: Steered {
             status,
             waiting: targets.iter().filter(|t| !t.is_written).count(),
@@ -88,6 +89,8 @@ struct Undo<'a> {
     suspended: Vec<&'a ObjectName>,
     /// Those whose proposal stands in the way.
     proposed: Vec<&'a ObjectName>,
+    /// Those that are back on the branch, and no tag publishes that.
+    untagged: Vec<&'a ObjectName>,
     steered: Steered,
 }
 
@@ -201,6 +204,9 @@ impl<'a> Undo<'a> {
         if variant.lifecycle == Some(Lifecycle::Proposed) && !of_that {
             self.proposed.push(name);
         }
+        if !is_back && variant.untagged && is_at(variant, then) {
+            self.untagged.push(name);
+        }
         let suspended = variant.variant.as_ref().is_some_and(|v| v.spec.suspend);
         let suspended = suspended && !is_back;
         if suspended {
@@ -255,8 +261,11 @@ impl<'a> Undo<'a> {
                 self.proposed.len()
             )
         });
+        let untagged = named_few(&self.untagged).map_or_else(String::new, |named| {
+            format!("; {} {UNTAGGED}: {named}", self.untagged.len())
+        });
         status.message = format!(
-            "{} of {} members are published as they were before{proposed}{made}",
+            "{} of {} members are published as they were before{proposed}{untagged}{made}",
             self.back, self.count
         );
     }

@@ -11,7 +11,7 @@ use super::super::observed::{Existing, Observed};
 use super::measure::{self, Found, Troubled, Verdict};
 use super::members::{self, Target};
 use super::restore::{self, Former};
-use super::{Fate, PAUSE, Steered, first, named_few};
+use super::{Fate, PAUSE, Steered, UNTAGGED, first, named_few};
 use crate::early::Early;
 use crate::variant::words::PUT_BACK;
 
@@ -169,9 +169,10 @@ impl Walk<'_, '_> {
             let selected = |t: &Target<'_>| members::selected(self.rollout, t) == Some(at);
             let matched = self.targets.iter().any(selected);
             let last = at + 1 == self.rollout.steps.len();
-            let found = found.get_mut(at).map(std::mem::take).unwrap_or_default();
+            let mut found = found.get_mut(at).map(std::mem::take).unwrap_or_default();
             let open = self.rollout.open;
-            match measure::judge(self.o.now, open, (wanted, matched), step, found.times) {
+            let times = std::mem::take(&mut found.times);
+            match measure::judge(self.o.now, open, (wanted, matched), step, times) {
                 Verdict::Done => continue,
                 Verdict::Soaking(_) if last => continue,
                 Verdict::Soaking(left) => {
@@ -182,12 +183,7 @@ impl Walk<'_, '_> {
                 Verdict::Empty(why) => (end.state, end.message) = (RolloutState::Halted, why),
                 Verdict::Open => {
                     end.state = RolloutState::Progressing;
-                    if let Some(named) = named_few(&found.suspended) {
-                        end.message = format!(
-                            "step '{}' waits for {} member(s) that are suspended by hand: {named}",
-                            wanted.name, step.suspended
-                        );
-                    }
+                    end.message = waits_for(step, &found);
                 }
             }
             if let Some((why, text)) = holds {
@@ -323,6 +319,27 @@ impl Walk<'_, '_> {
         let published = self.o.published.get(t.name)?;
         let earlier = published.at? < step.opened?;
         earlier.then(|| self.before(status, t))?
+    }
+}
+
+/// Whom an open step waits for although nothing of them is open; empty where there is nobody.
+fn waits_for(step: &StepStatus, found: &Found<'_>) -> String {
+    let mut said = Vec::new();
+    if let Some(named) = named_few(&found.suspended) {
+        said.push(format!(
+            "{} member(s) that are suspended by hand: {named}",
+            step.suspended
+        ));
+    }
+    if let Some(named) = named_few(&found.untagged) {
+        said.push(format!(
+            "{} member(s) {UNTAGGED}: {named}",
+            found.untagged.len()
+        ));
+    }
+    match said.is_empty() {
+        true => String::new(),
+        false => format!("step '{}' waits for {}", step.name, said.join("; and for ")),
     }
 }
 

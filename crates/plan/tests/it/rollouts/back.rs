@@ -165,3 +165,26 @@ fn another_template(o: &mut Observed) {
     changed.labels.insert("new".to_owned(), "yes".to_owned());
     *templates = Arc::new(plan::set::Compiled::of(&set.spec));
 }
+
+/// What it went back to was published, and somebody deleted the tag of that in git: it has nothing to do, and is not back.
+#[test]
+fn a_member_whose_tag_was_deleted_is_named_on_its_way_back() {
+    on_large_stack(|| {
+        let mut o = waiting();
+        undone(&mut o);
+        for at in 0..2 {
+            publish(&mut o, at);
+        }
+        settle(&mut o);
+        let name = o.variants[0].key.name.clone();
+        o.published.remove(&name);
+        let variant = Arc::make_mut(&mut o.variants[0]);
+        (variant.published, variant.untagged) = (false, true);
+        settle(&mut o);
+        let message = rollout(&o).message;
+        assert!(message.starts_with("1 of 2 members are"), "{message}");
+        let wanted = "; 1 whose published revision is gone, since its tag was deleted in git";
+        assert!(message.contains(wanted), "{message}");
+        assert!(message.ends_with(name.as_str()), "{message}");
+    });
+}
