@@ -135,6 +135,21 @@ pub(super) fn lifecycle(revision: &Revision) -> &str {
     api::str_at(revision, &["spec", "lifecycle"]).unwrap_or_default()
 }
 
+/// How many conflicts keep a draft from being proposed, since nobody decided them.
+pub(super) fn conflicts(revision: &Revision) -> usize {
+    let listed = revision
+        .pointer("/status/conflicts")
+        .and_then(Value::as_array);
+    // What follows from another conflict is decided with it.
+    let waits =
+        |c: &&Value| api::str_at(c, &["state"]) == Some("open") && c.get("derivedFrom").is_none();
+    let count = listed.map_or(0, |all| all.iter().filter(waits).count());
+    match lifecycle(revision) {
+        "Draft" => count,
+        _ => 0,
+    }
+}
+
 /// The tree that a revision holds.
 pub(super) fn tree(revision: &Revision) -> &str {
     api::str_at(revision, &["status", "offshoot", "tree"]).unwrap_or_default()
@@ -372,6 +387,12 @@ impl Fleet {
         }
         let later = self.gone.iter().filter(|(at, _)| *at > version);
         Some(later.map(|(_, name)| name.as_str()).collect())
+    }
+
+    /// Drafts that nobody can propose before their conflicts are decided, by name.
+    pub(super) fn all_blocked(&self) -> BTreeSet<&str> {
+        let open = self.open().filter(|r| conflicts(r) > 0);
+        open.map(name).collect()
     }
 
     /// The variant that looks after a revision.
