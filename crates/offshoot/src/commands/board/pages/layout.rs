@@ -44,7 +44,10 @@ pub(super) fn page(context: &Context<'_>, path: &str, title: &str, main: &Markup
                 header.top {
                     a.brand href="./" { span.mark aria-hidden="true" {} "offshoot" }
                     (navigation(context, path))
-                    p.who { span { (board.user) } " · " span { (board.client.namespace) } }
+                    p.who {
+                        span { (board.user) } " · " span { (board.client.namespace) }
+                        @if context.rights.only_looks() { " · " span { "may only look" } }
+                    }
                 }
                 div #trouble role="status" {
                     @if !trouble.is_empty() { p.trouble { "Not up to date: " (trouble) } }
