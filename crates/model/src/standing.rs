@@ -10,6 +10,8 @@ pub enum Standing {
     Unknown,
     /// What is published is what is wanted.
     UpToDate,
+    /// The rollout of its set has not reached it: what is published is of before. A variant's own status does not tell that.
+    Step,
     /// A draft waits to be proposed.
     Draft,
     /// A proposal waits for an approval.
@@ -40,8 +42,9 @@ const PASSING: [&str; 6] = [
 
 impl Standing {
     /// All of them, in the order in which people look.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::UpToDate,
+        Self::Step,
         Self::Draft,
         Self::Proposed,
         Self::DeletionProposed,
@@ -89,11 +92,21 @@ impl Standing {
         }
     }
 
+    /// Where one stands whose set has a rollout under way that may not have reached it.
+    #[must_use]
+    pub fn under_rollout(self, waits: bool) -> Self {
+        match self {
+            Self::UpToDate if waits => Self::Step,
+            other => other,
+        }
+    }
+
     /// A few words for it.
     pub fn words(self) -> &'static str {
         match self {
             Self::Unknown => "not looked at yet",
             Self::UpToDate => "up to date",
+            Self::Step => "waits for its step",
             Self::Draft => "draft to propose",
             Self::Proposed => "waits for approval",
             Self::DeletionProposed => "deletion to approve",
@@ -110,6 +123,7 @@ impl Standing {
         match self {
             Self::Unknown => "?",
             Self::UpToDate => "✓",
+            Self::Step => "›",
             Self::Draft => "✎",
             Self::Proposed => "▲",
             Self::DeletionProposed => "−",
@@ -131,6 +145,13 @@ impl VariantStatus {
     /// How many gates of its open revisions are not true, that of conflicts aside.
     pub fn gates(&self) -> usize {
         self.downstream_targets.iter().map(|t| t.gates).sum()
+    }
+
+    /// Whether the branch holds what a variant of this generation is to have, and no tag publishes that: it has nothing to do,
+    /// and what it is to have is not published.
+    pub fn is_untagged(&self, generation: i64) -> bool {
+        let at_rest = Standing::of(self, generation) == Standing::UpToDate;
+        at_rest && self.published_generation != Some(generation) && self.drift() == Some("branch")
     }
 
     /// How the downstream has left what was published of it: `branch` where the branch's directory was changed past us,
@@ -267,6 +288,18 @@ mod tests {
         let mut status = status((Status::False, "Conflicted"), Lifecycle::Draft, (1, 0));
         status.conditions[0].status = Status::True;
         assert_eq!(Standing::of(&status, 2), Standing::Failed);
+    }
+
+    #[test]
+    fn what_no_tag_publishes_is_told_from_what_is_published() {
+        let yes = (Status::True, "NoErrors");
+        let mut status = status(yes, Lifecycle::Published, (0, 0));
+        assert!(!status.is_untagged(2), "the branch is as it was published");
+        let changed = Condition::new("BranchChanged", Status::True, "Why", "");
+        status.conditions.push(changed);
+        assert!(status.is_untagged(2));
+        status.published_generation = Some(2);
+        assert!(!status.is_untagged(2) && !status.is_untagged(3));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod conflicts;
 pub mod digest;
+mod early;
 mod news;
 mod report;
 pub mod repository;

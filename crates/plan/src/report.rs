@@ -84,6 +84,17 @@ pub(crate) fn then(next: Next, report: &Report, conditions: &[Condition], stuck:
     }
 }
 
+/// The last line as people read it: that nothing is to be done, behind the steps if there are any, is no riddle.
+pub(crate) fn last(next: &str, steps: usize) -> String {
+    match (next, steps) {
+        ("rest", 0) => {
+            "next: nothing is to be done until something that it follows changes".to_owned()
+        }
+        ("rest", _) => "next: nothing else until something that it follows changes".to_owned(),
+        (other, _) => format!("next: {other}"),
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "state: {}", self.state)?;

@@ -21,6 +21,7 @@ mod step;
 mod unroll;
 mod waits;
 
+pub use crate::early::Early;
 pub use alone::evaluate;
 pub use compile::Compiled;
 pub use decide::{MAX_BYTES, decide};
@@ -31,8 +32,8 @@ pub use observed::{
     Existing, Followed, Object, Observed, Published, QuietTime, RepositoryObject, SelectionFailure,
     Subject, Unread,
 };
-pub use rollout::{PAUSE, Place, RETRY, UNDO, step_of, steps};
+pub use rollout::{PAUSE, Place, RETRY, UNDO, is_early, step_of, steps, waits_for_step};
 pub use status::{news, next_after, status_after};
-pub use step::{Early, Outcome, Plan, Step};
+pub use step::{Outcome, Plan, Step};
 pub use unroll::MAX_TARGETS;
 pub use waits::{early, waits};

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::{ObjectKey, Revision, TargetSelection, UpstreamSource};
+use plan::variant::words::WAITING_FOR_APPROVAL;
 
 use super::mirror::Changed;
 use super::packages::PackageKey;
@@ -110,6 +111,7 @@ impl Wake {
 
     /// Whom a change of a set touches: itself, and its variants where it says whether they take back what was left.
     pub(crate) fn set(&mut self, world: &World, changed: &Changed<StoredSet>) {
+        self.steps(world, changed);
         if status_only(changed) {
             return;
         }
@@ -119,6 +121,32 @@ impl Wake {
         if let Some(new) = changed.new.as_ref().filter(|s| asks_back(s) != asked) {
             self.variants.extend(world.variants_of(new));
         }
+    }
+
+    /// Variants of a set that say how to approve what they have open, and whose step opened or closed (F7).
+    fn steps(&mut self, world: &World, changed: &Changed<StoredSet>) {
+        let (Some(old), Some(new)) = (&changed.old, &changed.new) else {
+            return;
+        };
+        let of = |set: &StoredSet| {
+            let rollout = set.status.rollout.as_ref();
+            rollout.map(|r| (r.id.clone(), r.step.clone(), r.state))
+        };
+        let (Some(uid), false) = (&new.meta.uid, of(old) == of(new)) else {
+            return;
+        };
+        let is_early = |set: &StoredSet, name: &str| {
+            let rollout = set.status.rollout.as_ref();
+            rollout.is_some_and(|r| plan::set::is_early(r, name))
+        };
+        let all = world.existing_in(&new.key.namespace).into_iter();
+        let told = all.filter(|v| {
+            let name = v.key.name.as_str();
+            v.meta.is_owned_by(uid)
+                && v.ready.1 == WAITING_FOR_APPROVAL
+                && is_early(old, name) != is_early(new, name)
+        });
+        self.variants.extend(told.map(|v| v.key.clone()));
     }
 
     /// Whom a change of a repository touches: itself, its variants, and sets that select it.

@@ -101,6 +101,17 @@ impl World {
         parsed.is_some_and(|set| set.spec.rollout.is_some())
     }
 
+    /// Whether the rollout of the set that a variant belongs to has closed its step (F7).
+    pub(crate) fn is_early(&self, meta: &ObjectMeta, key: &ObjectKey) -> bool {
+        let set = self.set_of(meta, &key.namespace);
+        let rolls = |set: &&Arc<StoredSet>| {
+            let parsed = set.parsed.as_ref();
+            parsed.is_ok_and(|set| set.spec.rollout.is_some())
+        };
+        let rollout = set.filter(rolls).and_then(|s| s.status.rollout.as_ref());
+        rollout.is_some_and(|rollout| plan::set::is_early(rollout, key.name.as_str()))
+    }
+
     /// The set that controls a variant.
     fn set_of(&self, meta: &ObjectMeta, namespace: &Namespace) -> Option<&Arc<StoredSet>> {
         let owner = meta.controller().filter(|c| c.kind == SET_KIND)?;
@@ -281,6 +292,7 @@ fn existing_of(stored: &StoredVariant) -> Existing {
             let of = t.upstream_lock.as_ref().and_then(|lock| lock.commit);
             t.rejected && wanted.is_none_or(|wanted| of == Some(wanted))
         }),
+        untagged: wanted.is_some() && status.is_untagged(stored.meta.generation),
     }
 }
 

@@ -30,6 +30,7 @@ mod rollouts_before;
 mod rollouts_by_hand;
 mod rollouts_bytes;
 mod rollouts_dies;
+mod rollouts_gone;
 mod rollouts_leave;
 mod rollouts_moves;
 mod rollouts_spec;

@@ -7,7 +7,7 @@ mod members;
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use model::{RolledUpstream, RolloutState, RolloutStatus, StepStatus};
+use model::{RolledUpstream, RolloutState, RolloutStatus, SetStatus, Status, StepStatus};
 use plan::set::{PAUSE, RETRY, UNDO};
 use serde_json::{Value, json};
 
@@ -125,6 +125,37 @@ fn wish(verb: &RolloutVerb, set: &Value) -> Result<(Value, String), Failure> {
             (json!({ UNDO: rollout.id }), said)
         }
     })
+}
+
+/// Reasons of a set that is not `Ready` of which its rollout tells itself, or that end by themselves.
+const TOLD: [&str; 6] = [
+    "RollingOut",
+    "Suspended",
+    "InFlight",
+    "Deleting",
+    "DeletionGuarded",
+    "VariantDeleting",
+];
+
+/// What keeps a set from being decided, or some of its targets from being made: what is told of its rollout is of before then.
+/// Nothing where there is nothing.
+pub(super) fn trouble(status: &SetStatus) -> Option<String> {
+    let stalled = status.condition("Stalled");
+    let stalled = stalled.filter(|c| c.status == Status::True);
+    let ready = status.condition("Ready");
+    let ready = ready.filter(|c| c.status == Status::False && !TOLD.contains(&c.reason.as_str()));
+    let (what, found) = match (stalled, ready) {
+        (Some(found), _) => (
+            "cannot be decided, and what is told of the rollout is of before",
+            found,
+        ),
+        (None, Some(found)) => ("is not ready", found),
+        (None, None) => return None,
+    };
+    Some(format!(
+        "the set {what}: {}: {}",
+        found.reason, found.message
+    ))
 }
 
 /// What a resume ends of a set as it stands.
@@ -290,14 +321,17 @@ pub(super) async fn act(client: &Client, saying: &Saying<'_>) -> Result<String, 
     }
 }
 
-/// The rollout for programs: as the set's status has it, with the version that `--if-version` takes, and how many members
-/// failed.
+/// The rollout for programs: as the set's status has it, with the version that `--if-version` takes, how many members
+/// failed, and in `trouble` what keeps the set from being decided.
 fn wire(set: &Value) -> Value {
     let mut rollout = set.pointer("/status/rollout").cloned().unwrap_or_default();
     let failed = failed(&api::read_set_status(set).rollout.unwrap_or_default());
     if let Some(fields) = rollout.as_object_mut() {
         fields.insert("version".to_owned(), version(set).into());
         fields.insert("failed".to_owned(), failed.into());
+        if let Some(trouble) = trouble(&api::read_set_status(set)) {
+            fields.insert("trouble".to_owned(), trouble.into());
+        }
     }
     rollout
 }
@@ -321,6 +355,9 @@ async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
         // Writing to a String cannot fail.
         message => _ = writeln!(out, ", {message}"),
     }
+    if let Some(trouble) = trouble(&api::read_set_status(set)) {
+        _ = writeln!(out, "{trouble}");
+    }
     _ = writeln!(out, "version {}", version(set));
     for of in &rollout.upstreams {
         let RolledUpstream {
@@ -343,6 +380,9 @@ async fn told(client: &Client, set: &Value) -> Result<String, Failure> {
     }
     if let Some(hint) = hint(&rollout, name) {
         _ = writeln!(out, "hint: {hint}");
+    }
+    if trouble(&api::read_set_status(set)).is_some() {
+        _ = writeln!(out, "hint: offshoot why pvset/{name}");
     }
     Ok(out)
 }

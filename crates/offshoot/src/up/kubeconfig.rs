@@ -1,9 +1,10 @@
-//! The kubeconfig that is written at each start, and never over somebody else's.
+//! The kubeconfig that is written at a start where it differs, and never over somebody else's.
 
 use std::path::Path;
 
 use serde_json::Value;
 
+use super::data::write_private;
 use crate::exit::Failure;
 
 /// What cluster and context are called in the files that we write.
@@ -34,6 +35,97 @@ pub(crate) fn may_replace(path: &Path) -> Result<(), Failure> {
     )))
 }
 
+/// Writes a kubeconfig where it differs.
+///
+/// # Errors
+/// It cannot be read or written.
+pub(super) fn write(path: &Path, new: &str) -> Result<(), Failure> {
+    let wanted = over(path, new)?;
+    match std::fs::read_to_string(path) {
+        Ok(old) if old == wanted && token(path).is_some() => Ok(()),
+        _ => write_private(path, &wanted),
+    }
+}
+
+/// A token that nobody can guess.
+pub(super) fn new_token() -> String {
+    let half = || uuid::Uuid::new_v4().simple().to_string();
+    half() + &half()
+}
+
+/// What the file is to hold: this, with whatever a person wrote into one that we made, as the namespace of its context. Only
+/// what differs is changed.
+///
+/// # Errors
+/// It cannot be read.
+fn over(path: &Path, new: &str) -> Result<String, Failure> {
+    use std::io::ErrorKind::{InvalidData, NotFound};
+    let old = match std::fs::read_to_string(path) {
+        // The data directory's own is ours, whatever became of it.
+        Err(error) if matches!(error.kind(), NotFound | InvalidData) => return Ok(new.to_owned()),
+        read => read.map_err(|e| Failure::of(&format!("read {}", path.display()), &e))?,
+    };
+    Ok(edited(&old, new).unwrap_or_else(|| new.to_owned()))
+}
+
+/// The token of a kubeconfig that we wrote at an earlier start, so that who follows the server goes on after this one; nothing
+/// where others can read the file, or it is not as we write it.
+pub(super) fn token(path: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let meta = std::fs::symlink_metadata(path).ok()?;
+    let own = meta.uid() == rustix::process::geteuid().as_raw();
+    if !meta.is_file() || !own || meta.mode() & 0o077 != 0 {
+        return None;
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    let stream = yaml::Stream::parse(text, &yaml::Limits::default()).ok()?;
+    let [.., place] = fields();
+    let found = stream
+        .document(0)?
+        .root()
+        .find(&place)?
+        .scalar()?
+        .to_owned();
+    let is_ours = found.len() == TOKEN && found.bytes().all(|b| b.is_ascii_hexdigit());
+    is_ours.then_some(found)
+}
+
+/// How long our tokens are, in digits.
+const TOKEN: usize = 64;
+
+/// The fields that say where the server is and who asks.
+fn fields() -> [yaml::Path; 3] {
+    let at =
+        |list: &str, of: &str, key: &str| yaml::Path::root().join(list).join(0).join(of).join(key);
+    [
+        at("clusters", "cluster", "certificate-authority-data"),
+        at("clusters", "cluster", "server"),
+        at("users", "user", "token"),
+    ]
+}
+
+/// The former text with the new server and token; `None` where it does not have them, as one that somebody else made.
+fn edited(old: &str, new: &str) -> Option<String> {
+    let limits = yaml::Limits::default();
+    let (old, new) = (
+        yaml::Stream::parse(old, &limits).ok()?,
+        yaml::Stream::parse(new, &limits).ok()?,
+    );
+    let (was, is) = (old.document(0)?.root(), new.document(0)?.root());
+    let mut edits = Vec::new();
+    for path in fields() {
+        was.find(&path)?.scalar()?;
+        edits.push(yaml::Edit::set(path.clone(), is.find(&path)?.scalar()?));
+    }
+    // What another tool made of our user asks as somebody else.
+    let user = was.find(&yaml::Path::root().join("users").join(0).join("user"))?;
+    let named = was.find(&yaml::Path::root().join("users").join(0).join("name"))?;
+    if user.entries().len() != 1 || named.scalar() != Some(NAME) {
+        return None;
+    }
+    Some(old.apply(0, &edits).ok()?.text().to_owned())
+}
+
 /// Whether it holds our cluster, our context and its user, and no others.
 fn is_ours(text: &str) -> bool {
     let limits = yaml::Limits::default();
@@ -50,6 +142,45 @@ fn is_ours(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_restart_changes_the_server_and_the_token_alone() {
+        let of = |port: u16, token: &str| {
+            format!(
+                "apiVersion: v1\nkind: Config\ncurrent-context: offshoot\nclusters:\n- name: offshoot\n  cluster:\n    certificate-authority-data: AAAA\n    server: https://127.0.0.1:{port}\ncontexts:\n- name: offshoot\n  context:\n    cluster: offshoot\n    user: offshoot\nusers:\n- name: offshoot\n  user:\n    token: {token}\n"
+            )
+        };
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("config");
+        let next = of(2, "ba98");
+        assert_eq!(over(&path, &next).unwrap(), next, "nothing is there");
+        let mine = |text: String| {
+            let text = text.replace(
+                "    user: offshoot\n",
+                "    user: offshoot\n    namespace: shop # mine\n",
+            );
+            format!("# of this machine\n{text}")
+        };
+        std::fs::write(&path, mine(of(1, "c123"))).unwrap();
+        assert_eq!(over(&path, &next).unwrap(), mine(next.clone()));
+        assert_eq!(over(&path, &of(1, "c123")).unwrap(), mine(of(1, "c123")));
+        assert_eq!(token(&path), None, "a short one is not ours");
+        let ours = "0f".repeat(32);
+        std::fs::write(&path, mine(of(1, &ours))).unwrap();
+        use std::os::unix::fs::PermissionsExt as _;
+        for (mode, wanted) in [(0o600, Some(ours)), (0o644, None)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(token(&path), wanted, "{mode:o}");
+        }
+        for other in [
+            of(1, "c123").replace("    token: c123\n", "    client-key-data: AAAA\n"),
+            of(1, "c123").replace("- name: offshoot\n  user:", "- name: ann\n  user:"),
+            "not: [yaml".to_owned(),
+        ] {
+            std::fs::write(&path, other).unwrap();
+            assert_eq!(over(&path, &next).unwrap(), next);
+        }
+    }
 
     #[test]
     fn only_what_we_wrote_is_replaced() {

@@ -221,8 +221,9 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
         may_replace(path)?;
     }
     let data = DataDir::open(&options.data)?;
-    let token =
-        uuid::Uuid::new_v4().simple().to_string() + &uuid::Uuid::new_v4().simple().to_string();
+    let path = options.kubeconfig.clone();
+    let path = path.unwrap_or_else(|| data.root().join("kubeconfig"));
+    let token = kubeconfig::token(&path).unwrap_or_else(kubeconfig::new_token);
     let server = build_server(&data, &options, &token).await?;
     let handle = server.handle();
     if options.rebuild {
@@ -249,10 +250,8 @@ pub async fn start(options: Options) -> Result<Running, Failure> {
     wait_until_ready(&engine).await;
     let server = server.listen(options.listen).await;
     let server = server.map_err(|e| Failure::of("serve", &e))?;
-    let path = options
-        .kubeconfig
-        .unwrap_or_else(|| data.root().join("kubeconfig"));
-    write_private(&path, &server.kubeconfig(kubeconfig::NAME, &token))?;
+    let wanted = server.kubeconfig(kubeconfig::NAME, &token);
+    kubeconfig::write(&path, &wanted)?;
     Ok(Running {
         server,
         core: Arc::clone(handle.core()),

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::edges::{REPOSITORIES, register};
-use crate::process::{Process, repository};
+use crate::process::{Process, repository, wait_for};
 
 const SECRETS: &str = "/api/v1/namespaces/default/secrets";
 
@@ -388,4 +388,40 @@ async fn why_tells_what_is_missing() {
         out.contains("spec.git.create: true makes a bare one there"),
         "{out}"
     );
+}
+
+/// Who follows the server goes on after a restart, and what people wrote into the file stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_keeps_what_its_kubeconfig_says() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let mut server = Process::start(root, &[]).await;
+    let file = root.join("data/kubeconfig");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let context = "    user: offshoot\n";
+    let mine = text.replace(context, &format!("{context}    namespace: shop\n"));
+    assert_ne!(mine, text);
+    std::fs::write(&file, &mine).unwrap();
+    server.kill();
+    // As a person starts it: nobody takes the file away.
+    let again = Command::new(env!("CARGO_BIN_EXE_offshoot"))
+        .args(["up", "--data"])
+        .arg(root.join("data"))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    let mut again = again.unwrap();
+    wait_for("the server to answer again", async || {
+        typed(root, &["repo", "get"]).0 == 0
+    })
+    .await;
+    again.kill().unwrap();
+    again.wait().unwrap();
+    let now = std::fs::read_to_string(&file).unwrap();
+    // The port is another one.
+    let kept = |text: &str| {
+        let lines = text.lines().filter(|line| !line.contains("server: "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(kept(&now), kept(&mine));
 }

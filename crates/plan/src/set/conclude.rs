@@ -77,7 +77,7 @@ pub(super) fn conclude(
         if let Some(steered) = steered {
             plan.status.rollout = rollout::suspended(o, steered);
         }
-        rolls(set, steered, &mut plan);
+        rolls(o, set, steered, &mut plan);
         plan.next = sooner(plan.next, steered);
         return plan;
     }
@@ -101,7 +101,7 @@ pub(super) fn conclude(
             _ => Next::Again,
         },
     };
-    rolls(set, steered, &mut plan);
+    rolls(o, set, steered, &mut plan);
     plan
 }
 
@@ -116,10 +116,12 @@ fn deletions(verdict: &Verdict) -> impl Iterator<Item = Step> {
 }
 
 /// Says in a plan how the rollout stands.
-fn rolls(set: &VariantSet, steered: Option<&Steered>, plan: &mut Plan) {
+fn rolls(o: &Observed, set: &VariantSet, steered: Option<&Steered>, plan: &mut Plan) {
     let status = &mut plan.status;
+    status::unreached(o, status);
     if let (Some(rollout), Some(steered)) = (status.rollout.as_ref(), steered) {
-        status.conditions.push(rollout::condition(rollout));
+        let condition = rollout::condition((set, rollout), steered);
+        status.conditions.push(condition);
         let told = (rollout, steered);
         rollout::tell(set, told, &mut status.conditions, &mut plan.report);
     }

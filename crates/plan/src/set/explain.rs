@@ -6,7 +6,7 @@ use model::{Pairs, Variant};
 
 use super::status::passes;
 use super::{Plan, Step};
-use crate::report::then;
+use crate::report::{last, then};
 
 impl Step {
     /// What it does, in a few words.
@@ -76,6 +76,29 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.report)?;
         writeln!(f, "steps:")?;
+        self.rest(f)?;
+        writeln!(f, "next: {}", self.then())
+    }
+}
+
+/// The same for people: a heading without anything below it tells nothing.
+struct Told<'a>(&'a Plan);
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(plan) = self;
+        write!(f, "{}", plan.report)?;
+        if !plan.steps.is_empty() {
+            writeln!(f, "steps:")?;
+        }
+        plan.rest(f)?;
+        writeln!(f, "{}", last(&plan.then(), plan.steps.len()))
+    }
+}
+
+impl Plan {
+    /// Everything between the heading of the steps and the last line.
+    fn rest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.steps {
             writeln!(f, "- {}", step.summary())?;
             for line in step.details() {
@@ -102,16 +125,20 @@ impl fmt::Display for Plan {
                 s.drafts, s.proposed, s.published
             )?;
         }
+        Ok(())
+    }
+
+    fn then(&self) -> String {
+        let s = &self.status;
         // What cannot be made, and variants that cannot go on, stay so until somebody mends what their messages name.
         let mut ready = s.conditions.iter().filter(|c| c.kind == "Ready");
         let passes = ready.any(|c| passes(&c.reason));
         let stuck = s.failed + s.stalled > 0 && !passes;
-        let next = then(self.next, &self.report, &self.status.conditions, stuck);
-        writeln!(f, "next: {next}")
+        then(self.next, &self.report, &s.conditions, stuck)
     }
 }
 
-/// The plan as `offshoot plan` prints it.
+/// The plan as `offshoot why` prints it.
 pub fn explain(plan: &Plan) -> String {
-    plan.to_string()
+    Told(plan).to_string()
 }

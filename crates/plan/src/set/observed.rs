@@ -182,6 +182,8 @@ pub struct Existing {
     pub published: bool,
     /// Whether an approver rejected its draft (F7).
     pub rejected: bool,
+    /// Whether the branch holds what it is to have, and no tag publishes that: somebody deleted the tag in git.
+    pub untagged: bool,
 }
 
 /// What a variant has published.

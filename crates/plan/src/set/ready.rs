@@ -6,6 +6,7 @@ use model::{Condition, Status};
 
 use super::observed::Existing;
 use super::step::Earliest;
+use crate::variant::words::{CLAIMED, WAITING_FOR_APPROVAL};
 
 /// How many variants the sentence names.
 const NAMED: usize = 3;
@@ -27,7 +28,7 @@ fn said(variant: &Existing, early: Earliest<'_>) -> String {
     match (reason.as_str(), message) {
         ("", _) => format!("'{name}' was not looked at yet"),
         // Its message tells how to approve it, which only the set knows to be too early.
-        ("WaitingForApproval", message) => match is_early() {
+        (WAITING_FOR_APPROVAL, message) => match is_early() {
             Some(None) => format!("'{name}': {reason}: {message}"),
             Some(Some(early)) => {
                 format!(
@@ -50,6 +51,23 @@ impl Lacking {
             (_, _) => Self::Everything,
         }
     }
+}
+
+/// That a set has nothing of its own, since other variants have every downstream that it wants (V15): no variant of it does
+/// anything, so that it is not `Ready`, however well it wrote them.
+pub(super) fn claimed(ours: &[Arc<Existing>], created: usize) -> Option<Condition> {
+    let is_claimed = |v: &Arc<Existing>| v.stalled && v.ready.1 == CLAIMED;
+    let first = ours.first()?;
+    if created > 0 || !ours.iter().all(is_claimed) {
+        return None;
+    }
+    let message = format!(
+        "other package variants have the downstreams of all {} package variants; '{}': {}",
+        ours.len(),
+        first.key.name,
+        first.ready.2
+    );
+    Some(Condition::new("Ready", Status::False, CLAIMED, message))
 }
 
 /// Sums up the variants' own state (R167, S6). It is true only of a set that knows what it shall

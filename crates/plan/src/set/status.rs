@@ -7,7 +7,8 @@ use model::{Condition, Lifecycle, ObjectName, SetStatus, Standing, Status};
 
 use super::guard::Verdict;
 use super::observed::{Existing, Observed, QuietTime};
-use super::ready::{Lacking, variants_ready};
+use super::ready::{Lacking, claimed, variants_ready};
+use super::rollout::waits_for_step;
 use super::step::Earliest;
 use super::unroll::{Failure, Unrolled};
 use super::{Outcome, Plan, Step};
@@ -48,6 +49,7 @@ pub(super) fn stop(o: &Observed, reason: &str, message: &str) -> Plan {
     let mut status = begin(o);
     let variants: Vec<Arc<Existing>> = owned(o);
     count(&mut status, &variants);
+    unreached(o, &mut status);
     // Which steps are closed is not known without the targets.
     let none = BTreeMap::new();
     let early = o.status.rollout.is_none().then_some(&none);
@@ -144,6 +146,8 @@ pub(super) fn suspended(
         .filter(|s| matches!(s, Step::Create(_)))
         .count();
     let lacking = Lacking::of(unrolled.unknown(), failures.len());
+    let claimed = claimed(&variants, new).filter(|_| ready.status == Status::True);
+    let ready = claimed.unwrap_or(ready);
     status.conditions = vec![
         valid(),
         ready,
@@ -202,6 +206,8 @@ pub(super) fn of(
         guarded.as_ref(),
     );
     let lacking = Lacking::of(unrolled.unknown(), failures.len());
+    let claimed = claimed(ours, created).filter(|_| ready.status == Status::True);
+    let ready = claimed.unwrap_or(ready);
     status.conditions = vec![
         stalled,
         ready,
@@ -333,6 +339,19 @@ fn count(status: &mut SetStatus, ours: &[Arc<Existing>]) {
     status.conflicted = stands(Standing::Conflicts);
     status.gated = stands(Standing::Gates);
     status.failing = stands(Standing::Failed);
+}
+
+/// What no step of a rollout has reached is not up to date, whatever it has published (F7).
+pub(super) fn unreached(o: &Observed, status: &mut SetStatus) {
+    let (Some(rollout), Some(uid)) = (&status.rollout, &o.set.meta().uid) else {
+        return;
+    };
+    let waits = |v: &&Arc<Existing>| {
+        let name = v.key.name.as_str();
+        v.standing == Standing::UpToDate && v.meta.is_owned_by(uid) && waits_for_step(rollout, name)
+    };
+    let count = o.variants.iter().filter(waits).count();
+    status.up_to_date = status.up_to_date.saturating_sub(count);
 }
 
 /// What to write as status after applying a plan; `None` if it says so already, or somebody else

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{ObjectKey, ObjectName, SetStatus, Uid, Variant};
 
+use crate::early::Early;
 use crate::variant::Failure;
 use crate::{Next, Report};
 
@@ -25,25 +26,6 @@ pub struct Plan {
     pub early: BTreeMap<ObjectName, Early>,
     /// When to look again.
     pub next: Next,
-}
-
-/// Why an open revision is not to be approved now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Early {
-    /// Its variant waits for its step.
-    Closed,
-    /// It is of another upstream commit than the variant is to have.
-    Other,
-}
-
-impl Early {
-    /// In a few words.
-    pub(super) fn why(self) -> &'static str {
-        match self {
-            Self::Closed => "its step of the rollout is closed",
-            Self::Other => "it is of another version than the rollout wants",
-        }
-    }
 }
 
 /// What of a set's variants is not to be approved now, where that is known.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use model::{ObjectName, Standing};
 
 use super::observed::{Existing, Observed};
-use super::step::{Early, Plan};
+use super::step::Plan;
+use crate::early::Early;
 use crate::variant::origin;
 
 /// How many variants a line names.

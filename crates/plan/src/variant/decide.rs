@@ -238,7 +238,7 @@ fn rivals(
                 true => format!("packagevariant '{key}' of the same second"),
             };
             Err(Stop::stalled(
-                "DownstreamClaimed",
+                words::CLAIMED,
                 format!(
                     "downstream package '{package}' in repo '{repo}' is already claimed by {by}"
                 ),

@@ -5,7 +5,7 @@ use std::fmt;
 use model::Task;
 
 use super::{CreateDraft, MachineBase, OnEqual, Plan, Step, UpdateDraft, origin};
-use crate::report::then;
+use crate::report::{last, then};
 
 impl Step {
     /// What it does, in a few words.
@@ -226,6 +226,29 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.report)?;
         writeln!(f, "steps:")?;
+        self.rest(f)?;
+        writeln!(f, "next: {}", self.then())
+    }
+}
+
+/// The same for people: a heading without anything below it tells nothing.
+struct Told<'a>(&'a Plan);
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(plan) = self;
+        write!(f, "{}", plan.report)?;
+        if !plan.steps.is_empty() {
+            writeln!(f, "steps:")?;
+        }
+        plan.rest(f)?;
+        writeln!(f, "{}", last(&plan.then(), plan.steps.len()))
+    }
+}
+
+impl Plan {
+    /// Everything between the heading of the steps and the last line.
+    fn rest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for step in &self.steps {
             writeln!(f, "- {}", step.summary())?;
             for line in step.details() {
@@ -243,12 +266,15 @@ impl fmt::Display for Plan {
             let lock = t.upstream_lock.as_ref().map_or("-", |l| l.git_ref.as_str());
             writeln!(f, "- target {} {} from {lock}", t.name, t.lifecycle)?;
         }
-        let next = then(self.next, &self.report, &self.status.conditions, false);
-        writeln!(f, "next: {next}")
+        Ok(())
+    }
+
+    fn then(&self) -> String {
+        then(self.next, &self.report, &self.status.conditions, false)
     }
 }
 
-/// The plan as `offshoot plan` prints it.
+/// The plan as `offshoot why` prints it.
 pub fn explain(plan: &Plan) -> String {
-    plan.to_string()
+    Told(plan).to_string()
 }

@@ -71,6 +71,8 @@ pub struct Observed {
     pub made_elsewhere: BTreeSet<ObjectName>,
     /// The set that the variant belongs to, if that is annotated with [`super::words::TAKE_BACK`].
     pub take_back: Option<Uid>,
+    /// Whether the rollout of the set that it belongs to has closed its step, so that nothing of it is to be approved now (F7).
+    pub step_closed: bool,
     /// Those of the places of `elsewhere` that another variant claims as its downstream (V10).
     pub claimed_elsewhere: BTreeSet<Downstream>,
     /// Other variants with the same downstream (V15).

@@ -56,6 +56,10 @@ pub const CONTESTED: &str = "DownstreamContested";
 pub const EXISTS_UNOWNED: &str = "DownstreamExistsUnowned";
 /// Condition: the downstream starts anew after our last commit (V20).
 pub const DIVERGED: &str = "DownstreamDiverged";
+/// Reason: a proposal stands in the way (V3).
+pub const WAITING_FOR_APPROVAL: &str = "WaitingForApproval";
+/// Reason: another variant has the downstream (V15).
+pub const CLAIMED: &str = "DownstreamClaimed";
 /// Condition: somebody changed the package on the branch since it was published (V20).
 pub const BRANCH_CHANGED: &str = "BranchChanged";
 

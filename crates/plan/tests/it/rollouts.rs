@@ -167,6 +167,7 @@ fn carry_out(o: &mut Observed) -> usize {
             standing: Standing::UpToDate,
             published: false,
             rejected: false,
+            untagged: false,
         });
         match old {
             Some(at) => o.variants[at] = existing,

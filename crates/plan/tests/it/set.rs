@@ -481,5 +481,6 @@ fn existing(world: &Json) -> Arc<Existing> {
         standing: crate::waits::standing(world),
         published: world.flag("published"),
         rejected: world.flag("rejected"),
+        untagged: world.flag("untagged"),
     })
 }

@@ -100,6 +100,7 @@ fn apply(o: &mut Observed, plan: &Plan, steps: usize) -> Vec<Outcome> {
                     standing: model::Standing::UpToDate,
                     published: false,
                     rejected: false,
+                    untagged: false,
                 };
                 variants.insert(variant.key.clone(), Arc::new(existing));
             }

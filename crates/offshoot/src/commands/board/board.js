@@ -165,8 +165,8 @@ document.addEventListener("submit", async (event) => {
 });
 
 // ---- the grid.
-const MARKS = { unknown: "?", uptodate: "✓", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "◇", waiting: "…", suspended: "‖", failed: "✕" };
-const ORDER = ["failed", "conflicts", "proposed", "deletion", "gates", "draft", "waiting", "suspended", "unknown", "uptodate"];
+const MARKS = { unknown: "?", uptodate: "✓", step: "›", draft: "✎", proposed: "▲", deletion: "−", conflicts: "≠", gates: "◇", waiting: "…", suspended: "‖", failed: "✕" };
+const ORDER = ["failed", "conflicts", "proposed", "deletion", "gates", "draft", "waiting", "suspended", "unknown", "step", "uptodate"];
 const FIELDS = ["s", "r", "p", "k", "l", "c", "u", "m", "step"];
 // So many rows of cells are laid out and painted together, once they come into sight (board.css has their height).
 const ROWS = 8, SIZE = 20;
@@ -175,7 +175,7 @@ const RUNS = 60;
 class Grid {
   constructor(box, form) {
     this.box = box; this.form = form;
-    this.cells = new Map(); this.sorted = null; this.repositories = {}; this.steps = {}; this.early = []; this.kept = []; this.version = null;
+    this.cells = new Map(); this.sorted = null; this.repositories = {}; this.steps = {}; this.blocked = []; this.early = []; this.kept = []; this.version = null;
     this.shown = []; this.blocks = []; this.chosen = new Set(); this.active = null; this.models = new Map(); this.runs = [];
     form.addEventListener("input", () => { this.remember(); this.arrange(); });
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -195,8 +195,8 @@ class Grid {
     const told = await (await fetch(`./cells${query}`, { credentials: "same-origin" })).json();
     const seen = told.full && this.cells.size ? new Set() : null;
     let moved = told.full || told.gone.length > 0 || told.repositories !== null;
-    moved ||= JSON.stringify([told.early, told.kept]) !== JSON.stringify([this.early, this.kept]);
-    this.steps = told.steps; this.early = told.early; this.kept = told.kept;
+    moved ||= JSON.stringify([told.blocked, told.early, told.kept]) !== JSON.stringify([this.blocked, this.early, this.kept]);
+    this.steps = told.steps; this.blocked = told.blocked; this.early = told.early; this.kept = told.kept;
     for (const [v, d, t, places] of told.cells) {
       const cell = { v, d, t };
       for (let i = 0; i < FIELDS.length; i++) cell[FIELDS[i]] = told.words[places[i]];
@@ -373,8 +373,9 @@ class Grid {
     // What is of a closed step or of another version than is wanted, and deletions of what a rollout still has, are decided each on its own page.
     const early = (c) => this.early.includes(c.d);
     const kept = (c) => c.l === "DeletionProposed" && this.kept.includes(c.d);
+    const blocked = new Set(this.blocked), stuck = (c) => blocked.has(c.d);
     const button = (verb, right, stages) => {
-      const of = cells.filter((c) => stages.includes(c.l) && !early(c) && !(verb === "approve" && kept(c)));
+      const of = cells.filter((c) => stages.includes(c.l) && !early(c) && !(verb === "propose" && stuck(c)) && !(verb === "approve" && kept(c)));
       if (!of.length) return;
       const node = make("button", `${title(verb)} ${of.length}`, { type: "button", class: `act ${verb}` });
       node.disabled = row.dataset[right] !== "yes";
@@ -386,6 +387,12 @@ class Grid {
     button("propose", "propose", ["Draft"]);
     button("approve", "approve", ["Proposed", "DeletionProposed"]);
     button("reject", "approve", ["Proposed", "DeletionProposed"]);
+    const undecided = cells.filter((c) => stuck(c) && !early(c)).length;
+    if (undecided) {
+      const told = make("p", `${undecided} with conflicts that nobody decided: `, { class: "soft" });
+      told.append(make("a", "decide them", { href: "./conflicts" }), " before you propose");
+      row.append(told);
+    }
     const open = cells.filter((c) => ["Draft", "Proposed"].includes(c.l) && early(c)).length, left = cells.filter(kept).length;
     if (open) row.append(make("p", `${open} of closed steps or of another version than is wanted: each is decided on its own page`, { class: "soft" }));
     if (left) row.append(make("p", `${left} deletions of what a rollout still has: each is approved on its own page`, { class: "soft" }));

@@ -19,6 +19,8 @@ pub(super) struct Target {
     pub(super) repository: String,
     pub(super) package: String,
     pub(super) standing: Standing,
+    /// Whether the rollout of its set has not reached it.
+    pub(super) waits: bool,
     /// Upstream versions, such as `web/v1 → v2`.
     pub(super) versions: String,
     /// The open draft, else what is published.
@@ -65,7 +67,8 @@ impl Set {
                 let steps: Vec<_> = steps.collect();
                 let members = s.members.iter().map(|(mark, m)| (*mark, m.step.clone()));
                 let members: Vec<_> = members.collect();
-                (s.id.clone(), s.total, s.awaited.clone(), steps, members)
+                let at = (s.id.clone(), s.step.clone(), s.state);
+                (at, s.total, s.awaited.clone(), steps, members)
             })
         };
         self.rollout == other.rollout && of(self) == of(other)
@@ -73,6 +76,15 @@ impl Set {
 }
 
 impl Target {
+    /// Notes whether the rollout of its set has not reached it.
+    pub(super) fn put(&mut self, waits: bool) {
+        self.waits = waits;
+        if self.standing == Standing::Step {
+            self.standing = Standing::UpToDate;
+        }
+        self.standing = self.standing.under_rollout(waits);
+    }
+
     /// Whether another state of it is in the same step, as far as it alone decides.
     fn stays(&self, other: &Self) -> bool {
         (&self.set, &self.uid, &self.repository) == (&other.set, &other.uid, &other.repository)
@@ -121,6 +133,21 @@ pub(super) fn name(object: &Value) -> &str {
 /// The lifecycle of a revision.
 pub(super) fn lifecycle(revision: &Revision) -> &str {
     api::str_at(revision, &["spec", "lifecycle"]).unwrap_or_default()
+}
+
+/// How many conflicts keep a draft from being proposed, since nobody decided them.
+pub(super) fn conflicts(revision: &Revision) -> usize {
+    let listed = revision
+        .pointer("/status/conflicts")
+        .and_then(Value::as_array);
+    // What follows from another conflict is decided with it.
+    let waits =
+        |c: &&Value| api::str_at(c, &["state"]) == Some("open") && c.get("derivedFrom").is_none();
+    let count = listed.map_or(0, |all| all.iter().filter(waits).count());
+    match lifecycle(revision) {
+        "Draft" => count,
+        _ => 0,
+    }
 }
 
 /// The tree that a revision holds.
@@ -241,11 +268,13 @@ impl Fleet {
         let revision = status.downstream_targets.first();
         let name = name(object).to_owned();
         let old = self.targets.get(&name);
+        let waits = old.is_some_and(|old| old.waits);
         let target = Target {
             set: set.map(|set| set.name.clone()).unwrap_or_default(),
             repository: text(object, &["spec", "downstream", "repo"]),
             package: text(object, &["spec", "downstream", "package"]),
-            standing: Standing::of(&status, meta.generation),
+            standing: Standing::of(&status, meta.generation).under_rollout(waits),
+            waits,
             versions: status.versions.clone(),
             revision: revision.map(|r| r.name.to_string()).unwrap_or_default(),
             message: ready.unwrap_or_default(),
@@ -358,6 +387,12 @@ impl Fleet {
         }
         let later = self.gone.iter().filter(|(at, _)| *at > version);
         Some(later.map(|(_, name)| name.as_str()).collect())
+    }
+
+    /// Drafts that nobody can propose before their conflicts are decided, by name.
+    pub(super) fn all_blocked(&self) -> BTreeSet<&str> {
+        let open = self.open().filter(|r| conflicts(r) > 0);
+        open.map(name).collect()
     }
 
     /// The variant that looks after a revision.

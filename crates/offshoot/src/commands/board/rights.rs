@@ -25,6 +25,13 @@ pub(super) struct Rights {
     pub(super) rollout: bool,
 }
 
+impl Rights {
+    /// Whether nothing is allowed that changes anything.
+    pub(super) fn only_looks(self) -> bool {
+        ![self.propose, self.approve, self.resolve, self.rollout].contains(&true)
+    }
+}
+
 /// The last answer.
 #[derive(Debug, Default)]
 pub(super) struct Known(Mutex<Option<(Instant, Rights)>>);

@@ -15,11 +15,12 @@ impl Fleet {
             let Some(steps) = self.steps_of(&name) else {
                 continue;
             };
-            for (target, step) in steps {
+            for (target, step, waits) in steps {
                 if let Some(target) = self.targets.get_mut(&target)
-                    && target.step != step
+                    && (target.step != step || target.waits != waits)
                 {
                     target.step = step;
+                    target.put(waits);
                     target.since = self.version;
                 }
             }
@@ -102,18 +103,22 @@ impl Fleet {
         deletions().filter(here).map(name).collect()
     }
 
-    /// Each target of a set with its step; `None` if there is no such set.
-    fn steps_of(&self, name: &str) -> Option<Vec<(String, String)>> {
+    /// Each target of a set with its step, and whether it waits for that; `None` if there is no such set.
+    fn steps_of(&self, name: &str) -> Option<Vec<(String, String, bool)>> {
         let set = self.sets.get(name)?;
         let theirs = || self.targets.iter().filter(|(_, t)| t.set == name);
         let begun = set.status.rollout.as_ref().filter(|s| !s.id.is_empty());
         let (Some(rollout), Some(status)) = (&set.rollout, begun) else {
-            return Some(theirs().map(|(n, _)| (n.clone(), String::new())).collect());
+            let none = theirs().map(|(n, _)| (n.clone(), String::new(), false));
+            return Some(none.collect());
         };
         let places: Vec<Place<'_>> = theirs().map(|(n, t)| self.place_of(n, t)).collect();
         let steps = plan::set::steps(rollout, status, &places);
         let both = theirs().zip(steps);
-        let named = both.map(|((n, _), s)| (n.clone(), s.unwrap_or_default().to_owned()));
+        let named = both.map(|((n, _), s)| {
+            let waits = plan::set::waits_for_step(status, n);
+            (n.clone(), s.unwrap_or_default().to_owned(), waits)
+        });
         Some(named.collect())
     }
 

@@ -53,6 +53,10 @@ pub(super) fn line(rollout: &RolloutStatus, variant: &Value) -> Option<String> {
     }
     let state = api::str_at(variant, &["status", "offshoot", "state"]);
     let state = state.unwrap_or("not looked at yet");
+    let state = match status.is_untagged(meta.generation) {
+        true => "its tag was deleted in git, and the branch holds what it published",
+        false => state,
+    };
     (!is_done).then(|| format!("- {name} ({step}): {state}\n"))
 }
 

@@ -169,3 +169,38 @@ fn targets_that_cannot_be_made_are_named_with_the_reason() {
     let told = format!("cannot be made:\n- web-canary-web (canary): {message}\n");
     assert_eq!(members::unmade(&rollout), told);
 }
+
+/// The last rollout is told, and that the set wants something that nobody can tell.
+#[test]
+fn a_set_that_cannot_be_decided_is_told_of() {
+    let said = |kind: &str, status: &str, reason: &str| {
+        let mut set = set();
+        let condition =
+            json!({ "type": kind, "status": status, "reason": reason, "message": "it is so" });
+        set["status"]["conditions"] = json!([condition]);
+        let told = trouble(&api::read_set_status(&set));
+        assert_eq!(
+            wire(&set).get("trouble").and_then(Value::as_str),
+            told.as_deref()
+        );
+        told
+    };
+    for reason in ["ValidationError", "TemplateError", "UpstreamNotFound"] {
+        let wanted = format!(
+            "the set cannot be decided, and what is told of the rollout is of before: {reason}: it is so"
+        );
+        assert_eq!(said("Stalled", "True", reason), Some(wanted));
+    }
+    let lost = "the set is not ready: UpstreamNotFound: it is so";
+    assert_eq!(
+        said("Ready", "False", "UpstreamNotFound").as_deref(),
+        Some(lost)
+    );
+    for (kind, status, reason) in [
+        ("Ready", "False", "RollingOut"),
+        ("Ready", "True", "Reconciled"),
+        ("Stalled", "False", "Valid"),
+    ] {
+        assert_eq!(said(kind, status, reason), None);
+    }
+}

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::directory::{METADATA, read_directory, write_directory};
-use super::{marked, refresh, resource_list, text, update};
+use super::{marked, refresh, repeated, resource_list, text, update};
 use crate::client::{Client, PACKAGES, RESOURCES, object};
 use crate::exit::Failure;
 
@@ -147,7 +147,6 @@ pub(super) async fn push(
             (resource_list::joined(&listed), Some(listed))
         }
     };
-    marked::refuse(&files)?;
     let missing = || {
         Failure::new(format!(
             "\"{METADATA}\" not found in PackageRevisionResources '{}/{name}'",
@@ -163,6 +162,7 @@ pub(super) async fn push(
         yaml::first_document_json(&known.1, yaml::Reader::V3, false, &yaml::Limits::default());
     let noted = noted.map_err(|e| Failure::of(&format!("read {METADATA}"), &e))?;
     let version = text(&noted, &["metadata", "resourceVersion"]).ok_or_else(missing)?;
+    refuse(&files, &noted)?;
     let pushed = files.clone();
     let sent: BTreeMap<String, String> = match listed {
         None => files.into_iter().collect(),
@@ -198,6 +198,13 @@ pub(super) async fn push(
         }
     }
     Ok(format!("{name} pushed\n"))
+}
+
+/// No package holds markers, and no file that was edited since the pull a key twice.
+fn refuse(files: &[(String, String)], notes: &Value) -> Result<(), Failure> {
+    marked::refuse(files)?;
+    let was = update::pulled(notes).unwrap_or_default();
+    repeated::refuse(files, &|path, text| update::is_as_pulled(&was, path, text))
 }
 
 /// A refusal of what was pulled earlier, or from another revision, with the way out.

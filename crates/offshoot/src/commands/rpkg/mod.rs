@@ -18,6 +18,7 @@ mod make;
 mod marked;
 mod refresh;
 mod remove;
+mod repeated;
 mod resource_list;
 mod update;
 pub(super) mod upgrade;

@@ -28,6 +28,11 @@ fn hash(text: &str) -> String {
     digest.iter().take(16).map(|b| format!("{b:02x}")).collect()
 }
 
+/// Whether a file holds what it held when it was pulled, as far as the notes tell.
+pub(super) fn is_as_pulled(was: &BTreeMap<String, String>, path: &str, text: &str) -> bool {
+    was.get(path).is_some_and(|then| *then == hash(text))
+}
+
 /// Brings a directory to these files, its notes among them; says what it did about each that differed.
 ///
 /// # Errors
@@ -147,7 +152,7 @@ fn read_notes(files: &[(String, String)]) -> Option<Value> {
 }
 
 /// What each file held when it was pulled, by a hash.
-fn pulled(notes: &Value) -> Option<BTreeMap<String, String>> {
+pub(super) fn pulled(notes: &Value) -> Option<BTreeMap<String, String>> {
     let noted = notes["metadata"]["annotations"][PULLED].as_str()?;
     serde_json::from_str(noted).ok()
 }

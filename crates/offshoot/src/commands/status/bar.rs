@@ -160,6 +160,7 @@ fn colour(standing: Standing) -> &'static str {
         Standing::Conflicts => "38;5;208",
         Standing::Gates => "36",
         Standing::Failed => "31",
+        Standing::Step => "34",
         Standing::Waiting | Standing::Suspended | Standing::Unknown => "90",
     }
 }

@@ -47,6 +47,7 @@ type Key = (String, String);
 struct Member {
     set: Option<String>,
     repository: String,
+    /// Where it says itself that it stands.
     standing: Standing,
 }
 
@@ -57,6 +58,8 @@ struct Set {
     told: Vec<String>,
     /// The step of its rollout, in a few words.
     step: Option<String>,
+    /// Its rollout.
+    rollout: Option<RolloutStatus>,
 }
 
 /// All that the screen shows.
@@ -68,14 +71,18 @@ pub(super) struct Fleet {
 }
 
 /// What stands in a row, in this order.
-const COLUMNS: [(&str, &str, Standing); 6] = [
+const COLUMNS: [(&str, &str, Standing); 7] = [
     ("UPTODATE", "upToDate", Standing::UpToDate),
+    ("STEP", "waitsForStep", Standing::Step),
     ("DRAFT", "draft", Standing::Draft),
     ("PROPOSED", "proposed", Standing::Proposed),
     ("CONFLICTS", "conflicts", Standing::Conflicts),
     ("GATES", "gates", Standing::Gates),
     ("FAILED", "failed", Standing::Failed),
 ];
+
+/// Where the column of those that wait for their step is, behind the name, the count and those that are up to date.
+const STEP: usize = 3;
 
 impl Fleet {
     /// Takes a variant as it is now.
@@ -98,6 +105,7 @@ impl Fleet {
         let set = Set {
             told: attention(&status),
             step: status.rollout.as_ref().map(step),
+            rollout: status.rollout,
         };
         self.sets.insert(key(object), set);
     }
@@ -148,6 +156,15 @@ impl Fleet {
         Err(Failure::usage(format!("no repository has the label {wanted:?}")).hint(hint))
     }
 
+    /// Where a variant stands: what the rollout of its set has not reached waits for its step, whatever it has published.
+    fn standing(&self, (namespace, name): &Key, member: &Member) -> Standing {
+        let set = member.set.as_ref();
+        let set = set.and_then(|set| self.sets.get(&(namespace.clone(), set.clone())));
+        let rollout = set.and_then(|set| set.rollout.as_ref());
+        let waits = rollout.is_some_and(|r| plan::set::waits_for_step(r, name));
+        member.standing.under_rollout(waits)
+    }
+
     /// How many variants of each group stand where; a set without variants is a group, too.
     fn groups(&self, by: &By, namespaces: bool) -> BTreeMap<String, BTreeMap<Standing, usize>> {
         let mut groups: BTreeMap<String, BTreeMap<Standing, usize>> = BTreeMap::new();
@@ -155,7 +172,8 @@ impl Fleet {
             let all = self.sets.keys();
             groups.extend(all.map(|set| (named(set, namespaces), BTreeMap::new())));
         }
-        for ((namespace, _), member) in &self.members {
+        for (key, member) in &self.members {
+            let (namespace, _) = key;
             let within = |name: &String| named(&(namespace.clone(), name.clone()), namespaces);
             let name = match by {
                 By::Set => member.set.as_ref().map(within),
@@ -170,7 +188,7 @@ impl Fleet {
             *groups
                 .entry(name)
                 .or_default()
-                .entry(member.standing)
+                .entry(self.standing(key, member))
                 .or_default() += 1;
         }
         groups
@@ -194,10 +212,15 @@ impl Fleet {
             rows.push(row("total", &all));
             counts.push(&all);
         }
-        // What is none of the six is rare, and nobody's work as a rule.
+        // What is in no column is rare, and nobody's work as a rule; where nothing rolls out, nothing waits for a step.
         if others(&all) == 0 {
             for row in &mut rows {
                 row.pop();
+            }
+        }
+        if !all.contains_key(&Standing::Step) {
+            for row in &mut rows {
+                row.remove(STEP);
             }
         }
         let mut out = match look {
@@ -334,7 +357,8 @@ fn attention(status: &SetStatus) -> Vec<String> {
         .collect();
     let ready = status
         .condition("Ready")
-        .filter(|_| lines.is_empty() && status.failed > 0);
+        .filter(|_| lines.is_empty())
+        .filter(|c| status.failed > 0 || c.reason == plan::variant::words::CLAIMED);
     lines.extend(ready.map(|c| format!("{}: {}", c.reason, c.message)));
     lines
 }

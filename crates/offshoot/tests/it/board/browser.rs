@@ -4,6 +4,7 @@
 mod crowd;
 mod keys;
 mod pictures;
+mod selection;
 mod speed;
 mod steps;
 mod views;

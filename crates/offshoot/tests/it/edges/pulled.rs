@@ -253,3 +253,20 @@ async fn a_draft_that_changes_what_is_not_shown_is_not_called_equal() {
         page("same")
     );
 }
+
+/// Which of two values counts depends on who reads the file: none is pushed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_takes_no_key_that_stands_twice() {
+    let text = map("z", "1");
+    let world = World::start(&[("z.yaml", text.as_bytes())]).await;
+    let to = world.path().join("web");
+    let shown = to.display().to_string();
+    let pulled = world.run(&["rpkg", "pull", DRAFT, &shown], "");
+    assert_eq!(pulled.code, 0, "{}", pulled.err);
+    std::fs::write(to.join("z.yaml"), format!("{text}  value: 2\n")).unwrap();
+    let push = world.run(&["rpkg", "push", DRAFT, &shown], "");
+    assert_eq!(push.code, 1, "{}", push.out);
+    let place = "z.yaml line 7: the key \"value\" stands there already in line 6";
+    assert!(push.err.contains(place), "{}", push.err);
+    assert_eq!(world.in_git("z.yaml"), text);
+}

@@ -149,6 +149,7 @@ impl Life {
                     standing: model::Standing::UpToDate,
                     published: false,
                     rejected: false,
+                    untagged: false,
                 }));
             }
         }

@@ -28,8 +28,20 @@ pub(super) struct Found<'a> {
     pub(super) diverged: Vec<&'a ObjectName>,
     /// Those that are not published as they are wanted, and are suspended.
     pub(super) suspended: Vec<&'a ObjectName>,
+    /// Those that have what is wanted on the branch, and no tag that publishes it.
+    pub(super) untagged: Vec<&'a ObjectName>,
     /// Those that cannot be made.
     pub(super) unmade: Vec<Unmade>,
+    /// Those in trouble that are not written yet as they are wanted.
+    pub(super) former: Troubled,
+}
+
+/// How many members of a step are in trouble with what they were before: what is wanted by now may end it, and halts nothing
+/// for it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Troubled {
+    pub(super) conflicts: usize,
+    pub(super) failed: usize,
 }
 
 /// The first targets that cannot be made, by name, as a status has room for them.
@@ -89,10 +101,18 @@ pub(super) fn count<'a>(
             times.push(published.and_then(|p| p.at).unwrap_or(o.now).min(o.now));
             continue;
         }
+        let (conflicts, failed) = (step.conflicts, step.failed);
         held(step, variant, target.is_written);
+        if !target.is_written {
+            found.former.conflicts += step.conflicts - conflicts;
+            found.former.failed += step.failed - failed;
+        }
         if variant.variant.as_ref().is_some_and(|v| v.spec.suspend) {
             step.suspended += 1;
             found.suspended.push(target.name);
+        }
+        if target.is_written && variant.untagged {
+            found.untagged.push(target.name);
         }
         let diverged = match target.reached(remembered) {
             Some(member) => {

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
-    CommitId, Member, Pairs, Rollout, RolloutStatus, StepMembers, Uid, UidMark, VariantSpec,
+    CommitId, Member, Pairs, Rollout, RolloutState, RolloutStatus, StepMembers, Uid, UidMark,
+    VariantSpec,
 };
 
 use super::super::guard::uid_mark;
@@ -134,6 +135,32 @@ pub fn step_of<'s>(status: &'s RolloutStatus, variant: &str) -> Option<&'s str> 
     reached(&status.members, &uid_mark(variant))?
         .step
         .as_deref()
+}
+
+/// Whether the present rollout has not reached a variant of the set, or its step is closed again: what it has published is of
+/// before, whatever it says of itself.
+pub fn waits_for_step(status: &RolloutStatus, variant: &str) -> bool {
+    if status.id.is_empty() || status.state == RolloutState::Complete {
+        return false;
+    }
+    let Some(step) = step_of(status, variant) else {
+        return true;
+    };
+    let at = |name: &str| status.steps.iter().position(|s| s.name == name);
+    let current = status.step.as_deref().and_then(at);
+    let behind = at(step).zip(current).is_some_and(|(at, now)| at > now);
+    // What is taken back goes back from all steps at once.
+    behind && status.state != RolloutState::Undone
+}
+
+/// Whether nothing that is open of a variant is to be approved now, since its step is closed; during an undo, what the rollout
+/// brought is all of that kind but what goes back (F8).
+pub fn is_early(status: &RolloutStatus, variant: &str) -> bool {
+    let made = || {
+        let member = status.members.get(&uid_mark(variant));
+        member.is_some_and(|m| m.step.is_some() && m.before.is_none())
+    };
+    waits_for_step(status, variant) || (status.state == RolloutState::Undone && made())
 }
 
 /// The step of each variant of a set (F7), for whoever shows a rollout as the set's status has it. `None` where it is not

@@ -24,11 +24,11 @@ use model::{
 
 use super::guard::uid_mark;
 use super::observed::{Existing, Observed};
-use super::step::Early;
 use crate::Report;
 use crate::digest::wanted;
+use crate::early::Early;
 use members::{Members, Target};
-pub use members::{Place, step_of, steps};
+pub use members::{Place, is_early, step_of, steps, waits_for_step};
 use moves::Moves;
 pub(super) use news::news;
 use walk::Walk;
@@ -39,6 +39,9 @@ pub const PAUSE: &str = "offshoot.dev/rollout-pause";
 pub const RETRY: &str = "offshoot.dev/rollout-retry";
 /// On a set: the id of the rollout to take back (F8). It ends when it is removed, or with another `spec.upstream`.
 pub const UNDO: &str = "offshoot.dev/rollout-undo";
+
+/// Of whom a tag was deleted, and the way out, for people.
+const UNTAGGED: &str = "whose published revision is gone, since its tag was deleted in git, while the branch holds it: put the tag back (TagDeleted of the Repository names the commit)";
 
 /// What becomes of a target.
 #[derive(Debug)]
@@ -446,15 +449,31 @@ fn told(status: &RolloutStatus) -> String {
     }
 }
 
-/// `RolledOut`: whether every step is done.
-pub(super) fn condition(status: &RolloutStatus) -> Condition {
-    let verdict = match status.state {
-        RolloutState::Complete => Status::True,
-        _ => Status::False,
+/// `RolledOut`: whether every step is done of what is wanted now. Where that cannot begin, since the set is suspended or a
+/// failure stops it, what is told is of the rollout before, and says nothing of what is wanted.
+pub(super) fn condition(
+    (set, status): (&VariantSet, &RolloutStatus),
+    steered: &Steered,
+) -> Condition {
+    let mut message = format!("rollout {}: {}", status.id, told(status));
+    let wanted = &steered.status;
+    let begun = wanted.id == status.id && wanted.state == status.state;
+    let (verdict, reason) = match (status.state, begun) {
+        (RolloutState::Complete, true) => (Status::True, status.state.word()),
+        (_, true) => (Status::False, status.state.word()),
+        (_, false) => (Status::False, NOT_BEGUN),
     };
-    let message = format!("rollout {}: {}", status.id, told(status));
-    Condition::new(ROLLED_OUT, verdict, status.state.word(), message)
+    if !begun && !set.spec.suspend {
+        message = format!("{message}; {OF_STOPPED}");
+    }
+    Condition::new(ROLLED_OUT, verdict, reason, message)
 }
+
+/// Its reason where more is wanted than the rollout that it tells of brought.
+const NOT_BEGUN: &str = "NotBegun";
+/// That a failure stops that, for people.
+const OF_STOPPED: &str =
+    "more is wanted by now, and begins once every target can be made (spec.onError: Stop)";
 
 /// Condition: every step of the rollout is done (F7).
 const ROLLED_OUT: &str = "RolledOut";

@@ -14,9 +14,9 @@ use super::measure;
 use super::members::{self, Target};
 use super::named;
 use super::restore::{self, Former};
-use super::{Fate, Steered, UNDO, first, named_few};
+use super::{Fate, Steered, UNDO, UNTAGGED, first, named_few};
 use crate::digest::wanted;
-use crate::set::step::Early;
+use crate::early::Early;
 
 /// The undo that a set is annotated with, if it is of the rollout that goes on and `spec.upstream` is the same since.
 pub(super) fn of(
@@ -53,6 +53,7 @@ pub(super) fn of(
         back: 0,
         suspended: Vec::new(),
         proposed: Vec::new(),
+        untagged: Vec::new(),
         steered: Steered {
             status,
             waiting: targets.iter().filter(|t| !t.is_written).count(),
@@ -89,6 +90,8 @@ struct Undo<'a> {
     suspended: Vec<&'a ObjectName>,
     /// Those whose proposal stands in the way.
     proposed: Vec<&'a ObjectName>,
+    /// Those that are back on the branch, and no tag publishes that.
+    untagged: Vec<&'a ObjectName>,
     steered: Steered,
 }
 
@@ -121,9 +124,13 @@ impl<'a> Undo<'a> {
                     (Former::Stands, Some(is)) if moves => Some(is.spec.clone()),
                     (Former::Back(spec) | Former::Partly(spec), _) => Some(*spec),
                     (Former::Unknown, Some(is)) => Some(is.spec.clone()),
-                    (Former::Stands | Former::Unknown, _) => None,
+                    // It was deleted, and what else the set wrote cannot be told any more: it is made as the set wants it
+                    // by now, at what it had published.
+                    (Former::Unknown, None) => Some(target.wanted.clone()),
+                    (Former::Stands, _) => None,
                 };
-                self.takes(target.name, base, member, (back, moves))
+                let anew = target.variant.is_none();
+                self.takes(target.name, base, member, (back, moves || anew))
             }
             (_, _, Former::Back(spec) | Former::Partly(spec)) => Fate::Instead(spec),
             (_, _, Former::Stands | Former::Unknown) => Fate::Wait,
@@ -168,13 +175,13 @@ impl<'a> Undo<'a> {
         name: &ObjectName,
         base: Option<VariantSpec>,
         member: Member,
-        (back, moves): (Upstream, bool),
+        (back, writes): (Upstream, bool),
     ) -> Fate {
         let Some(base) = base else {
             return Fate::Wait;
         };
         let spec = restore::at(&base, &back);
-        if moves {
+        if writes {
             let member = restore::written(&spec, member);
             self.steered.memory.insert(name.clone(), member);
         }
@@ -197,6 +204,9 @@ impl<'a> Undo<'a> {
         let of_that = variant.holds == Some(then.commit);
         if variant.lifecycle == Some(Lifecycle::Proposed) && !of_that {
             self.proposed.push(name);
+        }
+        if !is_back && variant.untagged && is_at(variant, then) {
+            self.untagged.push(name);
         }
         let suspended = variant.variant.as_ref().is_some_and(|v| v.spec.suspend);
         let suspended = suspended && !is_back;
@@ -252,8 +262,11 @@ impl<'a> Undo<'a> {
                 self.proposed.len()
             )
         });
+        let untagged = named_few(&self.untagged).map_or_else(String::new, |named| {
+            format!("; {} {UNTAGGED}: {named}", self.untagged.len())
+        });
         status.message = format!(
-            "{} of {} members are published as they were before{proposed}{made}",
+            "{} of {} members are published as they were before{proposed}{untagged}{made}",
             self.back, self.count
         );
     }

@@ -8,11 +8,11 @@ use model::{
 };
 
 use super::super::observed::{Existing, Observed};
-use super::measure::{self, Found, Verdict};
+use super::measure::{self, Found, Troubled, Verdict};
 use super::members::{self, Target};
 use super::restore::{self, Former};
-use super::{Fate, PAUSE, Steered, first, named_few};
-use crate::set::step::Early;
+use super::{Fate, PAUSE, Steered, UNTAGGED, first, named_few};
+use crate::early::Early;
 use crate::variant::words::PUT_BACK;
 
 /// A rollout, and what its steps are walked over.
@@ -72,10 +72,11 @@ impl Walk<'_, '_> {
         status.diverged = first(found.iter().flat_map(|f| f.diverged.clone()).collect());
         status.suspended = first(found.iter().flat_map(|f| f.suspended.clone()).collect());
         status.unmade = measure::first_unmade(&found);
-        self.halt(&mut status);
+        let former: Vec<Troubled> = found.iter().map(|f| f.former).collect();
+        self.halt(&mut status, &former);
         let end = match self.waits {
             true => End::unknown(),
-            false => self.open(&mut status, found),
+            false => self.open(&mut status, found, &former),
         };
         for (at, step) in status.steps.iter_mut().enumerate() {
             let all_reached = || of(at).iter().all(|t| t.reached(&status.members).is_some());
@@ -131,7 +132,12 @@ impl Walk<'_, '_> {
     }
 
     /// Opens the steps whose turn it is, one after the other, up to the first that is not done.
-    fn open(&self, status: &mut RolloutStatus, mut found: Vec<Found<'_>>) -> End {
+    fn open(
+        &self,
+        status: &mut RolloutStatus,
+        mut found: Vec<Found<'_>>,
+        former: &[Troubled],
+    ) -> End {
         let mut end = End {
             current: None,
             after: None,
@@ -145,7 +151,7 @@ impl Walk<'_, '_> {
             // Where something else is wanted, or an undo has ended, the steps that were open are walked once more: what holds
             // the next one holds it again.
             let opens = is_closed || worked.is_some_and(|worked| at > worked);
-            if opens && let Some((why, text)) = self.held(status) {
+            if opens && let Some((why, text)) = self.held(status, former) {
                 (end.state, end.message) = (why, text);
                 break;
             }
@@ -154,9 +160,9 @@ impl Walk<'_, '_> {
                     end.state = RolloutState::Progressing;
                     break;
                 }
-                self.opens(status, at, found.get(at));
+                self.opens(status, at, former);
             }
-            let holds = self.held(status);
+            let holds = self.held(status, former);
             let Some(step) = status.steps.get_mut(at) else {
                 break;
             };
@@ -164,9 +170,10 @@ impl Walk<'_, '_> {
             let selected = |t: &Target<'_>| members::selected(self.rollout, t) == Some(at);
             let matched = self.targets.iter().any(selected);
             let last = at + 1 == self.rollout.steps.len();
-            let found = found.get_mut(at).map(std::mem::take).unwrap_or_default();
+            let mut found = found.get_mut(at).map(std::mem::take).unwrap_or_default();
             let open = self.rollout.open;
-            match measure::judge(self.o.now, open, (wanted, matched), step, found.times) {
+            let times = std::mem::take(&mut found.times);
+            match measure::judge(self.o.now, open, (wanted, matched), step, times) {
                 Verdict::Done => continue,
                 Verdict::Soaking(_) if last => continue,
                 Verdict::Soaking(left) => {
@@ -177,12 +184,7 @@ impl Walk<'_, '_> {
                 Verdict::Empty(why) => (end.state, end.message) = (RolloutState::Halted, why),
                 Verdict::Open => {
                     end.state = RolloutState::Progressing;
-                    if let Some(named) = named_few(&found.suspended) {
-                        end.message = format!(
-                            "step '{}' waits for {} member(s) that are suspended by hand: {named}",
-                            wanted.name, step.suspended
-                        );
-                    }
+                    end.message = waits_for(step, &found);
                 }
             }
             if let Some((why, text)) = holds {
@@ -193,41 +195,45 @@ impl Walk<'_, '_> {
         end
     }
 
-    /// Opens a step. What cannot be made in it halts the rollout at once: nothing happens to it that would be heard of later.
-    fn opens(&self, status: &mut RolloutStatus, at: usize, found: Option<&Found<'_>>) {
+    /// Opens a step. What cannot be made in it, and what is in trouble with what is wanted, halts the rollout at once: nothing
+    /// happens to it that would be heard of later, and a share that is published opens no other step past it.
+    fn opens(&self, status: &mut RolloutStatus, at: usize, former: &[Troubled]) {
         if let Some(step) = status.steps.get_mut(at) {
             step.opened = Some(self.o.now);
         }
-        if found.is_some_and(|f| !f.unmade.is_empty()) {
-            self.halt(status);
-        }
+        self.halt(status, former);
     }
 
     /// A count beyond what is borne halts the rollout until somebody asks for another try.
-    fn halt(&self, status: &mut RolloutStatus) {
-        if let Some(why) = self.exceeded(status) {
+    fn halt(&self, status: &mut RolloutStatus, former: &[Troubled]) {
+        if let Some(why) = self.exceeded(status, former) {
             status.halted = Some(why);
         }
     }
 
-    /// The count that is beyond what is borne, as it is now.
-    fn exceeded(&self, status: &RolloutStatus) -> Option<String> {
-        let open = || status.steps.iter().filter(|s| s.opened.is_some());
-        let sum = |of: fn(&StepStatus) -> usize| open().map(of).sum::<usize>();
+    /// The count that is beyond what is borne, as it is now. What is in trouble with what it was before is written first.
+    fn exceeded(&self, status: &RolloutStatus, former: &[Troubled]) -> Option<String> {
+        let open = || {
+            let both = status.steps.iter().zip(former);
+            both.filter(|(s, _)| s.opened.is_some())
+        };
+        let sum = |of: fn((&StepStatus, &Troubled)) -> usize| open().map(of).sum::<usize>();
+        let conflicts = sum(|(s, former)| s.conflicts.saturating_sub(former.conflicts));
+        let failed = sum(|(s, former)| s.failed.saturating_sub(former.failed));
         let halt = self.rollout.halt;
         let found = [
-            ("with conflicts", sum(|s| s.conflicts), halt.conflicts),
-            ("failed", sum(|s| s.failed), halt.failed),
-            ("rejected", sum(|s| s.rejected), halt.rejected),
+            ("with conflicts", conflicts, halt.conflicts),
+            ("failed", failed, halt.failed),
+            ("rejected", sum(|(s, _)| s.rejected), halt.rejected),
         ];
         let (what, count, most) = found.into_iter().find(|(_, count, most)| count > most)?;
         Some(format!("{count} member(s) {what}, more than {most}"))
     }
 
     /// Why no further step opens.
-    fn held(&self, status: &RolloutStatus) -> Option<(RolloutState, String)> {
+    fn held(&self, status: &RolloutStatus, former: &[Troubled]) -> Option<(RolloutState, String)> {
         if let Some(why) = &status.halted {
-            let why = match self.exceeded(status) {
+            let why = match self.exceeded(status, former) {
                 Some(why) => why,
                 None => format!("{why}; that is mended, and it waits for a retry"),
             };
@@ -314,6 +320,27 @@ impl Walk<'_, '_> {
         let published = self.o.published.get(t.name)?;
         let earlier = published.at? < step.opened?;
         earlier.then(|| self.before(status, t))?
+    }
+}
+
+/// Whom an open step waits for although nothing of them is open; empty where there is nobody.
+fn waits_for(step: &StepStatus, found: &Found<'_>) -> String {
+    let mut said = Vec::new();
+    if let Some(named) = named_few(&found.suspended) {
+        said.push(format!(
+            "{} member(s) that are suspended by hand: {named}",
+            step.suspended
+        ));
+    }
+    if let Some(named) = named_few(&found.untagged) {
+        said.push(format!(
+            "{} member(s) {UNTAGGED}: {named}",
+            found.untagged.len()
+        ));
+    }
+    match said.is_empty() {
+        true => String::new(),
+        false => format!("step '{}' waits for {}", step.name, said.join("; and for ")),
     }
 }
 

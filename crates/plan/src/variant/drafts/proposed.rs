@@ -8,6 +8,7 @@ use super::super::status::not_ready;
 use super::super::{RevisionRef, Step, words};
 use super::{Work, has_lock_of, is_inherited};
 use crate::conflicts;
+use crate::early::Early;
 
 impl Work<'_> {
     /// A proposed revision is the approver's: it is left alone, or taken back on request (V3). One that came from another
@@ -30,18 +31,35 @@ impl Work<'_> {
         }
         let message = format!("'{name}' waits for approval, but {}", why.join(", "));
         let gates = our_open_gates(revision);
-        let approve = match gates.is_empty() {
-            true => format!("`offshoot rpkg approve {name}` publishes it as it is"),
-            false => format!("it cannot be approved ({} not true)", gates.join(", ")),
+        let approve = match (gates.is_empty(), self.early(revision)) {
+            (true, None) => format!("`offshoot rpkg approve {name}` publishes it as it is"),
+            (true, Some(early)) => format!("it is not to be approved now ({})", early.why()),
+            (false, _) => format!("it cannot be approved ({} not true)", gates.join(", ")),
         };
         let way_out = format!(
             "{approve}, `offshoot rpkg reject {name}` lets the variant bring it in line, and so does spec.proposedRevisions: revertToDraft"
         );
         self.waiting = Some(not_ready(
-            "WaitingForApproval",
+            words::WAITING_FOR_APPROVAL,
             &format!("{message}; {way_out}"),
         ));
         self.report.hint(message, way_out);
+    }
+
+    /// Why the rollout of its set keeps a proposal from being approved now, as far as the variant can tell: its step is closed,
+    /// or it is of another version than the set gave it, as what an undo takes back (F7, F8).
+    fn early(&self, revision: &Revision) -> Option<Early> {
+        let variant = self.inputs.variant;
+        let of_set = variant
+            .meta
+            .controller()
+            .filter(|c| c.kind == words::SET_KIND);
+        let wanted = of_set.and(variant.spec.upstream.commit);
+        let of = revision.upstream_lock.as_ref().and_then(|lock| lock.commit);
+        match self.o.step_closed {
+            true => Some(Early::Closed),
+            false => (wanted.is_some() && of.is_some() && of != wanted).then_some(Early::Other),
+        }
     }
 
     /// Nothing should have been proposed while a gate of ours is open (V3).

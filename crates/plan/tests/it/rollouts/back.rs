@@ -6,8 +6,9 @@ use model::{Lifecycle, RolloutState, RolloutStatus, Standing, Status};
 use plan::set::{Observed, UNDO};
 
 use super::by_hand::{LATE, waiting};
-use super::{annotate, fleet, publish, settle, state};
+use super::{annotate, commit_of, fleet, publish, settle, state};
 use crate::set::on_large_stack;
+use crate::wire::commit;
 
 fn undone(o: &mut Observed) {
     let id = rollout(o).id;
@@ -119,5 +120,71 @@ fn steps_that_exchange_their_names_during_an_undo_count_whom_they_counted() {
         std::mem::swap(&mut first[0].name, &mut others[0].name);
         settle(&mut o);
         assert_eq!(counts(&o), before);
+    });
+}
+
+/// Somebody deletes the variant of a member while or before it is taken back: the one that is made anew goes back as well, also
+/// where the template is another one by now, so that what else the variant was cannot be told.
+#[test]
+fn a_member_that_is_made_anew_goes_back_too() {
+    on_large_stack(|| {
+        for (during, template) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut o = waiting();
+            if template {
+                another_template(&mut o);
+            }
+            if during {
+                undone(&mut o);
+            }
+            let gone = o.variants.remove(0);
+            o.published.remove(&gone.key.name);
+            if !during {
+                let id = rollout(&o).id;
+                annotate(&mut o, UNDO, &id);
+            }
+            settle(&mut o);
+            let anew = o.variants.iter().position(|v| v.key == gone.key);
+            let anew = anew.unwrap_or_else(|| panic!("not made anew: {during} {template}"));
+            assert_eq!(commit_of(&o, anew), Some(commit("one")));
+            // What is written into it by hand is put back as ever.
+            super::by_hand::by_hand(&mut o, anew, |spec| {
+                spec.upstream.commit = Some(commit("two"));
+            });
+            settle(&mut o);
+            assert_eq!(commit_of(&o, anew), Some(commit("one")));
+        }
+    });
+}
+
+fn another_template(o: &mut Observed) {
+    let plan::set::Subject::Valid { set, templates } = &mut o.set else {
+        panic!("a set");
+    };
+    let template = &mut Arc::make_mut(set).spec.targets[0].template;
+    let changed = template.get_or_insert_default();
+    changed.labels.insert("new".to_owned(), "yes".to_owned());
+    *templates = Arc::new(plan::set::Compiled::of(&set.spec));
+}
+
+/// What it went back to was published, and somebody deleted the tag of that in git: it has nothing to do, and is not back.
+#[test]
+fn a_member_whose_tag_was_deleted_is_named_on_its_way_back() {
+    on_large_stack(|| {
+        let mut o = waiting();
+        undone(&mut o);
+        for at in 0..2 {
+            publish(&mut o, at);
+        }
+        settle(&mut o);
+        let name = o.variants[0].key.name.clone();
+        o.published.remove(&name);
+        let variant = Arc::make_mut(&mut o.variants[0]);
+        (variant.published, variant.untagged) = (false, true);
+        settle(&mut o);
+        let message = rollout(&o).message;
+        assert!(message.starts_with("1 of 2 members are"), "{message}");
+        let wanted = "; 1 whose published revision is gone, since its tag was deleted in git";
+        assert!(message.contains(wanted), "{message}");
+        assert!(message.ends_with(name.as_str()), "{message}");
     });
 }

@@ -164,3 +164,71 @@ fn a_step_that_was_open_before_is_held_like_any_other() {
         assert_eq!(halted, (step("canary"), RolloutState::Halted));
     });
 }
+
+/// The set asks for another version and for the first one again while a member of that is in trouble: the rollout is another
+/// one, and what is still so halts it before another step opens, also where a share is enough.
+#[test]
+fn a_way_there_and_back_ends_no_halt_whose_cause_is_still_there() {
+    on_large_stack(|| {
+        for (what, cause) in CAUSES {
+            there_and_back(false, what, cause);
+            there_and_back(true, what, cause);
+        }
+    });
+}
+
+/// Where others are in flight, nothing of the version between is remembered.
+fn there_and_back(paced: bool, what: &str, cause: fn(&mut Existing)) {
+    let mut o = fleet(", \"share\": \"50\"");
+    upstream(&mut o, "one");
+    settle(&mut o);
+    publish(&mut o, 0);
+    befall(&mut o, 1, cause);
+    settle(&mut o);
+    let id = |o: &Observed| o.status.rollout.as_ref().expect("a rollout").id.clone();
+    let before = id(&o);
+    if paced {
+        let plan::set::Subject::Valid { set, .. } = &mut o.set else {
+            panic!("a set");
+        };
+        Arc::make_mut(set).spec.max_in_flight = Some(1);
+        Arc::make_mut(&mut o.variants[0]).ready.0 = Status::Unknown;
+    }
+    upstream(&mut o, "two");
+    o.status = decide(&o).status;
+    assert_ne!(id(&o), before);
+    upstream(&mut o, "one");
+    for look in 0..4 {
+        let plan = decide(&o);
+        assert_eq!(told(&plan).2, [true, false, false], "{what}, look {look}");
+        // Where another version is remembered, this one is remembered first.
+        if paced || look > 0 {
+            assert_eq!(told(&plan).0, RolloutState::Halted, "{what}, look {look}");
+        }
+        o.status = plan.status;
+    }
+    assert_ne!(id(&o), before);
+}
+
+/// What was in trouble with the former version is written first: only what is in trouble then halts.
+#[test]
+fn trouble_with_the_former_version_does_not_halt_the_step_that_ends_it() {
+    on_large_stack(|| {
+        let mut o = fleet("");
+        upstream(&mut o, "one");
+        settle(&mut o);
+        publish(&mut o, 0);
+        befall(&mut o, 1, CAUSES[0].1);
+        settle(&mut o);
+        assert_eq!(told(&decide(&o)).0, RolloutState::Halted);
+        upstream(&mut o, "two");
+        settle(&mut o);
+        let plan = decide(&o);
+        assert_eq!(
+            told(&plan).0,
+            RolloutState::Progressing,
+            "{:?}",
+            told(&plan)
+        );
+    });
+}

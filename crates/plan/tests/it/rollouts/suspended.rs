@@ -6,7 +6,7 @@ use model::{RolloutState, RolloutStatus, Standing, Status};
 use plan::set::{Observed, PAUSE, UNDO, decide};
 
 use super::by_hand::waiting;
-use super::{FLEET, annotate, carry_out, commit_of, fleet, publish, settle, upstream};
+use super::{FLEET, annotate, carry_out, commit_of, fleet, publish, publish_all, settle, upstream};
 use crate::set::on_large_stack;
 use crate::wire::commit;
 
@@ -149,5 +149,44 @@ fn the_targets_of_a_suspended_set_are_counted() {
         o.repositories = Arc::new(known);
         settle(&mut o);
         assert_eq!(o.status.targets, FLEET + 1);
+    });
+}
+
+/// All is done, and something else is wanted by now: whoever waits for the condition waits for that.
+#[test]
+fn a_set_that_wants_something_else_than_it_rolled_out_is_not_rolled_out() {
+    on_large_stack(|| {
+        let holds: [fn(&mut Observed, bool); 2] = [suspend, |o, stop| {
+            let plan::set::Subject::Valid { set, .. } = &mut o.set else {
+                panic!("a set");
+            };
+            Arc::make_mut(set).spec.on_error = model::OnError::Stop;
+            o.unread.clear();
+            o.unread.extend(stop.then(super::unread));
+        }];
+        for (at, hold) in holds.into_iter().enumerate() {
+            let mut o = waiting();
+            for _ in 0..4 {
+                publish_all(&mut o);
+            }
+            let rolled = |o: &Observed| {
+                let condition = o.status.condition("RolledOut").expect("a condition");
+                (condition.status, condition.reason.clone())
+            };
+            let complete = (Status::True, "Complete".to_owned());
+            assert_eq!(rolled(&o), complete);
+            hold(&mut o, true);
+            if at == 0 {
+                settle(&mut o);
+                assert_eq!(rolled(&o), complete, "nothing else is wanted");
+            }
+            upstream(&mut o, "three");
+            settle(&mut o);
+            assert_eq!(rollout(&o).state, RolloutState::Complete, "{at}");
+            assert_eq!(rolled(&o), (Status::False, "NotBegun".to_owned()), "{at}");
+            hold(&mut o, false);
+            settle(&mut o);
+            assert_eq!(rolled(&o), (Status::False, "Progressing".to_owned()));
+        }
     });
 }

@@ -25,6 +25,8 @@ struct Cells<'f> {
     repositories: Option<BTreeMap<&'f str, BTreeMap<&'f str, &'f str>>>,
     /// The steps of each set, in their order.
     steps: BTreeMap<&'f str, Vec<&'f str>>,
+    /// Drafts that cannot be proposed before their conflicts are decided.
+    blocked: BTreeSet<&'f str>,
     /// Revisions that a rollout keeps from being approved now.
     early: BTreeSet<&'f str>,
     /// Revisions whose deletion is approved on their own page alone.
@@ -80,6 +82,7 @@ pub(in crate::commands::board) fn cells(board: &Board, query: &Query) -> String 
                 gone: gone.unwrap_or_default(),
                 repositories: labelled.then(|| repositories.collect()),
                 steps: steps(fleet),
+                blocked: fleet.all_blocked(),
                 early: fleet.all_early(),
                 kept: fleet.kept_deletions(),
             };

@@ -6,7 +6,7 @@ use model::{Lifecycle, Standing};
 
 use super::Context;
 use crate::commands::board::actions;
-use crate::commands::board::fleet::{Fleet, lifecycle};
+use crate::commands::board::fleet::{Fleet, conflicts, lifecycle};
 
 /// The page that takes the token.
 pub(in crate::commands::board) fn enter() -> Markup {
@@ -44,7 +44,10 @@ pub(super) fn page(context: &Context<'_>, path: &str, title: &str, main: &Markup
                 header.top {
                     a.brand href="./" { span.mark aria-hidden="true" {} "offshoot" }
                     (navigation(context, path))
-                    p.who { span { (board.user) } " · " span { (board.client.namespace) } }
+                    p.who {
+                        span { (board.user) } " · " span { (board.client.namespace) }
+                        @if context.rights.only_looks() { " · " span { "may only look" } }
+                    }
                 }
                 div #trouble role="status" {
                     @if !trouble.is_empty() { p.trouble { "Not up to date: " (trouble) } }
@@ -104,6 +107,7 @@ pub(super) fn key(standing: Standing) -> &'static str {
     match standing {
         Standing::Unknown => "unknown",
         Standing::UpToDate => "uptodate",
+        Standing::Step => "step",
         Standing::Draft => "draft",
         Standing::Proposed => "proposed",
         Standing::DeletionProposed => "deletion",
@@ -178,6 +182,8 @@ struct Offered {
     drafts: Vec<(String, String)>,
     approved: Vec<(String, String)>,
     rejected: Vec<(String, String)>,
+    /// How many drafts have conflicts to decide first: the server refuses to propose them.
+    blocked: usize,
     /// How many are of a step that is closed.
     early: usize,
     /// How many deletions are of what a rollout still has.
@@ -190,6 +196,7 @@ fn offered(fleet: &Fleet, members: &[(String, String)], alone: bool) -> Offered 
         drafts: Vec::new(),
         approved: Vec::new(),
         rejected: Vec::new(),
+        blocked: 0,
         early: 0,
         kept: 0,
     };
@@ -202,6 +209,7 @@ fn offered(fleet: &Fleet, members: &[(String, String)], alone: bool) -> Offered 
             continue;
         }
         match lifecycle(revision) {
+            "Draft" if conflicts(revision) > 0 => offered.blocked += 1,
             "Draft" => offered.drafts.push(member.clone()),
             "Proposed" | "DeletionProposed" => {
                 offered.rejected.push(member.clone());
@@ -222,6 +230,9 @@ pub(super) fn verbs(context: &Context<'_>, members: &[(String, String)]) -> Mark
     let offered = context.board.fleet(|fleet| offered(fleet, members, false));
     html! {
         (buttons(context, &offered))
+        @if offered.blocked > 0 {
+            p.soft { (offered.blocked) " with conflicts that nobody decided: " a href="./conflicts" { "decide them" } " before you propose" }
+        }
         @if offered.early > 0 {
             p.soft { (offered.early) " of closed steps or of another version than is wanted: each is decided on its own page" }
         }
@@ -235,7 +246,12 @@ pub(super) fn verbs(context: &Context<'_>, members: &[(String, String)]) -> Mark
 pub(super) fn verbs_of_one(context: &Context<'_>, member: &(String, String)) -> Markup {
     let member = std::slice::from_ref(member);
     let offered = context.board.fleet(|fleet| offered(fleet, member, true));
-    buttons(context, &offered)
+    html! {
+        (buttons(context, &offered))
+        @if offered.blocked > 0 {
+            p.soft { "It has conflicts that nobody decided: " a href="./conflicts" { "decide them" } " before you propose it" }
+        }
+    }
 }
 
 fn buttons(context: &Context<'_>, offered: &Offered) -> Markup {

@@ -12,6 +12,8 @@ pub(super) struct Part<'a> {
     pub(super) set: &'a str,
     /// `None` where it has not begun.
     pub(super) rollout: Option<&'a RolloutStatus>,
+    /// What keeps the set from being decided, if anything does: what is told of the rollout is of before then.
+    pub(super) trouble: Option<&'a str>,
     /// What can be said to it as it stands.
     pub(super) verbs: &'a [&'static str],
     /// How it was seen; sent along with what is said.
@@ -32,6 +34,10 @@ pub(super) fn part(part: &Part<'_>) -> Markup {
             div.head {
                 h3 { "Rollout: " (part.rollout.map_or_else(|| "not begun".to_owned(), RolloutStatus::progress)) }
                 div.verbs { @for verb in part.verbs { (button(part, verb)) } }
+            }
+            @if let Some(trouble) = part.trouble {
+                p.trouble { (titled(trouble)) }
+                (command(&format!("offshoot why pvset/{set}{flags}")))
             }
             @if let Some(rollout) = part.rollout { (steps(set, rollout)) }
             (command(&format!("offshoot rollout status {set}{flags}")))
@@ -149,6 +155,7 @@ mod tests {
         let shown = Part {
             set: "web",
             rollout,
+            trouble: Some("the set cannot <be> decided"),
             verbs: &["retry", "undo"],
             seen: "2-4f1d0c2a97 Halted <1>",
             version: "2-4f1d0c2a97:halted:1:ab",
@@ -167,6 +174,8 @@ mod tests {
             "&lt;with&gt;",
             "<tr aria-current=\"step\"><th scope=\"row\"><a href=\"./targets?set=web&amp;step=canary\">canary</a></th><td><span class=\"badge s-draft\">open</span></td><td>1 of 2</td><td></td><td>conflicts 1</td>",
             "1970-01-01 00:00 UTC",
+            "<p class=\"trouble\">The set cannot &lt;be&gt; decided</p>",
+            "offshoot why pvset/web -n shop",
             "<p>Cannot be made: web-north-web (rest): it is &lt;another's&gt;</p>",
             "step=rest\">rest</a></th><td><span class=\"badge s-unknown\">closed</span></td><td></td>",
             "data-command=\"offshoot rollout retry web --if-version 2-4f1d0c2a97:halted:1:ab -n shop\"",
@@ -182,7 +191,7 @@ mod tests {
     fn who_may_not_steer_gets_no_button_that_works() {
         let page = page(None, false);
         assert!(page.contains("Rollout: not begun"), "{page}");
-        assert_eq!(page.matches("<button").count(), 3, "{page}");
+        assert_eq!(page.matches("<button").count(), 4, "{page}");
         assert_eq!(page.matches(" disabled").count(), 2, "{page}");
         assert!(
             !page.contains("data-seen") && !page.contains("data-set"),

@@ -8,6 +8,7 @@ use model::{RolloutStatus, Standing};
 use super::rollout::{self, Part};
 use super::waiting::bar;
 use super::{Context, layout, nothing};
+use crate::commands::rollout::trouble;
 
 /// One set of the page.
 struct Row {
@@ -16,6 +17,8 @@ struct Row {
     counts: BTreeMap<Standing, usize>,
     said: Vec<String>,
     rollout: Option<RolloutStatus>,
+    /// What keeps it from being decided.
+    trouble: Option<String>,
     /// What can be said to the rollout.
     verbs: Vec<&'static str>,
     seen: String,
@@ -57,6 +60,7 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
                 .map(|c| format!("{}: {}", c.kind, c.message))
                 .collect(),
             rollout: set.status.rollout.clone(),
+            trouble: trouble(&set.status),
             verbs: set.verbs.clone(),
             seen: set.seen.clone(),
             version: set.version_seen.clone(),
@@ -70,6 +74,7 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
                 counts: lone,
                 said: Vec::new(),
                 rollout: None,
+                trouble: None,
                 verbs: Vec::new(),
                 seen: String::new(),
                 version: String::new(),
@@ -107,6 +112,7 @@ fn card(context: &Context<'_>, row: &Row, flags: &str) -> Markup {
                 (rollout::part(&Part {
                     set: &row.name,
                     rollout: row.rollout.as_ref(),
+                    trouble: row.trouble.as_deref(),
                     verbs: &row.verbs,
                     seen: &row.seen,
                     version: &row.version,

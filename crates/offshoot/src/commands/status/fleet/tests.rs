@@ -178,7 +178,7 @@ fn a_label_that_no_repository_has_is_refused_with_the_nearest() {
 #[test]
 fn what_is_piped_has_no_bar_and_no_rollout() {
     let mut fleet = fleet();
-    fleet.put_set(&rolling("Progressing"));
+    fleet.put_set(&rolling(RolloutState::Progressing, &["v0"]));
     let text = fleet.text(&By::Set, false, None);
     assert_eq!(
         text,
@@ -199,7 +199,7 @@ fn a_terminal_has_bars_and_the_steps_of_sets() {
         })
     };
     assert!(!fleet.text(&By::Set, false, look(120)).contains("ROLLOUT"));
-    fleet.put_set(&rolling("Progressing"));
+    fleet.put_set(&rolling(RolloutState::Progressing, &["v0"]));
     let text = fleet.text(&By::Set, false, look(106));
     assert_eq!(
         text,
@@ -223,7 +223,7 @@ fn a_terminal_has_bars_and_the_steps_of_sets() {
         regions.contains("✓✓") && !regions.contains("ROLLOUT"),
         "{regions}"
     );
-    fleet.put_set(&rolling("Halted"));
+    fleet.put_set(&rolling(RolloutState::Halted, &["v0"]));
     assert!(
         fleet
             .text(&By::Set, false, look(106))
@@ -231,15 +231,64 @@ fn a_terminal_has_bars_and_the_steps_of_sets() {
     );
 }
 
-fn rolling(state: &str) -> Value {
+/// A set whose rollout has reached these variants.
+fn rolling(state: RolloutState, reached: &[&str]) -> Value {
+    let upstream = model::Upstream {
+        repo: model::RepositoryName::parse("blueprints").unwrap(),
+        package: model::PackageName::parse("web").unwrap(),
+        version: model::UpstreamVersion::Latest,
+        allow_unpublished: false,
+        commit: None,
+    };
+    let member = model::Member {
+        upstream,
+        spec: "00ff00ff00ff00ff".to_owned(),
+        step: Some("canary".to_owned()),
+        before: None,
+    };
+    let members = reached
+        .iter()
+        .map(|n| (plan::set::uid_mark(n), member.clone()));
+    let step = |name: &str, opened: Option<i64>| model::StepStatus {
+        name: name.to_owned(),
+        takes: name.to_owned(),
+        opened,
+        members: 3,
+        published: 1,
+        ..model::StepStatus::default()
+    };
+    let status = SetStatus {
+        rollout: Some(RolloutStatus {
+            id: "2-4f1d0c2a97".to_owned(),
+            state,
+            step: Some("canary".to_owned()),
+            steps: vec![step("canary", Some(1)), step("rest", None)],
+            members: members.collect(),
+            ..RolloutStatus::default()
+        }),
+        ..SetStatus::default()
+    };
     json!({
         "metadata": { "namespace": "default", "name": "web" },
-        "status": { "rollout": {
-            "id": "2-4f1d0c2a97", "state": state, "step": "canary",
-            "steps": [
-                { "name": "canary", "opened": 1, "members": 3, "published": 1 },
-                { "name": "rest" },
-            ],
-        } },
+        "status": api::write_set_status(None, &status, "2026-01-01T00:00:00Z"),
     })
+}
+
+/// What the rollout of its set has not reached says that it is up to date, and is not.
+#[test]
+fn what_waits_for_its_step_is_not_counted_as_up_to_date() {
+    let mut fleet = fleet();
+    let mut rollout = |state: RolloutState, reached: &[&str]| {
+        fleet.put_set(&rolling(state, reached));
+        let json = fleet.json(&By::Set, false);
+        let mut groups = json["groups"].as_array().unwrap().iter();
+        let web = groups.find(|g| g["name"] == "web").unwrap();
+        let counts = ["upToDate", "waitsForStep"].map(|key| web[key].as_u64().unwrap());
+        (counts, fleet.text(&By::Set, false, None).contains(" STEP "))
+    };
+    use RolloutState::{Complete, Progressing, Undone};
+    assert_eq!(rollout(Progressing, &[]), ([0, 1], true));
+    assert_eq!(rollout(Progressing, &["v0"]), ([1, 0], false));
+    assert_eq!(rollout(Undone, &[]), ([0, 1], true));
+    assert_eq!(rollout(Complete, &[]), ([1, 0], false));
 }

@@ -218,6 +218,30 @@ fn picture(browser: &mut Browser, url: &str, shows: &str, name: &str) {
     browser.look(name);
 }
 
+/// What is asked before proposals of a class are approved, and what the server says that it would do.
+fn asked(browser: &mut Browser, changes: &str) {
+    browser.size(1280, 640);
+    browser.go(changes);
+    browser.until("!document.body.innerText.includes('comparing')");
+    browser.click(".class [data-act=approve]");
+    browser.click("#dialog button:nth-of-type(2)");
+    browser.until("document.querySelector('#dialog .summary') !== null");
+    browser.run("document.querySelector('#dialog .primary').focus()");
+    browser.look("dialog");
+    browser.key("Escape");
+    browser.until("!document.getElementById('dialog').open");
+    browser.size(1280, 800);
+}
+
+/// The same fleet for somebody whose roles let them look alone.
+fn viewed(browser: &mut Browser, kubeconfig: &std::path::Path) {
+    let board = Board::start(kubeconfig);
+    browser.size(1280, 525);
+    browser.go(&address(&board));
+    let base = browser.run("location.href").as_str().unwrap().to_owned();
+    picture(browser, &format!("{base}changes"), "classes", "viewer");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pictures_are_taken_where_they_are_wanted() {
     if std::env::var("OFFSHOOT_PICTURES").is_err() {
@@ -264,6 +288,7 @@ async fn pictures_are_taken_where_they_are_wanted() {
         "document.body?.dataset.ready === 'yes' && document.querySelector('.diff') !== null",
     );
     browser.look("class");
+    asked(browser, &at("changes"));
     picture(browser, &at("conflicts"), "replicas", "conflicts");
     let name = browser.run("fetch('./cells').then((r) => r.json()).then((told) => told.cells.find((c) => told.words[c[3][3]] === 'conflicts')[1])");
     let name = name.as_str().unwrap().to_owned();
@@ -273,6 +298,10 @@ async fn pictures_are_taken_where_they_are_wanted() {
     picture(browser, &revision(""), &name, "revision");
     browser.size(1280, 800);
     picture(browser, &revision("&part=why"), &name, "why");
+    browser.size(1280, 525);
+    let history = revision("&part=history");
+    picture(browser, &history, "Revisions of this package", "history");
+    browser.size(1280, 800);
     browser.go(&revision("&part=blame"));
     // Its first file tells of paths of this run, too.
     browser.run("document.querySelector('#main details').open = false");
@@ -285,8 +314,10 @@ async fn pictures_are_taken_where_they_are_wanted() {
     picture(browser, &at("sets"), "halted", "dark");
     browser.size(420, 800);
     picture(browser, &at("targets?sort=step"), "48 of 48", "narrow");
-    rollouts(&server, root).await;
     browser.dark(false);
+    viewed(browser, &crate::board::viewer(root, &server).await);
+    rollouts(&server, root).await;
+    browser.go(&base);
     browser.size(1280, 1040);
     picture(browser, &at("sets"), "Rollout: undone", "rollouts");
 }

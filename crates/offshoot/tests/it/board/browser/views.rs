@@ -183,7 +183,8 @@ async fn who_may_only_look_finds_no_button_that_works_in_a_browser() {
     let shown = browser.run("[...document.querySelectorAll('#selection-verbs button')].map((b) => `${b.textContent} ${b.disabled}`)");
     assert_eq!(
         shown,
-        json!(["Propose 1 true", "Approve 1 true", "Reject 1 true"])
+        json!(["Approve 1 true", "Reject 1 true"]),
+        "the draft has a conflict that nobody decided"
     );
     browser.run("document.querySelectorAll('main button').forEach((b) => { if (!b.dataset.copy) b.click(); })");
     assert_eq!(browser.run("document.getElementById('dialog').open"), false);
